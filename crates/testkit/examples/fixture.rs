@@ -1,4 +1,4 @@
-//! Writes the fixtures, as this build makes them, into a directory: see `alluvium_testkit::fixture`. Those in `fixtures/` stay as they
+//! Writes the fixtures, as this build makes them, into a directory: see `alluvium_testkit::formats::fixtures`. Those in `fixtures/` stay as they
 //! are: builds that were released wrote them.
 //!
 //! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY`
@@ -6,7 +6,7 @@
 // It writes real files.
 #![allow(clippy::disallowed_methods)]
 
-use alluvium_testkit::fixture::{Fixture, all};
+use alluvium_testkit::formats::fixtures::{Fixture, all};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,60 +1,38 @@
-//! What proves the database: a model, an operation generator, power cuts and faults. Development only.
+//! What proves the database: a model, operations, power cuts and faults. Development only.
 //!
-//! A [`Runner`] does random operations to a database and to a plain [`State`] and compares every
-//! answer. It runs in a [`World`]: files in memory that can be cloned as a power cut would leave
-//! them, and fail on demand. Everything follows from one seed; see [`seed::each`].
+//! A [`Runner`] applies random operations to a database and to a plain [`State`], and compares every answer. It runs in a
+//! [`World`]: files in memory that can be cloned as a power cut would leave them, and fail on demand. Everything follows
+//! from one seed; see [`seed::each`].
+//!
+//! | module | what it proves | entry point |
+//! |---|---|---|
+//! | [`replay`] | runs tests by seeds, and cuts down failing sequences | [`seed::each`], [`sequence::check`] |
+//! | [`worlds`] | the machine below: a disk in memory, a clock, random options | [`World`] |
+//! | [`model`] | what the database should hold and answer | [`State`], [`read_state`] |
+//! | [`runner`] | every answer is the model's, whatever operations run | [`Runner::run`] |
+//! | [`faults`] | power cuts, disk errors and damage lose nothing acknowledged, and are reported | [`faults::power_cuts::run`], [`faults::errors::run`], [`faults::damage::Subject::damage`] |
+//! | [`key_value`] | the same of the store below documents, with deletes of ranges | [`key_value::KvRunner`] |
+//! | [`concurrency`] | clients at the same time see an order of all calls, and whole batches | [`concurrency::histories::run`], [`concurrency::failing_disk::run`] |
+//! | [`pressure`] | memory, seconds, blocks and descriptors stay within limits | [`pressure::in_child`] |
+//! | [`formats`] | files of every format version open | [`formats::fixtures::all`] |
+//! | [`fuzz`] | any input is taken or refused | [`fuzz::run`] |
+//! | [`marks`] | rare paths were taken | [`marks::all`] |
 
 #![deny(missing_docs)]
 
-mod asks;
-mod by_filter;
-mod by_id;
-pub mod careful;
-mod checkpoints;
-pub mod crowd;
-mod cursors;
-pub mod cuts;
-mod derived;
-mod documents;
-mod dumps;
-pub mod effects;
-pub mod failing;
-mod finds;
-pub mod fixture;
+pub mod concurrency;
+pub mod faults;
+pub mod formats;
 pub mod fuzz;
-mod growth;
-pub mod histories;
-mod id;
-mod index_operations;
-pub mod indexes;
-pub mod kv;
-mod loads;
-mod logical;
+pub mod key_value;
 pub mod marks;
-mod operations;
-#[cfg(feature = "shuttle")]
-pub mod overload;
-mod peek;
+pub mod model;
 pub mod pressure;
-mod reads;
-pub mod rot;
-mod runner;
-#[cfg(feature = "shuttle")]
-pub mod schedules;
-pub mod seed;
-pub mod sequence;
-mod state;
-mod timeline;
-mod updates;
-mod upkeep;
-mod values;
-mod world;
+pub mod replay;
+pub mod runner;
+pub mod worlds;
 
-pub use careful::Careful;
-pub use documents::{Documents, map_of};
-pub use growth::By;
-pub use id::Id;
+pub use model::{Id, Phase, State, map_of, read_state};
+pub use replay::{seed, sequence};
 pub use runner::{Mix, Runner};
-pub use state::{State, read_state};
-pub use timeline::{Phase, Timeline};
-pub use world::{PATH, World, random_options};
+pub use worlds::{PATH, World, random_options};

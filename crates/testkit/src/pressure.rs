@@ -6,9 +6,11 @@
 // Real processes on a real disk, and what the kernel says of them.
 #![allow(clippy::disallowed_methods)]
 
+#[cfg(feature = "shuttle")]
+pub mod overload;
 mod scenarios;
 
-use crate::seed;
+use crate::replay::seed;
 use alluvium::Database;
 use std::fmt;
 use std::path::Path;

@@ -1,75 +1,29 @@
 //! Runs operations against a database and the model, and compares.
+//!
+//! A [`Runner`] draws operations and applies each to the database and to the model. The operations (`operations/`) work
+//! on a `Session`, and do not know the runner.
 
-use crate::by_id::Versioned;
-use crate::checkpoints::Checkpoints;
-use crate::peek::Peek;
-use crate::state::{State, read_state};
-use crate::world::{World, random_options};
-use crate::{Documents, Phase, Timeline, sequence};
-use alluvium::{Database, Durability, Snapshot};
-use alluvium_env::fault::Hook;
-use alluvium_env::sync::Mutex;
-use alluvium_store::{Options, Tuning};
-use std::collections::VecDeque;
-use std::sync::Arc;
+pub mod counts;
+mod draws;
+mod expectations;
+mod kept;
+mod observer;
+mod operations;
+mod session;
+
+use crate::model::read_state;
+use crate::replay::sequence;
+use alluvium::{Database, Durability};
+use operations::{cursors, growth, indexes, lifecycle, maintenance, snapshots};
+use session::Session;
 use std::time::Duration;
 
-/// Which operations are done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mix {
-    /// All of them.
-    All,
-    /// Those that write: nobody looks but a power cut.
-    Writes,
-}
+pub use operations::growth::By;
+pub use session::{MakeHook, Mix};
 
-/// Makes a hook for a world: the first one, and each after a kill.
-pub type MakeHook = Box<dyn Fn(&World, &Arc<Mutex<Timeline>>) -> Hook>;
-
-/// A snapshot with what it should show for ever.
-pub(crate) struct Kept {
-    pub snapshot: Snapshot,
-    pub state: State,
-}
-
-/// A database, its model, and the randomness that drives both.
+/// Applies random operations to a database and to its model.
 pub struct Runner {
-    /// Where the database runs.
-    pub world: World,
-    /// The database; `None` only while it is being reopened.
-    pub(crate) db: Option<Database>,
-    /// What it should hold.
-    pub state: State,
-    /// What a power cut may leave.
-    pub timeline: Arc<Mutex<Timeline>>,
-    /// What it was opened with.
-    pub options: Options,
-    /// Flushes of something, so far.
-    pub flushes: u32,
-    /// Calls that merged files, so far.
-    pub compactions: u32,
-    pub(crate) seed: u64,
-    pub(crate) rng: fastrand::Rng,
-    pub(crate) mix: Mix,
-    pub(crate) documents: Documents,
-    pub(crate) snapshots: Vec<Kept>,
-    pub(crate) checkpoints: Checkpoints,
-    /// Cursors that are open.
-    pub(crate) cursors: Vec<crate::cursors::Open>,
-    /// Versions of documents that were read.
-    pub(crate) versions: Vec<Versioned>,
-    pub(crate) dirty: bool,
-    /// A collection or an index was dropped since files were merged.
-    pub(crate) dropped: bool,
-    /// The number of the last index.
-    pub(crate) serial: u64,
-    partitions: u32,
-    durability: Option<Durability>,
-    pub(crate) background: bool,
-    usual_tuning: bool,
-    hook: Option<MakeHook>,
-    peek: Peek,
-    log: VecDeque<String>,
+    session: Session,
 }
 
 impl Runner {
@@ -93,97 +47,42 @@ impl Runner {
         usual_tuning: bool,
         hook: Option<MakeHook>,
     ) -> Self {
-        let mut rng = fastrand::Rng::with_seed(seed);
-        let world = World::new(seed);
-        let timeline = Arc::new(Mutex::new(Timeline::new()));
-        let partitions = [1, 2, 2, 3, 5][rng.usize(0..5)];
-        let mut runner = Self {
-            world,
-            db: None,
-            state: State::default(),
-            timeline,
-            options: Options::default(),
-            flushes: 0,
-            compactions: 0,
-            seed,
-            rng,
-            mix,
-            documents: Documents::default(),
-            snapshots: Vec::new(),
-            checkpoints: Checkpoints::default(),
-            cursors: Vec::new(),
-            versions: Vec::new(),
-            dirty: false,
-            dropped: false,
-            serial: 0,
-            partitions,
-            durability,
-            background,
-            usual_tuning,
-            hook,
-            peek: Peek::default(),
-            log: VecDeque::new(),
-        };
-        runner.open();
-        runner
+        Self { session: Session::new(seed, mix, durability, background, usual_tuning, hook) }
     }
 
     /// The database.
     pub fn db(&self) -> &Database {
-        self.db.as_ref().expect("the database is open")
+        self.session.db()
     }
 
-    /// Opens the database with other random options.
-    pub(crate) fn open(&mut self) {
-        let durability =
-            self.durability.unwrap_or([Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)]);
-        self.options = random_options(&mut self.rng, self.partitions, durability);
-        self.options.background = self.background;
-        if self.usual_tuning {
-            (self.options.tuning, self.options.file_bytes) = (Tuning::default(), None);
-        }
-        self.options.direct_io = self.rng.u8(0..4) == 0;
-        if self.mix == Mix::All && !self.background {
-            // Snapshots that are kept may be ended then.
-            self.options.snapshot_max_age =
-                [Duration::from_secs(3600), Duration::from_millis(300)][self.rng.usize(0..2)];
-            self.options.snapshot_max_debt_bytes = [None, Some(4 << 10)][self.rng.usize(0..2)];
-        }
-        if self.timeline.lock().phase == Phase::Create {
-            self.options.partitions = Some(self.partitions);
-        }
-        self.note(format!("open {:?}", self.options));
-        self.world.faults.set_hook(match &self.hook {
-            Some(make) => Some(make(&self.world, &self.timeline)),
-            None => Some(self.peek.hook()),
-        });
-        let db = self.world.open(&self.options).unwrap_or_else(|e| panic!("the database does not open: {e}"));
-        self.db = Some(db);
-        self.timeline.lock().phase = Phase::Write;
-        // Opening makes what it has found durable.
-        self.timeline.lock().durable();
-        let found = read_state(self.db()).unwrap_or_else(|e| panic!("after opening: {e}"));
-        assert!(found == self.state, "expected and found differ after opening:\n{}", self.state.difference(&found));
+    /// Flushes of something, so far.
+    pub fn flushes(&self) -> u32 {
+        self.session.flushes
+    }
+
+    /// Calls that merged files, so far.
+    pub fn compactions(&self) -> u32 {
+        self.session.compactions
     }
 
     /// Does one random operation, which follows from the seed and the step's number.
     pub fn step(&mut self, number: u32) {
-        self.rng = sequence::rng_of(self.seed, number);
-        self.world.clock.advance(Duration::from_millis(self.rng.u64(0..40)));
-        self.operation();
+        self.session.rng = sequence::rng_of(self.session.seed, number);
+        self.session.world.clock.advance(Duration::from_millis(self.session.rng.u64(0..40)));
+        operations::step(&mut self.session);
         self.check_invariants();
-        if self.mix == Mix::All {
-            self.forget_ended();
-            self.check_indexes();
+        if self.session.mix == Mix::All {
+            snapshots::forget_ended(&mut self.session);
+            indexes::check_indexes(&self.session);
             if number.is_multiple_of(3) {
-                self.check_derived();
+                indexes::check_derived(&self.session);
             }
         }
     }
 
     /// What must hold at any moment, also while background threads are in the middle of something.
     fn check_invariants(&self) {
-        let broken = self.db().store().broken_invariant().unwrap_or_else(|e| panic!("looking for files: {e}"));
+        let broken = self.session.db().store().broken_invariant().unwrap_or_else(|e| panic!("looking for files: {e}"));
         assert!(broken.is_none(), "{broken:?}");
     }
 
@@ -197,108 +96,41 @@ impl Runner {
 
     /// Compares all documents, and has every file checked.
     pub fn check_all(&mut self) {
-        self.forget_ended();
-        let found = read_state(self.db()).unwrap_or_else(|e| panic!("reading everything: {e}"));
-        assert!(found == self.state, "expected and found differ:\n{}", self.state.difference(&found));
-        let damage = self.db().verify().unwrap_or_else(|e| panic!("verify: {e}"));
+        snapshots::forget_ended(&mut self.session);
+        let found = read_state(self.session.db()).unwrap_or_else(|e| panic!("reading everything: {e}"));
+        assert!(found == self.session.state, "expected and found differ:\n{}", self.session.state.difference(&found));
+        let damage = self.session.db().verify().unwrap_or_else(|e| panic!("verify: {e}"));
         assert!(damage.is_empty(), "verify finds {damage:?}");
-        for at in (0..self.snapshots.len()).rev() {
-            self.check_snapshot(at);
+        for at in (0..self.session.snapshots.len()).rev() {
+            snapshots::check_snapshot(&mut self.session, at);
         }
-        self.drain_cursors();
-        self.check_indexes();
-        self.check_derived();
+        cursors::drain_cursors(&mut self.session);
+        indexes::check_indexes(&self.session);
+        indexes::check_derived(&self.session);
     }
 
     /// Closes the database, and checks all of it after opening it again.
     pub fn finish(mut self) {
-        self.note("close and check".to_owned());
+        self.session.note("close and check".to_owned());
         self.check_all();
-        self.close();
-        self.open();
+        lifecycle::close(&mut self.session);
+        self.session.open();
         self.check_all();
-        self.close();
+        lifecycle::close(&mut self.session);
     }
 
-    /// Closes the database. All that was written is durable then.
-    pub(crate) fn close(&mut self) {
-        self.snapshots.clear();
-        self.timeline.lock().phase = Phase::Close;
-        if let Some(db) = self.db.take() {
-            db.close().unwrap_or_else(|e| panic!("close: {e}"));
-        }
-        self.end_cursors();
-        let mut timeline = self.timeline.lock();
-        timeline.durable();
-        timeline.phase = Phase::Open;
+    /// Flushes.
+    pub fn flush(&mut self) {
+        maintenance::flush(&mut self.session);
     }
 
-    /// Goes on in the world as the death of the process leaves it.
-    pub(crate) fn kill(&mut self) {
-        let world = self.world.killed();
-        self.snapshots.clear();
-        // The old process must not be heard of again.
-        self.world.faults.set_hook(None);
-        self.cursors.clear();
-        self.db = None;
-        self.world = world;
-        self.timeline.lock().phase = Phase::Open;
+    /// Compacts everything.
+    pub fn compact(&mut self) {
+        maintenance::compact(&mut self.session);
     }
 
-    /// Runs `act`, which leads through `steps`, each a batch.
-    pub(crate) fn write<T>(
-        &mut self,
-        phase: Phase,
-        steps: &[State],
-        durable: bool,
-        act: impl FnOnce(&Database) -> alluvium::Result<T>,
-    ) -> alluvium::Result<T> {
-        {
-            let mut timeline = self.timeline.lock();
-            timeline.phase = phase;
-            for state in steps {
-                timeline.push(state);
-            }
-        }
-        let moves_files = matches!(phase, Phase::Flush | Phase::Compaction | Phase::Purge);
-        if moves_files && self.mix == Mix::All && !self.background {
-            let seed = self.rng.u64(..);
-            self.peek.open(self.db(), &self.state, seed);
-        }
-        let result = act(self.db.as_ref().expect("the database is open"));
-        for snapshot in self.peek.close() {
-            if self.snapshots.len() < 6 {
-                self.snapshots.push(Kept { snapshot, state: self.state.clone() });
-            }
-        }
-        if let Some(last) = steps.last() {
-            self.state = last.clone();
-            self.dirty = true;
-        }
-        let mut timeline = self.timeline.lock();
-        timeline.phase = Phase::Write;
-        if durable {
-            timeline.durable();
-        }
-        result
-    }
-
-    pub(crate) fn note(&mut self, what: String) {
-        if self.log.len() == 60 {
-            self.log.pop_front();
-        }
-        self.log.push_back(what);
-    }
-}
-
-impl Drop for Runner {
-    fn drop(&mut self) {
-        if std::thread::panicking() && !sequence::is_quiet() {
-            eprintln!("the last operations:");
-            for line in &self.log {
-                eprintln!("  {line}");
-            }
-        }
-        self.world.faults.set_hook(None);
+    /// Adds many documents at once: see [`By`]. `number` tells growths of a sequence apart.
+    pub fn grow(&mut self, number: u32, count: u32, by: By) {
+        growth::grow(&mut self.session, number, count, by);
     }
 }

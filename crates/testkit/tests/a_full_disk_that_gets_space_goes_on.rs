@@ -2,7 +2,8 @@
 //! nothing, reads go on, and with more space the same open database goes on.
 
 use alluvium::{Database, Durability, ErrorKind};
-use alluvium_testkit::{Careful, World, seed, sequence};
+use alluvium_testkit::faults::client::Careful;
+use alluvium_testkit::{World, seed, sequence};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

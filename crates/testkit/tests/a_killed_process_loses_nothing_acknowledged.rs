@@ -10,7 +10,7 @@
 use alluvium::Database;
 use alluvium::backup::{self, RestoreOptions};
 use alluvium_env::sync::Mutex;
-use alluvium_testkit::crowd::Look;
+use alluvium_testkit::concurrency::trails::Look;
 use alluvium_testkit::seed;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -173,8 +173,9 @@ impl Known {
             alluvium_store::Options { memory_bytes: 8 << 20, background: false, ..alluvium_store::Options::default() };
         let db = Database::builder().options(options).open(&self.path);
         let db = db.unwrap_or_else(|e| panic!("seed {seed}: it does not open: {e}"));
-        let sound =
-            || alluvium_testkit::indexes::check_now(&db).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
+        let sound = || {
+            alluvium_testkit::model::indexes::check_now(&db).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"))
+        };
         sound();
         db.finish_indexes().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         sound();

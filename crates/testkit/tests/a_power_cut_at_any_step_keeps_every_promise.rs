@@ -4,7 +4,8 @@
 
 use alluvium::Durability;
 use alluvium_env::fault::OpKind;
-use alluvium_testkit::cuts::{self, FileKind, Hits, PointKind, Size};
+use alluvium_testkit::faults::power_cuts::{self as cuts, Hits, PointKind, Size};
+use alluvium_testkit::worlds::FileKind;
 use alluvium_testkit::{Phase, seed, sequence};
 use std::cell::{Cell, RefCell};
 

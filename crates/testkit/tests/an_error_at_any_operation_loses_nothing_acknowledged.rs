@@ -5,10 +5,11 @@
 
 use alluvium::ErrorKind;
 use alluvium_env::fault::{Fault, OpKind};
-use alluvium_testkit::careful::sweep::{self, Effect, Met, Point};
-use alluvium_testkit::cuts::FileKind;
-use alluvium_testkit::kv::faults;
-use alluvium_testkit::{Careful, Phase, seed, sequence};
+use alluvium_testkit::faults::client::Careful;
+use alluvium_testkit::faults::errors::{self as sweep, Effect, Met, Point};
+use alluvium_testkit::key_value::errors as faults;
+use alluvium_testkit::worlds::FileKind;
+use alluvium_testkit::{Phase, seed, sequence};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 

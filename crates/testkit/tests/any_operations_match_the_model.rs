@@ -2,7 +2,8 @@
 //! between: every answer is the model's.
 
 use alluvium_env::mark::Mark;
-use alluvium_testkit::{Mix, Runner, effects, seed, sequence};
+use alluvium_testkit::runner::counts;
+use alluvium_testkit::{Mix, Runner, seed, sequence};
 
 /// What the usual sequences meet: if one is never met, they prove less than they say.
 static MET: [&Mark; 13] = [
@@ -31,7 +32,7 @@ fn any_operations_match_the_model() {
         });
     });
     seed::must_have_met(800, &MET);
-    effects::must_have_done(800, 20);
+    counts::must_have_done(800, 20);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 
 use alluvium::{Compression, Database};
 use alluvium_store::Options;
-use alluvium_testkit::fixture::End;
-use alluvium_testkit::rot::Outcome::{Dropped, Earlier, Found, Harmless, Other, Refused, Told};
-use alluvium_testkit::rot::{self, Counts, Coverage, Made, Outcome, Stride, Subject};
+use alluvium_testkit::faults::damage::Outcome::{Dropped, Earlier, Found, Harmless, Other, Refused, Told};
+use alluvium_testkit::faults::damage::{self, Counts, Coverage, Made, Outcome, Stride, Subject};
+use alluvium_testkit::formats::fixtures::End;
 use alluvium_testkit::{World, read_state, seed};
 use std::cell::RefCell;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn damage(test: &str, usual: u64, subjects: &[Subject], stride: fn(&Path) -> Str
     let covered = RefCell::new(subjects.iter().map(|_| Coverage::default()).collect::<Vec<_>>());
     seed::each(&format!("damage_is_named_or_harmless {test}"), 1, usual, |seed| {
         for (subject, covered) in subjects.iter().zip(covered.borrow_mut().iter_mut()) {
-            rot::tally(&mut counts.borrow_mut(), subject.damage(seed, stride, covered));
+            damage::tally(&mut counts.borrow_mut(), subject.damage(seed, stride, covered));
         }
     });
     let (counts, covered) = (counts.into_inner(), covered.into_inner());
@@ -26,14 +26,14 @@ fn damage(test: &str, usual: u64, subjects: &[Subject], stride: fn(&Path) -> Str
         println!("{kind} {what} {outcome:?} {count}");
     }
     if seed::is_usual(usual) {
-        rot::must_have_met(&counts, wanted);
+        damage::must_have_met(&counts, wanted);
     }
 }
 
 fn small_databases() -> Vec<Subject> {
     let makes = [(Compression::None, true), (Compression::Zstd(3), false), (Compression::Lz4, false)];
-    let other = rot::small(Compression::Lz4, true, 9);
-    makes.map(|(compression, closed)| rot::subject(rot::small(compression, closed, 1), &other)).into()
+    let other = damage::small(Compression::Lz4, true, 9);
+    makes.map(|(compression, closed)| damage::subject(damage::small(compression, closed, 1), &other)).into()
 }
 
 /// Each seed flips every byte of every file of one small database, or read-only store, and cuts it at every length: manifests and
@@ -41,19 +41,19 @@ fn small_databases() -> Vec<Subject> {
 /// have files of all types; four have all of these.
 #[test]
 fn of_every_byte() {
-    let every = |path: &Path| match rot::kind_of(path).as_str() {
+    let every = |path: &Path| match damage::kind_of(path).as_str() {
         "MANIFEST" | "wal-.log" => Stride { flips: 1, cuts: 61 },
         _ => Stride { flips: 1, cuts: 1 },
     };
     let mut subjects = small_databases();
-    subjects.insert(2, rot::read_only());
+    subjects.insert(2, damage::read_only());
     let usual = 2;
     let (counts, covered) = (RefCell::new(Counts::new()), RefCell::new(Vec::new()));
     covered.borrow_mut().resize_with(subjects.len(), Coverage::default);
     seed::each("damage_is_named_or_harmless of_every_byte", 1, usual, |seed| {
         let at = (seed % subjects.len() as u64) as usize;
         let more = subjects[at].damage(seed, every, &mut covered.borrow_mut()[at]);
-        rot::tally(&mut counts.borrow_mut(), more);
+        damage::tally(&mut counts.borrow_mut(), more);
     });
     let kinds = Coverage::of_kinds(covered.borrow().iter());
     println!("bytes that were flipped: {kinds:?}");
@@ -71,7 +71,7 @@ fn of_every_byte() {
 /// Bytes and lengths of small databases, all of them by a few seeds together.
 #[test]
 fn of_small_databases() {
-    let every = |path: &Path| match rot::kind_of(path).as_str() {
+    let every = |path: &Path| match damage::kind_of(path).as_str() {
         "ALLUVIUM" | "LOCK" => Stride { flips: 1, cuts: 1 },
         "wal-.log" => Stride { flips: 13, cuts: 31 },
         _ => Stride { flips: 5, cuts: 11 },
@@ -104,12 +104,12 @@ fn of_small_databases() {
 /// Some bytes and lengths of databases with everything in them.
 #[test]
 fn of_databases_with_everything() {
-    let some = |path: &Path| match rot::kind_of(path).as_str() {
+    let some = |path: &Path| match damage::kind_of(path).as_str() {
         "ALLUVIUM" | "LOCK" => Stride { flips: 5, cuts: 5 },
         _ => Stride { flips: 97, cuts: 499 },
     };
-    let closed = rot::fixture(End::Closed, 9);
-    let subjects = [End::Killed, End::Ranges].map(|end| rot::subject(rot::fixture(end, 1), &closed));
+    let closed = damage::fixture(End::Closed, 9);
+    let subjects = [End::Killed, End::Ranges].map(|end| damage::subject(damage::fixture(end, 1), &closed));
     let wanted = [
         ("MANIFEST", "flip", Refused),
         ("MANIFEST", "flip", Told),
@@ -123,18 +123,18 @@ fn of_databases_with_everything() {
 
 #[test]
 fn of_a_closed_database_with_dictionaries() {
-    let few = |path: &Path| match rot::kind_of(path).as_str() {
+    let few = |path: &Path| match damage::kind_of(path).as_str() {
         "ALLUVIUM" | "LOCK" => Stride { flips: 11, cuts: 11 },
         _ => Stride { flips: 499, cuts: 1999 },
     };
-    let subject = rot::subject(rot::fixture(End::Closed, 1), &rot::fixture(End::Killed, 9));
+    let subject = damage::subject(damage::fixture(End::Closed, 1), &damage::fixture(End::Killed, 9));
     let wanted = [("MANIFEST", "flip", Refused), ("sst", "flip", Found), ("wal-.log", "flip", Refused)];
     damage("of_a_closed_database_with_dictionaries", 1, &[subject], few, &wanted);
 }
 
 #[test]
 fn of_a_checkpoint() {
-    let some = |path: &Path| match rot::kind_of(path).as_str() {
+    let some = |path: &Path| match damage::kind_of(path).as_str() {
         "CHECKPOINT" => Stride { flips: 1, cuts: 11 },
         _ => Stride { flips: 149, cuts: 499 },
     };
@@ -147,12 +147,12 @@ fn of_a_checkpoint() {
         ("wal-.log", "flip", Refused),
         ("wal-.log", "cut", Refused),
     ];
-    damage("of_a_checkpoint", 1, &[rot::checkpoint()], some, &wanted);
+    damage("of_a_checkpoint", 1, &[damage::checkpoint()], some, &wanted);
 }
 
 #[test]
 fn of_a_read_only_store() {
-    let some = |path: &Path| match rot::kind_of(path).as_str() {
+    let some = |path: &Path| match damage::kind_of(path).as_str() {
         "READONLY" => Stride { flips: 1, cuts: 1 },
         _ => Stride { flips: 7, cuts: 17 },
     };
@@ -164,7 +164,7 @@ fn of_a_read_only_store() {
         ("index-.idx", "flip", Found),
         ("index-.idx", "swap", Found),
     ];
-    damage("of_a_read_only_store", 1, &[rot::read_only()], some, &wanted);
+    damage("of_a_read_only_store", 1, &[damage::read_only()], some, &wanted);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn of_a_dump() {
         ("people.metadata.json.gz", "cut", Refused),
         ("types.alluvium.jsonl", "remove", Refused),
     ];
-    damage("of_a_dump", 1, &[rot::dump(false), rot::dump(true)], some, &wanted);
+    damage("of_a_dump", 1, &[damage::dump(false), damage::dump(true)], some, &wanted);
 }
 
 fn cut(made: &Made, path: &Path, at: u64) -> World {
@@ -190,8 +190,8 @@ fn cut(made: &Made, path: &Path, at: u64) -> World {
 /// What was in the log is lost write by write, and never in any other order.
 #[test]
 fn a_log_cut_at_every_byte_after_a_kill() {
-    let made = rot::small(Compression::None, false, 1);
-    let (path, end, first_end) = rot::last_segment(&made);
+    let made = damage::small(Compression::None, false, 1);
+    let (path, end, first_end) = damage::last_segment(&made);
     let mut lost = 0;
     // Before the groups is a header, and zeros.
     for at in (0..end).rev().filter(|at| *at > 8100 || at % 97 == 0) {
@@ -212,8 +212,8 @@ fn a_log_cut_at_every_byte_after_a_kill() {
 
 #[test]
 fn a_log_cut_after_a_clean_close_opens_for_who_accepts_it() {
-    let made = rot::small(Compression::None, true, 1);
-    let (path, end, _) = rot::last_segment(&made);
+    let made = damage::small(Compression::None, true, 1);
+    let (path, end, _) = damage::last_segment(&made);
     let whole = read_state(&made.disk.killed().open(&made.options).unwrap()).unwrap();
     for at in (end - 80..end).rev() {
         let context = format!("cut at {at} of {end}");

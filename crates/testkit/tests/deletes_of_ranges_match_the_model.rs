@@ -1,7 +1,7 @@
 //! Random operations on the key/value store, among them deletes of ranges, with snapshots, flushes,
 //! compactions, kills, power cuts and reopening in between: every answer is the model's.
 
-use alluvium_testkit::kv::{Cuts, KvRunner, PARTS};
+use alluvium_testkit::key_value::{Cuts, KvRunner, PARTS};
 use alluvium_testkit::{seed, sequence};
 
 const NAME: &str = "deletes_of_ranges_match_the_model";

@@ -10,7 +10,7 @@ use alluvium::load::Outcome;
 use alluvium::{Compression, Database, ErrorKind, ReadOnly, ReadOnlyOptions};
 use alluvium_env::Env;
 use alluvium_testkit::World;
-use alluvium_testkit::fixture::{
+use alluvium_testkit::formats::fixtures::{
     LINES, LOADED, check, load_input, options, print, print_read_only, restored, write_input,
 };
 use std::fs;
@@ -85,14 +85,14 @@ fn fixtures_of_every_format_version_open() {
         assert!(db.verify().unwrap().is_empty(), "{context}");
         db.compact().unwrap();
         compare(&db, &expected, &context);
-        alluvium_testkit::indexes::check_now(&db).unwrap();
+        alluvium_testkit::model::indexes::check_now(&db).unwrap();
         db.collection("main.after").put(1, r#"{"n":1}"#).unwrap();
         db.drop_collection("main.after").unwrap();
         db.close().unwrap();
         let db = open(&path).unwrap();
         compare(&db, &expected, &context);
         db.finish_indexes().unwrap();
-        alluvium_testkit::indexes::check_now(&db).unwrap();
+        alluvium_testkit::model::indexes::check_now(&db).unwrap();
     }
 }
 
@@ -100,7 +100,7 @@ fn fixtures_of_every_format_version_open() {
 /// into a directory of their own, after those that are there (`docs/FORMAT.md`).
 #[test]
 fn what_this_build_writes_is_what_the_newest_fixtures_hold() {
-    for (name, files) in alluvium_testkit::fixture::all() {
+    for (name, files) in alluvium_testkit::formats::fixtures::all() {
         let newest = fixtures(name).pop().unwrap();
         for (path, bytes) in &files {
             let kept = fs::read(newest.join(path)).ok();

@@ -1,8 +1,8 @@
 //! Clients at once, over crashes: some order of all their calls explains every answer that they were given.
 
-use alluvium_testkit::histories::checker::Call;
-use alluvium_testkit::histories::spec::{Act, Answer, Write};
-use alluvium_testkit::histories::{self, Done, Size};
+use alluvium_testkit::concurrency::histories::checker::Call;
+use alluvium_testkit::concurrency::histories::spec::{Act, Answer, Write};
+use alluvium_testkit::concurrency::histories::{self, Done, Size};
 use alluvium_testkit::seed;
 use std::cell::RefCell;
 

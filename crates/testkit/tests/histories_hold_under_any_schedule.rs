@@ -9,7 +9,7 @@ use alluvium_env::schedules::OF_A_SEED;
 use alluvium_env::sync::Arc;
 use alluvium_env::thread::spawn;
 use alluvium_env::{Env, OpenMode};
-use alluvium_testkit::histories::{self, Size};
+use alluvium_testkit::concurrency::histories::{self, Size};
 use alluvium_testkit::{World, seed, sequence};
 use std::path::Path;
 

@@ -11,8 +11,8 @@ use alluvium_env::sync::{Arc, Mutex};
 use alluvium_env::thread::{JoinHandle, spawn};
 use alluvium_query::index::Definition;
 use alluvium_testkit::World;
-use alluvium_testkit::indexes::{check_at, check_now, definition};
-use alluvium_testkit::schedules::{self, small_options};
+use alluvium_testkit::concurrency::schedules::{self, small_options};
+use alluvium_testkit::model::indexes::{check_at, check_now, definition};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 

@@ -2,7 +2,7 @@
 //! keeps to the budget. Simulated time; run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
-use alluvium_testkit::overload::{self, Load};
+use alluvium_testkit::pressure::overload::{self, Load};
 use alluvium_testkit::seed;
 
 #[test]

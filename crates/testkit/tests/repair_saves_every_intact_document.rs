@@ -4,8 +4,8 @@
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Compression, Database, Durability, ErrorKind, Map, Value};
 use alluvium_store::Options;
-use alluvium_testkit::fixture::files_in;
-use alluvium_testkit::rot::{Case, Damage, Files, Places, Stride, Version, cases, kind_of};
+use alluvium_testkit::faults::damage::{Case, Damage, Files, Places, Stride, Version, cases, kind_of};
+use alluvium_testkit::worlds::files_in;
 use alluvium_testkit::{PATH, World, seed};
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The checker of histories is right: of random histories of a few calls, some with an answer altered, it says what trying all
 //! orders of the calls says.
 
-use alluvium_testkit::histories::checker::{Call, check};
-use alluvium_testkit::histories::spec::{Act, Answer, Docs, Write, apply};
+use alluvium_testkit::concurrency::histories::checker::{Call, check};
+use alluvium_testkit::concurrency::histories::spec::{Act, Answer, Docs, Write, apply};
 
 fn call(act: Act, from: u64, returned: Option<(u64, Answer)>) -> Call {
     Call { act, from, returned, durable: false, recovery: false, client: 0 }

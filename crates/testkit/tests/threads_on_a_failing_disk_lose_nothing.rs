@@ -1,7 +1,7 @@
-//! The disk fails while several threads write, flush and compact: [`alluvium_testkit::failing`], with real threads, so that they
+//! The disk fails while several threads write, flush and compact: [`alluvium_testkit::concurrency::failing_disk`], with real threads, so that they
 //! really race.
 
-use alluvium_testkit::failing::{self, Size};
+use alluvium_testkit::concurrency::failing_disk::{self, Size};
 use alluvium_testkit::seed;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const SIZE: Size = Size { writers: 4, batches: 60, changes: 300 };
 fn threads_on_a_failing_disk_lose_nothing() {
     let met: RefCell<BTreeMap<String, u64>> = RefCell::default();
     seed::each("threads_on_a_failing_disk_lose_nothing", 0, SEQUENCES, |seed| {
-        for what in failing::run(seed, SIZE) {
+        for what in failing_disk::run(seed, SIZE) {
             *met.borrow_mut().entry(what).or_default() += 1;
         }
     });

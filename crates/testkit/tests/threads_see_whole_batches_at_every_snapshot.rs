@@ -8,7 +8,7 @@
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, Snapshot};
 use alluvium_env::Env;
-use alluvium_testkit::crowd::{self, Look};
+use alluvium_testkit::concurrency::trails::{self as crowd, Look};
 use alluvium_testkit::seed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -6,8 +6,8 @@ use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, ErrorKind};
 use alluvium_env::sync::{Arc, Mutex};
 use alluvium_env::thread::{JoinHandle, spawn};
-use alluvium_testkit::crowd::{self, Look};
-use alluvium_testkit::schedules::{schedules, small_options};
+use alluvium_testkit::concurrency::schedules::{schedules, small_options};
+use alluvium_testkit::concurrency::trails::{self as crowd, Look};
 use alluvium_testkit::{World, map_of};
 
 const WRITERS: u64 = 2;

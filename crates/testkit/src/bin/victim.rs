@@ -9,7 +9,7 @@
 
 use alluvium::backup::{self, CheckpointOptions};
 use alluvium::{Database, Durability, ErrorKind};
-use alluvium_testkit::crowd::{self, Look};
+use alluvium_testkit::concurrency::trails::{self as crowd, Look};
 use alluvium_testkit::marks;
 use std::io::Write;
 use std::path::{Path, PathBuf};

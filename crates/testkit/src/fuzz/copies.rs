@@ -2,8 +2,8 @@
 //! odd leaves the content as it is; else it is put under right checksums.
 
 use super::storage::{options, read_all, small};
-use crate::rot;
-use crate::world::{PATH, World};
+use crate::formats::read_only as store;
+use crate::worlds::{PATH, World};
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::dump::{self, Dump, DumpOptions};
 use alluvium::load::Metadata;
@@ -94,7 +94,7 @@ fn with_read_only() -> World {
     static MADE: OnceLock<World> = OnceLock::new();
     let make = || {
         let world = World::new(1);
-        rot::build(&world.env, "ro", &rot::documents(20));
+        store::build(&world.env, "ro", &store::documents(20));
         world
     };
     MADE.get_or_init(make).killed()

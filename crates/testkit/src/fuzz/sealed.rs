@@ -1,7 +1,7 @@
 //! Hostile content under right checksums: what a checksum does not prove must be checked where it is read.
 
 use super::storage::{options, read_all, small};
-use crate::world::{PATH, World};
+use crate::worlds::{PATH, World};
 use alluvium_codec::entry::{Entry, EntryIter, Kind, MAX_SEQ};
 use alluvium_env::{Env, OpenMode};
 use alluvium_lsm::VersionEdit;

@@ -1,7 +1,6 @@
 //! Files that are loaded, and files of a database.
 
-use crate::fixture::contents_of;
-use crate::world::{PATH, World};
+use crate::worlds::{PATH, World, contents_of};
 use alluvium::export::{self, Encoder};
 use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, LoadReport, OnBad};
 use alluvium::repair::{self, RepairOptions};

@@ -1,0 +1,380 @@
+//! Histories: what several clients called and were told, over several crashes, and whether it can have happened one call
+//! after the other.
+//!
+//! Clients on threads of their own read and write a few documents in two collections, blind, checked, as deltas, in
+//! batches and by an index, while others flush, merge, and make and drop indexes. At some change to the disk, anywhere in the
+//! middle of anything, the machine stops: its process is killed, or its power is cut. What is found after opening the
+//! disk again is one more read in the history, and the next clients go on from there. [`checker`] then looks for an
+//! order of all calls that explains every answer.
+
+pub mod checker;
+mod client;
+pub mod file;
+pub mod spec;
+
+use crate::worlds::{World, random_options};
+use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::{Database, Durability, ErrorKind};
+use alluvium_env::Env;
+use alluvium_env::fault::Op;
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::Mutex;
+use alluvium_env::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use checker::Call;
+use client::{Client, NAMES, all};
+use spec::{Act, Answer, Docs};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// So many checkpoints are made in a life at most.
+const CHECKPOINTS: usize = 3;
+
+/// So often somebody looks at the invariants in a life at most.
+const LOOKS: usize = 200;
+
+/// A life that is to crash has so many times its share of the calls at most: enough to come to the moment, and then to a change.
+const MOST_SHARES: usize = 6;
+
+/// How large a history is.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Threads that call.
+    pub clients: usize,
+    /// Calls in all, at least.
+    pub calls: usize,
+    /// Crashes in between: all of them happen.
+    pub crashes: usize,
+}
+
+/// What was done.
+#[derive(Debug, Default, Clone)]
+pub struct Done {
+    /// Histories.
+    pub histories: u64,
+    /// Calls of clients whose answers were explained, or whose outcome is unknown.
+    pub calls: u64,
+    /// Calls whose outcome is unknown, since the machine stopped.
+    pub unknown: u64,
+    /// Processes killed.
+    pub kills: u64,
+    /// Powers cut.
+    pub cuts: u64,
+}
+
+impl Size {
+    /// So many calls a client makes in a life at most.
+    pub fn calls_of_a_client(&self) -> u32 {
+        (MOST_SHARES * self.calls.div_ceil(self.crashes + 1).max(self.clients)).div_ceil(self.clients) as u32
+    }
+}
+
+impl Done {
+    /// Adds what another history has done.
+    pub fn add(&mut self, other: &Self) {
+        self.histories += other.histories;
+        self.calls += other.calls;
+        self.unknown += other.unknown;
+        self.kills += other.kills;
+        self.cuts += other.cuts;
+    }
+}
+
+/// What the threads of one life of the process share.
+pub struct Shared {
+    clock: AtomicU64,
+    values: Arc<AtomicI64>,
+    stop: AtomicBool,
+    documents: usize,
+    default: Durability,
+    /// The numbers of the calls that a client makes; all, if there are none here.
+    only: Option<BTreeSet<u32>>,
+    /// When the last `sync` that has returned was called.
+    synced: Mutex<Vec<(u64, u64)>>,
+}
+
+impl Shared {
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::SeqCst)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Values lie so far apart that what is added never leads from one to the next.
+    fn value(&self) -> i64 {
+        self.values.fetch_add(1_000_000, Ordering::SeqCst)
+    }
+
+    fn last_value(&self) -> i64 {
+        self.values.load(Ordering::SeqCst)
+    }
+}
+
+/// How a machine stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Kill,
+    Cut(CrashStyle),
+}
+
+/// The disk as it was when the machine stopped, which was between two moments.
+struct Crash {
+    disk: World,
+    before: u64,
+    after: u64,
+}
+
+/// Runs one history.
+///
+/// # Panics
+/// If no order of the calls explains what they were told, or something fails that must not.
+pub fn run(seed: u64, size: Size) -> Done {
+    run_some(seed, size, None)
+}
+
+/// As [`run`], or with those calls of each client only that have these numbers. Crashes come where they would have come, if the
+/// calls lead so far.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let documents = rng.usize(3..=20);
+    let partitions = rng.u32(1..=4);
+    let mut world = World::new(seed);
+    let values = Arc::new(AtomicI64::new(1_000_000));
+    let mut known: Docs = vec![None; documents];
+    let mut done = Done { histories: 1, ..Done::default() };
+    for life in 0..=size.crashes {
+        let durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)];
+        let mut options = random_options(&mut rng, partitions, durability);
+        (options.background, options.threads) = (true, Some(2));
+        if life == 0 {
+            options.partitions = Some(partitions);
+        }
+        let db = world.open(&options).unwrap_or_else(|e| panic!("seed {seed}: life {life} does not open: {e}"));
+        for name in NAMES {
+            db.create_collection(name)
+                .or_else(|_| Ok::<_, alluvium::Error>(db.collection(name)))
+                .expect("a collection");
+        }
+        db.sync().expect("a good disk");
+        let shared = Shared {
+            clock: AtomicU64::new(1),
+            values: values.clone(),
+            stop: AtomicBool::new(false),
+            documents,
+            default: durability,
+            only: only.map(|only| only.iter().copied().collect()),
+            synced: Mutex::default(),
+        };
+        let shared = Arc::new(shared);
+        let stop = match rng.usize(0..4) {
+            0..=1 => Stop::Kill,
+            2 => Stop::Cut(CrashStyle::Any),
+            _ => Stop::Cut(CrashStyle::AllLost),
+        };
+        let last = life == size.crashes;
+        // The lives that come share what is left of the calls; one that crashes does so after half of its share to one and a half.
+        let left = size.calls.saturating_sub(done.calls as usize);
+        let share = left.div_ceil(size.crashes + 1 - life).max(size.clients);
+        let each = if last { share } else { MOST_SHARES * share }.div_ceil(size.clients);
+        // A call takes two moments at least.
+        let at = rng.u64(share as u64..=3 * share as u64);
+        let crash = (!last).then(|| arm(&world, &shared, stop, at, rng.u64(..)));
+        let calls = live(&db, &world.env, &shared, &mut rng, size.clients, each);
+        world.faults.set_hook(None);
+        let crash = crash.and_then(|slot| slot.lock().take());
+        let stopped = crash.is_some();
+        assert!(stopped || last || only.is_some(), "seed {seed}: life {life} was to crash at {at}, and did not");
+        let (next, found, history) = end(world, db, &shared, crash, stop, calls, &mut rng);
+        if let Err(broken) = checker::check(&known, &history) {
+            let kept = keep(seed, life, &known, &history);
+            panic!("seed {seed}, life {life} ({stop:?}, {durability:?}): {broken}\n{kept}");
+        }
+        done.calls += history.iter().filter(|call| !call.recovery).count() as u64;
+        done.unknown += history.iter().filter(|call| call.returned.is_none()).count() as u64;
+        done.kills += u64::from(stopped && stop == Stop::Kill);
+        done.cuts += u64::from(stopped && stop != Stop::Kill);
+        (world, known) = (next, found);
+    }
+    done
+}
+
+/// Writes a history that nothing explains to a file: threads will hardly race in the same way again. Says where it is.
+// A real file, for whoever reads the message.
+#[allow(clippy::disallowed_methods)]
+fn keep(seed: u64, life: usize, known: &Docs, history: &[Call]) -> String {
+    let path = std::env::temp_dir().join(format!("alluvium-history-{seed}-{life}.jsonl"));
+    match std::fs::write(&path, file::print(known, history)) {
+        Ok(()) => format!(
+            "the history is kept; check it again: ALLUVIUM_HISTORY={} cargo test -p alluvium-testkit --test \
+             histories_are_linearizable a_history_in_a_file",
+            path.display()
+        ),
+        Err(error) => format!("the history is not kept in {}: {error}", path.display()),
+    }
+}
+
+/// Stops the machine at the first change to the disk from a moment on.
+fn arm(world: &World, shared: &Arc<Shared>, stop: Stop, at: u64, seed: u64) -> Arc<Mutex<Option<Crash>>> {
+    let slot: Arc<Mutex<Option<Crash>>> = Arc::default();
+    let (into, shared, mem) = (slot.clone(), shared.clone(), world.mem.clone());
+    world.faults.set_hook(Some(Arc::new(move |_: &Op<'_>| {
+        let mut slot = into.lock();
+        if slot.is_none() && shared.clock.load(Ordering::SeqCst) >= at {
+            let before = shared.tick();
+            let disk = match stop {
+                Stop::Kill => mem.kill_clone(),
+                Stop::Cut(style) => mem.crash_clone(seed, style),
+            };
+            let after = shared.tick();
+            *slot = Some(Crash { disk: World::over(disk, seed), before, after });
+            shared.stop.store(true, Ordering::SeqCst);
+        }
+    })));
+    slot
+}
+
+/// Lets the clients call, while somebody else looks after the files.
+fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clients: usize, each: usize) -> Vec<Call> {
+    let seeds: Vec<u64> = (0..clients).map(|_| rng.u64(..)).collect();
+    let keeper = rng.u64(..);
+    let over = AtomicBool::new(false);
+    alluvium_env::thread::scope(|scope| {
+        let run = |(number, seed): (usize, u64)| {
+            scope.spawn(move || {
+                let mut client = Client::new(shared, db, seed, number);
+                client.run(each);
+                client.calls
+            })
+        };
+        let threads: Vec<_> = seeds.into_iter().enumerate().map(run).collect();
+        let (over, keeper) = (&over, scope.spawn(|| maintain(db, env, shared, &over, keeper)));
+        let watcher = scope.spawn(|| watch(db, shared, over));
+        let joined: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        over.store(true, Ordering::SeqCst);
+        watcher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let restored = keeper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let calls = joined.into_iter().map(|calls| calls.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        calls.flatten().chain(restored).collect()
+    })
+}
+
+/// Makes a checkpoint and a database of it: what that holds is one more read of all documents.
+fn through_a_checkpoint(db: &Database, env: &Env, shared: &Shared) -> Call {
+    // No other life of the process has had it.
+    let number = shared.value();
+    let (dir, to) = (PathBuf::from(format!("checkpoint-{number}")), PathBuf::from(format!("restored-{number}")));
+    let from = shared.tick();
+    db.checkpoint(&dir, &CheckpointOptions::default()).expect("a good disk");
+    let when = shared.tick();
+    backup::restore(env, &dir, &to, RestoreOptions::default()).expect("a good disk");
+    let options =
+        alluvium_store::Options { background: false, memory_bytes: 8 << 20, ..alluvium_store::Options::default() };
+    let restored = Database::builder().env(env.clone()).options(options).open(&to);
+    let restored = restored.unwrap_or_else(|e| panic!("a checkpoint does not open: {e}"));
+    let docs = all(&restored, &restored.snapshot(), shared.documents).expect("a checkpoint that reads");
+    restored.close().expect("a good disk");
+    [dir, to].iter().for_each(|dir| crate::worlds::remove_dir(env, dir));
+    let returned = Some((when, Answer::Many(docs)));
+    Call { act: Act::All, from, returned, durable: false, recovery: false, client: usize::MAX - 1 }
+}
+
+/// Flushes, merges, syncs, sweeps, makes and drops an index; makes checkpoints, and returns what they held.
+fn maintain(db: &Database, env: &Env, shared: &Shared, over: &AtomicBool, seed: u64) -> Vec<Call> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut calls = Vec::new();
+    while !over.load(Ordering::SeqCst) && !shared.stopped() {
+        let collection = db.collection(NAMES[rng.usize(0..2)]);
+        match rng.u32(0..12) {
+            0 => db.compact().expect("a good disk"),
+            1..=2 => db.settle().expect("a good disk"),
+            3..=4 => {
+                let from = shared.tick();
+                db.sync().expect("a good disk");
+                shared.synced.lock().push((from, shared.tick()));
+            }
+            5..=6 => drop(collection.create_index(r#"{"v":1}"#).expect("a good disk")),
+            7 => {
+                // There may be none.
+                let dropped = collection.drop_index("v_1");
+                assert!(dropped.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::Namespace), "{dropped:?}");
+            }
+            8 => drop(db.sweep_indexes().expect("a good disk")),
+            9 if calls.len() < CHECKPOINTS => calls.push(through_a_checkpoint(db, env, shared)),
+            _ => db.flush().expect("a good disk"),
+        }
+    }
+    calls
+}
+
+/// Looks whether all that must hold at any moment does, between whatever steps of the others.
+fn watch(db: &Database, shared: &Shared, over: &AtomicBool) {
+    for _ in 0..LOOKS {
+        if over.load(Ordering::SeqCst) || shared.stopped() {
+            break;
+        }
+        let broken = db.store().broken_invariant().expect("a good disk");
+        assert!(broken.is_none(), "{broken:?}");
+        alluvium_env::thread::yield_now();
+    }
+}
+
+/// The machine has stopped, or closes in peace: the disk, what is found on it, and the history with that at its end.
+fn end(
+    world: World,
+    db: Database,
+    shared: &Shared,
+    crash: Option<Crash>,
+    stop: Stop,
+    mut calls: Vec<Call>,
+    rng: &mut fastrand::Rng,
+) -> (World, Docs, Vec<Call>) {
+    let last = shared.tick();
+    let (disk, before, after, peaceful) = match crash {
+        Some(crash) => (crash.disk, crash.before, crash.after, false),
+        None => {
+            db.close().expect("a good disk");
+            (world.killed(), last, last, true)
+        }
+    };
+    drop(db);
+    // What had not returned by then may have been done; what has only been read does not matter, or came later.
+    calls.retain(|call| {
+        call.from < after && (call.act.writes() || call.returned.as_ref().is_some_and(|r| r.0 < before))
+    });
+    for call in &mut calls {
+        call.returned = call.returned.take().filter(|(when, _)| *when < before);
+    }
+    let options = looking(rng);
+    let opened = disk.open(&options).unwrap_or_else(|e| panic!("after {stop:?} it does not open: {e}"));
+    let found = all(&opened, &opened.snapshot(), shared.documents).unwrap_or_else(|e| panic!("it does not read: {e}"));
+    let damage = opened.verify().unwrap_or_else(|e| panic!("verify: {e}"));
+    assert!(damage.is_empty(), "verify finds {damage:?}");
+    let sound =
+        || crate::model::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
+    sound();
+    if rng.bool() {
+        // What builds made has met what was written meanwhile then, and a sweep has gone by the numbers that are left.
+        opened.compact().and_then(|()| opened.sweep_indexes()).unwrap_or_else(|e| panic!("it does not merge: {e}"));
+        sound();
+        let again =
+            all(&opened, &opened.snapshot(), shared.documents).unwrap_or_else(|e| panic!("it does not read: {e}"));
+        assert_eq!(again, found, "merging has changed documents");
+    }
+    opened.close().unwrap_or_else(|e| panic!("close: {e}"));
+    let durable = calls.iter().filter(|call| call.durable && call.returned.is_some()).map(|call| call.from);
+    let synced = shared.synced.lock().iter().filter(|(_, to)| *to < before).map(|(from, _)| *from).max();
+    let promised = if peaceful || stop == Stop::Kill { before } else { durable.chain(synced).max().unwrap_or(0) };
+    let returned = Some((u64::MAX, Answer::Many(found.clone())));
+    calls.push(Call { act: Act::All, from: promised, returned, durable: false, recovery: true, client: usize::MAX });
+    (disk, found, calls)
+}
+
+/// Options to look at what is on a disk.
+fn looking(rng: &mut fastrand::Rng) -> alluvium_store::Options {
+    alluvium_store::Options { partitions: None, ..random_options(rng, 1, Durability::Sync) }
+}

@@ -1,0 +1,37 @@
+//! Scenarios under the seeded scheduler, which decides at each lock, condition variable and thread who goes on.
+
+use crate::replay::seed;
+use alluvium::Durability;
+use alluvium_env::schedules::OF_A_SEED;
+use alluvium_store::{Options, Tuning};
+use std::sync::Arc;
+
+/// Two partitions and no threads of the store's own: whoever writes, flushes and compacts.
+pub fn small_options() -> Options {
+    Options {
+        partitions: Some(2),
+        memory_bytes: 8 << 20,
+        threads: Some(1),
+        durability: Durability::Bulk,
+        segment_bytes: Some(64 << 10),
+        disk_reserve_bytes: Some(0),
+        background: false,
+        // A run of a build has a few entries.
+        tuning: Tuning { gather_bytes: Some(60), ..Tuning::default() },
+        ..Options::default()
+    }
+}
+
+/// Runs a scenario of a test file under many schedules. What a seed runs follows from it alone.
+///
+/// # Panics
+/// As the scenario does, after printing the seed and how to run it again.
+pub fn schedules(file: &str, name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
+    let scenario = Arc::new(scenario);
+    let test = format!("{file} --features shuttle {name}");
+    seed::each(&test, 0, usual.div_ceil(OF_A_SEED), |seed| {
+        let scenario = scenario.clone();
+        alluvium_env::schedules::run(seed, move || scenario());
+        seed::tally("schedules", OF_A_SEED);
+    });
+}

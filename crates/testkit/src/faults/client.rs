@@ -1,0 +1,310 @@
+//! A client on a bad disk: it takes every error for what it says, and knows what may be found.
+
+mod recovery;
+pub(super) mod steps;
+
+use crate::model::{Documents, Phase, State, read_state};
+use crate::worlds::{PATH, World, random_options};
+use alluvium::{Database, Durability, Error, ErrorKind, Snapshot};
+use alluvium_env::mem::MemFs;
+use alluvium_env::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The collections that are there at first.
+const NAMES: [&str; 2] = ["main.a", "other.b"];
+
+/// A database on a bad disk, and what its client knows.
+pub struct Careful {
+    /// The machine.
+    pub world: World,
+    pub(super) db: Option<Database>,
+    /// All acknowledged writes.
+    pub acknowledged: State,
+    /// With the write whose outcome is unknown, if there is one.
+    pub unknown: Option<State>,
+    /// What a power cut may leave: from the last state that was promised to be durable on.
+    pub(super) since_durable: Vec<State>,
+    /// Where the operation under way leads.
+    pub(super) under_way: Vec<State>,
+    /// Where those of the last step have led: some make a collection first.
+    pub(super) of_step: Vec<State>,
+    /// A write was refused because the database is poisoned.
+    pub poisoned: bool,
+    /// The power was cut, and nobody has opened it since: what is durable is there, or more.
+    cut: bool,
+    /// Reads are hit by faults as well. Else they always go on.
+    pub reads_may_fail: bool,
+    /// The kinds of error that were met.
+    pub errors: Vec<ErrorKind>,
+    /// What is being done.
+    pub(super) phase: Arc<Mutex<Phase>>,
+    /// The unknown write, as the open database shows it: it does not change its mind.
+    shows_unknown: Option<bool>,
+    snapshots: Vec<(Snapshot, State)>,
+    checkpoints: Vec<Checkpoint>,
+    rng: fastrand::Rng,
+    documents: Documents,
+    durability: Durability,
+    partitions: u32,
+    pub(super) log: Vec<String>,
+}
+
+/// A checkpoint that was begun.
+struct Checkpoint {
+    dir: PathBuf,
+    /// What it may hold.
+    states: Vec<State>,
+    /// It was said to be there.
+    acknowledged: bool,
+}
+
+impl Careful {
+    /// A database with two collections on a disk of this size.
+    pub fn new(seed: u64, disk_bytes: u64) -> Self {
+        let mut client = Self::begin(seed, disk_bytes);
+        assert!(client.open(), "the disk is good still: {:?}", client.log);
+        for name in NAMES {
+            assert!(client.create(name), "the disk is good still: {:?}", client.log);
+        }
+        client.db().sync().expect("the disk is good still");
+        client.durable();
+        client
+    }
+
+    /// No database yet: the first step creates it.
+    pub fn begin(seed: u64, disk_bytes: u64) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let partitions = rng.u32(1..=3);
+        Self {
+            world: World::over(MemFs::with_capacity(disk_bytes), seed),
+            db: None,
+            acknowledged: State::default(),
+            unknown: None,
+            since_durable: vec![State::default()],
+            under_way: Vec::new(),
+            of_step: Vec::new(),
+            poisoned: false,
+            cut: false,
+            reads_may_fail: false,
+            errors: Vec::new(),
+            phase: Arc::new(Mutex::new(Phase::Create)),
+            shows_unknown: None,
+            snapshots: Vec::new(),
+            checkpoints: Vec::new(),
+            rng,
+            documents: Documents::default(),
+            durability: Durability::Sync,
+            partitions,
+            log: Vec::new(),
+        }
+    }
+
+    /// The database.
+    pub fn db(&self) -> &Database {
+        self.db.as_ref().expect("it is open")
+    }
+
+    /// The randomness.
+    pub fn rng(&mut self) -> &mut fastrand::Rng {
+        &mut self.rng
+    }
+
+    /// Opens the database, or creates it. What is found is durable, and writes are taken again.
+    fn open(&mut self) -> bool {
+        let begun = *self.phase.lock();
+        match begun {
+            Phase::Create => self.remove_empty(),
+            _ => *self.phase.lock() = Phase::Open,
+        }
+        self.durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)];
+        let options = random_options(&mut self.rng, self.partitions, self.durability);
+        let options = alluvium_store::Options { partitions: Some(self.partitions), ..options };
+        let opened = self.world.open(&options);
+        self.log.push(format!("open: {:?}", opened.as_ref().map(|_| ())));
+        let found = opened.and_then(|db| read_state(&db).map(|found| (db, found)));
+        match found {
+            Ok((db, found)) => {
+                (self.db, self.poisoned, self.shows_unknown) = (Some(db), false, None);
+                let found = found.without_indexes();
+                self.expect(&found, "after opening");
+                (self.acknowledged, self.unknown) = (found, None);
+                self.durable();
+                *self.phase.lock() = Phase::Write;
+                true
+            }
+            Err(error) => {
+                self.note(&error);
+                false
+            }
+        }
+    }
+
+    /// Removes the empty directory that a failed creation has left: its own name may be lost, which nobody can tell
+    /// (docs/DURABILITY.md).
+    fn remove_empty(&self) {
+        let (fs, path) = (&self.world.env.fs, Path::new(PATH));
+        if fs.exists(path).is_ok_and(|is| is) && fs.list(path).is_ok_and(|entries| entries.is_empty()) {
+            let _left = fs.remove_dir(path);
+        }
+    }
+
+    /// Closes the database, or only lets go of it, and opens it again.
+    fn reopen(&mut self) -> bool {
+        *self.phase.lock() = Phase::Close;
+        self.snapshots.clear();
+        if let Some(db) = self.db.take()
+            && self.rng.bool()
+        {
+            let closed = db.close();
+            self.log.push(format!("close: {closed:?}"));
+            match closed {
+                Ok(()) if self.unknown.is_none() => self.durable(),
+                Ok(()) => {}
+                Err(error) => {
+                    self.note(&error);
+                }
+            }
+        }
+        self.open()
+    }
+
+    /// Runs an operation that leads to `next`, if it goes well, and makes all so far durable if it is such a one.
+    fn attempt<T>(
+        &mut self,
+        phase: Phase,
+        what: &str,
+        next: Option<State>,
+        makes_durable: bool,
+        act: impl FnOnce(&Database) -> alluvium::Result<T>,
+    ) -> Result<T, ErrorKind> {
+        *self.phase.lock() = phase;
+        self.under_way = next.iter().cloned().collect();
+        let result = act(self.db());
+        *self.phase.lock() = Phase::Write;
+        self.log.push(format!("{what}: {:?}", result.as_ref().map(|_| ())));
+        match result {
+            Ok(done) => {
+                if let Some(next) = next {
+                    let fine = !self.poisoned && self.unknown.is_none();
+                    assert!(fine, "a write is acknowledged after {:?}", self.log);
+                    self.acknowledged = next.clone();
+                    self.of_step.push(next.clone());
+                    self.since_durable.push(next);
+                }
+                if makes_durable && self.unknown.is_none() {
+                    self.durable();
+                }
+                Ok(done)
+            }
+            Err(error) => {
+                // What is in doubt may have dropped, renamed or created the collection. Else it is there, or not, as is known.
+                if error.kind() == ErrorKind::Namespace {
+                    assert!(self.unknown.is_some(), "{what}: {error}\nafter {:?}", self.log);
+                    return Err(ErrorKind::Namespace);
+                }
+                let kind = self.note(&error);
+                if let (ErrorKind::OutcomeUnknown, Some(next)) = (kind, next) {
+                    self.in_doubt(next);
+                }
+                Err(kind)
+            }
+        }
+    }
+
+    fn in_doubt(&mut self, next: State) {
+        assert!(self.unknown.is_none(), "two unknown outcomes: {:?}", self.log);
+        self.since_durable.push(next.clone());
+        self.unknown = Some(next);
+    }
+
+    fn durable(&mut self) {
+        self.since_durable = vec![self.acknowledged.clone()];
+    }
+
+    /// Takes note of an error: of one of the kinds that a bad disk explains, naming what failed.
+    fn note(&mut self, error: &Error) -> ErrorKind {
+        let (kind, text) = (error.kind(), error.to_string());
+        let explained = [ErrorKind::Io, ErrorKind::NoSpace, ErrorKind::Poisoned, ErrorKind::OutcomeUnknown];
+        assert!(explained.contains(&kind), "{kind:?}: {text}, after {:?}", self.log);
+        // The directory of databases and checkpoints is the current one.
+        let named = ["db/", "db:", "checkpoint-", " .:", " ./"].iter().any(|name| text.contains(name));
+        assert!(named, "the error names no file: {text}");
+        self.poisoned |= matches!(kind, ErrorKind::Poisoned | ErrorKind::OutcomeUnknown);
+        self.errors.push(kind);
+        kind
+    }
+
+    /// What is found is what was acknowledged, with or without the write that is in doubt.
+    fn expect(&self, found: &State, when: &str) {
+        let fine = *found == self.acknowledged || self.unknown.as_ref() == Some(found);
+        let difference = || self.acknowledged.difference(found);
+        assert!(fine, "{when}: acknowledged and found differ:\n{}\nafter {:?}", difference(), self.log);
+    }
+
+    /// Reads everything, and at all snapshots: all that was acknowledged is there, also in a database that is poisoned or
+    /// has no space.
+    pub fn look(&mut self, when: &str) {
+        let Some(db) = &self.db else { return };
+        match read_state(db) {
+            Ok(found) => {
+                let found = found.without_indexes();
+                self.expect(&found, when);
+                let shows = self.unknown.as_ref().is_some_and(|unknown| *unknown == found);
+                if self.unknown.as_ref().is_some_and(|unknown| *unknown != self.acknowledged) {
+                    let before = *self.shows_unknown.get_or_insert(shows);
+                    assert!(before == shows, "{when}: what is shown of a write in doubt changes: {:?}", self.log);
+                }
+            }
+            Err(error) => self.unread(&error, when),
+        }
+        match self.db().store().broken_invariant() {
+            Ok(broken) => assert!(broken.is_none(), "{when}: {broken:?}\nafter {:?}", self.log),
+            Err(error) => assert!(self.reads_may_fail, "{when}: {error}\nafter {:?}", self.log),
+        }
+        for at in (0..self.snapshots.len()).rev() {
+            let (snapshot, state) = &self.snapshots[at];
+            match self.at_snapshot(snapshot) {
+                Ok(found) => assert!(
+                    found == *state,
+                    "{when}: a snapshot has changed:\n{}\nafter {:?}",
+                    state.difference(&found),
+                    self.log
+                ),
+                Err(error) if error.kind() == ErrorKind::SnapshotTooOld => drop(self.snapshots.swap_remove(at)),
+                Err(error) => self.unread(&error, when),
+            }
+        }
+    }
+
+    fn unread(&mut self, error: &Error, when: &str) {
+        assert!(self.reads_may_fail, "{when}: reads do not go on: {error}\nafter {:?}", self.log);
+        self.note(error);
+    }
+
+    /// The disk is good again: what is open is right and goes on, and so does what is poisoned, once it is opened again.
+    pub fn goes_on(&mut self) {
+        self.reads_may_fail = false;
+        let opened = self.db.is_some() || self.open();
+        assert!(opened, "it does not open on a good disk: {:?}", self.log);
+        self.look("on a good disk");
+        crate::model::indexes::check_now(self.db()).unwrap_or_else(|broken| panic!("{broken}\nafter {:?}", self.log));
+        let poisoned = self.poisoned;
+        if !self.write() {
+            // A failure that nobody was told of yet is told now.
+            let told = [Some(ErrorKind::Poisoned), Some(ErrorKind::OutcomeUnknown).filter(|_| !poisoned)];
+            assert!(told.contains(&self.errors.last().copied()), "after {:?}", self.log);
+            self.look("poisoned, after a write that was refused");
+            assert!(!self.write() && !self.update() && !self.create("main.new"), "a poisoned database takes no write");
+            self.look("poisoned, after others that were refused");
+            assert!(self.reopen(), "it does not open on a good disk: {:?}", self.log);
+            assert!(self.write(), "opened again, it does not go on: {:?}", self.log);
+        } else {
+            assert!(!poisoned, "a poisoned database takes a write: {:?}", self.log);
+        }
+        for (what, done) in [("flush", self.flush()), ("compact", self.compact())] {
+            assert!(done, "{what} fails on a good disk: {:?}", self.log);
+        }
+        self.look("after going on");
+    }
+}

@@ -1,0 +1,134 @@
+//! What is found after the process has ended or the power was cut.
+
+use super::Careful;
+use crate::model::{State, read_state};
+use crate::worlds::{World, random_options};
+use alluvium::backup::{self, RestoreOptions};
+use alluvium::{Database, Durability};
+use alluvium_env::mem::CrashStyle;
+use std::path::Path;
+
+impl Careful {
+    /// Ends the process, or cuts the power; opens again on a good disk; compares, and writes on.
+    pub fn recover(mut self) {
+        self.world.faults.clear();
+        self.world.faults.set_hook(None);
+        let way = self.rng.u8(0..3);
+        let (disk, allowed): (World, Vec<State>) = match way {
+            0 => {
+                self.snapshots.clear();
+                let _poisoned_or_closed = self.db.take().map(|db| db.close());
+                (self.world.killed(), self.now())
+            }
+            1 => (self.world.killed(), self.now()),
+            _ => (self.world.cut(self.rng.u64(..), CrashStyle::Any), self.since_durable.clone()),
+        };
+        disk.mem.set_capacity(u64::MAX);
+        let db = self.examine(&disk, &allowed, &format!("way {way}"));
+        let found = read_state(&db).unwrap_or_else(|e| panic!("it does not read: {e}\nafter {:?}", self.log));
+        self.examine_checkpoints(&disk);
+        let cut = disk.cut(self.rng.u64(..), CrashStyle::Any);
+        self.check_durable(&cut, &found);
+        db.finish_indexes().unwrap_or_else(|e| panic!("builds do not go on: {e}\nafter {:?}", self.log));
+        self.sound(&db);
+        db.collection("main.after").put("x", r#"{"n":1}"#).expect("it goes on");
+        db.compact().expect("it goes on");
+        assert_eq!(db.collection("main.after").count().expect("it goes on"), 1);
+        db.close().expect("it goes on");
+    }
+
+    /// Cuts the power: what is left of the disk is the client's from now on.
+    pub fn cut(&mut self) {
+        self.world = self.world.cut(self.rng.u64(..), CrashStyle::Any);
+        self.cut = true;
+    }
+
+    /// Somebody has opened the disk, whatever failed on the way: what is found is what may be there, and durable.
+    ///
+    /// # Panics
+    /// If it is not, or cannot be read.
+    pub fn found(&mut self, db: &Database, when: &str) {
+        let found = read_state(db).unwrap_or_else(|e| panic!("{when}: it does not read: {e}\nafter {:?}", self.log));
+        let (found, allowed) = (found.without_indexes(), self.now());
+        let difference = || allowed[0].difference(&found);
+        assert!(allowed.contains(&found), "{when}:\n{}\nafter {:?}", difference(), self.log);
+        self.sound(db);
+        (self.acknowledged, self.unknown, self.cut) = (found, None, false);
+        self.durable();
+    }
+
+    /// The states that a process that goes on, or opens what one has left, may find.
+    fn now(&self) -> Vec<State> {
+        if self.cut {
+            return self.since_durable.clone();
+        }
+        std::iter::once(self.acknowledged.clone()).chain(self.unknown.clone()).collect()
+    }
+
+    /// Opens a disk: one of these states is found, and it is sound.
+    pub(in crate::faults) fn examine(&mut self, disk: &World, allowed: &[State], when: &str) -> Database {
+        let options = random_options(&mut self.rng, 1, Durability::Sync);
+        let options = alluvium_store::Options { partitions: None, ..options };
+        let db = disk.open(&options);
+        let db = db.unwrap_or_else(|e| panic!("{when}: it does not open: {e}\nafter {:?}", self.log));
+        let found = read_state(&db);
+        let found = found.unwrap_or_else(|e| panic!("{when}: it does not read: {e}\nafter {:?}", self.log));
+        let found = found.without_indexes();
+        assert!(
+            allowed.contains(&found),
+            "{when}: none of {} states is found; each of them and what is found differ:\n{}\nafter {:?}",
+            allowed.len(),
+            allowed.iter().map(|state| state.difference(&found)).collect::<Vec<_>>().join("\nor\n"),
+            self.log
+        );
+        let damage = db.verify().expect("verify");
+        assert!(damage.is_empty(), "{when}: verify finds {damage:?} after {:?}", self.log);
+        self.sound(&db);
+        db
+    }
+
+    fn sound(&self, db: &Database) {
+        crate::model::indexes::check_now(db).unwrap_or_else(|broken| panic!("{broken}\nafter {:?}", self.log));
+    }
+
+    /// What has the name of a checkpoint is whole, and those that were said to be there are.
+    pub(in crate::faults) fn examine_checkpoints(&self, disk: &World) {
+        for one in &self.checkpoints {
+            let is_there = disk.env.fs.exists(&one.dir).expect("a good disk")
+                && backup::is_checkpoint(&disk.env, &one.dir).expect("a good disk");
+            assert!(is_there || !one.acknowledged, "{} is not there after {:?}", one.dir.display(), self.log);
+            if !is_there {
+                continue;
+            }
+            let to = Path::new("restored");
+            let restored = backup::restore(&disk.env, &one.dir, to, RestoreOptions::default());
+            restored.unwrap_or_else(|e| panic!("{} is not whole: {e}\nafter {:?}", one.dir.display(), self.log));
+            let options = alluvium_store::Options {
+                background: false,
+                memory_bytes: 8 << 20,
+                ..alluvium_store::Options::default()
+            };
+            let db = Database::builder().env(disk.env.clone()).options(options).open(to);
+            let db = db.unwrap_or_else(|e| panic!("what was restored does not open: {e}\nafter {:?}", self.log));
+            let found = read_state(&db).expect("it reads").without_indexes();
+            let difference = || one.states[0].difference(&found);
+            assert!(one.states.contains(&found), "{}:\n{}\nafter {:?}", one.dir.display(), difference(), self.log);
+            db.close().expect("a good disk");
+            crate::worlds::remove_dir(&disk.env, to);
+        }
+    }
+
+    /// What opening has found is durable, whatever the disk had lost before.
+    fn check_durable(&self, cut: &World, expected: &State) {
+        let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };
+        let db = cut.open(&options);
+        let db = db.unwrap_or_else(|e| panic!("cut after opening, it does not open: {e}\nafter {:?}", self.log));
+        let found = read_state(&db).expect("it reads");
+        let difference = expected.difference(&found);
+        assert!(
+            found == *expected,
+            "cut after opening, expected and found differ:\n{difference}\nafter {:?}",
+            self.log
+        );
+    }
+}

@@ -1,0 +1,434 @@
+//! What the client does.
+
+use super::{Careful, Checkpoint};
+use crate::model::{Id, Phase, State};
+use alluvium::backup::CheckpointOptions;
+use alluvium::load::{Input, LoadOptions, OnDuplicate};
+use alluvium::{Durability, ErrorKind, Map, Snapshot, Value};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// All collections that there may be.
+const NAMES: [&str; 4] = ["main.a", "other.b", "main.c", "other.d"];
+/// Indexes that refuse none of the documents.
+const INDEXES: [(&str, &str); 4] = [
+    (r#"{"k":1}"#, "{}"),
+    (r#"{"n":-1}"#, r#"{"unique":true}"#),
+    (r#"{"by.name":1}"#, r#"{"sparse":true}"#),
+    (r#"{"tags":1,"_id":1}"#, r#"{"partialFilterExpression":{"n":{"$gt":3}}}"#),
+];
+/// So many snapshots are kept at most.
+const SNAPSHOTS: usize = 3;
+
+/// A kind of step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A batch of puts, deletes and deltas.
+    Write,
+    /// New documents, one or several.
+    Insert,
+    /// A change by an operator, checked or blind.
+    Update,
+    /// Lines of text.
+    Load,
+    /// A collection is created, renamed or dropped.
+    Schema,
+    /// An index is made or dropped, builds go on, entries are swept.
+    Index,
+    /// Memtables become files.
+    Flush,
+    /// Merges that are due.
+    Pending,
+    /// Everything is merged.
+    Compact,
+    /// `sync`.
+    Sync,
+    /// A checkpoint is made.
+    Checkpoint,
+    /// A snapshot is taken, or one ends.
+    Snapshot,
+    /// Everything is read.
+    Look,
+    /// The database is closed and opened again.
+    Reopen,
+}
+
+impl Step {
+    /// How often each comes among a hundred or so.
+    const WEIGHTS: [(Self, u32); 14] = [
+        (Self::Write, 34),
+        (Self::Insert, 8),
+        (Self::Update, 14),
+        (Self::Load, 3),
+        (Self::Schema, 4),
+        (Self::Index, 16),
+        (Self::Flush, 8),
+        (Self::Pending, 4),
+        (Self::Compact, 4),
+        (Self::Sync, 4),
+        (Self::Checkpoint, 3),
+        (Self::Snapshot, 4),
+        (Self::Look, 4),
+        (Self::Reopen, 3),
+    ];
+
+    /// One of them.
+    pub fn random(rng: &mut fastrand::Rng) -> Self {
+        let mut at = rng.u32(0..Self::WEIGHTS.iter().map(|(_, weight)| weight).sum());
+        for (step, weight) in Self::WEIGHTS {
+            match at.checked_sub(weight) {
+                Some(left) => at = left,
+                None => return step,
+            }
+        }
+        Self::Look
+    }
+}
+
+impl Careful {
+    /// Does one random operation, drawn from the seed of the sequence and the step's number; of a database that is not open,
+    /// opens it. True if it went well.
+    pub fn numbered_step(&mut self, seed: u64, number: u32) -> bool {
+        self.rng = crate::replay::sequence::rng_of(seed, number);
+        self.step()
+    }
+
+    /// Does one random operation; of a database that is not open, opens it. True if it went well.
+    pub fn step(&mut self) -> bool {
+        let step = Step::random(&mut self.rng);
+        self.take(step)
+    }
+
+    /// Does one operation of a kind. True if it went well.
+    pub fn take(&mut self, step: Step) -> bool {
+        self.of_step.clear();
+        if self.db.is_none() {
+            return self.open();
+        }
+        match step {
+            Step::Write => self.write(),
+            Step::Insert => self.insert(),
+            Step::Update => self.update(),
+            Step::Load => self.load(),
+            Step::Schema => self.schema(),
+            Step::Index => self.index(),
+            Step::Flush => self.flush(),
+            Step::Pending => {
+                self.attempt(Phase::Compaction, "pending", None, false, |db| Ok(db.store().run_pending()?)).is_ok()
+            }
+            Step::Compact => self.compact(),
+            Step::Sync => self.attempt(Phase::Sync, "sync", None, true, |db| db.sync()).is_ok(),
+            Step::Checkpoint => self.checkpoint(),
+            Step::Snapshot => self.snapshot(),
+            Step::Look => {
+                self.look("between");
+                true
+            }
+            Step::Reopen => self.reopen(),
+        }
+    }
+
+    pub(super) fn flush(&mut self) -> bool {
+        self.attempt(Phase::Flush, "flush", None, true, |db| db.flush()).is_ok()
+    }
+
+    pub(super) fn compact(&mut self) -> bool {
+        self.attempt(Phase::Compaction, "compact", None, true, |db| db.compact()).is_ok()
+    }
+
+    /// One of the collections that are there; one is made if there is none.
+    fn any_name(&mut self) -> Option<String> {
+        // Of those that are there, also if what is in doubt was done.
+        let there = |name: &&String| self.unknown.as_ref().is_none_or(|state| state.collections.contains_key(*name));
+        let names: Vec<String> = self.acknowledged.collections.keys().filter(there).cloned().collect();
+        if names.is_empty() && !self.create("main.a") {
+            return None;
+        }
+        let none = "main.a".to_owned();
+        Some(if names.is_empty() { none } else { names[self.rng.usize(0..names.len())].clone() })
+    }
+
+    /// The `_id` of a document that is there, or any.
+    fn any_id(&mut self, name: &str) -> Id {
+        match self.acknowledged.documents(name) {
+            Some(documents) if !documents.is_empty() && self.rng.u8(0..4) > 0 => {
+                let at = self.rng.usize(0..documents.len());
+                documents.keys().nth(at).cloned().expect("within")
+            }
+            _ => Id::random(&mut self.rng),
+        }
+    }
+
+    /// Writes a batch of some documents and deltas.
+    pub fn write(&mut self) -> bool {
+        let Some(_) = self.any_name() else { return false };
+        let mut batch = self.db().write_batch();
+        let mut durable = self.durability == Durability::Sync;
+        if self.rng.u8(0..8) == 0 {
+            (batch, durable) = (batch.with_durability(Durability::Sync), true);
+        }
+        let mut next = self.acknowledged.clone();
+        let mut words = "write".to_owned();
+        for _ in 0..self.rng.usize(1..4) {
+            let Some(name) = self.any_name() else { return false };
+            let collection = self.db().collection(&name);
+            let id = self.any_id(&name);
+            let value = id.value(&mut self.rng);
+            let added = match (self.rng.u8(0..6), next.get(&name, &id).cloned()) {
+                (0, _) => {
+                    words += &format!(" delete {name} {value:?}");
+                    next.delete(&name, &id);
+                    batch.delete(&collection, value)
+                }
+                (1..=2, Some(old)) => {
+                    let (update, change) = any_update(&mut self.rng);
+                    words += &format!(" apply {name} {value:?} {update}");
+                    let mut map = Map::clone(&old);
+                    change(&mut map);
+                    next.put(&name, id, map);
+                    batch.apply(&collection, value, update.as_str())
+                }
+                _ => {
+                    words += &format!(" put {name} {value:?}");
+                    let map = self.documents.with_id(&id, &mut self.rng);
+                    next.put(&name, id, map.clone());
+                    batch.put(&collection, value, map)
+                }
+            };
+            // It may have read.
+            if let Err(error) = added {
+                self.note(&error);
+                return false;
+            }
+        }
+        self.attempt(Phase::Write, &words, Some(next), durable, |_| batch.commit()).is_ok()
+    }
+
+    /// Inserts documents under `_id`s that are not there.
+    fn insert(&mut self) -> bool {
+        let Some(name) = self.any_name() else { return false };
+        let mut next = self.acknowledged.clone();
+        let mut maps = Vec::new();
+        for _ in 0..self.rng.usize(1..4) {
+            let id = Id::random(&mut self.rng);
+            if next.get(&name, &id).is_none() {
+                let map = self.documents.with_id(&id, &mut self.rng);
+                maps.push(map.clone());
+                next.put(&name, id, map);
+            }
+        }
+        if maps.is_empty() {
+            return true;
+        }
+        let durable = self.durability == Durability::Sync;
+        let done = self.attempt(Phase::Write, "insert", Some(next), durable, |db| match maps.as_slice() {
+            [one] => db.collection(&name).insert_one(one).map(drop),
+            many => db.collection(&name).insert_many(many).map(drop),
+        });
+        done.is_ok()
+    }
+
+    /// Changes a document that is there by an operator.
+    pub(super) fn update(&mut self) -> bool {
+        let Some(name) = self.any_name() else { return false };
+        let id = self.any_id(&name);
+        let value = id.value(&mut self.rng);
+        let Some(old) = self.acknowledged.get(&name, &id).cloned() else { return self.write() };
+        let (update, change) = any_update(&mut self.rng);
+        let mut map = Map::clone(&old);
+        change(&mut map);
+        // What changes nothing is not written, and says nothing of the database.
+        if map == *old {
+            return self.write();
+        }
+        let mut next = self.acknowledged.clone();
+        next.put(&name, id, map);
+        let durable = self.durability == Durability::Sync;
+        // Where a delete of unknown outcome is what one sees, an update finds nothing, and has nothing to write.
+        let blind = self.rng.bool() || self.poisoned;
+        let words = format!("{} {name} {value:?} {update}", if blind { "apply" } else { "update" });
+        let before = self.log.clone();
+        let done = self.attempt(Phase::Write, &words, Some(next), durable, |db| match blind {
+            true => db.collection(&name).apply(value, update.as_str()),
+            false => db.collection(&name).update(value, update.as_str()).map(|done| {
+                assert_eq!(done.matched_count, 1, "{words} finds nothing, after {before:?}");
+            }),
+        });
+        done.is_ok()
+    }
+
+    /// Loads some lines, which are one batch, and become durable at the end. When that fails, they may be there already.
+    fn load(&mut self) -> bool {
+        // What is there then has to be read.
+        let Some(name) = self.any_name().filter(|_| !self.reads_may_fail) else { return true };
+        let replace = self.rng.bool();
+        let (mut next, mut lines) = (self.acknowledged.clone(), Vec::new());
+        for _ in 0..self.rng.usize(1..9) {
+            let id = self.any_id(&name);
+            let map = self.documents.for_json(&id, &mut self.rng);
+            let from = lines.len();
+            alluvium_document::json::print_map(&map, alluvium_document::json::Format::CANONICAL, &mut lines)
+                .expect("it can be printed");
+            let read = crate::model::map_of(std::str::from_utf8(&lines[from..]).expect("text"));
+            lines.push(b'\n');
+            if replace || next.get(&name, &id).is_none() {
+                next.put(&name, id, read);
+            }
+        }
+        let on_duplicate = if replace { OnDuplicate::Replace } else { OnDuplicate::Skip };
+        let options = LoadOptions { readers: 1, on_duplicate, ..LoadOptions::default() };
+        let words = format!("load {name} {on_duplicate:?} of {} bytes", lines.len());
+        let input = Input::stream("lines", std::io::Cursor::new(lines));
+        // All are passed over.
+        let writes = (next != self.acknowledged).then(|| next.clone());
+        let done =
+            self.attempt(Phase::Load, &words, writes.clone(), true, |db| db.collection(&name).load(input, options));
+        match (done, writes) {
+            (Ok(_), _) => return true,
+            (Err(_), Some(next)) if self.unknown.is_none() => self.find_out(next),
+            _ => {}
+        }
+        false
+    }
+
+    /// Something failed that may have written: looks whether it has.
+    fn find_out(&mut self, next: State) {
+        let found = crate::model::read_state(self.db());
+        let found = found.unwrap_or_else(|e| panic!("reads do not go on: {e}\nafter {:?}", self.log));
+        match found.without_indexes() == next {
+            true if self.poisoned => self.in_doubt(next),
+            true => {
+                self.acknowledged = next.clone();
+                self.since_durable.push(next);
+            }
+            false => {}
+        }
+    }
+
+    pub(super) fn create(&mut self, name: &str) -> bool {
+        let mut next = self.acknowledged.clone();
+        if !next.create(name) {
+            return self.poisoned || self.write();
+        }
+        let durable = self.durability == Durability::Sync;
+        let done = self.attempt(Phase::Schema, &format!("create {name}"), Some(next), durable, |db| {
+            db.create_collection(name).map(drop)
+        });
+        done.is_ok()
+    }
+
+    /// Creates, renames or drops a collection.
+    fn schema(&mut self) -> bool {
+        let Some(name) = self.any_name() else { return false };
+        let other = NAMES[self.rng.usize(0..NAMES.len())];
+        let mut next = self.acknowledged.clone();
+        let durable = self.durability == Durability::Sync;
+        match self.rng.u32(0..3) {
+            0 => self.create(other),
+            1 => {
+                next.collections.remove(&name);
+                let drop = |db: &alluvium::Database| db.drop_collection(&name);
+                self.attempt(Phase::Schema, &format!("drop {name}"), Some(next), durable, drop).is_ok()
+            }
+            _ if next.collections.contains_key(other) => true,
+            _ => {
+                let contents = next.collections.remove(&name).expect("it is there");
+                next.collections.insert(other.to_owned(), contents);
+                let rename = |db: &alluvium::Database| db.rename_collection(&name, other);
+                self.attempt(Phase::Schema, &format!("rename {name} {other}"), Some(next), durable, rename).is_ok()
+            }
+        }
+    }
+
+    /// Makes an index, goes on with builds, drops one, or sweeps. Whatever fails, documents stay as they are.
+    fn index(&mut self) -> bool {
+        let Some(name) = self.any_name() else { return false };
+        let collection = self.db().collection(&name);
+        let (keys, options) = INDEXES[self.rng.usize(0..INDEXES.len())];
+        let name = crate::model::indexes::definition((keys, options)).name().to_owned();
+        let what = self.rng.u32(0..8);
+        let done = self.attempt(Phase::Index, &format!("index {what} {name}"), None, false, |db| match what {
+            0..=3 => collection.create_index_with(keys, options).map(drop),
+            4 => collection.start_index(keys, options).map(drop),
+            5 => db.finish_indexes(),
+            6 => db.sweep_indexes().map(drop),
+            _ => match collection.drop_index(&name) {
+                // There may be none.
+                Err(alluvium::Error::NoSuchIndex { .. }) => Ok(()),
+                done => done,
+            },
+        });
+        matches!(done, Ok(()) | Err(ErrorKind::Namespace))
+    }
+
+    /// Makes a checkpoint, whole or on one that is there.
+    fn checkpoint(&mut self) -> bool {
+        let dir = PathBuf::from(format!("checkpoint-{}", self.checkpoints.len()));
+        let whole: Vec<PathBuf> =
+            self.checkpoints.iter().filter(|one| one.acknowledged).map(|one| one.dir.clone()).collect();
+        let base = (!whole.is_empty() && self.rng.bool()).then(|| whole[self.rng.usize(0..whole.len())].clone());
+        let options = CheckpointOptions { base, copy: self.rng.bool(), ..CheckpointOptions::default() };
+        let states = std::iter::once(self.acknowledged.clone()).chain(self.unknown.clone()).collect();
+        self.checkpoints.push(Checkpoint { dir: dir.clone(), states, acknowledged: false });
+        let done = self.attempt(Phase::Checkpoint, &format!("checkpoint {options:?}"), None, false, |db| {
+            db.checkpoint(&dir, &options).map(drop)
+        });
+        self.checkpoints.last_mut().expect("it was pushed").acknowledged = done.is_ok();
+        done.is_ok()
+    }
+
+    fn snapshot(&mut self) -> bool {
+        if self.snapshots.len() >= SNAPSHOTS {
+            let at = self.rng.usize(0..self.snapshots.len());
+            self.snapshots.swap_remove(at);
+        } else if self.unknown.is_none() {
+            self.snapshots.push((self.db().snapshot(), self.acknowledged.clone()));
+        }
+        true
+    }
+
+    /// All that a snapshot shows.
+    pub(super) fn at_snapshot(&self, snapshot: &Snapshot) -> alluvium::Result<State> {
+        let mut state = State::default();
+        for info in self.db().collections_at(snapshot)? {
+            let name = info.full_name();
+            let mut documents = BTreeMap::new();
+            for document in self.db().collection(&name).at(snapshot).scan().run()? {
+                let document = document?;
+                let map = document.to_map().map_err(|e| alluvium::Error::InvalidDocument(e.to_string()))?;
+                documents.insert(Id::of(document.id()).expect("an _id of ours"), Arc::new(map));
+            }
+            state.create(&name);
+            state.collections.get_mut(&name).expect("it was created").documents = Arc::new(documents);
+        }
+        Ok(state)
+    }
+}
+
+/// A change to a document.
+type Change = Box<dyn Fn(&mut Map)>;
+
+/// An update by an operator that always applies, and what it does to a document.
+fn any_update(rng: &mut fastrand::Rng) -> (String, Change) {
+    let k = rng.i32(0..1000);
+    match rng.u8(0..4) {
+        0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), Box::new(move |map| drop(map.insert("set", k)))),
+        // An index may read it.
+        1 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), Box::new(move |map| drop(map.insert("k", k)))),
+        2 => (
+            format!(r#"{{"$push":{{"list":{k}}}}}"#),
+            Box::new(move |map| match map.get_mut("list") {
+                Some(Value::Array(list)) => list.push(Value::from(k)),
+                _ => map.push("list", Value::Array(vec![Value::from(k)])),
+            }),
+        ),
+        _ => (
+            format!(r#"{{"$inc":{{"inc":{k}}}}}"#),
+            Box::new(move |map| {
+                let before = map.get("inc").and_then(Value::as_i64).unwrap_or(0);
+                map.insert("inc", i32::try_from(before).expect("small") + k);
+            }),
+        ),
+    }
+}

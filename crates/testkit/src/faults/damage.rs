@@ -1,0 +1,291 @@
+//! Rot: bytes flipped, files cut, removed, and taken from elsewhere; and what may come of it.
+//!
+//! A [`Subject`] is a directory on a disk, somebody who opens and reads it, and a table of what may become of it under which
+//! damage. Wrong answers, panics and errors that name no file fail at once, whatever the table says.
+
+mod copies;
+mod coverage;
+mod database;
+mod earlier;
+mod intact;
+mod probes;
+mod repaired;
+
+pub use copies::{checkpoint, dump, read_only};
+pub use coverage::Coverage;
+pub use database::{Made, fixture, last_segment, small, subject};
+pub use intact::{Places, Unit, Version};
+
+use crate::worlds::{World, files_in};
+use alluvium::ErrorKind;
+use alluvium_env::{Fs, OpenMode};
+use earlier::earlier_cases;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Files, each with its path and what is in it.
+pub type Files = Vec<(PathBuf, Vec<u8>)>;
+
+/// What is done to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    /// The byte there is changed in these bits.
+    Flip(u64, u8),
+    /// It ends there.
+    Cut(u64),
+    /// It is gone.
+    Remove,
+    /// It holds what another file held.
+    Swap(Vec<u8>),
+    /// It holds what it held at an earlier moment.
+    Older(Vec<u8>),
+    /// It had been removed, and is there again, with what it held.
+    Back(Vec<u8>),
+}
+
+/// Damage to one file.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length before.
+    pub len: u64,
+    /// What is done to it.
+    pub damage: Damage,
+    /// In words.
+    words: String,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+impl Case {
+    fn new((path, bytes): (&Path, &[u8]), damage: Damage, words: &str) -> Self {
+        Self { path: path.to_owned(), len: bytes.len() as u64, damage, words: format!("{} {words}", path.display()) }
+    }
+
+    /// Does it to the disk.
+    ///
+    /// # Panics
+    /// If it cannot be done.
+    pub fn apply(&self, fs: &dyn Fs) {
+        let file = || fs.open(&self.path, OpenMode::ReadWrite).expect("the file");
+        match &self.damage {
+            Damage::Flip(at, mask) => {
+                let (file, mut byte) = (file(), [0]);
+                file.read_exact_at(&mut byte, *at).expect("a byte");
+                file.write_at(&[byte[0] ^ mask], *at).expect("a write");
+            }
+            Damage::Cut(len) => file().set_len(*len).expect("a cut"),
+            Damage::Remove => fs.remove(&self.path).expect("a removal"),
+            Damage::Back(bytes) => {
+                let file = fs.open(&self.path, OpenMode::CreateNew).expect("a new file");
+                file.write_at(bytes, 0).expect("a write");
+            }
+            Damage::Swap(bytes) | Damage::Older(bytes) => {
+                let file = file();
+                file.set_len(0).expect("a cut");
+                file.write_at(bytes, 0).expect("a write");
+            }
+        }
+    }
+}
+
+/// What became of damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// Opening, or the check, names it, and nothing has changed.
+    Refused,
+    /// It opened; what is damaged is named when it is read, and by the check.
+    Found,
+    /// It opened, said that something was torn, and holds everything.
+    Told,
+    /// It opened, said that something was torn, and its last so many writes are gone.
+    Dropped(usize),
+    /// It opened, said nothing, and its last so many writes are gone.
+    Earlier(usize),
+    /// All is there, and nothing was said.
+    Harmless,
+    /// It holds something else, and nothing was said.
+    Other,
+}
+
+/// Opens what is on a disk, reads all of it, and says what became of it.
+type Judge = Box<dyn Fn(&World, &str) -> Outcome>;
+/// What may become of something.
+type Allowed = Box<dyn Fn(&Case, Outcome) -> bool>;
+
+/// Something that is damaged.
+pub struct Subject {
+    /// A whole one.
+    pub disk: World,
+    /// Where it lies.
+    pub dir: &'static str,
+    /// Files of another of its kind, under the same paths where it has them.
+    pub foreign: Files,
+    /// Files of its own as they were at earlier moments: of one path there may be several.
+    pub earlier: Files,
+    judge: Judge,
+    allowed: Allowed,
+}
+
+/// How much of a file is tried under one seed: one in so many; of zeros far from anything else fewer, unless it is every byte.
+#[derive(Debug, Clone, Copy)]
+pub struct Stride {
+    /// Of the bytes that are flipped.
+    pub flips: u64,
+    /// Of the lengths at which it is cut.
+    pub cuts: u64,
+}
+
+/// How often what was done to which kind of file, and what became of it.
+pub type Counts = BTreeMap<(String, &'static str, Outcome), u64>;
+
+impl Subject {
+    /// Does each damage of a seed, and judges it. `stride` says how much of a file is tried.
+    ///
+    /// # Panics
+    /// If a promise is broken.
+    pub fn damage(&self, seed: u64, stride: impl Fn(&Path) -> Stride, coverage: &mut Coverage) -> Counts {
+        let files = files_in(&*self.disk.mem, Path::new(self.dir));
+        let mut counts = Counts::new();
+        let whole = (self.judge)(&self.disk.killed(), "whole");
+        assert_eq!(whole, Outcome::Harmless, "{}: whole", self.dir);
+        for (path, bytes) in &files {
+            for case in cases(&files, &self.foreign, (path, bytes), seed, stride(path)) {
+                coverage.note(&case);
+                self.one(&case, &mut counts);
+            }
+        }
+        for case in earlier_cases(&files, &self.earlier, seed) {
+            self.one(&case, &mut counts);
+        }
+        counts
+    }
+
+    fn one(&self, case: &Case, counts: &mut Counts) {
+        let disk = self.disk.killed();
+        case.apply(&*disk.mem);
+        let context = case.to_string();
+        let _told = Told(&context);
+        let outcome = (self.judge)(&disk, &context);
+        assert!((self.allowed)(case, outcome), "{context}: {outcome:?}");
+        *counts.entry((kind_of(&case.path), what(&case.damage), outcome)).or_default() += 1;
+    }
+}
+
+/// Says on its way out of a panic what was being done.
+struct Told<'a>(&'a str);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("with {}", self.0);
+        }
+    }
+}
+
+fn what(damage: &Damage) -> &'static str {
+    match damage {
+        Damage::Flip(..) => "flip",
+        Damage::Cut(_) => "cut",
+        Damage::Remove => "remove",
+        Damage::Swap(_) => "swap",
+        Damage::Older(_) => "older",
+        Damage::Back(_) => "back",
+    }
+}
+
+/// The kind of a file, by its name without its numbers.
+pub fn kind_of(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let kind: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
+    kind.trim_start_matches('.').trim_end_matches('-').to_owned()
+}
+
+/// A number that follows from a seed and a place.
+fn mixed(seed: u64, at: u64) -> u64 {
+    alluvium_codec::checksum64(&at.to_le_bytes(), seed)
+}
+
+/// Of zeros far from anything else, which are many and alike, one in so many is tried.
+const ZEROS: u64 = 40;
+
+/// True for a byte that is worth flipping in a round of seeds: the zeros take turns, so that each has one in time.
+fn is_worth(bytes: &[u8], at: u64, (round, stride): (u64, u64)) -> bool {
+    let near = &bytes[at.saturating_sub(64) as usize..(at as usize + 64).min(bytes.len())];
+    stride == 1 || near.iter().any(|byte| *byte != 0) || (at / stride + round).is_multiple_of(ZEROS)
+}
+
+/// What is done to a file under a seed. Seeds that follow each other try other bytes and lengths, and when all were tried,
+/// other bits.
+pub fn cases(files: &Files, foreign: &Files, (path, bytes): (&Path, &[u8]), seed: u64, stride: Stride) -> Vec<Case> {
+    let case = |damage: Damage, words: &str| Case::new((path, bytes), damage, words);
+    let (len, mut all) = (bytes.len() as u64, vec![case(Damage::Remove, "is missing")]);
+    let round = (seed / stride.flips, stride.flips);
+    for at in (0..len).filter(|at| at % stride.flips == seed % stride.flips && is_worth(bytes, *at, round)) {
+        // Mostly one bit; sometimes several.
+        let mask = match mixed(seed, at) {
+            n if n % 4 > 0 => 1 << ((at + seed / stride.flips) % 8),
+            n => (n >> 8) as u8 | 1,
+        };
+        all.push(case(Damage::Flip(at, mask), &format!("with {mask:02x} flipped at {at}")));
+    }
+    let wanted = |at: &u64| at % stride.cuts == seed % stride.cuts || *at == 0 || *at + 1 == len;
+    let behind =
+        |at: &u64| bytes[..*at as usize].iter().rev().take(64).any(|byte| *byte != 0) || at % 512 == seed % 512;
+    let cuts = (0..len).filter(|at| wanted(at) && (*at < 64 || behind(at)));
+    all.extend(cuts.map(|at| case(Damage::Cut(at), &format!("cut at {at} of {len}"))));
+    let mut swap = |from: &str, other: &(PathBuf, Vec<u8>)| {
+        if other.1 != bytes {
+            let words = format!("with what {from}{} held", other.0.display());
+            all.push(case(Damage::Swap(other.1.clone()), &words));
+        }
+    };
+    // The same file of another, one of its kind, and any.
+    let place = foreign.iter().position(|(other, _)| other == path);
+    let pick = |files: &Files, kind: Option<&str>, salt: u64| -> Option<(PathBuf, Vec<u8>)> {
+        let fits = |other: &&(PathBuf, Vec<u8>)| other.0 != *path && kind.is_none_or(|kind| kind_of(&other.0) == kind);
+        let found: Vec<_> = files.iter().filter(fits).collect();
+        found.get(mixed(seed, salt) as usize % found.len().max(1)).map(|found| (*found).clone())
+    };
+    let kind = kind_of(path);
+    place.iter().for_each(|at| swap("another's ", &foreign[*at]));
+    pick(foreign, Some(&kind), len).iter().for_each(|other| swap("another's ", other));
+    pick(files, Some(&kind), len + 1).iter().for_each(|other| swap("", other));
+    pick(files, None, len + 2).iter().for_each(|other| swap("", other));
+    all
+}
+
+/// Checks that an error says that something is damaged, and names it.
+///
+/// # Panics
+/// If it does not.
+fn named(error: &alluvium::Error, name: &str, context: &str) {
+    let (kind, text) = (error.kind(), error.to_string());
+    assert!(matches!(kind, ErrorKind::Corruption | ErrorKind::Open), "{context}: {kind:?}: {error}");
+    assert!(text.contains(name), "{context}: the error names no file: {error}");
+}
+
+/// All of a table of what must be met, with what was.
+///
+/// # Panics
+/// If something was never met.
+pub fn must_have_met(counts: &Counts, wanted: &[(&str, &str, Outcome)]) {
+    for (kind, what, outcome) in wanted {
+        let met = counts.keys().any(|(k, w, o)| k == kind && w == what && o == outcome);
+        assert!(met, "never met: {kind}, {what}, {outcome:?}; but {counts:#?}");
+    }
+}
+
+/// Tells the soak what was done, and adds it to what was done before.
+pub fn tally(counts: &mut Counts, more: Counts) {
+    let sum = |flips: bool| more.iter().filter(|((_, what, _), _)| (*what == "flip") == flips).map(|(_, n)| n).sum();
+    crate::replay::seed::tally("flips", sum(true));
+    crate::replay::seed::tally("files cut, removed or swapped", sum(false));
+    more.into_iter().for_each(|(what, count)| *counts.entry(what).or_default() += count);
+}

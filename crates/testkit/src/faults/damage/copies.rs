@@ -1,0 +1,247 @@
+//! What is made of a database, or beside one: checkpoints, read-only stores, dumps.
+
+use super::database::{Made, made};
+use super::{Case, Damage, Files, Outcome, Subject, named};
+use crate::formats::fixtures::{self as fixture, End, fill};
+use crate::formats::read_only::{build, documents};
+use crate::model::{State, read_state};
+use crate::worlds::{World, contents_of, files_in};
+use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::dump::{self, Dump, DumpOptions};
+use alluvium::{Compression, Database, Map, ReadOnly, ReadOnlyOptions};
+use std::path::{Path, PathBuf};
+
+/// The documents of a collection of a fixture.
+const PEOPLE: &str = "main.people";
+
+/// An incremental checkpoint, beside the one that it was based on.
+///
+/// # Panics
+/// If it cannot be made.
+pub fn checkpoint() -> Subject {
+    let options = fixture::options(Compression::Zstd(3));
+    let made = made(options, (false, 1), |world, watch| {
+        let db = fill(world, End::Ranges, &mut |_| {});
+        db.checkpoint("monday", &CheckpointOptions::default()).expect("a checkpoint");
+        watch(&db);
+        db.collection(PEOPLE).put(90, r#"{"name":"new","n":1}"#).expect("a put");
+        db.flush().expect("it flushes");
+        db.collection(PEOPLE).apply(90, r#"{"$inc":{"n":1}}"#).expect("an update");
+        watch(&db);
+        let base = Some("monday".into());
+        db.checkpoint("tuesday", &CheckpointOptions { base, ..CheckpointOptions::default() }).expect("a checkpoint");
+        db
+    });
+    let moved = |(path, bytes): (PathBuf, Vec<u8>)| {
+        (Path::new("tuesday").join(path.strip_prefix("monday").expect("within")), bytes)
+    };
+    let foreign = files_in(&*made.disk.mem, Path::new("monday")).into_iter().map(moved).collect();
+    Subject {
+        disk: made.disk.killed(),
+        dir: "tuesday",
+        foreign,
+        earlier: Files::new(),
+        judge: Box::new(move |disk, context| judge_checkpoint(&made, disk, context)),
+        // The lock is held while it is made, and of no use later. Nothing else may pass: a byte of it is under a checksum.
+        allowed: Box::new(|case: &Case, outcome| match case.path.ends_with("LOCK") {
+            true => matches!(outcome, Outcome::Harmless | Outcome::Refused),
+            false => outcome == Outcome::Refused,
+        }),
+    }
+}
+
+fn judge_checkpoint(made: &Made, disk: &World, context: &str) -> Outcome {
+    let (env, dir) = (&disk.env, Path::new("tuesday"));
+    let before = contents_of(&*disk.mem, dir);
+    let found = match backup::check(env, dir, true) {
+        Err(error) => Some(error),
+        Ok(checked) => checked.damage.into_iter().next().map(Into::into),
+    };
+    found.iter().for_each(|error| named(error, "tuesday", context));
+    // What a quick look does not find is found where it is read.
+    let quick = RestoreOptions { quick: true, ..RestoreOptions::default() };
+    match backup::restore(env, dir, Path::new("quick"), quick) {
+        Err(error) => named(&error, "tuesday", context),
+        Ok(_) => {
+            let outcome = made.judge(disk, "quick", context);
+            assert!(matches!(outcome, Outcome::Refused | Outcome::Found | Outcome::Harmless), "{context}: {outcome:?}");
+        }
+    }
+    let restored = backup::restore(env, dir, Path::new("restored"), RestoreOptions::default());
+    assert!(contents_of(&*disk.mem, dir) == before, "{context}: the checkpoint has changed");
+    match restored {
+        Err(error) => {
+            named(&error, "tuesday", context);
+            assert!(found.is_some(), "{context}: the check overlooks what a restore finds: {error}");
+            assert!(!disk.env.fs.exists(Path::new("restored")).expect("a look"), "{context}: something is there");
+            Outcome::Refused
+        }
+        Ok(_) => {
+            assert!(found.is_none(), "{context}: a restore overlooks what the check finds: {found:?}");
+            made.judge(disk, "restored", context)
+        }
+    }
+}
+
+/// A read-only store of documents with index files.
+///
+/// # Panics
+/// If it cannot be made.
+pub fn read_only() -> Subject {
+    let (world, other, all) = (World::new(1), World::new(2), documents(40));
+    build(&world.env, "ro", &all);
+    build(&other.env, "ro", &documents(41));
+    Subject {
+        disk: world,
+        dir: "ro",
+        foreign: files_in(&*other.mem, Path::new("ro")),
+        earlier: Files::new(),
+        judge: Box::new(move |disk, context| judge_read_only(&all, disk, context)),
+        allowed: Box::new(|case: &Case, outcome| match case.path.ends_with("LOCK") {
+            true => outcome == Outcome::Harmless,
+            false => matches!(outcome, Outcome::Refused | Outcome::Found),
+        }),
+    }
+}
+
+fn judge_read_only(documents: &[Map], disk: &World, context: &str) -> Outcome {
+    let (mut refused, mut found) = (0, 0);
+    for interval in [4, 16] {
+        let options = ReadOnlyOptions { memory_bytes: 4 << 20, index_interval: Some(interval) };
+        let store = match ReadOnly::open_in(disk.env.clone(), "ro", &options) {
+            Err(error) => {
+                named(&error, "ro", context);
+                refused += 1;
+                continue;
+            }
+            Ok(store) => store,
+        };
+        let damage = store.verify().unwrap_or_else(|e| panic!("{context}: verify: {e}"));
+        damage.iter().for_each(|error| named(error, "ro", context));
+        found += damage.len();
+        let missed = |error: alluvium::Error| {
+            named(&error, "ro", context);
+            assert!(!damage.is_empty(), "{context}: verify overlooks what reading finds: {error}");
+        };
+        for map in documents {
+            match store.get(map.get("_id").expect("an _id").clone()) {
+                Ok(document) => {
+                    assert_eq!(document.map(|d| d.to_map().expect("a map")).as_ref(), Some(map), "{context}")
+                }
+                Err(error) => missed(error),
+            }
+        }
+        match store.get("not there") {
+            Ok(document) => assert!(document.is_none(), "{context}"),
+            Err(error) => missed(error),
+        }
+        match store.scan().run().and_then(Iterator::collect::<alluvium::Result<Vec<_>>>) {
+            Ok(all) => assert_eq!(all.len(), documents.len(), "{context}"),
+            Err(error) => missed(error),
+        }
+    }
+    match (refused, found) {
+        (2, _) => Outcome::Refused,
+        (0, 0) => Outcome::Harmless,
+        _ => Outcome::Found,
+    }
+}
+
+/// A dump of all collections of a database, packed or not.
+///
+/// What `mongodump` writes has no checksums, and Alluvium keeps to it: in a plain dump another byte is another document. But
+/// lengths and the number of documents are there, and gzip has a checksum.
+///
+/// # Panics
+/// If it cannot be made.
+pub fn dump(gzip: bool) -> Subject {
+    let make = |seed: u64| {
+        let world = World::new(seed);
+        let db = fill(&world, End::Killed, &mut |_| {});
+        if seed > 1 {
+            db.collection(PEOPLE).put(90, r#"{"name":"of another"}"#).expect("a put");
+        }
+        let options = DumpOptions { gzip, alluvium_types: true, ..DumpOptions::default() };
+        db.dump(Path::new("dump"), &options, |_, _| {}).expect("a dump");
+        (world, read_state(&db).expect("it reads").without_unready())
+    };
+    let ((world, state), (other, _)) = (make(1), make(2));
+    let plain = state.collections.iter().filter(|(_, contents)| contents.indexes.is_empty());
+    let plain: Vec<String> = plain.map(|(name, _)| name.clone()).collect();
+    Subject {
+        disk: world.killed(),
+        dir: "dump",
+        foreign: files_in(&*other.mem, Path::new("dump")),
+        earlier: Files::new(),
+        judge: Box::new(move |disk, context| judge_dump(&state, disk, context)),
+        allowed: Box::new(move |case: &Case, outcome| {
+            use Outcome::{Harmless, Other, Refused, Told};
+            match case.damage {
+                // A header of gzip has bytes that say nothing of the content.
+                Damage::Flip(..) if gzip => matches!(outcome, Refused | Told | Harmless),
+                Damage::Flip(..) => matches!(outcome, Refused | Told | Harmless | Other),
+                // The last line feed of a text.
+                Damage::Cut(at) if !gzip && at + 1 == case.len && is_text(&case.path) => outcome == Harmless,
+                Damage::Cut(_) => matches!(outcome, Refused | Told),
+                // Without metadata there are no indexes, as in a dump of old.
+                Damage::Remove if case.path.to_string_lossy().contains(".metadata.json") => {
+                    let path = case.path.to_string_lossy();
+                    let of = |name: &String| path.contains(&format!("/{}.metadata.json", name.replace('.', "/")));
+                    outcome == if plain.iter().any(of) { Harmless } else { Other }
+                }
+                Damage::Remove => matches!(outcome, Refused | Told),
+                // Nothing ties a file to its dump.
+                Damage::Swap(_) | Damage::Older(_) | Damage::Back(_) => matches!(outcome, Refused | Told | Other),
+            }
+        }),
+    }
+}
+
+fn is_text(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl")
+}
+
+fn judge_dump(state: &State, disk: &World, context: &str) -> Outcome {
+    let db = Database::builder().env(disk.env.clone()).options(fixture::options(Compression::Lz4)).open("restored");
+    let db = db.expect("an empty disk");
+    let refused = |error: alluvium::Error| {
+        let text = error.to_string();
+        // What the documents say, not their bytes, is said of the collection.
+        let names = ["dump/", "collection main.", "collection library."];
+        assert!(names.iter().any(|name| text.contains(name)), "{context}: the error names nothing: {error}");
+        assert!(db.verify().expect("it can be checked").is_empty(), "{context}: the database is damaged");
+        Outcome::Refused
+    };
+    let dump = match Dump::read(&disk.env, Path::new("dump")) {
+        Ok(dump) => dump,
+        Err(error) => return refused(error),
+    };
+    let options = dump::RestoreOptions { readers: 1, ..dump::RestoreOptions::default() };
+    if let Err(error) = dump.restore(&db, &options) {
+        return refused(error);
+    }
+    assert!(db.verify().expect("it can be checked").is_empty(), "{context}: the database is damaged");
+    match dump.passed_over.is_empty() {
+        false => Outcome::Told,
+        true if holds(&db, state) => Outcome::Harmless,
+        true => Outcome::Other,
+    }
+}
+
+/// True if a database holds just this; ids of any type are met on the way.
+fn holds(db: &Database, state: &State) -> bool {
+    let mut names = Vec::new();
+    for info in db.collections() {
+        let name = info.full_name();
+        for document in db.collection(&name).scan().run().expect("a scan") {
+            let document = document.expect("a document");
+            let right = crate::model::Id::of(document.id()).and_then(|id| state.get(&name, &id).cloned());
+            if right.is_none_or(|right| *right != document.to_map().expect("a map")) {
+                return false;
+            }
+        }
+        names.push(name);
+    }
+    let right: Vec<&String> = state.collections.keys().collect();
+    right == names.iter().collect::<Vec<_>>() && read_state(db).expect("ids are right") == *state
+}

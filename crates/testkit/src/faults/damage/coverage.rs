@@ -1,0 +1,48 @@
+//! Which bytes were flipped, over many seeds.
+
+use super::{Case, Damage, kind_of};
+use crate::replay::seed;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The bytes of each file of one subject that have been flipped so far.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    files: BTreeMap<PathBuf, Vec<bool>>,
+}
+
+/// So many bytes of so many.
+type Share = (u64, u64);
+
+impl Coverage {
+    /// Takes note of what is done to a file.
+    pub(super) fn note(&mut self, case: &Case) {
+        let bytes = self.files.entry(case.path.clone()).or_insert_with(|| vec![false; case.len as usize]);
+        if let Damage::Flip(at, _) = case.damage {
+            bytes[at as usize] = true;
+        }
+    }
+
+    /// Of each kind of file: how many bytes were flipped, and how many there are.
+    pub fn of_kinds<'a>(subjects: impl IntoIterator<Item = &'a Self>) -> BTreeMap<String, Share> {
+        let mut kinds: BTreeMap<String, Share> = BTreeMap::new();
+        for (path, bytes) in subjects.into_iter().flat_map(|coverage| &coverage.files) {
+            let (flipped, all) = kinds.entry(kind_of(path)).or_default();
+            *flipped += bytes.iter().filter(|flipped| **flipped).count() as u64;
+            *all += bytes.len() as u64;
+        }
+        kinds.retain(|_, (_, all)| *all > 0);
+        kinds
+    }
+
+    /// Tells the soak.
+    pub fn tally<'a>(test: &str, subjects: impl IntoIterator<Item = &'a Self>) {
+        for (kind, (flipped, all)) in Self::of_kinds(subjects) {
+            seed::tally(&format!("bytes {test}, {kind}: all"), all);
+            seed::tally(&format!("bytes {test}, {kind}: flipped"), flipped);
+            if flipped == all {
+                seed::tally(&format!("bytes {test}, {kind}: every byte was flipped"), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Databases that are damaged: closed and killed ones, with all that a database can hold.
+
+use super::earlier::Earlier;
+use super::probes::{Probe, answers};
+use super::repaired::{self, Moments, Written};
+use super::{Case, Damage, Files, Outcome, Subject, named};
+use crate::formats::fixtures::{self as fixture, End};
+use crate::model::map_of;
+use crate::worlds::{FileKind, PATH, World, contents_of, files_in};
+use alluvium::{Compression, Database};
+use alluvium_lsm::image::walk_manifest;
+use alluvium_store::Options;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Where the groups of a segment begin (`docs/format/wal.md`).
+const GROUPS: usize = 8192;
+
+/// Where its seal is.
+const SEAL: Range<u64> = 4096..4160;
+
+/// A database on a disk, what is asked of it, and what it has answered since its last flush.
+pub struct Made {
+    /// The disk.
+    pub disk: World,
+    /// It was closed.
+    pub closed: bool,
+    /// How it is opened.
+    pub options: Options,
+    probes: Vec<Probe>,
+    /// The oldest first; the last one is what it answers now.
+    states: Vec<Vec<String>>,
+    /// What its files held while it was made.
+    earlier: Files,
+    /// The documents that it has held.
+    ever: Written,
+    /// The documents of its last states, as many as there are of these.
+    written: Vec<Written>,
+}
+
+/// Told of each write.
+pub(super) type Watch<'a> = &'a mut dyn FnMut(&Database);
+
+/// Options with which a database takes little room.
+fn options(compression: Compression) -> Options {
+    Options { partitions: Some(2), ..fixture::options(compression) }
+}
+
+/// A database of two collections and an index: sorted files in two runs, and some batches in the log. Its random numbers follow
+/// from `id`.
+///
+/// # Panics
+/// If it cannot be made.
+pub fn small(compression: Compression, closed: bool, id: u64) -> Made {
+    made(options(compression), (closed, id), |world, watch| {
+        let db = world.open(&options(compression)).expect("an empty disk");
+        for name in ["main.a", "other.b"] {
+            db.create_collection(name).expect("a collection");
+        }
+        db.collection("main.a").create_index(r#"{"n":1}"#).expect("an index");
+        for n in 0..46 {
+            let name = if n % 3 == 0 { "other.b" } else { "main.a" };
+            let id = n % 35;
+            // What is in the log alone takes more than a segment.
+            let text = "some text ".repeat(if (41..44).contains(&n) { 300 } else { n % 4 });
+            let map = map_of(&format!(r#"{{"_id":{id},"n":{n},"text":"{text}"}}"#));
+            db.collection(name).put(id as i32, map).expect("a put");
+            match n {
+                20 => db.compact().expect("it compacts"),
+                40 => db.flush().expect("it flushes"),
+                _ => {}
+            }
+            if n >= 40 {
+                watch(&db);
+            }
+        }
+        db
+    })
+}
+
+/// What fixtures are made as: all types, indexes of all kinds, tombstones, deltas, ranges, many values under a key, a dropped
+/// collection; closed, with dictionaries too.
+///
+/// # Panics
+/// If it cannot be made.
+pub fn fixture(end: End, id: u64) -> Made {
+    made(fixture::options(Compression::Zstd(3)), (end == End::Closed, id), |world, watch| {
+        fixture::fill(world, end, watch)
+    })
+}
+
+/// A database that `fill` makes on an empty disk, twice the same: it returns it open, and calls what it is given after each
+/// write that is in the log alone.
+///
+/// # Panics
+/// If it cannot be made.
+pub(super) fn made(options: Options, (closed, id): (bool, u64), fill: impl Fn(&World, Watch<'_>) -> Database) -> Made {
+    let first = World::new(id);
+    let (moments, mut ever, mut written) = (Moments::watch(&first), Written::new(), Vec::new());
+    let probes = Probe::all(&fill(&first, &mut |db| {
+        let mut now = Written::new();
+        repaired::all(db, &mut now);
+        written.push(now);
+    }));
+    moments.end(&first, (PATH, &options), &mut ever);
+    ever.extend(written.iter().flatten().cloned());
+    let (disk, mut states) = (World::new(id), Vec::new());
+    let earlier = Earlier::watch(&disk, PATH);
+    let db = fill(&disk, &mut |db| states.push(answers(db, &probes)));
+    assert!(states.len() > 1 && answers(&db, &probes) == states[states.len() - 1], "the last write is the last state");
+    if closed {
+        db.close().expect("it closes");
+    }
+    let earlier = earlier.end(&disk);
+    Made { disk: disk.killed(), closed, options, probes, states, earlier, ever, written }
+}
+
+impl Made {
+    /// Opens a damaged disk and reads all of it.
+    ///
+    /// # Panics
+    /// If an answer is wrong, or an error names no file.
+    pub fn judge(&self, disk: &World, path: &str, context: &str) -> Outcome {
+        let repaired = repaired::repair((&self.options, &self.ever), disk, path, context);
+        let outcome = self.opened(disk, path, context);
+        // Where nothing is lost, by what it says or by what is there, it is all there.
+        if let Some((whole, certain)) = repaired {
+            let is_last = self.written.last() == Some(&certain);
+            assert!(is_last || outcome != Outcome::Harmless, "{context}: harmless, and not all of it is repaired");
+            assert!(!whole || self.written.contains(&certain), "{context}: a repair says that nothing is lost");
+        }
+        outcome
+    }
+
+    fn opened(&self, disk: &World, path: &str, context: &str) -> Outcome {
+        let (before, file) = (contents_of(&*disk.mem, Path::new(path)), format!("{path}/"));
+        let opened = Database::builder().env(disk.env.clone()).options(self.options.clone()).open(path);
+        let db = match opened {
+            Err(error) => {
+                named(&error, &file, context);
+                let now = contents_of(&*disk.mem, Path::new(path));
+                // The lock file is made if it was not there.
+                let same = before.iter().all(|(path, bytes)| now.get(path) == Some(bytes));
+                assert!(same && now.len() <= before.len() + 1, "{context}: {error}; and files have changed");
+                return Outcome::Refused;
+            }
+            Ok(db) => db,
+        };
+        let damage = db.verify().unwrap_or_else(|e| panic!("{context}: verify: {e}"));
+        damage.iter().for_each(|error| named(error, &file, context));
+        let told = db.report().dropped.is_some() || !db.report().manifest_tails.is_empty();
+        let found: Vec<_> = self.probes.iter().map(|probe| probe.ask(&db)).collect();
+        // What can be read of a damaged database is as it was.
+        let last = &self.states[self.states.len() - 1];
+        for (at, error) in found.iter().enumerate().filter_map(|(at, found)| Some((at, found.as_ref().err()?))) {
+            named(error, &file, context);
+            assert!(!damage.is_empty(), "{context}: verify overlooks what {:?} finds: {error}", self.probes[at]);
+        }
+        if !damage.is_empty() {
+            for ((found, last), probe) in found.iter().zip(last).zip(&self.probes) {
+                let Ok(found) = found else { continue };
+                assert_eq!(found, last, "{context}: {probe:?} is answered wrongly");
+            }
+            return Outcome::Found;
+        }
+        let found: Vec<String> = found.into_iter().flatten().collect();
+        let Some(at) = self.states.iter().rposition(|state| *state == found) else {
+            let other = found.iter().zip(last).position(|(found, last)| found != last).expect("something differs");
+            panic!("{context}: {:?}: it has never been like this:\n{}", self.probes[other], found[other]);
+        };
+        match (self.states.len() - 1 - at, told) {
+            (0, true) => Outcome::Told,
+            (0, false) => Outcome::Harmless,
+            (lost, true) => Outcome::Dropped(lost),
+            (lost, false) => Outcome::Earlier(lost),
+        }
+    }
+
+    /// The facts of its files that the table goes by.
+    fn facts(&self) -> BTreeMap<PathBuf, Facts> {
+        let files = files_in(&*self.disk.mem, Path::new(PATH));
+        let last_segment = files.iter().map(|(path, _)| path).filter(|path| FileKind::of(path) == FileKind::Log).max();
+        let facts = |(path, bytes): &(PathBuf, Vec<u8>)| {
+            let (kind, bytes) = (FileKind::of(path), bytes.as_slice());
+            let mut facts = Facts { kind, used: Vec::new(), last_begins: 0, is_last: false, bytes: bytes.to_vec() };
+            match facts.kind {
+                FileKind::Log => {
+                    facts.is_last = Some(path) == last_segment;
+                    facts.of_segment(bytes);
+                }
+                FileKind::Manifest => {
+                    let walked = walk_manifest(&self.disk.env, path, None).expect("a manifest");
+                    facts.used.push(0..walked.end);
+                    facts.last_begins = walked.edits.last().expect("an edit").0;
+                }
+                _ => facts.used.push(0..bytes.len() as u64),
+            }
+            (path.clone(), facts)
+        };
+        files.iter().map(facts).collect()
+    }
+}
+
+/// What is known of a file that is damaged.
+struct Facts {
+    kind: FileKind,
+    /// Its bytes that mean something; others are zeros, or reserved.
+    used: Vec<Range<u64>>,
+    /// Where the last group, or the last edit, begins.
+    last_begins: u64,
+    /// It is the last segment of the log.
+    is_last: bool,
+    /// What it holds.
+    bytes: Vec<u8>,
+}
+
+impl Facts {
+    fn of_segment(&mut self, bytes: &[u8]) {
+        self.used.push(0..128);
+        if bytes[4096..].starts_with(b"ALLUSEAL") {
+            self.used.push(SEAL);
+        }
+        let mut at = GROUPS;
+        while let Some(head) = bytes.get(at..at + 48) {
+            let body = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+            if body == 0 {
+                break;
+            }
+            self.last_begins = at as u64;
+            at += 48 + body;
+        }
+        self.used.push(GROUPS as u64..at as u64);
+    }
+
+    fn is_used(&self, at: u64) -> bool {
+        self.used.iter().any(|range| range.contains(&at))
+    }
+
+    /// True if other bytes are the same wherever these mean something.
+    fn holds_the_same(&self, other: &[u8]) -> bool {
+        let range = |range: &Range<u64>| range.start as usize..range.end as usize;
+        self.used.iter().all(|used| other.get(range(used)) == self.bytes.get(range(used)))
+    }
+
+    fn is_seal(&self, at: u64) -> bool {
+        self.is_last && SEAL.contains(&at)
+    }
+
+    fn end(&self) -> u64 {
+        self.used.iter().map(|range| range.end).max().unwrap_or(0)
+    }
+
+    /// What may become of a database whose file was damaged so.
+    fn allow(&self, closed: bool, damage: &Damage, outcome: Outcome) -> bool {
+        use Outcome::{Dropped, Earlier, Found, Harmless, Refused, Told};
+        match (self.kind, damage) {
+            // It is empty, and made anew.
+            (FileKind::Lock, _) => outcome == Harmless,
+            (FileKind::Superblock, _) => outcome == Refused,
+            // Edits and the zeros behind them. What is torn is the last edit, and can be done again, or else is noticed.
+            (FileKind::Manifest, Damage::Flip(at, _)) if *at < self.last_begins => outcome == Refused,
+            (FileKind::Manifest, Damage::Flip(..)) => matches!(outcome, Refused | Told),
+            // Without its last edit, ended where that began, it is as it was before, and the log has the rest.
+            (FileKind::Manifest, Damage::Cut(at)) if *at == self.last_begins || *at >= self.end() => {
+                matches!(outcome, Refused | Told | Harmless)
+            }
+            (FileKind::Manifest, Damage::Cut(at)) if *at > self.last_begins => matches!(outcome, Refused | Told),
+            // Without its last edits it names files that are gone, or the log has the rest.
+            (FileKind::Manifest, Damage::Older(_)) => matches!(outcome, Refused | Told | Harmless),
+            (FileKind::Manifest, _) => outcome == Refused,
+            // Each byte is under a checksum, and the manifest knows the length.
+            (FileKind::Sst, Damage::Cut(_) | Damage::Remove) => outcome == Refused,
+            (FileKind::Sst, _) => matches!(outcome, Refused | Found),
+            (FileKind::Log, Damage::Flip(at, _)) if !self.is_used(*at) => match closed {
+                true => outcome == Harmless,
+                // Behind the end it looks like a torn write.
+                false => matches!(outcome, Harmless | Told),
+            },
+            // Without its seal it is the log of a process that was killed, and all of its groups are whole.
+            (FileKind::Log, Damage::Flip(at, _)) if self.is_seal(*at) => outcome == Harmless,
+            (FileKind::Log, Damage::Cut(at)) if *at >= self.end() => outcome == Harmless,
+            // The end of a log that was not closed is where its last group is whole: one that was damaged, if it is the last,
+            // cannot be told from a torn one.
+            (FileKind::Log, Damage::Flip(at, _)) if !closed && self.is_last && *at >= self.last_begins => {
+                matches!(outcome, Dropped(1))
+            }
+            // A segment is made with room for groups.
+            (FileKind::Log, Damage::Cut(at)) if !closed && self.is_last && *at >= GROUPS as u64 => {
+                matches!(outcome, Refused | Dropped(_) | Earlier(_) | Harmless)
+            }
+            // All that means something is there; the follower may be missing.
+            (FileKind::Log, Damage::Older(old)) if self.holds_the_same(old) => matches!(outcome, Harmless | Told),
+            // The last segment as it was is the log of a process that was killed then: nothing outside of it tells how far it
+            // went, unless files hold more.
+            (FileKind::Log, Damage::Older(_)) if self.is_last => matches!(outcome, Refused | Earlier(_) | Harmless),
+            (FileKind::Log, _) => outcome == Refused,
+            (FileKind::Directory, _) => false,
+        }
+    }
+}
+
+/// A database that is damaged, beside another whose files may be taken for its own.
+pub fn subject(made: Made, other: &Made) -> Subject {
+    let facts = made.facts();
+    let (closed, made) = (made.closed, Rc::new(made));
+    let judged = made.clone();
+    Subject {
+        disk: made.disk.killed(),
+        dir: PATH,
+        foreign: files_in(&*other.disk.mem, Path::new(PATH)),
+        earlier: made.earlier.clone(),
+        judge: Box::new(move |disk, context| judged.judge(disk, PATH, context)),
+        allowed: Box::new(move |case: &Case, outcome| match facts.get(&case.path) {
+            Some(facts) => facts.allow(closed, &case.damage, outcome),
+            // What is there again of what had been removed.
+            None => matches!(outcome, Outcome::Refused | Outcome::Harmless),
+        }),
+    }
+}
+
+/// The last segment of the log, where its groups end, and where the first of them does.
+///
+/// # Panics
+/// If there is no log.
+pub fn last_segment(made: &Made) -> (PathBuf, u64, u64) {
+    let facts = made.facts();
+    let (path, last) = facts.iter().find(|(_, facts)| facts.is_last).expect("a segment");
+    let bytes = &contents_of(&*made.disk.mem, Path::new(PATH))[path];
+    let first = u32::from_le_bytes([bytes[GROUPS], bytes[GROUPS + 1], bytes[GROUPS + 2], bytes[GROUPS + 3]]);
+    (path.clone(), last.end(), GROUPS as u64 + 48 + u64::from(first))
+}

@@ -1,0 +1,129 @@
+//! What of a database must survive damage, told from its whole files alone: where each version of each key stands.
+
+use super::{Case, Damage};
+use crate::worlds::{PATH, World, files_in};
+use alluvium_codec::entry::{Kind, Seq};
+use alluvium_codec::varint;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Bytes that are lost together: a data block of a sorted file, or a group of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// The file.
+    pub path: PathBuf,
+    /// Where it begins.
+    pub from: u64,
+    /// Where it ends.
+    pub to: u64,
+    /// It is of the log.
+    pub of_log: bool,
+}
+
+impl Unit {
+    /// True if damage changes it.
+    pub fn is_hit(&self, case: &Case) -> bool {
+        self.path == case.path
+            && match case.damage {
+                Damage::Flip(at, _) => (self.from..self.to).contains(&at),
+                Damage::Cut(at) => at < self.to,
+                Damage::Remove | Damage::Swap(_) | Damage::Older(_) | Damage::Back(_) => true,
+            }
+    }
+}
+
+/// One version of a key.
+#[derive(Debug, Clone)]
+pub struct Version {
+    /// Its number.
+    pub seq: Seq,
+    /// What it does to the key.
+    pub kind: Kind,
+    /// Where it stands.
+    pub unit: Unit,
+}
+
+/// All versions of all keys in the files of a database, the newest first, by internal keys.
+#[derive(Debug, Default)]
+pub struct Places {
+    versions: BTreeMap<Vec<u8>, Vec<Version>>,
+}
+
+impl Places {
+    /// Reads the files of a whole database.
+    ///
+    /// # Panics
+    /// If it is not whole.
+    pub fn read(world: &World) -> Self {
+        let mut places = Self::default();
+        let registry = alluvium_sst::DictionaryRegistry::new();
+        for (path, _) in files_in(&*world.mem, Path::new(PATH)) {
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            if let Some(number) = alluvium_lsm::image::sst_number(&name) {
+                let walked = alluvium_sst::walk_file(&world.env, &path, number, &registry, &mut |block| {
+                    let unit =
+                        Unit { path: path.clone(), from: block.offset, to: block.offset + block.bytes, of_log: false };
+                    block.each(&mut |entry| {
+                        places.add(entry.key, entry.seq, entry.kind, &unit);
+                        Ok(())
+                    })
+                });
+                assert!(walked.expect("it can be read").lost.is_empty(), "{} is damaged", path.display());
+            } else if let Some(number) = alluvium_wal::segment_number(&name) {
+                let walk = alluvium_wal::Walk { number, ..alluvium_wal::Walk::default() };
+                let walked = alluvium_wal::walk_segment(&world.env, &path, walk, &mut |group| {
+                    let (from, to) = (group.offset, group.offset + group.bytes);
+                    let unit = Unit { path: path.clone(), from, to, of_log: true };
+                    for record in &group.records {
+                        places.add_record(record.payload, record.first_seq, &unit);
+                    }
+                    Ok(())
+                });
+                assert!(walked.expect("it can be read").gaps.is_empty(), "{} is damaged", path.display());
+            }
+        }
+        places.finish();
+        places
+    }
+
+    fn add(&mut self, key: &[u8], seq: Seq, kind: Kind, unit: &Unit) {
+        self.versions.entry(key.to_vec()).or_default().push(Version { seq, kind, unit: unit.clone() });
+    }
+
+    /// The operations of a batch, as `docs/format/store.md` draws them.
+    fn add_record(&mut self, payload: &[u8], first: Seq, unit: &Unit) {
+        let Some((&0, mut rest)) = payload.split_first() else { return };
+        let mut next = first;
+        while let Some((&kind, after)) = rest.split_first() {
+            rest = after;
+            varint::get_u64(&mut rest).expect("a partition");
+            let key = varint::get_bytes(&mut rest).expect("a key");
+            let _value = varint::get_bytes(&mut rest).expect("a value");
+            if kind & 0x80 == 0 {
+                self.add(key, next, Kind::from_byte(kind).expect("a kind"), unit);
+                next += 1;
+            }
+        }
+    }
+
+    /// Of what is in files, the log is of no use.
+    fn finish(&mut self) {
+        for versions in self.versions.values_mut() {
+            let filed: Vec<Seq> = versions.iter().filter(|v| !v.unit.of_log).map(|v| v.seq).collect();
+            versions.retain(|version| !version.unit.of_log || !filed.contains(&version.seq));
+            versions.sort_by_key(|version| std::cmp::Reverse(version.seq));
+        }
+    }
+
+    /// The versions of a key that make its value, the newest first: down to a full write.
+    pub fn chain(&self, key: &[u8]) -> &[Version] {
+        let all = self.versions.get(key).map_or(&[][..], Vec::as_slice);
+        let full = all.iter().position(|version| version.kind != Kind::Delta);
+        &all[..full.map_or(all.len(), |at| at + 1)]
+    }
+
+    /// The units that hold entries.
+    pub fn units(&self) -> impl Iterator<Item = &Unit> {
+        self.versions.values().flatten().map(|version| &version.unit)
+    }
+}

@@ -1,0 +1,88 @@
+//! Repairs of what is damaged: they change nothing of it, and what they call certain has been there.
+
+use crate::worlds::{FileKind, World, contents_of};
+use alluvium::Database;
+use alluvium::repair::{self, RepairOptions};
+use alluvium_env::fault::{Op, OpKind};
+use alluvium_env::sync::Mutex;
+use alluvium_store::Options;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Of so many cases one is repaired as well.
+const ONE_IN: u64 = 40;
+
+/// Documents, written out.
+pub(super) type Written = BTreeSet<String>;
+
+/// All documents of some collections.
+fn documents(db: &Database, names: impl IntoIterator<Item = String>, into: &mut Written) {
+    for name in names {
+        for document in db.collection(&name).scan().run().expect("a scan") {
+            into.insert(format!("{:?}", document.expect("a document").to_map().expect("a map")));
+        }
+    }
+}
+
+/// All documents of a database.
+pub(super) fn all(db: &Database, into: &mut Written) {
+    documents(db, db.collections().iter().map(alluvium::CollectionInfo::full_name), into);
+}
+
+/// The disk as it was before each change of a manifest, while a database was filled.
+pub(super) struct Moments(Arc<Mutex<Vec<World>>>);
+
+impl Moments {
+    pub fn watch(world: &World) -> Self {
+        let seen: Arc<Mutex<Vec<World>>> = Arc::default();
+        let (into, mem) = (seen.clone(), world.mem.clone());
+        world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+            if op.kind == OpKind::Write && FileKind::of(op.path) == FileKind::Manifest {
+                into.lock().push(World::over(mem.kill_clone(), op.number));
+            }
+        })));
+        Self(seen)
+    }
+
+    /// The documents of all these moments.
+    pub fn end(self, world: &World, (path, options): (&str, &Options), into: &mut Written) {
+        world.faults.set_hook(None);
+        for disk in std::mem::take(&mut *self.0.lock()) {
+            // The first ones come before there is a database.
+            let opened = Database::builder().env(disk.env.clone()).options(options.clone()).open(path);
+            opened.iter().for_each(|db| all(db, into));
+        }
+    }
+}
+
+/// Repairs a damaged disk, for a few of the cases. Whether that says that nothing is lost, and what it calls certain.
+pub(super) fn repair(
+    (options, ever): (&Options, &Written),
+    disk: &World,
+    path: &str,
+    context: &str,
+) -> Option<(bool, Written)> {
+    if !alluvium_codec::checksum64(context.as_bytes(), 0).is_multiple_of(ONE_IN) {
+        return None;
+    }
+    let (disk, from, to) = (disk.killed(), Path::new(path), Path::new("repaired"));
+    let before = contents_of(&*disk.mem, from);
+    let settings = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
+    let report = repair::repair(&disk.env, from, to, &settings);
+    let mut after = contents_of(&*disk.mem, from);
+    // It is made to be locked.
+    after.retain(|path, _| before.contains_key(path) || !path.ends_with("LOCK"));
+    assert!(after == before, "{context}: a repair changes what it repairs");
+    let report = report.unwrap_or_else(|e| panic!("{context}: it is not repaired: {e}"));
+    let db = Database::builder().env(disk.env.clone()).options(options.clone()).open(to);
+    let db = db.unwrap_or_else(|e| panic!("{context}: what was repaired does not open: {e}"));
+    let damage = db.verify().expect("it can be checked");
+    assert!(damage.is_empty(), "{context}: what was repaired is damaged: {damage:?}");
+    let mut certain = Written::new();
+    documents(&db, report.collections.iter().map(|one| one.name.clone()), &mut certain);
+    if let Some(other) = certain.iter().find(|document| !ever.contains(*document)) {
+        panic!("{context}: certain after a repair, and it has never been there: {other}");
+    }
+    Some((report.is_whole(), certain))
+}

@@ -1,0 +1,277 @@
+//! A fault at every change to the disk of a sequence.
+//!
+//! The sequence is run once on a good disk, and its changes are counted. Then it is run again for each of them, and for each
+//! way in which it can fail, once or with everything that comes after it. Reads go on, and are right, the whole time; the
+//! power is cut before the next change, and again at the end or the process is killed; in between, the disk is good again,
+//! and what is open goes on, or says that it is poisoned and goes on when it is opened again.
+
+use super::client::Careful;
+use super::client::steps::Step;
+use crate::model::{Phase, State};
+use crate::replay::seed;
+use crate::worlds::{FileKind, World};
+use alluvium::ErrorKind;
+use alluvium_env::fault::{Fault, Op, OpKind};
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::Mutex;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+/// What was being done, to what kind of file (what is none of them counts as a directory, so does a checkpoint's listing),
+/// by which operation.
+pub type Point = (Phase, FileKind, OpKind);
+
+/// How a change fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// An I/O error; nothing was done.
+    Error,
+    /// No space; nothing was done.
+    NoSpace,
+    /// A part of a write is done.
+    Short,
+    /// A sync loses the pages, that of a directory its new entries.
+    LostPages,
+    /// It is done, and said to have failed.
+    ThoughDone,
+}
+
+impl Effect {
+    /// How an operation of this kind can fail.
+    pub fn all(kind: OpKind) -> &'static [Self] {
+        match kind {
+            OpKind::Write => &[Self::Error, Self::NoSpace, Self::Short, Self::ThoughDone],
+            OpKind::Sync | OpKind::SyncDir => &[Self::Error, Self::NoSpace, Self::LostPages, Self::ThoughDone],
+            _ => &[Self::Error, Self::NoSpace, Self::ThoughDone],
+        }
+    }
+
+    /// A fault with this effect.
+    pub fn on(self, fault: Fault, rng: &mut fastrand::Rng) -> Fault {
+        match self {
+            Self::Error => fault,
+            Self::NoSpace => fault.no_space(),
+            Self::Short => fault.short(rng.usize(0..600)),
+            Self::LostPages => fault.losing_pages(),
+            Self::ThoughDone => fault.though_done(),
+        }
+    }
+}
+
+/// What was met.
+#[derive(Debug, Default)]
+pub struct Met {
+    /// Faults by where they struck, how, and whether everything after them failed too.
+    pub faults: BTreeMap<(Point, Effect, bool), u64>,
+    /// The kinds of error that the client was told.
+    pub errors: BTreeMap<String, u64>,
+    /// Ends: poisoned, not open, or neither.
+    pub ends: BTreeMap<&'static str, u64>,
+    /// Power cuts before the change after a fault.
+    pub cuts: u64,
+}
+
+/// The steps of a sequence: each kind several times, in an order of its own.
+fn steps(seed: u64) -> Vec<Step> {
+    use Step::{
+        Checkpoint, Compact, Flush, Index, Insert, Load, Look, Pending, Reopen, Schema, Snapshot, Sync, Update, Write,
+    };
+    let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
+    let mut steps = vec![
+        Write, Write, Write, Write, Write, Write, Write, Insert, Insert, Update, Update, Update, Load, Load, Schema,
+        Schema, Index, Index, Index, Flush, Flush, Flush, Pending, Compact, Sync, Checkpoint, Checkpoint, Snapshot,
+        Reopen,
+    ];
+    rng.shuffle(&mut steps);
+    // It is created, has something to flush and to merge, and is closed at the end.
+    steps.splice(0..0, [Reopen, Schema, Schema, Write, Write, Flush, Write, Flush, Compact]);
+    steps.extend([Look, Reopen]);
+    steps
+}
+
+/// The steps of a short sequence: one of three.
+fn short_steps(seed: u64) -> Vec<Step> {
+    use Step::{Checkpoint, Compact, Flush, Index, Insert, Reopen, Schema, Sync, Update, Write};
+    match seed % 3 {
+        0 => vec![Reopen, Write, Flush, Write, Flush, Compact, Write, Reopen, Write],
+        1 => vec![Reopen, Schema, Insert, Flush, Index, Update, Sync, Checkpoint, Reopen],
+        _ => vec![Reopen, Insert, Reopen, Write, Checkpoint, Flush, Schema, Checkpoint, Compact],
+    }
+}
+
+/// A sequence: its steps, and what they draw from.
+struct Sequence {
+    seed: u64,
+    steps: Vec<Step>,
+}
+
+/// The changes of a sequence on a good disk.
+fn points(sequence: &Sequence) -> Vec<Point> {
+    let mut client = Careful::begin(sequence.seed, u64::MAX);
+    let points: Arc<Mutex<Vec<Point>>> = Arc::default();
+    let (into, phase) = (points.clone(), client.phase.clone());
+    client.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+        let point = (*phase.lock(), FileKind::of(op.path), op.kind);
+        into.lock().push(point);
+    })));
+    for step in &sequence.steps {
+        assert!(client.take(*step), "a good disk: {:?}", client.log);
+    }
+    client.recover();
+    points.lock().clone()
+}
+
+/// A change that fails.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    /// Which one of a sequence, from 1.
+    at: u64,
+    point: Point,
+    effect: Effect,
+    lasting: bool,
+}
+
+/// So many seeds share a sequence, and each fails a part of its changes.
+pub const PARTS: u64 = 10;
+
+/// Fails a part of the changes of one sequence: of one of each kind, or of all of them if `every`, in an order of its own as
+/// long as there is time; each in every way.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn run(seed: u64, every: bool, met: &mut Met) {
+    let (seed, part) = (seed / PARTS, seed % PARTS);
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let sequence = Sequence { seed, steps: steps(seed) };
+    let mut kinds: BTreeMap<Point, Vec<u64>> = BTreeMap::new();
+    for (at, point) in points(&sequence).into_iter().enumerate() {
+        kinds.entry(point).or_default().push(at as u64 + 1);
+    }
+    let mut trials = Vec::new();
+    for (point, places) in kinds {
+        let one = places[rng.usize(0..places.len())];
+        for at in places.into_iter().filter(|at| at % PARTS == part && (every || *at == one)) {
+            trials.extend(Effect::all(point.2).iter().map(|effect| (at, point, *effect)));
+        }
+    }
+    let started = seed::now();
+    if every {
+        rng.shuffle(&mut trials);
+    }
+    for (at, point, effect) in trials {
+        if seed::seconds_asked_for().is_some() && !seed::has_time(started) {
+            break;
+        }
+        strike_each_way(&sequence, (at, point, effect), every, met);
+    }
+}
+
+/// Fails a part of the changes of one short sequence, each in every way, once and with all that comes after. How many faults
+/// all parts of the sequence make, and how many this one has made.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn run_short(seed: u64, met: &mut Met) -> (u64, u64) {
+    let (seed, part) = (seed / PARTS, seed % PARTS);
+    let sequence = Sequence { seed, steps: short_steps(seed) };
+    let (mut all, mut made) = (0, 0);
+    for (at, point) in (1..).zip(points(&sequence)) {
+        let effects = Effect::all(point.2);
+        all += 2 * effects.len() as u64;
+        for effect in effects.iter().filter(|_| at % PARTS == part) {
+            made += strike_each_way(&sequence, (at, point, *effect), true, met);
+        }
+    }
+    (all, made)
+}
+
+/// Fails a change once or with all that comes after, or, with `both`, one after the other.
+fn strike_each_way(sequence: &Sequence, trial: (u64, Point, Effect), both: bool, met: &mut Met) -> u64 {
+    let (at, point, effect) = trial;
+    let mut rng = fastrand::Rng::with_seed(sequence.seed ^ at.rotate_left(32) ^ effect as u64);
+    let lasting = rng.bool();
+    strike(sequence, Trial { at, point, effect, lasting }, &mut rng, met);
+    if both {
+        strike(sequence, Trial { at, point, effect, lasting: !lasting }, &mut rng, met);
+    }
+    1 + u64::from(both)
+}
+
+fn strike(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
+    let result = catch_unwind(AssertUnwindSafe(|| one(sequence, trial, rng, met)));
+    if let Err(broken) = result {
+        eprintln!("the fault: {trial:?}");
+        resume_unwind(broken);
+    }
+}
+
+/// Runs a sequence with one fault.
+fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
+    let mut client = Careful::begin(sequence.seed, u64::MAX);
+    let fault = trial.effect.on(Fault::nth(trial.at).of_changes(), rng);
+    client.world.faults.inject(if trial.lasting { fault.from_then_on() } else { fault });
+    let cut: Arc<Mutex<Option<World>>> = Arc::default();
+    arm(&client, trial, cut.clone(), rng.u64(..));
+    let later = if rng.bool() { rng.usize(1..9) } else { 0 };
+    let mut left = None;
+    for step in &sequence.steps {
+        let before = client.since_durable.clone();
+        client.take(*step);
+        if client.world.faults.fired() > 0 {
+            client.look("after the fault");
+            left = Some(left.map_or(later, |left: usize| left - 1));
+        }
+        met.cuts += u64::from(check_cut(&mut client, &cut, before));
+        if left == Some(0) {
+            break;
+        }
+    }
+    assert!(client.world.faults.fired() > 0, "the sequence has fewer changes now: {:?}", client.log);
+    *met.faults.entry((trial.point, trial.effect, trial.lasting)).or_default() += 1;
+    for kind in &client.errors {
+        *met.errors.entry(format!("{kind:?}")).or_default() += 1;
+    }
+    let end = match (&client.db, client.poisoned) {
+        (None, _) => "not open",
+        (_, true) => "poisoned",
+        _ if client.errors.is_empty() => "nothing was told",
+        _ if client.errors.iter().all(|kind| *kind == ErrorKind::NoSpace) => "went on after no space",
+        _ => "went on after an error",
+    };
+    *met.ends.entry(end).or_default() += 1;
+    if rng.bool() {
+        client.world.faults.clear();
+        client.goes_on();
+    }
+    client.recover();
+}
+
+/// Cuts the power before the change after the fault, and looks whether the fault is where it was meant to be.
+fn arm(client: &Careful, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed: u64) {
+    let (mem, phase, changes) = (client.world.mem.clone(), client.phase.clone(), Mutex::new(0));
+    client.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+        let change = {
+            let mut changes = changes.lock();
+            *changes += 1;
+            *changes
+        };
+        if change == trial.at {
+            let point = (*phase.lock(), FileKind::of(op.path), op.kind);
+            assert_eq!(point, trial.point, "the sequence is another one this time: {}", op.path.display());
+        }
+        if change == trial.at + 1 {
+            *cut.lock() = Some(World::over(mem.crash_clone(seed, CrashStyle::Any), seed));
+        }
+    })));
+}
+
+/// If the power was cut in the step that has just ended: what was durable before it or is now is there, or what it led to.
+fn check_cut(client: &mut Careful, cut: &Mutex<Option<World>>, before: Vec<State>) -> bool {
+    let Some(disk) = cut.lock().take() else { return false };
+    let done = client.of_step.iter().chain(&client.since_durable).chain(&client.under_way).cloned();
+    let states: Vec<State> = before.into_iter().chain(done).collect();
+    let db = client.examine(&disk, &states, "cut before the change after the fault");
+    drop(db);
+    true
+}

@@ -1,0 +1,370 @@
+//! Fixtures: small whole databases of a format version, which every later build must open, with what
+//! they hold beside them.
+//!
+//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes those that this build makes ([`all`]): `closed/`, `killed/`, `ranges/` and `segments/`, databases each with `expected.jsonl`, and what [`copies`] makes. One line for each
+//! document, or for a whole collection that is too large to be read by anybody, and one for each key of the
+//! multivalue tree; as extended JSON that keeps every type ([`alluvium_document::json::print_exact`]).
+
+mod copies;
+
+pub use copies::{Fixture, LINES, LOADED, copies, load_input, print_read_only, restored, write_input};
+
+use super::types::types;
+use crate::model::{Id, State, map_of, read_state};
+use crate::worlds::{PATH, World, files_in};
+use alluvium::{Compression, Database, Durability, Map, Value};
+use alluvium_document::json::{parse_exact, print_exact};
+use alluvium_store::{Options, TreeId, ValuesOf};
+use std::path::{Path, PathBuf};
+
+/// How the process ended that wrote a fixture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It closed the database. This one is large enough for dictionaries.
+    Closed,
+    /// It was killed.
+    Killed,
+    /// It was killed after it had deleted ranges, some of which are in the manifests and some in the log alone.
+    Ranges,
+    /// It was killed when the log had several segments, each of which but the newest says that another follows.
+    Segments,
+}
+
+/// The description of the multivalue tree. It is no collection's.
+pub const VALUES: &[u8] = b"\xffvalues";
+/// Where a segment of the log says that another follows (`docs/format/wal.md`).
+const FOLLOWER: usize = 4608;
+/// A collection of more documents than this is expected by its count and a checksum.
+const MANY: usize = 100;
+
+/// The options that fixtures are written and read with.
+pub fn options(compression: Compression) -> Options {
+    Options {
+        memory_bytes: 8 << 20,
+        background: false,
+        threads: Some(1),
+        durability: Durability::Sync,
+        block_bytes: 1 << 10,
+        segment_bytes: Some(16 << 10),
+        disk_reserve_bytes: Some(0),
+        compression,
+        ..Options::default()
+    }
+}
+
+/// Makes a fixture: its files, by their paths within the database, and what is expected of it.
+///
+/// # Panics
+/// If the database does not hold what was written, or not in all the ways that a fixture is for.
+pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
+    let mut world = World::new(1);
+    let db = fill(&world, end, &mut |_| {});
+    let expected = print(&db);
+    match end {
+        End::Closed => db.close().expect("it closes"),
+        End::Killed | End::Ranges | End::Segments => world = world.killed(),
+    }
+    let files = files_in(&*world.mem, Path::new(PATH));
+    let within = |(path, bytes): (PathBuf, Vec<u8>)| (path.strip_prefix(PATH).expect("within").to_owned(), bytes);
+    let files: Vec<_> = files.into_iter().map(within).collect();
+    let dictionaries = files.iter().any(|(path, bytes)| path.extension() == Some("sst".as_ref()) && dictionary(bytes));
+    assert_eq!(dictionaries, end == End::Closed);
+    let segments = files.iter().filter(|(path, _)| path.extension() == Some("log".as_ref()));
+    let followed = segments.map(|(_, bytes)| bytes[FOLLOWER..][..8] != [0; 8]).collect::<Vec<_>>();
+    assert!(matches!(followed.split_last(), Some((false, before)) if before.iter().all(|followed| *followed)));
+    assert_eq!(followed.len() > 3, end == End::Segments);
+    (files, expected)
+}
+
+/// All fixtures, as this build writes them, by name.
+///
+/// # Panics
+/// If one cannot be made.
+pub fn all() -> Vec<(&'static str, Fixture)> {
+    let ends = [("closed", End::Closed), ("killed", End::Killed), ("ranges", End::Ranges), ("segments", End::Segments)];
+    let database = |(name, end)| {
+        let (files, expected) = make(end);
+        let mut files: Fixture = files.into_iter().map(|(path, bytes)| (Path::new("db").join(path), bytes)).collect();
+        files.push(("expected.jsonl".into(), expected));
+        (name, files)
+    };
+    ends.into_iter().map(database).chain(copies()).collect()
+}
+
+/// Makes the database of a fixture on an empty disk. Calls `watch` after each write that is in the log alone.
+///
+/// # Panics
+/// If the database does not hold what was written, or not in all the ways that a fixture is for.
+pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Database {
+    let mut maker = Maker { world, db: None, state: State::default(), watch: None };
+    maker.first_run();
+    maker.second_run();
+    maker.third_run(end);
+    maker.watch = Some(watch);
+    maker.written();
+    maker.tail();
+    match end {
+        End::Ranges => maker.delete_values("blue"),
+        End::Segments => maker.segments(),
+        End::Closed | End::Killed => {}
+    }
+    let db = maker.db.take().expect("open");
+    let found = read_state(&db).expect("it reads").without_indexes();
+    crate::model::indexes::check_now(&db).expect("the indexes lead to the documents");
+    assert!(found == maker.state, "{}", maker.state.difference(&found));
+    let partitions = db.store().stats().partitions;
+    assert!(partitions.iter().all(|p| p.runs > 2 && p.tombstones > 0), "{partitions:?}");
+    assert_eq!(partitions.iter().any(|p| p.ranges > 0), end == End::Ranges, "{partitions:?}");
+    db
+}
+
+/// True for a sorted file that has a dictionary: the fifth number of its footer (`docs/format/sst.md`).
+fn dictionary(file: &[u8]) -> bool {
+    let number = |at: usize| file[file.len() - at..][..8].iter().any(|byte| *byte != 0);
+    number(112 - 32)
+}
+
+/// An index in a line: its definition, and what it leads to, if it is ready.
+fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'static str, Value)> {
+    let mut line = vec![("ns", name.into()), ("index", Value::Map(index.definition)), ("ready", index.ready.into())];
+    if index.ready {
+        let shown = db.collection(name).index_shown(&db.snapshot(), &index.name, false).expect("it reads");
+        let checksum = alluvium_codec::checksum64(format!("{shown:?}").as_bytes(), 0);
+        line.push(("entries", (shown.len() as i32).into()));
+        line.push(("checksum", format!("{checksum:016x}").into()));
+    }
+    line
+}
+
+/// What a database holds, as it is expected: one line for each thing.
+///
+/// # Panics
+/// If it cannot be read.
+pub fn print(db: &Database) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut line = |entries: Vec<(&str, Value)>| {
+        let map: Map = entries.into_iter().map(|(name, value)| (Value::from(name), value)).collect();
+        print_exact(&map, &mut out).expect("every value has a text");
+        out.push(b'\n');
+    };
+    for (name, contents) in read_state(db).expect("it reads").collections {
+        let documents: Vec<Value> = contents.documents.values().map(|map| Value::Map((**map).clone())).collect();
+        let count = documents.len();
+        let indexes = db.collection(&name).indexes().expect("it reads").into_iter();
+        indexes.filter(|index| index.name != "_id_").for_each(|index| line(index_line(db, &name, index)));
+        if count > MANY {
+            let mut all = Vec::new();
+            print_exact(&[(Value::from("all"), Value::Array(documents))].into(), &mut all)
+                .expect("every value has one");
+            let checksum = format!("{:016x}", alluvium_codec::checksum64(&all, 0));
+            line(vec![("ns", name.into()), ("count", (count as i32).into()), ("checksum", checksum.into())]);
+            continue;
+        }
+        line(vec![("ns", name.as_str().into()), ("count", (count as i32).into())]);
+        for document in documents {
+            line(vec![("ns", name.as_str().into()), ("document", document)]);
+        }
+    }
+    let store = db.store();
+    let trees = store.trees().into_iter().filter(|(_, description)| description == VALUES);
+    for (tree, _) in trees {
+        let all = store.multivalue(tree).expect("a multivalue tree");
+        let mut keys = all.keys(None).expect("it reads");
+        while let Some(key) = keys.next().expect("it reads").map(<[u8]>::to_vec) {
+            let mut values = all.values(ValuesOf::key(&key)).expect("it reads");
+            let mut found = Vec::new();
+            while let Some(value) = values.next().expect("it reads") {
+                found.push(Value::from(String::from_utf8_lossy(value).into_owned()));
+            }
+            line(vec![("key", String::from_utf8_lossy(&key).into_owned().into()), ("values", Value::Array(found))]);
+        }
+    }
+    out
+}
+
+struct Maker<'a> {
+    world: &'a World,
+    db: Option<Database>,
+    state: State,
+    /// Told of each write, once there are those in the log alone.
+    watch: Option<&'a mut dyn FnMut(&Database)>,
+}
+
+impl Maker<'_> {
+    fn db(&self) -> &Database {
+        self.db.as_ref().expect("open")
+    }
+
+    fn written(&mut self) {
+        if let (Some(watch), Some(db)) = (&mut self.watch, &self.db) {
+            watch(db);
+        }
+    }
+
+    fn open(&mut self, compression: Compression) {
+        if let Some(db) = self.db.take() {
+            db.close().expect("it closes");
+        }
+        let options = Options { partitions: Some(2), ..options(compression) };
+        self.db = Some(self.world.open(&options).expect("it opens"));
+    }
+
+    fn put(&mut self, name: &str, id: Id, map: Map) {
+        let value = map.get("_id").expect("an _id").clone();
+        self.db().collection(name).put(value, map.clone()).expect("a put");
+        self.state.create(name);
+        self.state.put(name, id, map);
+        self.written();
+    }
+
+    fn json(&mut self, name: &str, id: i64, rest: &str) {
+        self.put(name, Id::Number(2 * id), map_of(&format!(r#"{{"_id":{id},{rest}}}"#)));
+    }
+
+    fn delete(&mut self, name: &str, id: i64) {
+        self.db().collection(name).delete(id).expect("a delete");
+        assert!(self.state.delete(name, &Id::Number(2 * id)));
+        self.written();
+    }
+
+    /// Adds to `n`, and sets `seen`, without reading.
+    fn apply(&mut self, name: &str, id: i64) {
+        self.db().collection(name).apply(id, r#"{"$inc":{"n":5},"$set":{"seen":true}}"#).expect("a delta");
+        let mut map = Map::clone(self.state.get(name, &Id::Number(2 * id)).expect("it is there"));
+        let n = map.get("n").and_then(Value::as_i64).expect("a number") as i32;
+        map.insert("n", Some(Value::Int32(n + 5)));
+        map.insert("seen", Some(Value::Bool(true)));
+        self.state.put(name, Id::Number(2 * id), map);
+        self.written();
+    }
+
+    fn values(&self) -> TreeId {
+        let trees = self.db().store().trees();
+        trees.into_iter().find(|(_, description)| description == VALUES).expect("the tree").0
+    }
+
+    fn value(&mut self, key: &str, value: &str) {
+        let store = self.db().store();
+        let tree = store.multivalue(self.values()).expect("the tree");
+        tree.put(key.as_bytes(), value.as_bytes(), Durability::Sync).expect("a value");
+        self.written();
+    }
+
+    /// By one range, whatever there is.
+    fn delete_values(&mut self, key: &str) {
+        let mut batch = self.db().store().batch();
+        batch.delete_values(self.values(), key.as_bytes());
+        self.db().store().write(batch, Durability::Sync).expect("a deleted range");
+        self.written();
+    }
+
+    /// All types, and most documents, in a base of blocks that are not compressed.
+    fn first_run(&mut self) {
+        self.open(Compression::None);
+        for (at, (name, value)) in types().into_iter().enumerate() {
+            let map = [("_id", Value::from(name)), ("at", (at as i32).into()), ("value", value)];
+            let map = map.into_iter().map(|(name, value)| (Value::from(name), value)).collect();
+            self.put("main.types", Id::Text(name.to_owned()), map);
+        }
+        for id in 0..60 {
+            self.json("main.people", id, &format!(r#""name":"person {id}","n":{id}"#));
+            self.json("library.books", id, &format!(r#""title":"book {id}","by":{{"name":"author {}"}}"#, id % 7));
+            self.json("main.gone", id, r#""dropped":true"#);
+        }
+        self.db().store().create_multivalue_tree(VALUES).expect("a tree");
+        for n in 0..30 {
+            self.value(["red", "green", "blue"][n % 3], &format!("value {n:02}"));
+        }
+        self.db().compact().expect("it compacts");
+    }
+
+    fn index(&self, name: &str, keys: &str, options: &str) {
+        self.db().collection(name).create_index_with(keys, options).expect("an index");
+    }
+
+    /// Indexes over what is there; then tombstones, other shapes, stale entries, and a dropped collection, in blocks of LZ4.
+    fn second_run(&mut self) {
+        self.open(Compression::Lz4);
+        // Updates of what no index reads stay deltas.
+        self.index("main.people", r#"{"name":-1}"#, r#"{"unique":true}"#);
+        self.index("main.people", r#"{"name":1,"tags":-1}"#, "{}");
+        self.index("main.people", r#"{"tags":1}"#, r#"{"sparse":true}"#);
+        self.index("main.gone", r#"{"dropped":1}"#, "{}");
+        self.index("library.books", r#"{"by.name":"hashed"}"#, "{}");
+        let partial = r#"{"partialFilterExpression":{"by.name":{"$gt":"author 3"}},"name":"late authors"}"#;
+        self.index("library.books", r#"{"title":1}"#, partial);
+        self.index("library.books", r#"{"lent":1}"#, r#"{"expireAfterSeconds":60}"#);
+        for id in (3..57).step_by(3) {
+            self.json("main.people", id, &format!(r#""n":{id},"name":"changed {id}","tags":["a","b",{id}]"#));
+            self.delete("library.books", id + 1);
+        }
+        self.db().drop_collection("main.gone").expect("it was there");
+        self.state.collections.remove("main.gone");
+        self.db().flush().expect("it flushes");
+    }
+
+    /// Deltas on rows of the runs below, in blocks of zstd; where there is enough of a collection,
+    /// with its dictionary.
+    fn third_run(&mut self, end: End) {
+        self.open(Compression::Zstd(3));
+        for id in (0..60).step_by(4) {
+            self.apply("main.people", id);
+        }
+        for id in (0..60).step_by(10) {
+            self.delete("main.people", id + 1);
+        }
+        if end == End::Ranges {
+            // Values in the base and in the memtable; some come after the range, and stay.
+            self.value("red", "gone");
+            self.delete_values("red");
+            self.value("red", "after the range");
+        }
+        for id in 0..if end == End::Closed { 440 } else { 0 } {
+            let text = "the quick brown fox jumps over the lazy dog ".repeat(60 + id as usize % 3);
+            self.json("library.many", id, &format!(r#""kind":"comment","score":{},"text":"{text}{id}""#, id % 50));
+        }
+        self.db().flush().expect("it flushes");
+    }
+
+    /// What is in the log alone: puts, deletes, deltas, a batch over collections, a value, an index that is not built.
+    fn tail(&mut self) {
+        let declared = self.db().collection("main.types").start_index(r#"{"value":1}"#, "{}");
+        drop(declared.expect("an index"));
+        self.written();
+        for id in 70..75 {
+            self.json("main.people", id, &format!(r#""name":"late {id}","n":{id}"#));
+        }
+        self.delete("main.people", 2);
+        self.apply("main.people", 8);
+        self.apply("main.people", 73);
+        self.value("green", "late");
+        let mut batch = self.db().write_batch();
+        for name in ["main.people", "library.books"] {
+            let map = map_of(&format!(r#"{{"_id":80,"in":"{name}"}}"#));
+            batch.put(&self.db().collection(name), 80, map.clone()).expect("a put");
+            self.state.put(name, Id::Number(160), map);
+        }
+        batch.commit().expect("a batch");
+        self.written();
+    }
+
+    /// More in the log alone than one segment of it takes, of the same documents again and again.
+    fn segments(&mut self) {
+        for round in 0..30 {
+            let text = "so many words that a segment is full of them soon ".repeat(20);
+            self.json("main.people", 90 + round % 5, &format!(r#""name":"round {round}","n":{round},"text":"{text}""#));
+            self.apply("main.people", 90 + round % 5);
+        }
+    }
+}
+
+/// True if every line of `expected` is whole; for whoever changes one by hand.
+///
+/// # Panics
+/// With the line that is not.
+pub fn check(expected: &[u8]) {
+    for line in expected.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let parsed = parse_exact(line);
+        assert!(matches!(parsed, Ok(Value::Map(_))), "{}: {parsed:?}", String::from_utf8_lossy(line));
+    }
+}

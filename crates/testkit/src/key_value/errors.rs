@@ -1,0 +1,379 @@
+//! The disk fails at a change of a sequence of the key/value store, among whose operations are deletes of ranges: each batch
+//! is there or is not, as the store says, for readers now, at older snapshots, and after opening again.
+
+use super::{Cuts, KvRunner, State, options, read};
+use crate::faults::errors::Effect;
+use crate::replay::{seed, sequence};
+use crate::worlds::{FileKind, PATH, World};
+use alluvium::Durability;
+use alluvium_env::fault::{Fault, Op, OpKind};
+use alluvium_env::mem::CrashStyle;
+use alluvium_env::sync::Mutex;
+use alluvium_store::{Error, Store};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Steps of a sequence.
+const STEPS: u32 = 40;
+/// So many snapshots are kept at most.
+const SNAPSHOTS: usize = 3;
+
+/// What a step does to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doing {
+    /// A batch is written.
+    Write,
+    /// Memtables become files.
+    Flush,
+    /// Files are merged.
+    Merge,
+    /// `sync`.
+    Sync,
+    /// The store is closed, or let go, and opened.
+    Reopen,
+}
+
+/// A change: what was being done, to what kind of file, by which operation.
+pub type Point = (Doing, FileKind, OpKind);
+
+/// What was met.
+#[derive(Debug, Default)]
+pub struct Met {
+    /// Faults, by where they struck and how.
+    pub faults: BTreeMap<(Point, Effect), u64>,
+    /// What the store answered instead of a result.
+    pub told: BTreeMap<&'static str, u64>,
+    /// Power cuts before the change after a fault.
+    pub cuts: u64,
+}
+
+/// A store on a bad disk, and what its client knows. The runner's state is what was acknowledged.
+struct Client {
+    runner: KvRunner,
+    /// With the batch whose outcome is unknown, if there is one.
+    unknown: Option<State>,
+    /// That batch, as the open store shows it: it does not change its mind.
+    shows_unknown: Option<bool>,
+    /// What a power cut may leave.
+    since_durable: Vec<State>,
+    /// Where the batch of the last step leads.
+    under_way: Option<State>,
+    poisoned: bool,
+    told: Vec<&'static str>,
+    doing: Arc<Mutex<Doing>>,
+}
+
+impl Client {
+    fn new(seed: u64) -> Self {
+        let runner = KvRunner::new(seed, Cuts::None, false);
+        let doing = Arc::new(Mutex::new(Doing::Write));
+        Self {
+            runner,
+            unknown: None,
+            shows_unknown: None,
+            since_durable: vec![State::default()],
+            under_way: None,
+            poisoned: false,
+            told: Vec::new(),
+            doing,
+        }
+    }
+
+    /// Takes note of an error: one that a bad disk explains.
+    fn note(&mut self, error: &Error) {
+        let word = match error {
+            Error::Storage(alluvium_env::Error::Io { .. }) => "an error",
+            Error::NoSpace(_) => "no space",
+            Error::Poisoned(_) => "poisoned",
+            Error::OutcomeUnknown(_) => "outcome unknown",
+            other => panic!("{other}\nafter {:?}", self.told),
+        };
+        self.poisoned |= matches!(error, Error::Poisoned(_) | Error::OutcomeUnknown(_));
+        self.told.push(word);
+    }
+
+    fn durable(&mut self) {
+        if self.unknown.is_none() {
+            self.since_durable = vec![self.runner.state.clone()];
+        }
+    }
+
+    /// Does the step with this number. True if it went well.
+    fn step(&mut self, number: u32) -> bool {
+        self.runner.rng = sequence::rng_of(self.runner.seed, number);
+        self.under_way = None;
+        if self.runner.store.is_none() {
+            return self.open();
+        }
+        match self.runner.rng.u32(0..100) {
+            0..=54 => self.write(),
+            55..=66 => self.attempt(Doing::Flush, Store::flush),
+            67..=76 => self.attempt(Doing::Merge, |store| store.run_one_pending().map(drop)),
+            77..=81 => self.attempt(Doing::Merge, Store::compact),
+            82..=87 => self.attempt(Doing::Sync, Store::sync),
+            88..=94 => {
+                self.snapshot();
+                true
+            }
+            _ => self.reopen(),
+        }
+    }
+
+    fn write(&mut self) -> bool {
+        *self.doing.lock() = Doing::Write;
+        let (batch, next) = self.runner.batch();
+        // It would say nothing of the disk.
+        if batch.is_empty() {
+            return true;
+        }
+        let sync = self.runner.rng.u8(0..4) == 0;
+        let durability = if sync { Durability::Sync } else { self.runner.options.durability };
+        self.under_way = Some(next.clone());
+        let written = self.runner.store().write(batch, durability);
+        self.runner.note(format!("{:?}", written.as_ref().map(|_| ())));
+        match written {
+            Ok(_) => {
+                assert!(!self.poisoned, "a batch is acknowledged after {:?}", self.told);
+                self.since_durable.push(next.clone());
+                self.runner.state = next;
+                if durability == Durability::Sync {
+                    self.durable();
+                }
+                true
+            }
+            Err(error) => {
+                self.note(&error);
+                if matches!(error, Error::OutcomeUnknown(_)) {
+                    assert!(self.unknown.is_none(), "two unknown outcomes: {:?}", self.told);
+                    self.since_durable.push(next.clone());
+                    self.unknown = Some(next);
+                }
+                false
+            }
+        }
+    }
+
+    /// Does what leaves all as it is, and makes it durable unless it is one merge.
+    fn attempt(&mut self, doing: Doing, act: impl FnOnce(&Store) -> alluvium_store::Result<()>) -> bool {
+        *self.doing.lock() = doing;
+        let done = act(self.runner.store());
+        self.runner.note(format!("{doing:?}: {done:?}"));
+        match done {
+            Ok(()) if doing != Doing::Merge => self.durable(),
+            Ok(()) => {}
+            Err(ref error) => self.note(error),
+        }
+        done.is_ok()
+    }
+
+    fn snapshot(&mut self) {
+        if self.runner.snapshots.len() >= SNAPSHOTS {
+            let at = self.runner.rng.usize(0..SNAPSHOTS);
+            self.runner.snapshots.swap_remove(at);
+        } else if self.unknown.is_none() {
+            let taken = (self.runner.store().snapshot(), self.runner.state.clone());
+            self.runner.snapshots.push(taken);
+        }
+    }
+
+    fn reopen(&mut self) -> bool {
+        *self.doing.lock() = Doing::Reopen;
+        self.runner.snapshots.clear();
+        if let Some(store) = self.runner.store.take()
+            && self.runner.rng.bool()
+        {
+            let closed = store.close();
+            self.runner.note(format!("close: {closed:?}"));
+            match closed {
+                Ok(()) => self.durable(),
+                Err(error) => self.note(&error),
+            }
+        }
+        self.open()
+    }
+
+    /// Opens the store. What is found is durable, and batches are taken again.
+    fn open(&mut self) -> bool {
+        *self.doing.lock() = Doing::Reopen;
+        let runner = &mut self.runner;
+        runner.options = options(&mut runner.rng, runner.partitions, false);
+        let opened = Store::open(runner.world.env.clone(), Path::new(PATH), runner.options.clone());
+        runner.note(format!("open: {:?}", opened.as_ref().map(|_| ())));
+        match opened {
+            Ok(store) => {
+                let found = read(&store, &store.snapshot());
+                self.expect(&found, "after opening");
+                (self.runner.store, self.runner.state) = (Some(store), found);
+                (self.unknown, self.shows_unknown, self.poisoned) = (None, None, false);
+                self.durable();
+                true
+            }
+            Err(error) => {
+                self.note(&error);
+                false
+            }
+        }
+    }
+
+    fn expect(&self, found: &State, when: &str) {
+        let fine = *found == self.runner.state || self.unknown.as_ref() == Some(found);
+        assert!(fine, "{when}: what is found was not acknowledged, after {:?}", self.told);
+    }
+
+    /// Reads everything, and at all snapshots.
+    fn look(&mut self, when: &str) {
+        let Some(store) = &self.runner.store else { return };
+        let found = read(store, &store.snapshot());
+        self.expect(&found, when);
+        if let Some(unknown) = self.unknown.as_ref().filter(|unknown| **unknown != self.runner.state) {
+            let shows = *unknown == found;
+            let before = *self.shows_unknown.get_or_insert(shows);
+            assert!(before == shows, "{when}: what is shown of a batch in doubt changes");
+        }
+        (0..self.runner.snapshots.len()).for_each(|at| self.runner.check_snapshot(at));
+    }
+
+    /// The disk is good again: what is open is right and goes on, or takes batches again when it is opened.
+    fn goes_on(&mut self) {
+        self.runner.world.faults.clear();
+        assert!(self.runner.store.is_some() || self.open(), "it does not open on a good disk");
+        self.look("on a good disk");
+        // Some batches are empty.
+        let poisoned = self.poisoned;
+        self.under_way = None;
+        let taken = (0..3).all(|_| self.write());
+        assert!(!(poisoned && self.under_way.is_some() && taken), "a poisoned store takes a batch");
+        assert!(taken || self.poisoned, "a good disk refuses a batch: {:?}", self.told);
+        self.look("after a batch on a good disk");
+        if self.poisoned {
+            assert!(self.reopen(), "it does not open on a good disk");
+        }
+        for what in [Store::flush, Store::compact] {
+            assert!(self.attempt(Doing::Flush, what), "upkeep fails on a good disk: {:?}", self.told);
+        }
+        self.look("after going on");
+    }
+
+    /// Opens what the end of the process or a power cut leaves: it holds what it may, durably, and stays so when files are
+    /// merged.
+    fn recover(mut self) {
+        let runner = &mut self.runner;
+        let (disk, allowed): (World, Vec<State>) = match runner.rng.bool() {
+            true => (runner.world.cut(runner.rng.u64(..), CrashStyle::Any), self.since_durable.clone()),
+            false => (runner.world.killed(), self.unknown.iter().chain([&runner.state]).cloned().collect()),
+        };
+        self.examine(&disk, &allowed, "at the end");
+    }
+
+    fn examine(&mut self, disk: &World, allowed: &[State], when: &str) {
+        let options = options(&mut self.runner.rng, self.runner.partitions, false);
+        let open = |disk: &World| super::open(disk, &options);
+        let store = open(disk);
+        let found = read(&store, &store.snapshot());
+        assert!(allowed.contains(&found), "{when}: none of {} states is found after {:?}", allowed.len(), self.told);
+        let cut = open(&disk.cut(self.runner.rng.u64(..), CrashStyle::Any));
+        assert!(read(&cut, &cut.snapshot()) == found, "{when}: what opening has found is not durable");
+        store.compact().expect("it goes on");
+        assert!(read(&store, &store.snapshot()) == found, "{when}: it changes when files are merged");
+        let damage = store.verify().expect("verify");
+        assert!(damage.is_empty(), "{when}: {damage:?}");
+    }
+}
+
+/// The changes of a sequence on a good disk.
+fn points(seed: u64) -> Vec<Point> {
+    let mut client = Client::new(seed);
+    let points: Arc<Mutex<Vec<Point>>> = Arc::default();
+    let (into, doing) = (points.clone(), client.doing.clone());
+    client.runner.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+        let point = (*doing.lock(), FileKind::of(op.path), op.kind);
+        into.lock().push(point);
+    })));
+    for number in 0..STEPS {
+        assert!(client.step(number), "a good disk: {:?}", client.told);
+        client.look("on a good disk");
+    }
+    client.runner.world.faults.set_hook(None);
+    points.lock().clone()
+}
+
+/// Fails changes of one sequence: one of each kind in each way, or, where so many seconds were asked for, all of them in an
+/// order of their own as long as there is time.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn sweep(seed: u64, met: &mut Met) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut kinds: BTreeMap<Point, Vec<u64>> = BTreeMap::new();
+    for (at, point) in (1..).zip(points(seed)) {
+        kinds.entry(point).or_default().push(at);
+    }
+    let timed = seed::seconds_asked_for().is_some();
+    let mut trials = Vec::new();
+    for (point, places) in kinds {
+        let one = places[rng.usize(0..places.len())];
+        for at in places.into_iter().filter(|at| timed || seed::replayed().is_some() || *at == one) {
+            trials.extend(Effect::all(point.2).iter().map(|effect| (at, point, *effect)));
+        }
+    }
+    let started = seed::now();
+    if timed {
+        rng.shuffle(&mut trials);
+    }
+    for trial in trials {
+        if timed && !seed::has_time(started) {
+            break;
+        }
+        if let Err(broken) = catch_unwind(AssertUnwindSafe(|| strike(seed, trial, met))) {
+            eprintln!("the fault: {trial:?}");
+            resume_unwind(broken);
+        }
+    }
+}
+
+/// Runs a sequence with one fault, once or from then on.
+fn strike(seed: u64, (at, point, effect): (u64, Point, Effect), met: &mut Met) {
+    let mut rng = fastrand::Rng::with_seed(seed ^ at.rotate_left(32) ^ effect as u64);
+    let mut client = Client::new(seed);
+    let faults = client.runner.world.faults.clone();
+    let fault = effect.on(Fault::nth(at).of_changes(), &mut rng);
+    faults.inject(if rng.bool() { fault.from_then_on() } else { fault });
+    let cut: Arc<Mutex<Option<World>>> = Arc::default();
+    let (mem, into, changes, cut_seed) = (client.runner.world.mem.clone(), cut.clone(), Mutex::new(0), rng.u64(..));
+    faults.set_hook(Some(Arc::new(move |_: &Op<'_>| {
+        let mut changes = changes.lock();
+        *changes += 1;
+        if *changes == at + 1 {
+            *into.lock() = Some(World::over(mem.crash_clone(cut_seed, CrashStyle::Any), cut_seed));
+        }
+    })));
+    let mut left = rng.u32(0..9);
+    for number in 0..STEPS {
+        let before = client.since_durable.clone();
+        client.step(number);
+        if let Some(disk) = cut.lock().take() {
+            let states = before.into_iter().chain(client.since_durable.clone()).chain(client.under_way.clone());
+            client.examine(&disk, &states.collect::<Vec<_>>(), "cut before the change after the fault");
+            met.cuts += 1;
+        }
+        if faults.fired() > 0 {
+            client.look("after the fault");
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+        }
+    }
+    assert!(faults.fired() > 0, "the sequence has fewer changes now");
+    *met.faults.entry((point, effect)).or_default() += 1;
+    for word in &client.told {
+        *met.told.entry(word).or_default() += 1;
+    }
+    if rng.bool() {
+        client.goes_on();
+    }
+    faults.set_hook(None);
+    client.recover();
+}

@@ -1,0 +1,195 @@
+//! Filters, orders and projections as the model sees them: drawn, written down for the database, and evaluated by the
+//! model itself ([`crate::model::values`]).
+
+use super::Id;
+use super::values::{any_at, compare, is_nan, same_type, sorted_by};
+use alluvium::{Map, Value};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A test of a value.
+#[derive(Debug, Clone)]
+pub(crate) enum Test {
+    Equal(Value),
+    Greater(Value),
+    GreaterOrEqual(Value),
+    Less(Value),
+    LessOrEqual(Value),
+    In(Vec<Value>),
+    Exists(bool),
+    /// It is not equal.
+    NotEqual(Value),
+}
+
+impl Test {
+    fn holds(&self, map: &Map, path: &str) -> bool {
+        let equal = |wanted: &Value, found: Option<&Value>| match found {
+            Some(found) => compare(found, wanted).is_eq(),
+            None => *wanted == Value::Null,
+        };
+        let ordered = |wanted: &Value, found: Option<&Value>, takes: fn(Ordering) -> bool| match found {
+            Some(found) => same_type(found, wanted) && !is_nan(found) && takes(compare(found, wanted)),
+            None => false,
+        };
+        any_at(map, path, &|found| match self {
+            Self::Equal(wanted) => equal(wanted, found),
+            Self::Greater(wanted) => ordered(wanted, found, Ordering::is_gt),
+            Self::GreaterOrEqual(wanted) => ordered(wanted, found, Ordering::is_ge),
+            Self::Less(wanted) => ordered(wanted, found, Ordering::is_lt),
+            Self::LessOrEqual(wanted) => ordered(wanted, found, Ordering::is_le),
+            Self::In(list) => list.iter().any(|wanted| equal(wanted, found)),
+            Self::Exists(_) => found.is_some(),
+            Self::NotEqual(wanted) => equal(wanted, found),
+        }) != matches!(self, Self::Exists(false) | Self::NotEqual(_))
+    }
+
+    fn operator(&self) -> (&'static str, Value) {
+        match self {
+            Self::Equal(value) => ("$eq", value.clone()),
+            Self::Greater(value) => ("$gt", value.clone()),
+            Self::GreaterOrEqual(value) => ("$gte", value.clone()),
+            Self::Less(value) => ("$lt", value.clone()),
+            Self::LessOrEqual(value) => ("$lte", value.clone()),
+            Self::In(list) => ("$in", Value::Array(list.clone())),
+            Self::Exists(there) => ("$exists", Value::Bool(*there)),
+            Self::NotEqual(value) => ("$ne", value.clone()),
+        }
+    }
+}
+
+/// A filter.
+#[derive(Debug, Clone)]
+pub(crate) enum Ask {
+    /// All tests hold of the path.
+    Field(String, Vec<Test>),
+    /// All of these.
+    And(Vec<Ask>),
+    /// One of these.
+    Or(Vec<Ask>),
+}
+
+impl Ask {
+    /// The document with this `_id`.
+    pub fn id(value: Value) -> Self {
+        Self::Field("_id".to_owned(), vec![Test::Equal(value)])
+    }
+
+    /// Documents in which a field has a value.
+    pub fn equal(path: &str, value: impl Into<Value>) -> Self {
+        Self::Field(path.to_owned(), vec![Test::Equal(value.into())])
+    }
+
+    /// Documents in which a field is above a value.
+    pub fn above(path: &str, value: impl Into<Value>) -> Self {
+        Self::Field(path.to_owned(), vec![Test::Greater(value.into())])
+    }
+
+    /// Documents that have a field.
+    pub fn exists(path: &str) -> Self {
+        Self::Field(path.to_owned(), vec![Test::Exists(true)])
+    }
+
+    /// True if a document matches.
+    pub fn matches(&self, map: &Map) -> bool {
+        match self {
+            Self::Field(path, tests) => tests.iter().all(|test| test.holds(map, path)),
+            Self::And(all) => all.iter().all(|ask| ask.matches(map)),
+            Self::Or(any) => any.iter().any(|ask| ask.matches(map)),
+        }
+    }
+
+    /// As the database reads it.
+    pub fn to_map(&self) -> Map {
+        let list = |asks: &[Self]| Value::Array(asks.iter().map(|ask| Value::Map(ask.to_map())).collect());
+        let mut map = Map::new();
+        match self {
+            Self::Field(path, tests) => match tests.as_slice() {
+                [Test::Equal(value)] if !matches!(value, Value::Map(_)) => map.push(path.as_str(), value.clone()),
+                tests => {
+                    let mut operators = Map::new();
+                    for (name, operand) in tests.iter().map(Test::operator) {
+                        operators.push(name, operand);
+                    }
+                    map.push(path.as_str(), operators);
+                }
+            },
+            Self::And(asks) if asks.is_empty() => {}
+            Self::And(asks) => map.push("$and", list(asks)),
+            Self::Or(asks) => map.push("$or", list(asks)),
+        }
+        map
+    }
+}
+
+/// An order of documents: fields, and whether they descend.
+#[derive(Debug, Clone)]
+pub(crate) struct Order(pub Vec<(&'static str, bool)>);
+
+impl Order {
+    /// By `_id`.
+    pub fn by_id(descending: bool) -> Self {
+        Self(vec![("_id", descending)])
+    }
+
+    /// As the database reads it.
+    pub fn to_map(&self) -> Map {
+        self.0.iter().map(|(name, descending)| (*name, if *descending { -1 } else { 1 })).collect()
+    }
+
+    /// Sorts documents.
+    pub fn sort(&self, documents: &mut [(&Id, &Arc<Map>)]) {
+        documents.sort_by(|a, b| {
+            let of = |(name, descending): &(&str, bool)| {
+                let order = match *name {
+                    "_id" => a.0.cmp(b.0),
+                    name => compare(&sorted_by(a.1, name, *descending), &sorted_by(b.1, name, *descending)),
+                };
+                if *descending { order.reverse() } else { order }
+            };
+            self.0.iter().map(of).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        });
+    }
+}
+
+/// What of documents is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    names: Vec<&'static str>,
+    /// These, or all but these.
+    includes: bool,
+    id: bool,
+}
+
+impl Part {
+    pub fn random(rng: &mut fastrand::Rng) -> Self {
+        const NAMES: [&str; 9] = ["k", "n", "set", "inc", "score", "tags", "by", "a", "missing"];
+        let mut names: Vec<&str> = (0..rng.usize(1..4)).map(|_| NAMES[rng.usize(0..NAMES.len())]).collect();
+        names.sort_unstable();
+        names.dedup();
+        Self { names, includes: rng.u8(0..3) > 0, id: rng.u8(0..4) > 0 }
+    }
+
+    /// As the database reads it.
+    pub fn to_map(&self) -> Map {
+        let mut map: Map = self.names.iter().map(|name| (*name, i32::from(self.includes))).collect();
+        if !self.id {
+            map.push("_id", 0);
+        }
+        map
+    }
+
+    /// What it leaves of a document.
+    pub fn of(&self, map: &Map) -> Map {
+        let stays = |name: &Value| match name.as_str() {
+            Some("_id") => self.id,
+            name => self.names.iter().any(|other| name == Some(other)) == self.includes,
+        };
+        Map { entries: map.entries.iter().filter(|(name, _)| stays(name)).cloned().collect() }
+    }
+}
+
+/// The documents that match, in the order of their `_id`s.
+pub(crate) fn matching<'a>(documents: &'a BTreeMap<Id, Arc<Map>>, ask: &Ask) -> Vec<(&'a Id, &'a Arc<Map>)> {
+    documents.iter().filter(|(_, map)| ask.matches(map)).collect()
+}

@@ -1,0 +1,203 @@
+//! Secondary indexes: what the model knows of them, and what must be true of them at any moment.
+//!
+//! Nothing here asks how entries were written. What an index leads to at a snapshot is compared with what the documents
+//! of that snapshot yield, and the definition that yields it is the same pure function for both.
+
+use super::Id;
+use alluvium::{Collection, Database, ErrorKind, Map, Snapshot, Value};
+use alluvium_codec::varint;
+use alluvium_query::index::Definition;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// First byte of the description of an index's tree (`docs/format/store.md`).
+const INDEX: u8 = 4;
+
+/// Keys and options that indexes are made of. Many documents have the fields, in several types, and some cannot be indexed.
+pub const DEFINITIONS: [(&str, &str); 18] = [
+    (r#"{"k":1}"#, "{}"),
+    (r#"{"k":-1,"set":1}"#, "{}"),
+    (r#"{"k":"hashed"}"#, "{}"),
+    (r#"{"k":1}"#, r#"{"partialFilterExpression":{"inc":{"$gt":500}},"name":"partial"}"#),
+    (r#"{"set":-1}"#, r#"{"partialFilterExpression":{"k":{"$exists":true}},"name":"filtered"}"#),
+    (r#"{"k":1,"n":1}"#, r#"{"unique":true}"#),
+    (r#"{"n":-1}"#, r#"{"unique":true}"#),
+    (r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#),
+    (r#"{"u":-1}"#, r#"{"unique":true,"name":"some","partialFilterExpression":{"u":{"$gt":3}}}"#),
+    (r#"{"score":1}"#, r#"{"sparse":true}"#),
+    (r#"{"tags":1}"#, "{}"),
+    (r#"{"list":1,"score":-1}"#, "{}"),
+    (r#"{"list":1,"tags":1}"#, "{}"),
+    (r#"{"by.name":1,"_id":-1}"#, "{}"),
+    (r#"{"deep.x":1}"#, "{}"),
+    (r#"{"tags.0":1}"#, "{}"),
+    (r#"{"inc":1}"#, "{}"),
+    (r#"{"when":1}"#, r#"{"expireAfterSeconds":1}"#),
+];
+
+/// An index of the model.
+#[derive(Debug, Clone)]
+pub struct Index {
+    /// What it is over.
+    pub definition: Arc<Definition>,
+    /// No two of a runner are the same, also under one name.
+    pub serial: u64,
+    /// It was built.
+    pub ready: bool,
+}
+
+/// What a collection's documents yield under an index: key, `_id`'s key, and the values of the parts.
+pub type Entry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
+
+/// The definition of a pair of [`DEFINITIONS`].
+///
+/// # Panics
+/// If it is none.
+pub fn definition((keys, options): (&str, &str)) -> Definition {
+    Definition::parse(&crate::model::map_of(keys), &crate::model::map_of(options)).expect("a definition")
+}
+
+/// All entries that documents yield, in their order.
+///
+/// # Panics
+/// If a document cannot be indexed: it must not be there.
+pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a Map>) -> Vec<Entry> {
+    let mut found = Vec::new();
+    for document in documents {
+        let id = alluvium_document::key::id_key(document.get("_id").expect("an _id")).expect("a key");
+        let keys = definition.keys(document).unwrap_or_else(|e| panic!("{}: {e}: {document:?}", definition.name()));
+        for key in keys.keys {
+            let values = definition.values(&key.bytes, &key.values).expect("values");
+            found.push((key.bytes, id.clone(), values));
+        }
+    }
+    found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    found
+}
+
+/// Why the documents with these ids cannot be in a collection with these indexes: no keys can be made of them, or another
+/// document has one of their unique keys. Nothing, if they can.
+pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<Map>>, ids: &[Id]) -> Vec<ErrorKind> {
+    let written: BTreeSet<&Id> = ids.iter().collect();
+    let invalid = |index: &Index| {
+        let mut all = written.iter().filter_map(|id| documents.get(*id));
+        all.any(|document| index.definition.keys(document).is_err())
+    };
+    let duplicate = |index: &Index| {
+        let mut taken: BTreeSet<Vec<u8>> = BTreeSet::new();
+        for document in written.iter().filter_map(|id| documents.get(*id)) {
+            let Ok(keys) = index.definition.keys(document) else { continue };
+            // A document may have a key twice.
+            let own: BTreeSet<Vec<u8>> = keys.keys.into_iter().map(|key| key.bytes).collect();
+            if index.definition.is_unique() && own.into_iter().any(|key| !taken.insert(key)) {
+                return true;
+            }
+        }
+        let others = documents.iter().filter(|(id, _)| !taken.is_empty() && !written.contains(id));
+        let mut others = others.filter_map(|(_, other)| index.definition.keys(other).ok());
+        others.any(|other| other.keys.iter().any(|key| taken.contains(&key.bytes)))
+    };
+    let mut why = Vec::new();
+    why.extend(indexes.values().any(invalid).then_some(ErrorKind::Invalid));
+    why.extend(indexes.values().any(duplicate).then_some(ErrorKind::DuplicateKey));
+    why
+}
+
+/// What the description of an index's tree says of arrays: bit n, part n leads through one in some document.
+///
+/// # Panics
+/// If there is no such index, or its description cannot be read.
+pub fn marks(db: &Database, definition: &Definition, documents: u32) -> u32 {
+    for (_, description) in db.store().trees() {
+        let Some((&INDEX, mut rest)) = description.split_first() else { continue };
+        let mut number = || varint::get_u64(&mut rest).expect("a number");
+        let (tree, _ready, marks, built) = (number(), number(), number(), number());
+        for _ in 0..built {
+            number();
+        }
+        let Ok(Value::Map(map)) = alluvium_document::encoding::decode(&mut rest) else { panic!("a definition") };
+        if tree == u64::from(documents) && Definition::from_map(&map).expect("a definition") == *definition {
+            return marks as u32;
+        }
+    }
+    panic!("no tree of the index {}", definition.name())
+}
+
+/// The tree of a collection's documents.
+fn documents_tree(db: &Database, name: &str) -> u32 {
+    let (logical, collection) = name.split_once('.').expect("a full name");
+    let mut begins = vec![1];
+    varint::put_bytes(&mut begins, logical.as_bytes());
+    varint::put_bytes(&mut begins, collection.as_bytes());
+    let tree = db.store().trees().into_iter().find(|(_, description)| description.starts_with(&begins));
+    tree.unwrap_or_else(|| panic!("no tree of {name}")).0.0
+}
+
+/// Checks an index that serves a snapshot: the four invariants, as far as they can be seen from outside.
+///
+/// # Errors
+/// What is wrong.
+pub fn check_at<'a>(
+    collection: &Collection,
+    definition: &Definition,
+    snapshot: &Snapshot,
+    documents: impl Iterator<Item = &'a Map>,
+) -> Result<(), String> {
+    let name = definition.name();
+    let expected = yielded(definition, documents);
+    let fail = |e: alluvium::Error| format!("index {name}: {e}");
+    let raw: BTreeSet<_> = collection.index_entries(snapshot, name, true).map_err(fail)?.into_iter().collect();
+    let missing = expected.iter().find(|(key, id, _)| !raw.contains(&(key.clone(), id.clone())));
+    if let Some(missing) = missing {
+        return Err(format!("index {name}: the entry {missing:?} is missing"));
+    }
+    // By numbers and by documents.
+    for fetch in [false, true] {
+        let shown = collection.index_shown(snapshot, name, fetch).map_err(fail)?;
+        if shown != expected {
+            let stale = shown.iter().find(|entry| !expected.contains(entry));
+            let hidden = expected.iter().find(|entry| !shown.contains(entry));
+            let what = format!("shown but not yielded: {stale:?}; yielded but not shown: {hidden:?}");
+            return Err(format!("index {name} (fetch: {fetch}): {what}"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks all indexes that are ready, against the documents that there are.
+///
+/// # Errors
+/// What is wrong.
+pub fn check_now(db: &Database) -> Result<(), String> {
+    for info in db.collections() {
+        let collection = db.collection(&info.full_name());
+        let ready: Vec<Definition> = collection
+            .indexes()
+            .map_err(|e| e.to_string())?
+            .into_iter()
+            .filter(|index| index.ready && index.name != "_id_")
+            .map(|index| Definition::from_map(&index.definition).expect("a definition"))
+            .collect();
+        if ready.is_empty() {
+            continue;
+        }
+        let snapshot = db.snapshot();
+        let scan = collection.at(&snapshot).scan().run().map_err(|e| e.to_string())?;
+        let documents: Vec<Map> = scan
+            .map(|document| document.map_err(|e| e.to_string())?.to_map().map_err(|e| e.to_string()))
+            .collect::<Result<_, String>>()?;
+        let tree = documents_tree(db, &info.full_name());
+        for definition in ready {
+            check_at(&collection, &definition, &snapshot, documents.iter())
+                .map_err(|broken| format!("{}: {broken}", info.full_name()))?;
+            let arrays =
+                documents.iter().filter_map(|map| definition.keys(map).ok()).fold(0, |all, k| all | k.multikey);
+            let marked = marks(db, &definition, tree);
+            if marked & arrays != arrays {
+                let name = definition.name();
+                return Err(format!("index {name}: arrays at parts {arrays:b}, and it is said of {marked:b} only"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! Updates by operators: drawn, and what each makes of a document.
+
+use super::State;
+use alluvium::{Map, Value};
+
+/// An update by operators.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    /// The fields that it is about, which mostly only updates write.
+    fields: &'static [&'static str],
+    /// As the database reads it.
+    pub update: String,
+    k: i32,
+    change: fn(&mut Map, i32),
+}
+
+impl Change {
+    /// What it does to a document.
+    pub fn apply(&self, map: &mut Map) {
+        (self.change)(map, self.k);
+    }
+
+    /// True if an index of the collection has to do with what it changes.
+    pub fn is_read_by_index(&self, state: &State, name: &str) -> bool {
+        self.fields.iter().any(|field| state.is_read_by_index(name, field))
+    }
+}
+
+/// The paths of each update: of those that apply to any document, and of those that may not.
+const FIELDS: [&[&str]; 19] = [
+    &["set"],
+    &["inc"],
+    &["k"],
+    &["k"],
+    &["list"],
+    &["inc"],
+    &["list"],
+    &["list"],
+    &["inc", "set"],
+    &["by.name"],
+    &["by.name"],
+    &["by.age"],
+    &["deep.x"],
+    &["inc"],
+    &["inc"],
+    &["list"],
+    &["set", "moved"],
+    &["body"],
+    &["deep.x"],
+];
+
+/// So many of them apply to any document.
+const ALWAYS: usize = 17;
+
+type Apply = fn(&mut Map, i32);
+
+/// An update that applies to any document.
+pub(crate) fn any_update(rng: &mut fastrand::Rng, k: i32) -> Change {
+    numbered(rng.usize(0..ALWAYS), k)
+}
+
+/// An update that may not apply, too, which a checked one would report.
+pub(crate) fn any_blind_update(rng: &mut fastrand::Rng, k: i32) -> Change {
+    let which = match rng.u8(0..6) {
+        0 => rng.usize(ALWAYS..FIELDS.len()),
+        _ => rng.usize(0..ALWAYS),
+    };
+    numbered(which, k)
+}
+
+fn numbered(which: usize, k: i32) -> Change {
+    let (update, change): (String, Apply) = match which {
+        0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), |map, k| drop(map.insert("set", k))),
+        1 => (format!(r#"{{"$inc":{{"inc":{k}}}}}"#), add),
+        2 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), |map, k| drop(map.insert("k", k))),
+        3 => (r#"{"$unset":{"k":1}}"#.to_owned(), |map, _| drop(map.remove("k"))),
+        4 => (format!(r#"{{"$push":{{"list":{k}}}}}"#), |map, k| list(map, "list", |list| list.push(Value::from(k)))),
+        5 => (format!(r#"{{"$max":{{"inc":{k}}}}}"#), |map, k| {
+            if map.get("inc").and_then(Value::as_i64).is_none_or(|before| before < i64::from(k)) {
+                map.insert("inc", k);
+            }
+        }),
+        6 => (r#"{"$pop":{"list":-1}}"#.to_owned(), |map, _| {
+            if let Some(Value::Array(list)) = map.get_mut("list")
+                && !list.is_empty()
+            {
+                list.remove(0);
+            }
+        }),
+        7 => (format!(r#"{{"$addToSet":{{"list":{k}}}}}"#), |map, k| {
+            list(map, "list", |list| {
+                if !list.contains(&Value::from(k)) {
+                    list.push(Value::from(k));
+                }
+            });
+        }),
+        8 => (format!(r#"{{"$set":{{"set":{k}}},"$inc":{{"inc":{k}}}}}"#), |map, k| {
+            // New fields come in the order of their names, not in that of the operators.
+            add(map, k);
+            map.insert("set", k);
+        }),
+        9..=12 => below(which, k),
+        13 => (format!(r#"{{"$min":{{"inc":{k}}}}}"#), |map, k| {
+            if map.get("inc").and_then(Value::as_i64).is_none_or(|before| before > i64::from(k)) {
+                map.insert("inc", k);
+            }
+        }),
+        14 => (format!(r#"{{"$mul":{{"inc":{}}}}}"#, k % 3), |map, k| {
+            calculate(map, "inc", (0, k % 3), i64::wrapping_mul)
+        }),
+        15 => (format!(r#"{{"$pull":{{"list":{k}}}}}"#), |map, k| {
+            if let Some(Value::Array(list)) = map.get_mut("list") {
+                list.retain(|element| *element != Value::from(k));
+            }
+        }),
+        // What has the other name already gives way.
+        16 => (r#"{"$rename":{"set":"moved"}}"#.to_owned(), |map, _| {
+            if let Some(value) = map.get("set").cloned() {
+                map.remove("set");
+                map.insert("moved", value);
+            }
+        }),
+        // Of what is mostly a text, where it is at all: then it does nothing.
+        17 => (format!(r#"{{"$push":{{"body":{k}}}}}"#), |map, k| list(map, "body", |list| list.push(Value::from(k)))),
+        // Below what is no map it does nothing.
+        _ => (format!(r#"{{"$set":{{"deep.x":{k}}}}}"#), |map, k| {
+            within(map, "deep", true, |deep| drop(deep.insert("x", k)))
+        }),
+    };
+    Change { fields: FIELDS[which], update, k, change }
+}
+
+/// Updates of what is in a map, which may not be there.
+fn below(which: usize, k: i32) -> (String, Apply) {
+    match which {
+        9 => (format!(r#"{{"$set":{{"by.name":{k}}}}}"#), |map, k| {
+            within(map, "by", true, |by| drop(by.insert("name", k)))
+        }),
+        10 => {
+            (r#"{"$unset":{"by.name":1}}"#.to_owned(), |map, _| within(map, "by", false, |by| drop(by.remove("name"))))
+        }
+        11 => (format!(r#"{{"$inc":{{"by.age":{k}}}}}"#), |map, k| {
+            within(map, "by", true, |by| calculate(by, "age", (k, k), i64::wrapping_add));
+        }),
+        _ => (r#"{"$unset":{"deep.x":1}}"#.to_owned(), |map, _| {
+            within(map, "deep", false, |deep| drop(deep.remove("x")))
+        }),
+    }
+}
+
+/// Changes the map in a field, a new one if there is none and one is to be made; what is no map stays.
+fn within(map: &mut Map, name: &str, makes: bool, change: impl FnOnce(&mut Map)) {
+    match map.get_mut(name) {
+        Some(Value::Map(inner)) => change(inner),
+        Some(_) => {}
+        None if makes => {
+            let mut inner = Map::new();
+            change(&mut inner);
+            map.push(name, Value::Map(inner));
+        }
+        None => {}
+    }
+}
+
+fn add(map: &mut Map, k: i32) {
+    calculate(map, "inc", (k, k), i64::wrapping_add);
+}
+
+/// Calculates with an integer, and makes it `missing` where there is none. What fits 32 bits and had no more has no more.
+fn calculate(map: &mut Map, name: &str, (missing, k): (i32, i32), of: fn(i64, i64) -> i64) {
+    match map.get_mut(name) {
+        Some(Value::Int64(n)) => *n = of(*n, i64::from(k)),
+        Some(number @ Value::Int32(_)) => {
+            let result = of(number.as_i64().expect("an integer"), i64::from(k));
+            *number = i32::try_from(result).map_or(Value::Int64(result), Value::Int32);
+        }
+        Some(other) => panic!("{other:?} is no number that is made"),
+        None => map.push(name, missing),
+    }
+}
+
+/// Changes the array in a field, a new one if there is none; what is no array stays.
+fn list(map: &mut Map, name: &str, change: impl FnOnce(&mut Vec<Value>)) {
+    match map.get_mut(name) {
+        Some(Value::Array(list)) => change(list),
+        Some(_) => {}
+        None => {
+            let mut list = Vec::new();
+            change(&mut list);
+            map.push(name, Value::Array(list));
+        }
+    }
+}

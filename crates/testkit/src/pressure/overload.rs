@@ -1,0 +1,177 @@
+//! Writers that want more than the disk can do, in simulated time: what they get each second, and what memory that takes.
+
+use crate::replay::seed;
+use alluvium::{Database, Durability};
+use alluvium_env::mem::MemFs;
+use alluvium_env::simulated::SimulatedClock;
+use alluvium_env::slow::{SlowFs, Speed};
+use alluvium_env::sync::Mutex;
+use alluvium_env::thread::spawn;
+use alluvium_env::{Clock, Env, SeededRng};
+use alluvium_store::Options;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What is asked of a database.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Partitions of the database.
+    pub partitions: u32,
+    /// Threads that write.
+    pub writers: usize,
+    /// Batches have so many documents.
+    pub batch: usize,
+    /// Bytes that the disk does in a second.
+    pub disk_bytes_per_s: u64,
+    /// The writers want to write so many times as much.
+    pub times: f64,
+    /// How long they write, in seconds.
+    pub seconds: u64,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default)]
+pub struct Served {
+    /// Bytes that were acknowledged in each second.
+    pub seconds: Vec<u64>,
+    /// Bytes that were acknowledged to each writer.
+    pub writers: Vec<u64>,
+    /// The longest that a write took.
+    pub longest: Duration,
+    /// The most that the database said it held, and its budget.
+    pub memory: (usize, usize),
+}
+
+/// The first seconds fill what was empty.
+const WARM_UP: usize = 4;
+
+impl Served {
+    /// Panics unless the worst second was over half the median, every writer got over half of its share, and memory kept
+    /// within 15% of the budget.
+    ///
+    /// # Panics
+    /// If not.
+    pub fn check(&self) {
+        let mut steady: Vec<u64> = self.seconds[WARM_UP.min(self.seconds.len())..].to_vec();
+        steady.sort_unstable();
+        let (worst, median) = (steady[0], steady[steady.len() / 2]);
+        let share = self.writers.iter().sum::<u64>() / self.writers.len() as u64;
+        let least = self.writers.iter().min().copied().unwrap_or(0);
+        println!("worst {worst}, median {median}, least {least} of {share}, {self:?}");
+        assert!(median > 0 && worst * 2 >= median, "the worst second is below half the median: {self:?}");
+        assert!(least * 2 >= share, "a writer starves: {self:?}");
+        assert!(self.memory.0 * 100 <= self.memory.1 * 115, "memory beyond the budget: {self:?}");
+    }
+}
+
+struct Shared {
+    db: Database,
+    clock: Arc<SimulatedClock>,
+    over: AtomicBool,
+    served: Mutex<Served>,
+    ids: AtomicU64,
+}
+
+/// Runs a load in simulated time.
+pub fn run(seed: u64, load: Load) -> Served {
+    let out = Arc::new(std::sync::OnceLock::new());
+    let into = out.clone();
+    alluvium_env::simulated::run(seed, move || {
+        let _once = into.set(one(seed, load));
+    });
+    let served = out.get().cloned();
+    seed::tally_rare();
+    served.expect("the world has ended")
+}
+
+fn one(seed: u64, load: Load) -> Served {
+    let clock = Arc::new(SimulatedClock::new());
+    let speed = Speed { bytes_per_s: load.disk_bytes_per_s, latency: Duration::from_micros(100) };
+    let fs = Arc::new(SlowFs::new(Arc::new(MemFs::new()), clock.clone(), speed));
+    let env = Env { fs, clock: clock.clone(), rng: Arc::new(SeededRng::new(seed)) };
+    let options = Options {
+        partitions: Some(load.partitions),
+        memory_bytes: 8 << 20,
+        threads: Some(2),
+        durability: Durability::Periodic,
+        disk_reserve_bytes: Some(0),
+        compression: alluvium::Compression::Lz4,
+        ..Options::default()
+    };
+    let db = Database::builder().env(env).options(options).open("db").expect("a good disk");
+    db.create_collection("documents").expect("a good disk");
+    let served = Served {
+        seconds: vec![0; load.seconds as usize],
+        writers: vec![0; load.writers],
+        memory: (0, 8 << 20),
+        ..Served::default()
+    };
+    let shared = Arc::new(Shared {
+        db,
+        clock,
+        over: AtomicBool::new(false),
+        served: Mutex::new(served),
+        ids: AtomicU64::new(0),
+    });
+    let mut threads = Vec::new();
+    for writer in 0..load.writers {
+        let shared = shared.clone();
+        threads.push(spawn("writer", move || write(&shared, load, writer, seed)));
+    }
+    let watched = shared.clone();
+    let watcher = spawn("watcher", move || watch(&watched));
+    for thread in threads {
+        thread.join().unwrap_or_else(|e| panic!("{e}"));
+    }
+    shared.over.store(true, Ordering::SeqCst);
+    watcher.join().unwrap_or_else(|e| panic!("{e}"));
+    shared.db.close().expect("a good disk");
+    shared.served.lock().clone()
+}
+
+fn write(shared: &Shared, load: Load, writer: usize, seed: u64) {
+    let documents = shared.db.collection("documents");
+    let mut rng = fastrand::Rng::with_seed(seed ^ (writer as u64 + 1));
+    let end = Duration::from_secs(load.seconds);
+    let rate = load.disk_bytes_per_s as f64 * load.times / load.writers as f64;
+    let mut next = Duration::ZERO;
+    loop {
+        shared.clock.wait_until(next);
+        let began = shared.clock.now();
+        if began >= end {
+            return;
+        }
+        let texts: Vec<String> = (0..load.batch)
+            .map(|_| {
+                // Half of it does not compress.
+                let id = shared.ids.fetch_add(1, Ordering::SeqCst).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12;
+                let noise: String = (0..500).map(|_| rng.alphanumeric()).collect();
+                format!(r#"{{"_id":{id},"noise":"{noise}","plain":"{}"}}"#, "a word and another ".repeat(25))
+            })
+            .collect();
+        let bytes: usize = texts.iter().map(String::len).sum();
+        documents.insert_many(texts).expect("a good disk");
+        let done = shared.clock.now();
+        let mut served = shared.served.lock();
+        served.longest = served.longest.max(done - began);
+        served.writers[writer] += bytes as u64;
+        if let Some(second) = served.seconds.get_mut(done.as_secs() as usize) {
+            *second += bytes as u64;
+        }
+        drop(served);
+        // Who is late does not want to make up for it.
+        next = began.max(next) + Duration::from_secs_f64(bytes as f64 / rate);
+    }
+}
+
+fn watch(shared: &Shared) {
+    while !shared.over.load(Ordering::SeqCst) {
+        let stats = shared.db.stats();
+        let told = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
+        let mut served = shared.served.lock();
+        served.memory.0 = served.memory.0.max(told);
+        drop(served);
+        shared.clock.wait_until(shared.clock.now() + Duration::from_millis(50));
+    }
+}

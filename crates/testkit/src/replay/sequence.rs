@@ -1,0 +1,88 @@
+//! Sequences of numbered steps, cut down when they fail.
+//!
+//! Each step draws what it does from the seed and its own number, so that steps can be left out and the others do what they
+//! did. A sequence that fails is run again with fewer and fewer of them, as long as it fails: what is left is printed
+//! with the command that runs it. `ALLUVIUM_STEPS=3,17,20`, beside `ALLUVIUM_SEED`, runs just these;
+//! `ALLUVIUM_SHRINK=0` leaves a failing sequence as it is (it is a number of seconds).
+
+// Tests are told by the environment what to replay; real time bounds how long one looks for a shorter sequence.
+#![allow(clippy::disallowed_methods)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// For so many seconds a failing sequence is cut down.
+const LOOK_FOR: u64 = 30;
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// True while sequences are tried whose words nobody wants to read.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::SeqCst)
+}
+
+/// The randomness of a step.
+pub(crate) fn rng_of(seed: u64, step: u32) -> fastrand::Rng {
+    fastrand::Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(step) << 32 | 0x5eed))
+}
+
+/// The steps in `ALLUVIUM_STEPS`.
+fn given() -> Option<Vec<u32>> {
+    let text = std::env::var("ALLUVIUM_STEPS").ok()?;
+    let number =
+        |part: &str| part.trim().parse().unwrap_or_else(|_| panic!("ALLUVIUM_STEPS={text}: {part} is no number"));
+    Some(text.split(',').filter(|part| !part.trim().is_empty()).map(number).collect())
+}
+
+/// Runs `body` with the steps from 0 to `count`, or with those of `ALLUVIUM_STEPS`. If it fails, prints the shortest sequence
+/// found that does, and what that one did last.
+///
+/// # Panics
+/// As `body` does.
+pub fn check(count: u32, body: impl Fn(&[u32])) {
+    if let Some(steps) = given() {
+        return body(&steps);
+    }
+    let all: Vec<u32> = (0..count).collect();
+    let Err(failure) = catch_unwind(AssertUnwindSafe(|| body(&all))) else { return };
+    let limit = crate::replay::seed::number("ALLUVIUM_SHRINK").unwrap_or(LOOK_FOR);
+    if limit == 0 {
+        resume_unwind(failure);
+    }
+    let hook = take_hook();
+    set_hook(Box::new(|_| {}));
+    QUIET.store(true, Ordering::SeqCst);
+    let steps =
+        shrink(all, Duration::from_secs(limit), |steps| catch_unwind(AssertUnwindSafe(|| body(steps))).is_err());
+    QUIET.store(false, Ordering::SeqCst);
+    set_hook(hook);
+    let words: Vec<String> = steps.iter().map(u32::to_string).collect();
+    eprintln!("\n{} of {count} steps are enough to fail: ALLUVIUM_STEPS={}", steps.len(), words.join(","));
+    body(&steps);
+    // It did not fail this time: the schedule of threads decides, too.
+    resume_unwind(failure);
+}
+
+/// Leaves out halves, quarters, and so on, as long as what is left fails.
+fn shrink(mut steps: Vec<u32>, limit: Duration, fails: impl Fn(&[u32]) -> bool) -> Vec<u32> {
+    let began = Instant::now();
+    let mut size = steps.len().div_ceil(2);
+    while size > 0 {
+        let mut end = steps.len();
+        // From the back: what comes after the failure goes first.
+        while end > 0 && began.elapsed() < limit {
+            let start = end.saturating_sub(size);
+            let fewer = [&steps[..start], &steps[end..]].concat();
+            if fails(&fewer) {
+                steps = fewer;
+            }
+            end = start;
+        }
+        size = if size == 1 { 0 } else { size.div_ceil(2) };
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests;

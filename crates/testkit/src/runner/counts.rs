@@ -1,0 +1,96 @@
+//! What sequences did, counted: an operation that is never drawn, or never does anything, proves nothing.
+
+use crate::replay::seed;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The operations of the model, by what they are counted as.
+const OPERATIONS: [&str; 62] = [
+    "put",
+    "insert",
+    "delete",
+    "modify",
+    "update",
+    "apply",
+    "batch",
+    "load lines",
+    "load array",
+    "load objects",
+    "load fields",
+    "load exact lines",
+    "load csv",
+    "load bson",
+    "load refused",
+    "upsert",
+    "upsert inserts",
+    "replace",
+    "replace if",
+    "replace if, too late",
+    "get and update",
+    "update one",
+    "update many",
+    "replace one",
+    "delete one",
+    "delete many",
+    "find one and update",
+    "find one and replace",
+    "find one and delete",
+    "upsert by filter",
+    "bulk write",
+    "find",
+    "find at a snapshot",
+    "find one",
+    "count documents",
+    "distinct",
+    "estimated document count",
+    "cursor next",
+    "cursor next batch",
+    "cursor next fields",
+    "cursor encode next",
+    "cursor backward",
+    "cursor at a snapshot",
+    "cursor over a question",
+    "cursor ended",
+    "drop logical",
+    "collections at",
+    "dump",
+    "typed",
+    "field names",
+    "settle",
+    "compact unless",
+    "stop an index build",
+    "expire",
+    "checkpoint",
+    "look at a checkpoint",
+    "go on from a checkpoint",
+    "repair",
+    "rename",
+    "snapshot",
+    "close and open",
+    "kill and open",
+];
+
+static COUNTS: [AtomicU64; OPERATIONS.len()] = [const { AtomicU64::new(0) }; OPERATIONS.len()];
+
+/// Counts an operation, if it did something: changed a document, or found one.
+pub(super) fn add(operation: &str, any: bool) {
+    let at = OPERATIONS.iter().position(|name| *name == operation);
+    let at = at.unwrap_or_else(|| panic!("{operation} is not among the operations that are counted"));
+    COUNTS[at].fetch_add(u64::from(any), Ordering::Relaxed);
+}
+
+/// How often each operation did something, in this process.
+pub fn counted() -> impl Iterator<Item = (&'static str, u64)> {
+    OPERATIONS.iter().copied().zip(COUNTS.iter().map(|count| count.load(Ordering::Relaxed)))
+}
+
+/// Errors unless each operation did something so often: for a test that runs as many sequences as `usual`.
+///
+/// # Panics
+/// If one did not.
+pub fn must_have_done(usual: u64, least: u64) {
+    if seed::is_usual(usual) {
+        println!("what was done: {:?}", counted().collect::<Vec<_>>());
+        let rare: Vec<(&str, u64)> = counted().filter(|(_, count)| *count < least).collect();
+        assert!(rare.is_empty(), "done less than {least} times: {rare:?}");
+    }
+}

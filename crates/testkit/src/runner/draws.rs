@@ -1,0 +1,133 @@
+//! Random filters, sort orders, projections, hints and updates.
+
+use super::session::Session;
+use crate::model::filters::{Ask, Order, Part, Test};
+use crate::model::updates::{Change, any_blind_update, any_update};
+use crate::model::values::distinct_at;
+use alluvium::Value;
+use alluvium_document::value::Double;
+
+/// Paths that filters ask for; indexes are over most of them.
+const PATHS: [&str; 14] =
+    ["k", "k", "k", "set", "inc", "n", "u", "score", "tags", "list", "by.name", "deep.x", "when", "missing"];
+
+/// Fields that documents are sorted by; at most one of them may be an array.
+const SORTED: [&str; 6] = ["k", "set", "inc", "n", "score", "u"];
+
+/// A filter, mostly one that some documents match.
+pub(crate) fn any_ask(session: &mut Session, name: &str) -> Ask {
+    match session.rng.u8(0..12) {
+        0 => Ask::And(Vec::new()),
+        1 => Ask::And(vec![any_field(session, name), any_field(session, name)]),
+        2 => Ask::Or(vec![any_field(session, name), any_field(session, name)]),
+        3 => {
+            let id = session.any_id(name);
+            Ask::id(id.value(&mut session.rng))
+        }
+        _ => any_field(session, name),
+    }
+}
+
+pub(crate) fn any_field(session: &mut Session, name: &str) -> Ask {
+    let path = PATHS[session.rng.usize(0..PATHS.len())];
+    let mut a = any_operand(session, name, path);
+    let mut b = any_operand(session, name, path);
+    let which = session.rng.u8(0..12);
+    if which > 6 {
+        // There are no ranges of nothing.
+        for bound in [&mut a, &mut b].into_iter().filter(|bound| **bound == Value::Null) {
+            *bound = Value::Int32(1);
+        }
+    }
+    let tests = match which {
+        0..=3 => vec![Test::Equal(a)],
+        4 => vec![Test::In(vec![a, b, Value::Int32(1)])],
+        5 => vec![Test::Exists(session.rng.u8(0..4) > 0)],
+        6 => vec![Test::NotEqual(a)],
+        7 => vec![Test::Greater(a)],
+        8 => vec![Test::LessOrEqual(a)],
+        9 => vec![Test::GreaterOrEqual(a), Test::Less(b)],
+        10 => vec![Test::Greater(a), Test::LessOrEqual(b)],
+        _ => vec![Test::GreaterOrEqual(a)],
+    };
+    Ask::Field(path.to_owned(), tests)
+}
+
+/// A value that a document has at the path, or a small one.
+fn any_operand(session: &mut Session, name: &str, path: &str) -> Value {
+    let documents = session.state.documents(name).filter(|documents| !documents.is_empty());
+    if let Some(documents) = documents
+        && session.rng.u8(0..3) > 0
+    {
+        let map = documents.values().nth(session.rng.usize(0..documents.len())).expect("within");
+        let mut found = Vec::new();
+        distinct_at(map, path, &mut found);
+        let plain =
+            |value: &&&Value| matches!(value, Value::Int32(_) | Value::String(_) | Value::Null | Value::DateTime(_));
+        if let Some(value) = found.iter().find(plain) {
+            return (*value).clone();
+        }
+    }
+    match session.rng.u8(0..8) {
+        0 => Value::Null,
+        1 => Value::Double(Double(f64::from(session.rng.i32(0..6)) / 2.0)),
+        2 => Value::from("x"),
+        3 => Value::Int64(i64::from(session.rng.i32(0..1000))),
+        _ => Value::Int32(session.rng.i32(0..6)),
+    }
+}
+
+/// An order that tells any two documents apart.
+pub(crate) fn any_order(session: &mut Session) -> Order {
+    let mut order = Vec::new();
+    for _ in 0..session.rng.usize(0..3) {
+        let name = SORTED[session.rng.usize(0..SORTED.len())];
+        if !order.iter().any(|(other, _)| *other == name) {
+            order.push((name, session.rng.bool()));
+        }
+    }
+    order.push(("_id", session.rng.bool()));
+    Order(order)
+}
+
+/// A projection, now and then.
+pub(crate) fn any_part(session: &mut Session) -> Option<Part> {
+    (session.rng.u8(0..3) == 0).then(|| Part::random(&mut session.rng))
+}
+
+/// The name or the keys of an index that may be hinted at, or the natural order; and whether it may be refused, as
+/// those are that do not have all documents, or no ranges.
+pub(crate) fn any_hint(session: &mut Session, name: &str, now: bool) -> Option<(alluvium::Hint, bool)> {
+    if session.rng.u8(0..3) > 0 {
+        return None;
+    }
+    let ready = session.state.collections.get(name).map(|contents| {
+        let indexes = contents.indexes.values().filter(|index| now && index.ready);
+        indexes.map(|index| index.definition.clone()).collect::<Vec<_>>()
+    });
+    let ready = ready.unwrap_or_default();
+    if ready.is_empty() || session.rng.u8(0..3) == 0 {
+        return Some((r#"{"$natural":1}"#.into(), false));
+    }
+    let definition = &ready[session.rng.usize(0..ready.len())];
+    let words = format!("{:?}", definition.to_map());
+    let few = definition.is_sparse() || definition.partial_filter().is_some() || words.contains("hashed");
+    Some((definition.name().into(), few))
+}
+
+/// An update that applies to any document.
+pub(crate) fn any_change(session: &mut Session) -> Change {
+    let k = any_number(session);
+    any_update(&mut session.rng, k)
+}
+
+/// An update that may not apply, too, which a checked one would say.
+pub(crate) fn any_blind_change(session: &mut Session) -> Change {
+    let k = any_number(session);
+    any_blind_update(&mut session.rng, k)
+}
+
+/// Mostly one of few, so that documents come back to what they were.
+fn any_number(session: &mut Session) -> i32 {
+    if session.rng.bool() { session.rng.i32(0..3) } else { session.rng.i32(0..1000) }
+}

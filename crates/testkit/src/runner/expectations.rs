@@ -1,0 +1,31 @@
+//! What the answer to an operation must be.
+
+use alluvium::ErrorKind;
+
+/// Whether something could be done with a name: else it is not there, or taken.
+pub(crate) fn expect_there(result: alluvium::Result<()>, expected: bool) {
+    match result {
+        Ok(()) => assert!(expected, "it is not there, or taken, and nothing was said"),
+        Err(error) => assert!(!expected && error.kind() == ErrorKind::Namespace, "{error}"),
+    }
+}
+
+/// True if the write was refused, by an index, as it should have been: for one of these reasons, if there are any.
+pub(crate) fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, why: &[ErrorKind]) -> bool {
+    match result {
+        Ok(_) => assert!(why.is_empty(), "what an index refuses was written: {why:?}"),
+        Err(error) => assert!(why.contains(&error.kind()), "{:?}, not {why:?}: {error}", error.kind()),
+    }
+    !why.is_empty()
+}
+
+/// `taken`: an `_id` is taken; `refused`: an index refuses a document.
+pub(crate) fn expect_duplicate(result: alluvium::Result<()>, taken: bool, refused: bool) {
+    match result {
+        Ok(()) => assert!(!taken && !refused, "an _id or a key that is taken was not refused"),
+        Err(error) if refused => {
+            assert!(matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid), "{error}");
+        }
+        Err(error) => assert!(taken && error.kind() == ErrorKind::DuplicateKey, "{error}"),
+    }
+}

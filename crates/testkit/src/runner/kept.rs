@@ -1,0 +1,81 @@
+//! What a sequence keeps open between operations: snapshots, checkpoints, cursors, versions of documents.
+
+use crate::model::{Id, State};
+use alluvium::{Cursor, Map, Snapshot, Version};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A snapshot with what it should show for ever.
+pub(crate) struct KeptSnapshot {
+    pub snapshot: Snapshot,
+    pub state: State,
+}
+
+/// The checkpoints of a runner.
+#[derive(Default)]
+pub(crate) struct Checkpoints {
+    pub kept: Vec<KeptCheckpoint>,
+    pub made: u32,
+    /// Rises when the database is replaced by a restored one.
+    pub generation: u32,
+}
+
+pub(crate) struct KeptCheckpoint {
+    pub dir: PathBuf,
+    pub state: State,
+    pub generation: u32,
+}
+
+/// A version that was read, and the document that it was of.
+pub(crate) struct ReadVersion {
+    pub name: String,
+    pub id: Id,
+    pub version: Version,
+    /// The same allocation as long as nobody has written the document.
+    pub was: Arc<Map>,
+}
+
+/// What a cursor has still to return.
+pub(crate) enum Left {
+    /// In this order.
+    Ordered(VecDeque<Arc<Map>>),
+    /// In any order.
+    Any(Vec<Arc<Map>>),
+}
+
+impl Left {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Ordered(left) => left.len(),
+            Self::Any(left) => left.len(),
+        }
+    }
+
+    pub fn count(&self, is_it: impl Fn(&Map) -> bool) -> usize {
+        match self {
+            Self::Ordered(left) => left.iter().filter(|map| is_it(map)).count(),
+            Self::Any(left) => left.iter().filter(|map| is_it(map)).count(),
+        }
+    }
+
+    /// Takes the document that a found one has to be: the next, or the one that `is_it`.
+    pub fn take(&mut self, is_it: impl Fn(&Map) -> bool) -> Option<Arc<Map>> {
+        match self {
+            Self::Ordered(left) if left.front().is_some_and(|map| is_it(map)) => left.pop_front(),
+            Self::Ordered(_) => None,
+            Self::Any(left) => {
+                let at = left.iter().position(|map| is_it(map))?;
+                Some(left.swap_remove(at))
+            }
+        }
+    }
+}
+
+/// A cursor, and what it has to return.
+pub(crate) struct OpenCursor {
+    pub cursor: Cursor,
+    pub left: Left,
+    pub words: String,
+    pub batch: usize,
+}

@@ -1,0 +1,75 @@
+//! Looks at a database in the middle of a flush or a compaction: between two of its changes to
+//! the disk, everything reads as before, and snapshots taken there last.
+
+use crate::model::{State, read_state};
+use alluvium::{Database, Snapshot};
+use alluvium_env::fault::{Hook, Op};
+use alluvium_env::sync::Mutex;
+use std::sync::Arc;
+
+/// What may be looked at now.
+struct Open {
+    db: Database,
+    state: State,
+    rng: fastrand::Rng,
+    taken: Vec<Snapshot>,
+    /// Not thrown out of the hook: the store is in the middle of an operation there.
+    broken: Option<String>,
+}
+
+/// A hole in the wall that a runner opens while nothing it does changes any document.
+#[derive(Clone, Default)]
+pub(crate) struct Observer {
+    open: Arc<Mutex<Option<Open>>>,
+}
+
+impl Observer {
+    /// Opens it.
+    pub fn open(&self, db: &Database, state: &State, seed: u64) {
+        let rng = fastrand::Rng::with_seed(seed);
+        let (db, state) = (db.clone(), state.clone());
+        *self.open.lock() = Some(Open { db, state, rng, taken: Vec::new(), broken: None });
+    }
+
+    /// Closes it, and returns the snapshots that were taken.
+    ///
+    /// # Panics
+    /// If something was not as it should be.
+    pub fn close(&self) -> Vec<Snapshot> {
+        let Some(open) = self.open.lock().take() else { return Vec::new() };
+        if let Some(broken) = open.broken {
+            panic!("{broken}");
+        }
+        open.taken
+    }
+
+    /// The hook that looks, at some of the changes.
+    pub fn hook(&self) -> Hook {
+        let observer = self.clone();
+        Arc::new(move |op: &Op<'_>| {
+            if let Some(open) = &mut *observer.open.lock() {
+                open.look(op);
+            }
+        })
+    }
+}
+
+impl Open {
+    fn look(&mut self, op: &Op<'_>) {
+        if self.broken.is_some() || self.rng.u8(0..5) > 0 {
+            return;
+        }
+        if self.taken.len() < 2 && self.rng.bool() {
+            self.taken.push(self.db.snapshot());
+        }
+        let at = || format!("before {:?} of {}", op.kind, op.path.display());
+        match read_state(&self.db) {
+            Ok(found) if found == self.state => {}
+            Ok(found) => {
+                let difference = self.state.difference(&found);
+                self.broken = Some(format!("{}, expected and found differ:\n{difference}", at()));
+            }
+            Err(error) => self.broken = Some(format!("{}: {error}", at())),
+        }
+    }
+}

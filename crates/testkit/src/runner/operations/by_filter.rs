@@ -1,0 +1,398 @@
+//! Writes by filter, alone and many in one call. What each does to a state is computed first, without the database.
+
+use crate::model::filters::{Ask, Order, Part, matching};
+use crate::model::updates::Change;
+use crate::model::{Id, Phase, State, brief};
+use crate::runner::draws::{any_ask, any_change, any_field, any_hint, any_part};
+use crate::runner::session::{Mix, Session};
+use alluvium::{Collection, DeleteWhere, Document, Error, ErrorKind, FindAndModify, Hint, Map, ReturnDocument};
+use alluvium::{UpdateResult, UpdateWhere, Value, WriteModel};
+
+/// What is done to a document.
+#[derive(Debug, Clone)]
+pub(crate) enum Act {
+    Update(Change),
+    Replace(Map),
+    Delete,
+}
+
+/// A write by filter.
+#[derive(Debug, Clone)]
+pub(crate) struct Where {
+    pub name: String,
+    pub ask: Ask,
+    pub act: Act,
+    pub many: bool,
+    /// Of several documents the one with the highest `_id`.
+    pub last: bool,
+    /// Inserts this where nothing matches.
+    pub upsert: Option<Map>,
+    pub hint: Option<Hint>,
+}
+
+/// What a write by filter comes to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outcome {
+    pub matched: u64,
+    pub modified: u64,
+    pub upserted: Option<Value>,
+    /// The document, before and afterwards.
+    pub before: Option<Map>,
+    pub after: Option<Map>,
+    /// An index refuses what comes next, or the `_id` is taken.
+    pub refused: bool,
+}
+
+impl Where {
+    /// What it makes of a document; nothing, if it deletes it.
+    fn made(&self, old: &Map) -> Option<Map> {
+        match &self.act {
+            Act::Update(change) => {
+                let mut map = old.clone();
+                change.apply(&mut map);
+                Some(map)
+            }
+            Act::Replace(body) => {
+                let mut map = body.clone();
+                map.entries.insert(0, (Value::from("_id"), old.get("_id").cloned().expect("an _id")));
+                Some(map)
+            }
+            Act::Delete => None,
+        }
+    }
+
+    /// Does it to a state, in the order of the `_id`s, each document a step.
+    pub fn carry_out(&self, state: &mut State, steps: &mut Vec<State>) -> Outcome {
+        let mut outcome = Outcome::default();
+        let found: Vec<(Id, Map)> = state.documents(&self.name).map_or_else(Vec::new, |documents| {
+            let found = matching(documents, &self.ask).into_iter();
+            found.map(|(id, map)| (id.clone(), Map::clone(map))).collect()
+        });
+        let chosen: Vec<(Id, Map)> = match (self.many, self.last) {
+            (true, _) => found,
+            (false, false) => found.into_iter().take(1).collect(),
+            (false, true) => found.into_iter().next_back().into_iter().collect(),
+        };
+        if let (true, Some(map)) = (chosen.is_empty(), &self.upsert) {
+            self.insert(map.clone(), state, steps, &mut outcome);
+            return outcome;
+        }
+        for (id, old) in chosen {
+            let made = self.made(&old);
+            let changed = made.as_ref() != Some(&old);
+            if changed {
+                let mut next = state.clone();
+                match &made {
+                    Some(map) => next.put(&self.name, id.clone(), map.clone()),
+                    None => drop(next.delete(&self.name, &id)),
+                }
+                if next.refuses(&self.name, std::slice::from_ref(&id)) {
+                    outcome.refused = true;
+                    return outcome;
+                }
+                *state = next;
+                steps.push(state.clone());
+            }
+            outcome.matched += 1;
+            outcome.modified += u64::from(changed);
+            (outcome.before, outcome.after) = (Some(old), made);
+        }
+        outcome
+    }
+
+    /// The document that an upsert inserts, into a collection that may have to be created.
+    fn insert(&self, map: Map, state: &mut State, steps: &mut Vec<State>, outcome: &mut Outcome) {
+        if state.create(&self.name) {
+            steps.push(state.clone());
+        }
+        let id = Id::of(map.get("_id").expect("an _id")).expect("one of the model's");
+        let mut next = state.clone();
+        next.put(&self.name, id.clone(), map.clone());
+        if state.get(&self.name, &id).is_some() || next.refuses(&self.name, std::slice::from_ref(&id)) {
+            outcome.refused = true;
+            return;
+        }
+        *state = next;
+        steps.push(state.clone());
+        outcome.upserted = map.get("_id").cloned();
+        outcome.after = Some(map);
+    }
+
+    fn update(&self, collection: &Collection) -> UpdateWhere {
+        let ask = self.ask.to_map();
+        let mut update = match &self.act {
+            Act::Update(change) if self.many => collection.update_many(ask, change.update.as_str()),
+            Act::Update(change) => collection.update_one(ask, change.update.as_str()),
+            Act::Replace(map) => collection.replace_one(ask, map.clone()),
+            Act::Delete => unreachable!("a delete is no update"),
+        };
+        if !self.many {
+            update = update.sort(Order::by_id(self.last).to_map());
+        }
+        if let Some(hint) = &self.hint {
+            update = update.hint(hint.clone());
+        }
+        update.upsert(self.upsert.is_some())
+    }
+
+    fn delete(&self, collection: &Collection) -> DeleteWhere {
+        let ask = self.ask.to_map();
+        let delete = if self.many { collection.delete_many(ask) } else { collection.delete_one(ask) };
+        match &self.hint {
+            Some(hint) => delete.hint(hint.clone()),
+            None => delete,
+        }
+    }
+
+    fn find_and_modify(&self, collection: &Collection) -> FindAndModify {
+        let ask = self.ask.to_map();
+        let write = match &self.act {
+            Act::Update(change) => collection.find_one_and_update(ask, change.update.as_str()),
+            Act::Replace(map) => collection.find_one_and_replace(ask, map.clone()),
+            Act::Delete => collection.find_one_and_delete(ask),
+        };
+        write.sort(Order::by_id(self.last).to_map()).upsert(self.upsert.is_some())
+    }
+
+    fn operation(&self) -> &'static str {
+        match (&self.act, self.many) {
+            (Act::Update(_), false) => "update one",
+            (Act::Update(_), true) => "update many",
+            (Act::Replace(_), _) => "replace one",
+            (Act::Delete, false) => "delete one",
+            (Act::Delete, true) => "delete many",
+        }
+    }
+}
+
+pub(crate) fn step(session: &mut Session) {
+    match session.rng.u8(0..10) {
+        0..=1 => bulk_write(session),
+        2..=4 => find_one_and_modify(session),
+        _ => write_where(session),
+    }
+}
+
+/// A write by filter of a collection, which does to the state what the model says, whatever index finds the documents.
+fn any_where(session: &mut Session, name: &str, alone: bool) -> Where {
+    let act = match session.rng.u8(0..9) {
+        0..=4 => Act::Update(any_change(session)),
+        5..=6 => Act::Replace(session.documents.body(&mut session.rng)),
+        _ => Act::Delete,
+    };
+    let many = !matches!(act, Act::Replace(_)) && !alone && session.rng.u8(0..3) == 0;
+    let mut ask = any_ask(session, name);
+    if many && matches!(act, Act::Delete) {
+        // Not all of them so often that nothing grows.
+        ask = match session.rng.u8(0..4) {
+            0 => Ask::And(vec![ask, Ask::equal("k", session.rng.i32(0..3))]),
+            _ => any_field(session, name),
+        };
+    }
+    let upsert = match (&act, session.rng.u8(0..5)) {
+        (Act::Delete, _) | (_, 1..) => None,
+        _ => Some(upserting(session, name, &act, &mut ask)),
+    };
+    let last = session.rng.bool() && !matches!(act, Act::Delete);
+    Where { name: name.to_owned(), ask, act, many, last, upsert, hint: None }
+}
+
+/// Makes a filter one by `_id`, and perhaps by a field, and tells what is inserted where none matches.
+fn upserting(session: &mut Session, name: &str, act: &Act, ask: &mut Ask) -> Map {
+    let id = session.any_id(name);
+    let value = id.value(&mut session.rng);
+    let k = (session.rng.u8(0..3) == 0).then(|| session.rng.i32(0..3));
+    *ask = Ask::id(value.clone());
+    let mut map = Map::from([("_id", value)]);
+    if let Some(k) = k {
+        *ask = Ask::And(vec![ask.clone(), Ask::equal("k", k)]);
+        map.push("k", k);
+    }
+    match act {
+        Act::Update(change) => change.apply(&mut map),
+        Act::Replace(body) => {
+            map.entries.truncate(1);
+            map.entries.extend(body.entries.iter().cloned());
+        }
+        Act::Delete => {}
+    }
+    map
+}
+
+/// Mostly whatever plan there is; the natural order, where it decides what is there after an error or a power cut, or
+/// which document is deleted.
+fn hint_for(session: &mut Session, write: &Where, outcome: &Outcome, changes: usize) -> Option<Hint> {
+    let ordered = session.mix == Mix::Writes && changes > 1 || outcome.refused;
+    let first = !write.many && matches!(write.act, Act::Delete);
+    let natural = || Some(r#"{"$natural":1}"#.into());
+    match (write.many && ordered || first, write.many) {
+        (true, _) => natural(),
+        (false, true) => match any_hint(session, &write.name, true) {
+            Some((hint, false)) => Some(hint),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn write_where(session: &mut Session) {
+    let name = session.any_name();
+    let mut write = any_where(session, &name, false);
+    let (mut state, mut steps) = (session.state.clone(), Vec::new());
+    let outcome = write.carry_out(&mut state, &mut steps);
+    write.hint = hint_for(session, &write, &outcome, steps.len());
+    let (collection, durable) = session.handle(&name);
+    session.note(words(&write));
+    let writes = outcome.modified > 0 || outcome.upserted.is_some();
+    session.effect(write.operation(), outcome.modified > 0);
+    session.effect("upsert by filter", outcome.upserted.is_some());
+    let there = session.state.collections.contains_key(&name);
+    let result = session.write(Phase::Write, &steps, durable && writes, |_| match write.act {
+        Act::Delete => write.delete(&collection).run().map(|done| (done.deleted_count, done.deleted_count, None)),
+        _ => write.update(&collection).run().map(counts),
+    });
+    if !there && write.upsert.is_none() {
+        assert!(result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{}: {result:?}", words(&write));
+        return;
+    }
+    match result {
+        Ok(found) => {
+            let expected = (outcome.matched, outcome.modified, outcome.upserted.clone());
+            assert!(!outcome.refused && found == expected, "{}: {found:?}, not {expected:?}", words(&write));
+        }
+        Err(error) => refused(&error, &outcome, &words(&write)),
+    }
+}
+
+fn find_one_and_modify(session: &mut Session) {
+    let name = session.any_name();
+    let write = any_where(session, &name, true);
+    let (mut state, mut steps) = (session.state.clone(), Vec::new());
+    let outcome = write.carry_out(&mut state, &mut steps);
+    let (collection, durable) = session.handle(&name);
+    let which = if session.rng.bool() { ReturnDocument::Before } else { ReturnDocument::After };
+    let part: Option<Part> = any_part(session);
+    session.note(format!("find and modify, {which:?} {part:?}: {}", words(&write)));
+    let there = session.state.collections.contains_key(&name);
+    let mut modify = write.find_and_modify(&collection).return_document(which);
+    if let Some(part) = &part {
+        modify = modify.projection(part.to_map());
+    }
+    let writes = outcome.modified > 0 || outcome.upserted.is_some();
+    let operation = match write.act {
+        Act::Update(_) => "find one and update",
+        Act::Replace(_) => "find one and replace",
+        Act::Delete => "find one and delete",
+    };
+    session.effect(operation, outcome.modified > 0);
+    let result = session.write(Phase::Write, &steps, durable && writes, |_| modify.run());
+    if !there && write.upsert.is_none() {
+        assert!(result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{}: {result:?}", words(&write));
+        return;
+    }
+    let found: Option<Document> = match result {
+        Ok(found) => found,
+        Err(error) => return refused(&error, &outcome, &words(&write)),
+    };
+    assert!(!outcome.refused, "{}: an index refuses that", words(&write));
+    let expected = match (which, &write.act) {
+        (ReturnDocument::After, Act::Update(_) | Act::Replace(_)) => outcome.after,
+        _ => outcome.before,
+    };
+    let expected = expected.map(|map| part.as_ref().map_or_else(|| map.clone(), |part| part.of(&map)));
+    let found = found.map(|document| document.to_map().expect("it can be read"));
+    assert_eq!(found, expected, "{which:?} {part:?}: {}", words(&write));
+}
+
+/// Several writes in one call; those after one that fails are made or not.
+fn bulk_write(session: &mut Session) {
+    let name = session.any_name();
+    let (collection, durable) = session.handle(&name);
+    let ordered = session.rng.bool();
+    let (mut state, mut steps) = (session.state.clone(), Vec::new());
+    let (mut models, mut failed): (Vec<WriteModel>, Vec<usize>) = (Vec::new(), Vec::new());
+    let mut total = alluvium::BulkWriteResult::default();
+    let mut all = String::new();
+    for at in 0..session.rng.usize(1..5) {
+        let mut write = any_where(session, &name, false);
+        if session.rng.u8(0..3) == 0 {
+            // An insert is an upsert that finds nothing.
+            let id = session.any_id(&name);
+            let map = session.documents.with_id(&id, &mut session.rng);
+            models.push(WriteModel::insert_one(&map));
+            let nothing = Ask::And(vec![Ask::id(id.value(&mut session.rng)), Ask::exists("nothing")]);
+            write = Where { ask: nothing, act: Act::Delete, upsert: Some(map), hint: None, ..write };
+        } else {
+            let natural = write.many || matches!(write.act, Act::Delete);
+            write.hint = natural.then(|| r#"{"$natural":1}"#.into());
+            models.push(match write.act {
+                Act::Delete => write.delete(&collection).into(),
+                _ => write.update(&collection).into(),
+            });
+        }
+        all += &format!("; {}", words(&write));
+        if ordered && !failed.is_empty() {
+            continue;
+        }
+        let there = state.collections.contains_key(&name) || write.upsert.is_some();
+        let outcome = write.carry_out(&mut state, &mut steps);
+        if outcome.refused || !there {
+            failed.push(at);
+        }
+        add(&mut total, at, &write, outcome);
+    }
+    session.note(format!("bulk write, ordered {ordered}{all}"));
+    session.effect("bulk write", steps.len() > 1);
+    let result = session.write(Phase::Write, &steps, durable && !steps.is_empty(), |_| {
+        collection.bulk_write(models).ordered(ordered).run()
+    });
+    let (found, errors) = match result {
+        Ok(found) => (found, Vec::new()),
+        Err(Error::BulkWrite { result, errors }) => (*result, errors.iter().map(|(at, _)| *at).collect()),
+        Err(error) => panic!("bulk write{all}: {error}"),
+    };
+    assert_eq!((found, errors), (total, failed), "bulk write, ordered {ordered}{all}");
+}
+
+/// Adds what one of many writes did.
+fn add(total: &mut alluvium::BulkWriteResult, at: usize, write: &Where, outcome: Outcome) {
+    match (&write.act, outcome.upserted) {
+        // An insert, whose `_id` is told as it was given.
+        (Act::Delete, Some(id)) => {
+            total.inserted_count += 1;
+            total.inserted_ids.push((at, id));
+        }
+        (Act::Delete, None) => total.deleted_count += outcome.matched,
+        (_, upserted) => {
+            total.matched_count += outcome.matched;
+            total.modified_count += outcome.modified;
+            total.upserted_ids.extend(upserted.map(|id| (at, id)));
+        }
+    }
+}
+
+fn counts(result: UpdateResult) -> (u64, u64, Option<Value>) {
+    (result.matched_count, result.modified_count, result.upserted_id)
+}
+
+/// An error that was expected, which tells what was done before.
+fn refused(error: &Error, outcome: &Outcome, words: &str) {
+    let expected = matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid);
+    assert!(outcome.refused && expected, "{words}: {error}");
+    let told = match error {
+        Error::WriteMany { matched_count, modified_count, .. } => (*matched_count, *modified_count),
+        _ => (0, 0),
+    };
+    assert_eq!(told, (outcome.matched, outcome.modified), "{words}: what was done before {error}");
+}
+
+fn words(write: &Where) -> String {
+    let act = match &write.act {
+        Act::Update(change) => change.update.clone(),
+        Act::Replace(map) => format!("replace by {}", brief(map)),
+        Act::Delete => "delete".to_owned(),
+    };
+    let Where { name, ask, many, last, upsert, hint, .. } = write;
+    let (ask, upsert) = (ask.to_map(), upsert.as_ref().map(brief));
+    format!("{name} {ask:?} {act} many {many} last {last} upsert {upsert:?} hint {hint:?}")
+}

@@ -1,0 +1,131 @@
+//! Checkpoints: made, kept while other operations run, restored, compared, and continued from; and repaired copies.
+
+use super::lifecycle::close;
+use crate::model::{indexes, read_state};
+use crate::runner::kept::KeptCheckpoint;
+use crate::runner::session::Session;
+use crate::worlds::{PATH, remove_dir};
+use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::repair::{self, RepairOptions};
+use alluvium::{Database, ErrorKind};
+use alluvium_store::Options;
+use std::path::{Path, PathBuf};
+
+/// So many checkpoints are kept at most.
+const MOST: usize = 3;
+
+pub(crate) fn step(session: &mut Session) {
+    match session.rng.u32(0..12) {
+        10.. => look_at_repaired(session),
+        _ if session.checkpoints.kept.is_empty() => make_checkpoint(session),
+        0..=4 => make_checkpoint(session),
+        5..=7 => look_at_checkpoint(session),
+        _ => go_on_from_checkpoint(session),
+    }
+}
+
+fn any_checkpoint(session: &mut Session) -> usize {
+    session.rng.usize(0..session.checkpoints.kept.len())
+}
+
+fn make_checkpoint(session: &mut Session) {
+    let base = match session.checkpoints.kept.len() {
+        0 => None,
+        count => Some(session.rng.usize(0..count)).filter(|_| session.rng.u8(0..3) > 0),
+    };
+    let base = base.map(|at| &session.checkpoints.kept[at]);
+    let foreign = base.is_some_and(|base| base.generation != session.checkpoints.generation);
+    let options = CheckpointOptions {
+        base: base.map(|base| base.dir.clone()),
+        copy: session.rng.bool(),
+        ..CheckpointOptions::default()
+    };
+    let dir = PathBuf::from(format!("checkpoint-{}", session.checkpoints.made));
+    session.note(format!("checkpoint {} {options:?}", dir.display()));
+    match session.db().checkpoint(&dir, &options) {
+        Ok(_) => assert!(!foreign, "a base of another database was taken"),
+        Err(error) => return assert!(foreign && error.kind() == ErrorKind::Open, "checkpoint: {error}"),
+    }
+    session.effect("checkpoint", !session.state.collections.is_empty());
+    session.checkpoints.made += 1;
+    let generation = session.checkpoints.generation;
+    session.checkpoints.kept.push(KeptCheckpoint { dir, state: session.state.clone(), generation });
+    if session.checkpoints.kept.len() > MOST {
+        let gone = any_checkpoint(session);
+        let gone = session.checkpoints.kept.swap_remove(gone);
+        remove_dir(&session.world.env, &gone.dir);
+    }
+}
+
+/// Restores a checkpoint beside the database; it holds what the database held.
+fn look_at_checkpoint(session: &mut Session) {
+    let at = any_checkpoint(session);
+    let kept = &session.checkpoints.kept[at];
+    let (dir, expected) = (kept.dir.clone(), kept.state.clone());
+    session.note(format!("look at {}", dir.display()));
+    let to = Path::new("restored");
+    restore(session, &dir, to);
+    let db = Database::builder().env(session.world.env.clone()).options(session.options.clone()).open(to);
+    let db = db.unwrap_or_else(|e| panic!("the restored database does not open: {e}"));
+    let found = read_state(&db).unwrap_or_else(|e| panic!("reading a restored database: {e}"));
+    assert!(found == expected, "checkpoint and model differ:\n{}", expected.difference(&found));
+    assert!(db.verify().is_ok_and(|damage| damage.is_empty()));
+    session.effect("look at a checkpoint", expected.collections.values().any(|c| !c.documents.is_empty()));
+    db.close().expect("close");
+    remove_dir(&session.world.env, to);
+}
+
+/// Repairs a copy of the database, as a kill would leave it: nothing is lost, and nothing comes back.
+fn look_at_repaired(session: &mut Session) {
+    session.note("repair a copy".to_owned());
+    let copy = session.world.killed();
+    let to = Path::new("repaired");
+    let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
+    let report = repair::repair(&copy.env, Path::new(PATH), to, &options).unwrap_or_else(|e| panic!("repair: {e}"));
+    assert!(report.is_whole() && report.doubtful() == 0, "repair of a whole database: {report:?}");
+    let options = Options { partitions: None, ..session.options.clone() };
+    let db = Database::builder().env(copy.env.clone()).options(options).open(to);
+    let db = db.unwrap_or_else(|e| panic!("the repaired database does not open: {e}"));
+    let mut found = read_state(&db).unwrap_or_else(|e| panic!("reading a repaired database: {e}"));
+    indexes::check_now(&db).unwrap_or_else(|broken| panic!("a repaired database: {broken}"));
+    // A collection without documents is nothing that could be saved.
+    let mut expected = session.state.clone();
+    for state in [&mut found, &mut expected] {
+        state.collections.retain(|_, contents| !contents.documents.is_empty());
+    }
+    // An index that was not ready is built, or comes to nothing.
+    for (name, contents) in &mut expected.collections {
+        let Some(found) = found.collections.get_mut(name) else { continue };
+        let unready = contents.indexes.iter().filter(|(_, index)| !index.ready);
+        for index in unready.map(|(index, _)| index.clone()).collect::<Vec<_>>() {
+            contents.indexes.remove(&index);
+            found.indexes.remove(&index);
+        }
+    }
+    let mut made = found.collections.values().flat_map(|contents| contents.indexes.values());
+    assert!(made.all(|index| index.ready), "an index of a repaired database is not ready");
+    assert!(found == expected, "repaired copy and model differ:\n{}", expected.difference(&found));
+    session.effect("repair", !found.collections.is_empty());
+}
+
+/// The database is lost, and a checkpoint takes its place.
+fn go_on_from_checkpoint(session: &mut Session) {
+    let at = any_checkpoint(session);
+    let (dir, state) = (session.checkpoints.kept[at].dir.clone(), session.checkpoints.kept[at].state.clone());
+    session.note(format!("go on from {}", dir.display()));
+    close(session);
+    remove_dir(&session.world.env, Path::new(PATH));
+    restore(session, &dir, Path::new(PATH));
+    session.checkpoints.generation += 1;
+    session.timeline.lock().push(&state);
+    // Numbers that were given since the checkpoint are given again.
+    session.versions.clear();
+    session.effect("go on from a checkpoint", state != session.state);
+    session.state = state;
+    session.open();
+}
+
+fn restore(session: &mut Session, from: &Path, to: &Path) {
+    let options = RestoreOptions { copy: session.rng.bool(), quick: session.rng.bool(), ..RestoreOptions::default() };
+    backup::restore(&session.world.env, from, to, options).unwrap_or_else(|e| panic!("restore: {e}"));
+}

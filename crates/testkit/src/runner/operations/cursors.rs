@@ -1,0 +1,262 @@
+//! Cursors that stay open while other operations run: what they still return is what there was when they were opened, or
+//! an error that they were ended.
+
+use super::reads::fields;
+use crate::model::Id;
+use crate::model::filters::matching;
+use crate::runner::draws::{any_ask, any_order};
+use crate::runner::kept::{KeptSnapshot, Left, OpenCursor};
+use crate::runner::session::Session;
+use alluvium::export::{Encoder, Format};
+use alluvium::{Document, ErrorKind, Map};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// So many are open at most.
+const MOST: usize = 4;
+
+/// Paths that [`alluvium::Cursor::next_fields`] is asked for.
+const PATHS: [&str; 4] = ["k", "_id", "by.name", "missing"];
+
+/// Opens a cursor, or goes on with one.
+pub(crate) fn step(session: &mut Session) {
+    let open = session.cursors.len();
+    if open == 0 || open < MOST && session.rng.u8(0..3) == 0 {
+        return match session.rng.u8(0..3) {
+            0 => open_question(session),
+            _ => open_scan(session),
+        };
+    }
+    let at = session.rng.usize(0..open);
+    if session.rng.u8(0..12) == 0 {
+        session.note(format!("close {}", session.cursors[at].words));
+        session.cursors.swap_remove(at);
+        return;
+    }
+    go_on(session, at);
+}
+
+/// A kept snapshot, or none for now.
+fn any_moment(session: &mut Session) -> Option<&KeptSnapshot> {
+    match session.snapshots.len() {
+        0 => None,
+        count => (session.rng.u8(0..3) == 0).then(|| &session.snapshots[session.rng.usize(0..count)]),
+    }
+}
+
+fn open_scan(session: &mut Session) {
+    let name = session.any_name();
+    let (from, to) = (session.any_id(&name), session.any_id(&name));
+    let bounds = session.rng.u8(0..6);
+    let from = (bounds < 2).then_some(from);
+    let to = (bounds == 0 || bounds == 2).then_some(to);
+    let limit = (session.rng.u8(0..5) == 0).then(|| session.rng.u64(0..12));
+    let reverse = session.rng.bool();
+    let mut scan = session.db().collection(&name).scan();
+    let moment = any_moment(session);
+    let at = moment.is_some();
+    let state = moment.map(|kept| (kept.snapshot.clone(), kept.state.clone()));
+    if let Some((snapshot, _)) = &state {
+        scan = scan.snapshot(snapshot);
+    }
+    if let Some(id) = &from {
+        scan = scan.from(id.value(&mut session.rng));
+    }
+    if let Some(id) = &to {
+        scan = scan.to(id.value(&mut session.rng));
+    }
+    if let Some(limit) = limit {
+        scan = scan.limit(limit);
+    }
+    if reverse {
+        scan = scan.reverse();
+    }
+    let words = format!("cursor of {name} from {from:?} to {to:?} limit {limit:?} reverse {reverse} snapshot {at}");
+    session.note(format!("open {words}"));
+    let opened = scan.run();
+    let state = state.as_ref().map_or(&session.state, |(_, state)| state);
+    let Some(documents) = state.documents(&name) else {
+        assert!(opened.is_err_and(|e| e.kind() == ErrorKind::Namespace), "{words}: there is no such collection");
+        return;
+    };
+    let mut left = within(documents, from.as_ref(), to.as_ref());
+    if reverse {
+        left = left.into_iter().rev().collect();
+    }
+    // 0 is no limit.
+    left.truncate(limit.filter(|limit| *limit > 0).map_or(usize::MAX, |limit| limit as usize));
+    session.effect("cursor backward", reverse && left.len() > 1);
+    session.effect("cursor at a snapshot", at && !left.is_empty());
+    let cursor = opened.unwrap_or_else(|e| panic!("{words}: {e}"));
+    session.cursors.push(OpenCursor { cursor, left: Left::Ordered(left), words, batch: 101 });
+}
+
+fn open_question(session: &mut Session) {
+    let name = session.any_name();
+    let (ask, batch) = (any_ask(session, &name), session.rng.usize(1..5));
+    let order = session.rng.bool().then(|| any_order(session));
+    let mut find = session.db().collection(&name).find(ask.to_map()).batch_size(batch);
+    if let Some(order) = &order {
+        find = find.sort(order.to_map());
+    }
+    let words = format!("cursor of {name} over {:?} {order:?} batch {batch}", ask.to_map());
+    session.note(format!("open {words}"));
+    let opened = find.run();
+    if session.missing(&name, &opened.as_ref().map(|_| ()).map_err(Clone::clone)) {
+        return;
+    }
+    let mut found = matching(session.state.documents(&name).expect("it is there"), &ask);
+    session.effect("cursor over a question", found.len() > 1);
+    let left = match &order {
+        Some(order) => {
+            order.sort(&mut found);
+            Left::Ordered(found.into_iter().map(|(_, map)| map.clone()).collect())
+        }
+        None => Left::Any(found.into_iter().map(|(_, map)| map.clone()).collect()),
+    };
+    let cursor = opened.unwrap_or_else(|e| panic!("{words}: {e}"));
+    session.cursors.push(OpenCursor { cursor, left, words, batch });
+}
+
+/// A few steps of an open cursor.
+fn go_on(session: &mut Session, at: usize) {
+    let mut open = session.cursors.swap_remove(at);
+    let way = session.rng.u8(0..4);
+    session.note(format!("go on, way {way}, with {}", open.words));
+    let some = open.left.len() > 0;
+    let (operation, alive) = match way {
+        0 => ("cursor next batch", next_batch(session, &mut open)),
+        1 => ("cursor next fields", next_fields(session, &mut open)),
+        2 => ("cursor encode next", encode_next(session, &mut open)),
+        _ => {
+            let steps = session.rng.usize(1..5);
+            ("cursor next", next_documents(session, &mut open, steps))
+        }
+    };
+    session.effect(operation, alive && some);
+    if alive {
+        session.cursors.push(open);
+    }
+}
+
+fn next_documents(session: &Session, open: &mut OpenCursor, steps: usize) -> bool {
+    for _ in 0..steps {
+        match open.cursor.next().transpose() {
+            Ok(Some(document)) => expect(open, &document),
+            Ok(None) => return ended(open),
+            Err(error) => return was_ended(session, open, &error),
+        }
+    }
+    true
+}
+
+fn next_batch(session: &Session, open: &mut OpenCursor) -> bool {
+    let expected = open.left.len().min(open.batch);
+    match open.cursor.next_batch() {
+        Ok(batch) => {
+            assert_eq!(batch.len(), expected, "a batch of {}", open.words);
+            batch.iter().for_each(|document| expect(open, document));
+            !batch.is_empty() || ended(open)
+        }
+        Err(error) => was_ended(session, open, &error),
+    }
+}
+
+fn next_fields(session: &Session, open: &mut OpenCursor) -> bool {
+    match open.cursor.next_fields(&PATHS) {
+        Ok(Some(found)) => {
+            let taken = open.left.take(|map| fields(map, &PATHS) == found);
+            assert!(taken.is_some(), "{}: {found:?} is not to be found", open.words);
+            true
+        }
+        Ok(None) => ended(open),
+        Err(error) => was_ended(session, open, &error),
+    }
+}
+
+/// As text with all types, which is read again; or as BSON.
+fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
+    let text = session.rng.bool();
+    let format = if text { Format::JsonLines } else { Format::Bson };
+    let mut encoder = Encoder::new(format).canonical(true);
+    let mut out = Vec::new();
+    encoder.begin(&mut out).expect("it begins");
+    match open.cursor.encode_next(&mut encoder, &mut out) {
+        Ok(true) => {
+            let taken = open.left.take(|map| read_again(&out, text).is_some_and(|found| found == *map));
+            let shown = String::from_utf8_lossy(&out);
+            assert!(taken.is_some(), "{}: {shown} is not to be found", open.words);
+            true
+        }
+        Ok(false) => ended(open),
+        // The document is passed over.
+        Err(error) if !text && error.kind() == ErrorKind::Invalid => {
+            // Of several, without an order, nobody knows which: one goes on with the cursor no more.
+            let one = open.left.count(|map| map.contains("wide")) == 1 || matches!(open.left, Left::Ordered(_));
+            assert!(open.left.take(|map| map.contains("wide")).is_some(), "{}: {error}", open.words);
+            one
+        }
+        Err(error) => was_ended(session, open, &error),
+    }
+}
+
+/// A cursor has ended with an error: it may have been too old, and says nothing else any more.
+fn was_ended(session: &Session, open: &mut OpenCursor, error: &alluvium::Error) -> bool {
+    let may = session.snapshots_may_end() && error.kind() == ErrorKind::SnapshotTooOld;
+    assert!(may, "{}: {error}", open.words);
+    assert!(open.cursor.next().is_none(), "{}: it goes on after an error", open.words);
+    session.effect("cursor ended", true);
+    false
+}
+
+/// Goes on with the cursors of a database that was closed, which may say so, and may not be wrong.
+pub(crate) fn end_cursors(session: &mut Session) {
+    for mut open in std::mem::take(&mut session.cursors) {
+        match open.cursor.next().transpose() {
+            Err(error) if error.kind() == ErrorKind::Closed => {}
+            Err(error) => _ = was_ended(session, &mut open, &error),
+            Ok(Some(document)) => expect(&mut open, &document),
+            Ok(None) => _ = ended(&mut open),
+        }
+    }
+}
+
+/// Reads all that open cursors have left, and closes them.
+pub(crate) fn drain_cursors(session: &mut Session) {
+    for mut open in std::mem::take(&mut session.cursors) {
+        let steps = open.left.len() + 1;
+        next_documents(session, &mut open, steps);
+    }
+}
+
+fn within(documents: &BTreeMap<Id, Arc<Map>>, from: Option<&Id>, to: Option<&Id>) -> VecDeque<Arc<Map>> {
+    if let (Some(from), Some(to)) = (from, to)
+        && from >= to
+    {
+        return VecDeque::new();
+    }
+    let bounds = (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded));
+    documents.range(bounds).map(|(_, map)| map.clone()).collect()
+}
+
+fn expect(open: &mut OpenCursor, found: &Document) {
+    let found = found.to_map().unwrap_or_else(|e| panic!("{}: {e}", open.words));
+    let taken = open.left.take(|map| *map == found);
+    assert!(taken.is_some(), "{}: {found:?} is not to be found", open.words);
+}
+
+/// The end, which comes when all was returned, and stays.
+fn ended(open: &mut OpenCursor) -> bool {
+    assert_eq!(open.left.len(), 0, "{}: it ends before all was returned", open.words);
+    assert!(open.cursor.next().is_none(), "{}: it goes on after its end", open.words);
+    false
+}
+
+fn read_again(bytes: &[u8], text: bool) -> Option<Map> {
+    let value = match text {
+        true => alluvium_document::json::parse(bytes).ok()?,
+        false => alluvium::Value::Map(alluvium_document::bson::decode_document(bytes).ok()?),
+    };
+    value.as_map().cloned()
+}

@@ -1,0 +1,39 @@
+//! Dumps: all is written into files beside the database and restored into another one.
+
+use crate::model::{indexes, read_state};
+use crate::runner::session::Session;
+use crate::worlds::remove_dir;
+use alluvium::Database;
+use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium_store::Options;
+use std::path::Path;
+
+/// Dumps everything, restores that into an empty database, and compares.
+pub(crate) fn dump_and_restore(session: &mut Session) {
+    if session.state.collections.is_empty() {
+        return;
+    }
+    let options = DumpOptions { gzip: session.rng.bool(), alluvium_types: true, ..DumpOptions::default() };
+    session.note(format!("dump, gzip {}, and restore", options.gzip));
+    let (dir, to) = (Path::new("dumped"), Path::new("restored"));
+    let report = session.db().dump(dir, &options, |_, _| {}).unwrap_or_else(|e| panic!("dump: {e}"));
+    let documents: usize = session.state.collections.values().map(|contents| contents.documents.len()).sum();
+    let told = (report.collections, report.documents);
+    assert_eq!(told, (session.state.collections.len() as u64, documents as u64), "what a dump tells");
+    session.effect("dump", documents > 0);
+    let env = &session.world.env;
+    let dump = Dump::read(env, dir).unwrap_or_else(|e| panic!("the dump cannot be read: {e}"));
+    assert!(dump.passed_over.is_empty(), "of the dump is passed over: {:?}", dump.passed_over);
+    let options = Options { partitions: Some(1 + session.rng.u32(0..3)), ..session.options.clone() };
+    let db = Database::builder().env(env.clone()).options(options).open(to).expect("an empty database");
+    let restore = RestoreOptions { readers: 2, writers: 1, strict_indexes: true, ..RestoreOptions::default() };
+    let report = dump.restore(&db, &restore).unwrap_or_else(|e| panic!("restore: {e}"));
+    assert_eq!(report.collections.iter().map(|c| c.documents).sum::<u64>(), documents as u64);
+    let found = read_state(&db).unwrap_or_else(|e| panic!("reading what was restored: {e}"));
+    let expected = session.state.clone().without_unready();
+    assert!(found == expected, "dumped and restored differ:\n{}", expected.difference(&found));
+    indexes::check_now(&db).unwrap_or_else(|broken| panic!("a restored database: {broken}"));
+    db.close().expect("close");
+    remove_dir(&session.world.env, dir);
+    remove_dir(&session.world.env, to);
+}

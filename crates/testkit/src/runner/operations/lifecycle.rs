@@ -1,0 +1,44 @@
+//! Closing, killing and opening the database.
+
+use super::cursors::end_cursors;
+use crate::model::Phase;
+use crate::runner::session::Session;
+
+pub(crate) fn reopen(session: &mut Session) {
+    if session.rng.bool() {
+        session.note("kill".to_owned());
+        kill(session);
+        session.open();
+        session.effect("kill and open", !session.state.collections.is_empty());
+    } else {
+        session.note("close".to_owned());
+        close(session);
+        session.open();
+        session.effect("close and open", !session.state.collections.is_empty());
+    }
+}
+
+/// Closes the database. All that was written is durable then.
+pub(crate) fn close(session: &mut Session) {
+    session.snapshots.clear();
+    session.timeline.lock().phase = Phase::Close;
+    if let Some(db) = session.db.take() {
+        db.close().unwrap_or_else(|e| panic!("close: {e}"));
+    }
+    end_cursors(session);
+    let mut timeline = session.timeline.lock();
+    timeline.durable();
+    timeline.phase = Phase::Open;
+}
+
+/// Goes on in the world as the death of the process leaves it.
+pub(crate) fn kill(session: &mut Session) {
+    let world = session.world.killed();
+    session.snapshots.clear();
+    // The old process must not be heard of again.
+    session.world.faults.set_hook(None);
+    session.cursors.clear();
+    session.db = None;
+    session.world = world;
+    session.timeline.lock().phase = Phase::Open;
+}

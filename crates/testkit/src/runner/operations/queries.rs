@@ -1,0 +1,194 @@
+//! Queries by filter: answers are compared with what the model finds by looking at every document.
+
+use super::maintenance::{compact, flush};
+use crate::model::Id;
+use crate::model::filters::{Ask, Order, Part, matching};
+use crate::model::values::{compare, distinct_at};
+use crate::runner::draws::{any_ask, any_hint, any_order, any_part};
+use crate::runner::session::Session;
+use alluvium::{Document, ErrorKind, Find, Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Documents = BTreeMap<Id, Arc<Map>>;
+
+/// A question, as it was drawn.
+struct Drawn {
+    name: String,
+    ask: Ask,
+    order: Option<Order>,
+    part: Option<Part>,
+    skip: u64,
+    limit: Option<u64>,
+    /// The hint may be refused.
+    few: bool,
+    /// The kept snapshot that is asked at.
+    at: Option<usize>,
+    words: String,
+}
+
+impl Drawn {
+    /// How many of so many documents are answered.
+    fn answered(&self, matching: usize) -> usize {
+        let left = matching.saturating_sub(self.skip as usize);
+        // No limit is written as zero, too.
+        match self.limit {
+            None | Some(0) => left,
+            Some(limit) => left.min(limit as usize),
+        }
+    }
+}
+
+pub(crate) fn step(session: &mut Session) {
+    match session.rng.u8(0..20) {
+        0..=9 => find(session),
+        10..=11 => find_one(session),
+        12..=14 => count_documents(session),
+        15..=18 => distinct(session),
+        _ => estimate(session),
+    }
+}
+
+/// A question, now or at a kept snapshot, and what it is asked of; nothing if there is no such collection, which was
+/// said then.
+fn any_question(session: &mut Session, what: &'static str) -> Option<(Drawn, Find, Arc<Documents>)> {
+    let at = (!session.snapshots.is_empty() && session.rng.u8(0..3) == 0)
+        .then(|| session.rng.usize(0..session.snapshots.len()));
+    let name = session.any_name();
+    let (ask, hint) = (any_ask(session, &name), any_hint(session, &name, at.is_none()));
+    let order = session.rng.bool().then(|| any_order(session));
+    let part = any_part(session);
+    let skip = if session.rng.u8(0..4) == 0 { session.rng.u64(0..4) } else { 0 };
+    let limit = (session.rng.u8(0..3) == 0).then(|| session.rng.u64(1..8));
+    let state = at.map_or(&session.state, |at| &session.snapshots[at].state);
+    let mut words = format!("{what} {name} {:?} {order:?} {part:?} skip {skip} limit {limit:?}", ask.to_map());
+    words += &format!(" hint {:?} at {at:?}", hint.as_ref().map(|(hint, _)| hint));
+    let documents = state.collections.get(&name).map(|contents| contents.documents.clone());
+    session.note(words.clone());
+    let mut find = session.db().collection(&name).find(ask.to_map());
+    if let Some(at) = at {
+        find = find.at(&session.snapshots[at].snapshot);
+    }
+    let Some(documents) = documents else {
+        let found = find.run().map(|_| ());
+        assert!(found.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{words}: {found:?}");
+        return None;
+    };
+    let few = hint.as_ref().is_some_and(|(_, few)| *few);
+    if let Some((hint, _)) = hint {
+        find = find.hint(hint);
+    }
+    Some((Drawn { name, ask, order, part, skip, limit, few, at, words }, find, documents))
+}
+
+fn find(session: &mut Session) {
+    let Some((drawn, mut find, documents)) = any_question(session, "find") else { return };
+    if let Some(order) = &drawn.order {
+        find = find.sort(order.to_map());
+    }
+    if let Some(part) = &drawn.part {
+        find = find.projection(part.to_map());
+    }
+    find = find.skip(drawn.skip).batch_size(session.rng.usize(1..5));
+    if let Some(limit) = drawn.limit {
+        find = find.limit(limit);
+    }
+    let found = find.run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>);
+    let Some(found) = allowed(&drawn, found) else { return };
+    let found: Vec<Map> = found.iter().map(|d| d.to_map().expect("it can be read")).collect();
+    let mut expected = matching(&documents, &drawn.ask);
+    let count = drawn.answered(expected.len());
+    session.effect("find", count > 0);
+    session.effect("find at a snapshot", count > 0 && drawn.at.is_some());
+    let show = |map: &Map| drawn.part.as_ref().map_or_else(|| map.clone(), |part| part.of(map));
+    let Some(order) = &drawn.order else {
+        // Any of them, each once.
+        assert_eq!(found.len(), count, "{}", drawn.words);
+        let mut left: Vec<Map> = expected.iter().map(|(_, map)| show(map)).collect();
+        for map in found {
+            let at = left.iter().position(|other| *other == map);
+            left.swap_remove(at.unwrap_or_else(|| panic!("{}: {map:?} should not be found", drawn.words)));
+        }
+        return;
+    };
+    order.sort(&mut expected);
+    let expected: Vec<Map> =
+        expected.into_iter().skip(drawn.skip as usize).take(count).map(|(_, map)| show(map)).collect();
+    assert_eq!(found, expected, "{}", drawn.words);
+}
+
+fn find_one(session: &mut Session) {
+    let Some((drawn, find, documents)) = any_question(session, "find one") else { return };
+    let found = match (drawn.at, drawn.few) {
+        (None, false) if session.rng.bool() => session.db().collection(&drawn.name).find_one(drawn.ask.to_map()),
+        _ => find.first(),
+    };
+    let Some(found) = allowed(&drawn, found) else { return };
+    let expected = matching(&documents, &drawn.ask);
+    session.effect("find one", !expected.is_empty());
+    match found {
+        None => assert!(expected.is_empty(), "{}: nothing was found", drawn.words),
+        Some(found) => {
+            let found = found.to_map().expect("it can be read");
+            assert!(expected.iter().any(|(_, map)| ***map == found), "{}: {found:?}", drawn.words);
+        }
+    }
+}
+
+fn count_documents(session: &mut Session) {
+    let Some((drawn, mut find, documents)) = any_question(session, "count") else { return };
+    find = find.skip(drawn.skip);
+    if let Some(limit) = drawn.limit {
+        find = find.limit(limit);
+    }
+    let Some(found) = allowed(&drawn, find.count()) else { return };
+    let expected = drawn.answered(matching(&documents, &drawn.ask).len());
+    session.effect("count documents", expected > 0);
+    assert_eq!(found, expected as u64, "{}", drawn.words);
+}
+
+fn distinct(session: &mut Session) {
+    const PATHS: [&str; 9] = ["k", "set", "inc", "u", "tags", "list", "by.name", "deep.x", "missing"];
+    let Some((drawn, find, documents)) = any_question(session, "distinct") else { return };
+    let path = PATHS[session.rng.usize(0..PATHS.len())];
+    let Some(found) = allowed(&drawn, find.distinct(path)) else { return };
+    let mut expected = Vec::new();
+    for (_, map) in matching(&documents, &drawn.ask) {
+        distinct_at(map, path, &mut expected);
+    }
+    expected.sort_by(|a, b| compare(a, b));
+    expected.dedup_by(|a, b| compare(a, b).is_eq());
+    session.effect("distinct", !expected.is_empty());
+    let same = |(a, b): (&Value, &&Value)| compare(a, b).is_eq();
+    let words = || format!("{} of {path}: {found:?} and not {expected:?}", drawn.words);
+    assert!(found.len() == expected.len() && found.iter().zip(&expected).all(same), "{}", words());
+}
+
+/// What is told without looking is not exact but where all is in one run, in files of its own, and nobody reads what was
+/// there before. Of a file that has other trees too, blocks are told from others.
+fn estimate(session: &mut Session) {
+    let name = session.any_name();
+    let exact = !session.background && session.snapshots.is_empty() && session.cursors.is_empty() && session.rng.bool();
+    if exact {
+        flush(session);
+        compact(session);
+    }
+    session.note(format!("estimate {name}, exact {exact}"));
+    let found = session.db().collection(&name).estimated_document_count();
+    if !session.missing(&name, &found) {
+        let (found, count) = (found.expect("an estimate"), session.state.documents(&name).map_or(0, Documents::len));
+        session.effect("estimated document count", count > 0);
+        let alone = session.db().collection(&name).stats().expect("statistics").shared_files == 0;
+        let same = if alone { count as u64 == found } else { (count > 0) == (found > 0) };
+        assert!(!exact || same, "{name} is said to have {found} documents, and has {count} (alone {alone})");
+    }
+}
+
+/// What was found; nothing if a hint was refused that may be.
+fn allowed<T>(drawn: &Drawn, found: alluvium::Result<T>) -> Option<T> {
+    match found {
+        Ok(found) => Some(found),
+        Err(error) if drawn.few && error.kind() == ErrorKind::Invalid => None,
+        Err(error) => panic!("{}: {error}", drawn.words),
+    }
+}
