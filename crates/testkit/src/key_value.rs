@@ -106,17 +106,17 @@ fn read(store: &Store, snapshot: &Snapshot) -> State {
 #[derive(Default)]
 struct Timeline {
     states: Vec<Arc<State>>,
-    /// What lies beside the store.
+    /// The copies beside the store.
     beside: Vec<Beside>,
 }
 
-/// What may lie beside the store.
+/// A copy that may be beside the store.
 #[derive(Debug, Clone)]
 struct Beside {
     dir: PathBuf,
     /// What is in it.
     state: State,
-    /// It is there; else it may be, and is whole then.
+    /// It exists; else it may exist, and is whole then.
     done: bool,
     checkpoint: bool,
 }
@@ -408,7 +408,7 @@ impl KvRunner {
         if reverse {
             expected.reverse();
         }
-        // What is folded meanwhile changes nothing of what the scan sees.
+        // Concurrent folds do not change what the scan sees.
         if let Some(key) = &hot {
             self.many_deltas(at, key, 1..20);
         }
@@ -420,7 +420,7 @@ impl KvRunner {
         self.values_of_a_set();
     }
 
-    /// Deltas of one key, each in a batch of its own: so many in a row are folded in memory.
+    /// Deltas of one key, each in a batch of its own: this many in a row are folded in memory.
     fn many_deltas(&mut self, at: usize, key: &[u8], count: std::ops::Range<usize>) {
         let count = self.rng.usize(count);
         self.note(format!("{count} deltas {at} {}", String::from_utf8_lossy(key)));

@@ -30,7 +30,7 @@ pub struct Figures {
     /// The most that it ever held.
     pub peak: u64,
     /// The most that the database said it held.
-    pub told: u64,
+    pub reported: u64,
     /// The most descriptors that were open.
     pub descriptors: u64,
     /// Sorted files at the end.
@@ -54,7 +54,7 @@ impl Figures {
             &mut self.budget,
             &mut self.before,
             &mut self.peak,
-            &mut self.told,
+            &mut self.reported,
             &mut self.descriptors,
             &mut self.files,
             &mut self.opening,
@@ -69,7 +69,7 @@ impl Figures {
     /// # Panics
     /// If it is not.
     pub fn check_memory(&self, percent: u64) {
-        assert!(self.told * 100 <= self.budget * 115, "what the database says it holds: {self:?}");
+        assert!(self.reported * 100 <= self.budget * 115, "what the database says it holds: {self:?}");
         assert!(self.taken() * 100 <= self.budget * percent, "what the process took, {}: {self:?}", self.taken());
     }
 }
@@ -98,8 +98,8 @@ impl FromStr for Figures {
 
 /// What the kernel says of this process, by the name of a line of `/proc/self/status`, in bytes.
 fn status(name: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").expect("Linux tells");
-    let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel tells it");
+    let text = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel reports it");
     let kilobytes: u64 = line.trim_matches([':', '\t', ' ']).trim_end_matches(" kB").trim().parse().expect("a number");
     kilobytes << 10
 }
@@ -117,7 +117,7 @@ fn descriptors() -> u64 {
 /// Watches a database while it works.
 #[derive(Default)]
 pub struct Meter {
-    told: AtomicU64,
+    reported: AtomicU64,
     descriptors: AtomicU64,
     over: AtomicBool,
 }
@@ -127,8 +127,8 @@ impl Meter {
     pub fn look(&self, db: &Database) {
         let stats = db.stats();
         // Dictionaries are among what is pinned.
-        let told = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
-        self.told.fetch_max(told as u64, Ordering::SeqCst);
+        let reported = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
+        self.reported.fetch_max(reported as u64, Ordering::SeqCst);
         self.descriptors.fetch_max(descriptors(), Ordering::SeqCst);
     }
 
@@ -151,7 +151,7 @@ impl Meter {
 }
 
 /// Runs a scenario in a process of its own, by the program `pressed`; with a limit of descriptors, if there is one. What it
-/// has met of rare paths is told to the soak.
+/// has met of rare paths is reported to the soak.
 ///
 /// # Panics
 /// If it fails.
@@ -186,7 +186,7 @@ pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) 
 /// The amount to work with: `usual`, or as many times that as there are seconds for it (`ALLUVIUM_SECONDS`), where `usual`
 /// takes some `seconds`.
 pub fn amount(usual: u64, seconds: u64) -> u64 {
-    seed::seconds_asked_for().map_or(usual, |asked| usual * (asked / seconds.max(1)).max(1))
+    seed::requested_seconds().map_or(usual, |asked| usual * (asked / seconds.max(1)).max(1))
 }
 
 /// Measures a scenario in this process: `work` is given the meter, and sets documents and bytes.
@@ -196,7 +196,7 @@ pub(crate) fn measured(path: &Path, work: impl FnOnce(&Path, &Meter, &mut Figure
     let meter = Meter::default();
     work(path, &meter, &mut figures);
     figures.peak = status("VmHWM");
-    figures.told = meter.told.load(Ordering::SeqCst);
+    figures.reported = meter.reported.load(Ordering::SeqCst);
     figures.descriptors = meter.descriptors.load(Ordering::SeqCst);
     figures
 }

@@ -129,7 +129,7 @@ impl Runner {
         maintenance::compact(&mut self.session);
     }
 
-    /// Adds many documents at once: see [`By`]. `number` tells growths of a sequence apart.
+    /// Adds many documents at once: see [`By`]. `number` distinguishes the growths of a sequence.
     pub fn grow(&mut self, number: u32, count: u32, by: By) {
         growth::grow(&mut self.session, number, count, by);
     }

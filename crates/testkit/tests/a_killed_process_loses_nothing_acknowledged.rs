@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const WRITERS: u64 = 4;
 /// The writers, and the client of single writes.
 const CLIENTS: usize = WRITERS as usize + 1;
-/// The usual run kills so many at least.
+/// The usual run kills at least this many.
 const KILLS: u64 = 100;
 
 /// One test at a time: between fork and exec, a process that one starts would hold the other's lock files.
@@ -33,8 +33,8 @@ const FILE: &str = "a_killed_process_loses_nothing_acknowledged";
 
 type Counts = [u64; CLIENTS];
 
-/// What a victim has told of a checkpoint.
-struct Told {
+/// What a victim has reported of a checkpoint.
+struct ReportedCheckpoint {
     name: String,
     /// What had been acknowledged when it was begun.
     begun: Counts,
@@ -46,13 +46,13 @@ struct Told {
 struct Known {
     path: PathBuf,
     acknowledged: Counts,
-    /// Of the newest, also if its directory was made by one who could not tell any more.
-    checkpoints: Vec<Told>,
+    /// Of the newest, also if the process that made its directory was killed before it reported it.
+    checkpoints: Vec<ReportedCheckpoint>,
     opened: u64,
     not_opened: u64,
     restored: u64,
     untold: u64,
-    /// Kills since it was checked last: each may have kept one write of each client from being told.
+    /// Kills since it was checked last: each may have kept one write of each client from being reported.
     kills: u64,
 }
 
@@ -128,13 +128,13 @@ impl Known {
         lines.iter().for_each(|line| self.hear(seed, line));
     }
 
-    /// Takes note of a line. What a dying process has begun to print has no end, and was not told.
+    /// Takes note of a line. What a dying process has begun to print has no end, and counts as not reported.
     fn hear(&mut self, seed: u64, line: &str) {
         assert!(!line.starts_with("broken"), "seed {seed}: {line}");
         if let Some((words, count)) = line.strip_prefix("rare\t").and_then(|rare| rare.split_once('\t')) {
             seed::tally(&seed::rare_row(words), count.parse().unwrap_or(0));
         } else if let Some(name) = line.strip_prefix("checkpoint begins ") {
-            self.checkpoints.push(Told { name: name.to_owned(), begun: self.acknowledged, done: None });
+            self.checkpoints.push(ReportedCheckpoint { name: name.to_owned(), begun: self.acknowledged, done: None });
         } else if let Some(name) = line.strip_prefix("checkpoint done ") {
             let last = self.checkpoints.last_mut().unwrap();
             assert_eq!(last.name, name, "seed {seed}");
@@ -196,17 +196,21 @@ impl Known {
     fn check_checkpoints(&mut self, seed: u64) {
         let (env, dir) = (alluvium_env::Env::os(), self.checkpoints_dir());
         let is_there = |name: &str| dir.join(name).exists();
-        let newest = self.checkpoints.iter().rposition(|told| is_there(&told.name));
-        for (at, told) in self.checkpoints.iter().enumerate() {
-            assert!(told.done.is_none() || is_there(&told.name), "seed {seed}: checkpoint {} is not there", told.name);
+        let newest = self.checkpoints.iter().rposition(|one| is_there(&one.name));
+        for (at, reported) in self.checkpoints.iter().enumerate() {
+            assert!(
+                reported.done.is_none() || is_there(&reported.name),
+                "seed {seed}: checkpoint {} is not there",
+                reported.name
+            );
             // What is restored is checked on the way.
-            if is_there(&told.name) && newest != Some(at) {
-                let found = backup::check(&env, &dir.join(&told.name), true);
-                let found = found.unwrap_or_else(|e| panic!("seed {seed}: checkpoint {}: {e}", told.name));
-                assert!(found.damage.is_empty(), "seed {seed}: checkpoint {}: {:?}", told.name, found.damage);
+            if is_there(&reported.name) && newest != Some(at) {
+                let found = backup::check(&env, &dir.join(&reported.name), true);
+                let found = found.unwrap_or_else(|e| panic!("seed {seed}: checkpoint {}: {e}", reported.name));
+                assert!(found.damage.is_empty(), "seed {seed}: checkpoint {}: {:?}", reported.name, found.damage);
             }
         }
-        self.checkpoints.retain(|told| is_there(&told.name));
+        self.checkpoints.retain(|one| is_there(&one.name));
         let Some(newest) = self.checkpoints.pop() else { return };
         let to = self.path.with_extension("restored");
         let restored = backup::restore(&env, &dir.join(&newest.name), &to, RestoreOptions::default());
@@ -236,13 +240,13 @@ fn a_killed_process_loses_nothing_acknowledged() {
     let mut dir = Dir::new(FILE, first);
     let mut known = Known::new(dir.db());
     let (started, mut round, mut kills) = (Instant::now(), 0, 0);
-    while seed::goes_on(started, round, ROUNDS) {
+    while seed::continues(started, round, ROUNDS) {
         let seed = first + round;
         dir.rounds += 1;
         let mut rng = fastrand::Rng::with_seed(seed);
         known.kill_one(seed, Duration::from_millis(rng.u64(0..180)), false);
         kills += 1;
-        // Whoever opens what it left is killed on the way as well: with a log as long as its life was to be replayed.
+        // The process that opens what it left is killed on the way as well: with a log as long as its life was to be replayed.
         for again in 0..if round % 3 == 2 { rng.u64(1..4) } else { 0 } {
             known.kill_one(seed ^ (again + 1) << 40, Duration::from_micros(rng.u64(0..30_000)), true);
             kills += 1;
@@ -255,7 +259,7 @@ fn a_killed_process_loses_nothing_acknowledged() {
     seed::tally_rare();
     println!(
         "{kills} kills in {:?}, {} of them before the database was open; {} batches acknowledged, {} found that were not \
-         told; {} checkpoints restored",
+         reported; {} checkpoints restored",
         started.elapsed(),
         known.not_opened,
         known.acknowledged.iter().sum::<u64>(),
@@ -264,7 +268,7 @@ fn a_killed_process_loses_nothing_acknowledged() {
     );
     if seed::is_usual(ROUNDS) {
         assert!(kills >= KILLS, "{kills} kills");
-        assert!(known.not_opened > 0, "nobody was killed while opening");
+        assert!(known.not_opened > 0, "no process was killed while opening");
         assert!(known.restored > 20, "{} checkpoints were restored", known.restored);
     }
     assert!(known.acknowledged.iter().all(|count| *count > 0), "{:?}", known.acknowledged);
@@ -276,7 +280,7 @@ fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
     let _alone = ALONE.lock();
     let first = seed::first();
     let (started, mut round, mut kills, mut not_opened) = (Instant::now(), 0, 0, 0);
-    while seed::goes_on(started, round, ROUNDS) {
+    while seed::continues(started, round, ROUNDS) {
         let seed = first + round;
         let mut dir = Dir::new("a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none", seed);
         dir.rounds += 1;
@@ -295,5 +299,5 @@ fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
     seed::tally("kills", kills);
     seed::tally_rare();
     println!("{kills} kills in {:?}, {not_opened} of them before the database was open", started.elapsed());
-    assert!(!seed::is_usual(ROUNDS) || not_opened > 0, "nobody was killed while creating");
+    assert!(!seed::is_usual(ROUNDS) || not_opened > 0, "no process was killed while creating");
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 const LINES: usize = 700;
 const INPUT: &str = "input";
 
-/// Formats, with what stands before, between and behind the documents.
+/// Formats, with the text before, between and after the documents.
 const TEXTS: [(Format, [&str; 3]); 5] = [
     (Format::JsonLines, ["", "\n", "\n"]),
     (Format::JsonLines, ["", "\n", ""]),

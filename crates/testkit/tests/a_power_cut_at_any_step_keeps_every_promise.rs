@@ -45,7 +45,7 @@ fn required(durability: Durability) -> Vec<PointKind> {
     add(&[Phase::Purge], Log, &[Sync]);
     add(&[Phase::Purge], Manifest, &[Write, Sync]);
     add(&[Phase::Flush, Phase::Compaction], Manifest, &[Write, Sync]);
-    // A manifest that has grown is written anew, and the old one removed.
+    // A manifest that has grown is rewritten, and the old one removed.
     add(&[Phase::Flush, Phase::Compaction], Manifest, &[Create, Rename, Remove]);
     match durability {
         Durability::Sync => add(&[Phase::Write, Phase::Schema, Phase::Load], Log, &[Sync]),

@@ -194,11 +194,11 @@ fn at_changes_of_a_store_with_deletes_of_ranges() {
     seed::each(name, 30_000, SEQUENCES, |seed| faults::sweep(seed, &mut met.borrow_mut()));
     let met = met.into_inner();
     let total: u64 = met.faults.values().sum();
-    println!("{total} faults, {} cuts right after one; {:?}", met.cuts, met.told);
+    println!("{total} faults, {} cuts right after one; {:?}", met.cuts, met.reported);
     seed::tally("faults", total);
     if seed::is_usual(SEQUENCES) {
         for word in ["an error", "no space", "poisoned", "outcome unknown"] {
-            assert!(met.told.contains_key(word), "never told: {word}");
+            assert!(met.reported.contains_key(word), "never reported: {word}");
         }
         assert!(met.cuts > total / 4, "{} cuts after {total} faults", met.cuts);
     }

@@ -24,7 +24,7 @@ fn open(world: &World, limit: u64) -> (Database, Collection) {
     (db, documents)
 }
 
-/// Writes every document anew.
+/// Writes every document again.
 fn rewrite(db: &Database, documents: &Collection, round: u64) {
     let mut text = pressure::Text::new(round, round);
     for id in 0..COUNT {
@@ -34,8 +34,8 @@ fn rewrite(db: &Database, documents: &Collection, round: u64) {
     }
     db.compact().unwrap();
     let stats = db.stats();
-    let told = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
-    assert!(told * 100 <= stats.memory_budget_bytes * 115, "round {round}: {told} bytes of memory");
+    let held = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
+    assert!(held * 100 <= stats.memory_budget_bytes * 115, "round {round}: {held} bytes of memory");
 }
 
 /// The bytes of the sorted files that are on the disk.

@@ -3,7 +3,7 @@
 
 use alluvium::{Compression, Database};
 use alluvium_store::Options;
-use alluvium_testkit::faults::damage::Outcome::{Dropped, Earlier, Found, Harmless, Other, Refused, Told};
+use alluvium_testkit::faults::damage::Outcome::{Dropped, Earlier, Found, Harmless, Other, Refused, Reported};
 use alluvium_testkit::faults::damage::{self, Counts, Coverage, Made, Outcome, Stride, Subject};
 use alluvium_testkit::formats::fixtures::End;
 use alluvium_testkit::{World, read_state, seed};
@@ -87,7 +87,7 @@ fn of_small_databases() {
         ("sst", "swap", Refused),
         ("wal-.log", "flip", Refused),
         ("wal-.log", "flip", Dropped(1)),
-        ("wal-.log", "flip", Told),
+        ("wal-.log", "flip", Reported),
         ("wal-.log", "cut", Refused),
         ("wal-.log", "cut", Dropped(1)),
         ("wal-.log", "remove", Refused),
@@ -112,7 +112,7 @@ fn of_databases_with_everything() {
     let subjects = [End::Killed, End::Ranges].map(|end| damage::subject(damage::fixture(end, 1), &closed));
     let wanted = [
         ("MANIFEST", "flip", Refused),
-        ("MANIFEST", "flip", Told),
+        ("MANIFEST", "flip", Reported),
         ("sst", "flip", Found),
         ("sst", "flip", Refused),
         ("sst", "swap", Refused),

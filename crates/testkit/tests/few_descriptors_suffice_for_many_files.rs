@@ -6,7 +6,7 @@ use alluvium_testkit::{pressure, seed};
 
 #[test]
 fn few_descriptors_suffice_for_many_files() {
-    let (limit, megabytes) = match seed::seconds_asked_for() {
+    let (limit, megabytes) = match seed::requested_seconds() {
         None => (64, 40),
         Some(_) => (256, pressure::amount(200, 40)),
     };

@@ -1,5 +1,5 @@
 //! Whole databases of every format version since the first, closed and killed, open with this build on
-//! the real file system, hold what stands beside them, pass the check, and can be written to. So are checkpoints restored,
+//! the real file system, hold the contents that are listed beside them, pass the check, and can be written to. So are checkpoints restored,
 //! dumps, read-only stores read, and loads that were cut short go on.
 
 // They are copied with the real file system.

@@ -15,7 +15,7 @@ fn histories(test: &str, usual: u64, size: Size) {
     seed::each(&name, 0, usual, |seed| done.borrow_mut().add(&histories::run(seed, size)));
     let done = done.into_inner();
     println!("{test}: {done:?}");
-    // What is called a history of so many calls and crashes is one.
+    // A history has the number of calls and crashes that its name says.
     assert!(done.calls >= done.histories * size.calls as u64, "{done:?}");
     assert_eq!(done.kills + done.cuts, done.histories * size.crashes as u64, "{done:?}");
     let long = size.clients >= LONG.clients && size.calls >= LONG.calls;

@@ -70,7 +70,7 @@ fn clients(seed: u64) -> u64 {
 }
 
 /// Those of each schedule of a seed.
-// A lock from outside of the scheduler: it is nobody's step.
+// A lock outside of the scheduler: taking it is no step.
 #[allow(clippy::disallowed_types)]
 fn digests(seed: u64) -> Vec<u64> {
     let found: Arc<std::sync::Mutex<Vec<u64>>> = Arc::default();

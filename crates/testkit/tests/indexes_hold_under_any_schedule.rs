@@ -63,7 +63,7 @@ fn look(db: &Database, pets: &Collection, definition: &Definition) {
     let documents: Vec<Map> = documents.map(|document| document.unwrap().to_map().unwrap()).collect();
     match check_at(pets, definition, &snapshot, documents.iter()) {
         Ok(()) => {}
-        // Dropped meanwhile. One that was made after it serves no snapshot of before.
+        // Dropped concurrently. An index made later serves no older snapshot.
         Err(_) if !serves(pets, &snapshot, definition) => {}
         Err(what) => panic!("{what}"),
     }
@@ -138,7 +138,7 @@ fn one_of_several_writers_gets_a_unique_key() {
         join(writers);
         let taken = *taken.lock();
         match made {
-            Ok(_) => assert_eq!(taken, 1, "so many documents have one unique key"),
+            Ok(_) => assert_eq!(taken, 1, "several documents have one unique key"),
             Err(error) => assert!(error.kind() == ErrorKind::DuplicateKey && taken > 1, "{taken} have it: {error}"),
         }
         healthy(&db);
@@ -188,7 +188,7 @@ fn a_build_among_writers_misses_nothing() {
         look(&db, &pets, &definition(K));
         join(threads);
         healthy(&db);
-        // What the build made has met what was written meanwhile; of one entry the newer is left, and a sweep knows it.
+        // Entries of the build were merged with those written concurrently; of each the newer one is left, and a sweep knows it.
         db.compact().unwrap();
         db.sweep_indexes().unwrap();
         healthy(&db);
@@ -280,7 +280,7 @@ fn a_power_cut_beside_a_build_leaves_what_the_documents_yield() {
                 into.lock().push(disk);
             }
         })));
-        // Nobody waits for the log: what the build reads may be lost.
+        // Writers do not wait for the log: what the build reads may be lost.
         let writer = pets.clone();
         let writer = thread(move || {
             for k in 1..12 {

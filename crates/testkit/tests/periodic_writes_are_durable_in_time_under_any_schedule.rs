@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Writers wait when the last sync ended so many intervals ago.
+/// Writers wait when the last sync ended this many intervals ago.
 const LATE_INTERVALS: u32 = 3;
 const SECONDS: u64 = 8;
 const CUTS: u32 = 30;
@@ -88,7 +88,7 @@ fn write(world: &World, writer: u64, seed: u64) {
         world.store.write(batch, Durability::Periodic).unwrap();
         world.acknowledged.lock().push((world.clock.now(), number));
         number += WRITERS;
-        // Now and then nobody writes, so that the last of them wait for the thread alone.
+        // Now and then no thread writes, so that the last writes wait for the background thread alone.
         let pause = if rng.u32(0..40) == 0 { rng.u64(200..2000) } else { rng.u64(0..30) };
         world.clock.wait_until(world.clock.now() + Duration::from_millis(pause));
     }

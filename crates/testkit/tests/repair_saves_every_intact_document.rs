@@ -1,5 +1,5 @@
 //! Whatever bytes are changed, cut off or gone: a document whose blocks and groups are whole is in the repaired database as it
-//! was, and what is not there is listed by place. Where everything stands is read from the whole files, block by block.
+//! was, and what is not there is listed by place. The place of everything is read from the whole files, block by block.
 
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Compression, Database, Durability, ErrorKind, Map, Value};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 type Documents = BTreeMap<i64, Map>;
 
-/// A database, where everything in it stands, what it holds, and what was deleted.
+/// A database, the places of everything in it, what it holds, and what was deleted.
 struct Made {
     disk: World,
     places: Places,
@@ -123,14 +123,14 @@ impl Check<'_> {
                 there && loss.from.as_slice() <= key && loss.to.as_deref().is_none_or(|to| key <= to)
             }) || self.has_vanished(version);
         }
-        // The last group of a log that was not closed may be a torn one, and what comes behind a segment, nobody knows.
+        // The last group of a log that was not closed may be a torn one, and what follows a segment is unknown.
         let name = unit.path.file_name().unwrap().to_string_lossy();
         let noted = || !self.made.closed && self.report.notes.iter().any(|note| note.contains(&*name));
         let lost = |lost: &repair::LostNumbers| (lost.first..=lost.last).contains(&version.seq);
         self.report.lost_numbers.iter().any(lost) || noted() || self.is_unseen_end(version)
     }
 
-    /// True if the file is gone, and the manifest that would tell so is no use: the report says that it does not know.
+    /// True if the file is gone, and the manifest that names it is unusable: the report says that this is unknown.
     fn has_vanished(&self, version: &Version) -> bool {
         let (path, partition) = (&version.unit.path, version.unit.path.parent().unwrap().display().to_string());
         let gone = self.hits.iter().any(|case| case.path == *path && matches!(case.damage, Damage::Remove));
@@ -210,7 +210,7 @@ fn check(made: &Made, hits: &[Case]) -> (u64, u64) {
     Check { made, hits, report: &report, certain, doubtful, what: &what }.run()
 }
 
-/// So many databases are damaged in several files.
+/// Databases that are damaged in several files.
 const SEVERAL: u64 = 25;
 
 /// Damage to each file of a database, by a seed.

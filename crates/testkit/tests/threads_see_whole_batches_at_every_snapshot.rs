@@ -26,31 +26,34 @@ impl Crowd {
         for count in 1..=BATCHES {
             crowd::batch(&self.db, writer, count).unwrap().commit().unwrap();
             self.acknowledged[writer as usize].store(count, Ordering::SeqCst);
-            // Who has just been told sees it, and all others whole.
-            let (told, snapshot) = (self.told(), self.db.snapshot());
+            // A writer sees its acknowledged batch, and all others whole.
+            let (acknowledged, snapshot) = (self.acknowledged(), self.db.snapshot());
             let look = Look::at(&self.db, &snapshot);
-            for (other, told) in told.iter().enumerate() {
+            for (other, acknowledged) in acknowledged.iter().enumerate() {
                 let found = look.counters(other as u64).unwrap_or_else(|broken| panic!("{broken}"));
-                assert!(found >= *told, "writer {other} had acknowledged {told}, and {found} is seen");
+                assert!(found >= *acknowledged, "writer {other} had acknowledged {acknowledged}, and {found} is seen");
             }
         }
     }
 
-    fn told(&self) -> Vec<u64> {
+    fn acknowledged(&self) -> Vec<u64> {
         self.acknowledged.iter().map(|count| count.load(Ordering::SeqCst)).collect()
     }
 
     fn watch(&self) {
         let mut kept: Vec<(Snapshot, Vec<u64>)> = Vec::new();
         for round in 0.. {
-            let told = self.told();
+            let acknowledged = self.acknowledged();
             let snapshot = self.db.snapshot();
             let look = Look::at(&self.db, &snapshot);
             let whole = |writer: u64| look.whole(writer, round % 2 == 0).unwrap_or_else(|broken| panic!("{broken}"));
             let counts: Vec<u64> = (0..WRITERS).map(whole).collect();
             let now = |writer: u64| crowd::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
             (0..WRITERS).for_each(now);
-            assert!(counts.iter().zip(&told).all(|(found, told)| found >= told), "{counts:?} after {told:?}");
+            assert!(
+                counts.iter().zip(&acknowledged).all(|(found, acknowledged)| found >= acknowledged),
+                "{counts:?} after {acknowledged:?}"
+            );
             for (older, before) in &kept {
                 let look = Look::at(&self.db, older);
                 for (writer, before) in before.iter().enumerate() {
@@ -72,7 +75,7 @@ impl Crowd {
     fn back_up(&self, env: &Env) {
         let mut before = None;
         for round in 0.. {
-            let told = self.told();
+            let acknowledged = self.acknowledged();
             let (dir, to) = (format!("checkpoint-{round}"), format!("restored-{round}"));
             let options = CheckpointOptions {
                 base: before.replace(dir.clone().into()),
@@ -85,9 +88,12 @@ impl Crowd {
             let restored = Database::builder().env(env.clone()).open(&to).unwrap();
             assert!(restored.report().lost.is_empty() && restored.report().clean);
             let look = Look::at(&restored, &restored.snapshot());
-            for (writer, told) in told.iter().enumerate() {
+            for (writer, acknowledged) in acknowledged.iter().enumerate() {
                 let found = look.whole(writer as u64, round % 2 == 0).unwrap_or_else(|broken| panic!("{broken}"));
-                assert!(found >= *told, "writer {writer} had acknowledged {told}, and the checkpoint has {found}");
+                assert!(
+                    found >= *acknowledged,
+                    "writer {writer} had acknowledged {acknowledged}, and the checkpoint has {found}"
+                );
             }
             restored.close().unwrap();
             if self.done.load(Ordering::SeqCst) {

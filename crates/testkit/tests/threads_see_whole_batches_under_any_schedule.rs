@@ -16,23 +16,26 @@ const BATCHES: u64 = 4;
 struct Crowd {
     world: World,
     db: Database,
-    /// Up to which count each writer has been told that it is written.
-    told: Mutex<Vec<u64>>,
+    /// The last acknowledged count of each writer.
+    acknowledged: Mutex<Vec<u64>>,
 }
 
 impl Crowd {
     fn write(&self, writer: u64) {
         for count in 1..=BATCHES {
             crowd::batch(&self.db, writer, count).unwrap().commit().unwrap();
-            self.told.lock()[writer as usize] = count;
+            self.acknowledged.lock()[writer as usize] = count;
         }
     }
 
-    /// What is seen of each writer is whole, and not older than what it was told before.
-    fn look(look: &Look, told: &[u64], reverse: bool) -> Vec<u64> {
+    /// What is seen of each writer is whole, and not older than what it had acknowledged.
+    fn look(look: &Look, acknowledged: &[u64], reverse: bool) -> Vec<u64> {
         let whole = |writer| look.whole(writer, reverse).unwrap_or_else(|broken| panic!("{broken}"));
         let found: Vec<u64> = (0..WRITERS).map(whole).collect();
-        assert!(found.iter().zip(told).all(|(found, told)| found >= told), "{found:?} after {told:?}");
+        assert!(
+            found.iter().zip(acknowledged).all(|(found, acknowledged)| found >= acknowledged),
+            "{found:?} after {acknowledged:?}"
+        );
         found
     }
 
@@ -41,10 +44,10 @@ impl Crowd {
         for writer in (0..WRITERS).chain(0..WRITERS) {
             crowd::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
         }
-        let told = self.told.lock().clone();
+        let acknowledged = self.acknowledged.lock().clone();
         let snapshot = self.db.snapshot();
-        let found = Self::look(&Look::at(&self.db, &snapshot), &told, false);
-        let again = Self::look(&Look::at(&self.db, &snapshot), &told, true);
+        let found = Self::look(&Look::at(&self.db, &snapshot), &acknowledged, false);
+        let again = Self::look(&Look::at(&self.db, &snapshot), &acknowledged, true);
         assert_eq!(found, again, "a snapshot has changed");
     }
 
@@ -58,7 +61,7 @@ impl Crowd {
     fn back_up(&self) {
         let mut before = None;
         for round in 0..2 {
-            let told = self.told.lock().clone();
+            let acknowledged = self.acknowledged.lock().clone();
             let (dir, to) = (format!("checkpoint-{round}"), format!("restored-{round}"));
             let base = before.replace(dir.clone().into());
             let made = self.db.checkpoint(&dir, &CheckpointOptions { base, ..CheckpointOptions::default() }).unwrap();
@@ -67,7 +70,7 @@ impl Crowd {
             backup::restore(&self.world.env, dir.as_ref(), to.as_ref(), quick).unwrap();
             let restored = Database::builder().env(self.world.env.clone()).options(small_options()).open(&to).unwrap();
             assert!(restored.report().lost.is_empty() && restored.report().clean);
-            Self::look(&Look::at(&restored, &restored.snapshot()), &told, round == 0);
+            Self::look(&Look::at(&restored, &restored.snapshot()), &acknowledged, round == 0);
         }
     }
 }
@@ -127,7 +130,7 @@ fn threads_see_whole_batches_under_any_schedule() {
     schedules(file, name, 200, || {
         let world = World::new(7);
         let db = world.open(&small_options()).unwrap();
-        let crowd = Arc::new(Crowd { world, db, told: Mutex::new(vec![0; WRITERS as usize]) });
+        let crowd = Arc::new(Crowd { world, db, acknowledged: Mutex::new(vec![0; WRITERS as usize]) });
         let thread = |act: fn(&Crowd)| {
             let crowd = crowd.clone();
             spawn("thread", move || act(&crowd))

@@ -42,8 +42,8 @@ fn main() {
     });
 }
 
-/// Prints a line by one write: the pipe takes it whole. False if nobody listens any more.
-fn tell(line: &str) -> bool {
+/// Prints a line by one write, which a pipe takes whole. Returns false if the pipe is closed.
+fn report(line: &str) -> bool {
     std::io::stdout().lock().write_all(format!("{line}\n").as_bytes()).is_ok()
 }
 
@@ -53,7 +53,7 @@ fn write(db: &Database, writer: u64) {
         count += 1;
         let batch = crowd::batch(db, writer, count).unwrap();
         batch.commit().unwrap_or_else(|e| panic!("writer {writer}, count {count}: {e}"));
-        if !tell(&format!("{writer} {count}")) {
+        if !report(&format!("{writer} {count}")) {
             return;
         }
     }
@@ -65,10 +65,10 @@ fn write_singly(db: &Database, number: u64) {
     loop {
         count += 1;
         match crowd::single(db, count).unwrap_or_else(|e| panic!("single write {count}: {e}")) {
-            Ok(()) if tell(&format!("{number} {count}")) => {}
+            Ok(()) if report(&format!("{number} {count}")) => {}
             Ok(()) => return,
             Err(broken) => {
-                tell(&format!("broken: {broken}"));
+                report(&format!("broken: {broken}"));
                 return;
             }
         }
@@ -80,7 +80,7 @@ fn print_marks(printed: &mut [u64]) {
     for (mark, printed) in marks::all().zip(printed) {
         let now = mark.hits();
         if now > *printed {
-            tell(&format!("rare\t{}\t{}", mark.description(), now - *printed));
+            report(&format!("rare\t{}\t{}", mark.description(), now - *printed));
             *printed = now;
         }
     }
@@ -95,9 +95,9 @@ fn make_checkpoint(db: &Database, dir: &Path, name: &str, rng: &mut fastrand::Rn
     there.retain(|path| backup::is_checkpoint(&alluvium_env::Env::os(), path).is_ok_and(|is| is));
     there.sort();
     let options = CheckpointOptions { base: there.pop().filter(|_| rng.bool()), ..CheckpointOptions::default() };
-    tell(&format!("checkpoint begins {name}"));
+    report(&format!("checkpoint begins {name}"));
     db.checkpoint(dir.join(name), &options).unwrap_or_else(|e| panic!("checkpoint {name}: {e}"));
-    tell(&format!("checkpoint done {name}"));
+    report(&format!("checkpoint done {name}"));
 }
 
 /// Flushes, compacts, makes and drops collections and indexes, and makes checkpoints.
@@ -144,7 +144,7 @@ fn watch(db: &Database, writers: u64) {
             let second = look.whole(writer, false);
             if first.is_err() || first != second {
                 // The parent takes this line for what it is.
-                tell(&format!("broken: at one snapshot {first:?} and then {second:?}"));
+                report(&format!("broken: at one snapshot {first:?} and then {second:?}"));
                 return;
             }
         }

@@ -1,7 +1,7 @@
-//! A disk that fails while several threads write, flush and compact: every writer is told, nobody waits for ever, reads go
-//! on and show each writer whole, and opening again finds all that was acknowledged, and at most the one batch of each
-//! writer whose outcome it was told is unknown. A power cut leaves that too, or, where nobody waits for the disk, what was
-//! acknowledged before the last sync began.
+//! A disk that fails while several threads write, flush and compact: every writer gets an error, no thread waits for ever,
+//! and reads continue and show each writer whole. Opening again finds every acknowledged batch, and at most the one batch of
+//! each writer whose outcome was reported as unknown. A power cut leaves the same, or, if writes do not wait for the disk,
+//! the batches acknowledged before the last sync began.
 
 use super::trails::{self as crowd, Look};
 use crate::worlds::World;
@@ -17,7 +17,7 @@ pub struct Size {
     pub writers: u64,
     /// What each writes.
     pub batches: u64,
-    /// The fault comes within so many changes to the disk.
+    /// The fault comes within this number of changes to the disk.
     pub changes: u64,
 }
 
@@ -44,7 +44,7 @@ fn write(db: &Database, writer: u64, batches: u64, progress: &AtomicU64) -> End 
 fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut durable = vec![0; progress.len()];
-    // Sometimes nobody does.
+    // Some runs have no maintenance.
     if rng.bool() {
         return durable;
     }
@@ -55,26 +55,26 @@ fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) ->
             1 => db.sync(),
             _ => db.flush(),
         };
-        // An error is what this is about; it is the writers' to be told.
+        // Errors are expected here; the writers report them.
         if result.is_ok() {
             durable = before;
         }
-        // What fails at once would be tried for ever.
+        // An operation that fails at once would be tried for ever.
         alluvium_env::thread::yield_now();
     }
     durable
 }
 
-/// So often one looks at most whether all that must hold does.
+/// The invariants are checked at most this often.
 const LOOKS: usize = 200;
 
-/// Looks whether all that must hold at any moment does, between whatever steps of the others, also once some have failed.
+/// Checks the invariants between any steps of the other threads, also after some have failed.
 fn watch(db: &Database, done: &AtomicBool) {
     for _ in 0..LOOKS {
         if done.load(Ordering::SeqCst) {
             break;
         }
-        // Only changes fail, and to look changes nothing.
+        // Only changes fail, and the check changes nothing.
         let broken = db.store().broken_invariant().expect("reads go on");
         assert!(broken.is_none(), "{broken:?}");
         alluvium_env::thread::yield_now();
@@ -99,7 +99,7 @@ fn fault(rng: &mut fastrand::Rng, size: Size) -> Fault {
     if rng.bool() { fault.from_then_on() } else { fault }
 }
 
-/// Finds of each writer what it had acknowledged, or at least so much of it as is `durable`. True if that is all.
+/// Checks that each writer's acknowledged batches are found, or at least those up to `durable`. True if all are.
 fn compare(db: &Database, ends: &[End], durable: Option<&[u64]>, when: &str) -> bool {
     let snapshot = db.snapshot();
     let look = Look::at(db, &snapshot);
@@ -136,10 +136,10 @@ fn race(db: &Database, seed: u64, size: Size) -> (Vec<End>, Vec<u64>) {
     })
 }
 
-/// Runs a seed. Says how the writers ended, and whether something was lost that might be.
+/// Runs a seed. Returns how the writers ended, and whether something was lost that may be lost.
 ///
 /// # Panics
-/// If something was lost, or was not told.
+/// If something was lost, or an error was not reported.
 pub fn run(seed: u64, size: Size) -> Vec<String> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let world = World::new(seed);

@@ -1,4 +1,4 @@
-//! Histories: what several clients called and were told, over several crashes, and whether it can have happened one call
+//! Histories: the calls of several clients and their answers, over several crashes, and whether it can have happened one call
 //! after the other.
 //!
 //! Clients on threads of their own read and write a few documents in two collections, blind, checked, as deltas, in
@@ -27,13 +27,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// So many checkpoints are made in a life at most.
+/// Checkpoints made in a life, at most.
 const CHECKPOINTS: usize = 3;
 
-/// So often somebody looks at the invariants in a life at most.
+/// Checks of the invariants in a life, at most.
 const LOOKS: usize = 200;
 
-/// A life that is to crash has so many times its share of the calls at most: enough to come to the moment, and then to a change.
+/// A life that is to crash has at most this multiple of its share of the calls: enough to reach the moment, and then a change.
 const MOST_SHARES: usize = 6;
 
 /// How large a history is.
@@ -63,7 +63,7 @@ pub struct Done {
 }
 
 impl Size {
-    /// So many calls a client makes in a life at most.
+    /// Calls of a client in a life, at most.
     pub fn calls_of_a_client(&self) -> u32 {
         (MOST_SHARES * self.calls.div_ceil(self.crashes + 1).max(self.clients)).div_ceil(self.clients) as u32
     }
@@ -129,7 +129,7 @@ struct Crash {
 /// Runs one history.
 ///
 /// # Panics
-/// If no order of the calls explains what they were told, or something fails that must not.
+/// If no order of the calls explains their answers, or something fails that must not.
 pub fn run(seed: u64, size: Size) -> Done {
     run_some(seed, size, None)
 }
@@ -204,7 +204,7 @@ pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
 }
 
 /// Writes a history that nothing explains to a file: threads will hardly race in the same way again. Says where it is.
-// A real file, for whoever reads the message.
+// A real file, which outlives the test.
 #[allow(clippy::disallowed_methods)]
 fn keep(seed: u64, life: usize, known: &Docs, history: &[Call]) -> String {
     let path = std::env::temp_dir().join(format!("alluvium-history-{seed}-{life}.jsonl"));
@@ -238,7 +238,7 @@ fn arm(world: &World, shared: &Arc<Shared>, stop: Stop, at: u64, seed: u64) -> A
     slot
 }
 
-/// Lets the clients call, while somebody else looks after the files.
+/// Lets the clients call, while another thread flushes and merges.
 fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clients: usize, each: usize) -> Vec<Call> {
     let seeds: Vec<u64> = (0..clients).map(|_| rng.u64(..)).collect();
     let keeper = rng.u64(..);
@@ -358,7 +358,7 @@ fn end(
         || crate::model::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
     sound();
     if rng.bool() {
-        // What builds made has met what was written meanwhile then, and a sweep has gone by the numbers that are left.
+        // By then the entries of builds were merged with those written concurrently, and a sweep has gone by the remaining sequence numbers.
         opened.compact().and_then(|()| opened.sweep_indexes()).unwrap_or_else(|e| panic!("it does not merge: {e}"));
         sound();
         let again =

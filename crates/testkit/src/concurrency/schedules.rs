@@ -6,7 +6,7 @@ use alluvium_env::schedules::OF_A_SEED;
 use alluvium_store::{Options, Tuning};
 use std::sync::Arc;
 
-/// Two partitions and no threads of the store's own: whoever writes, flushes and compacts.
+/// Two partitions and no threads of the store's own: the writing thread flushes and compacts.
 pub fn small_options() -> Options {
     Options {
         partitions: Some(2),

@@ -17,7 +17,7 @@ const COLLECTIONS: [&str; 2] = ["main.counts", "other.counts"];
 const TRAIL: &str = "main.trail";
 /// Collections of the sums. An index may read those of the second.
 const SUMS: [&str; 2] = ["main.counts", "other.sums"];
-/// A sum is put anew after so many deltas.
+/// A sum is put again after this number of deltas.
 const DELTAS: u64 = 40;
 /// Where the client of single writes counts.
 const SINGLES: &str = "main.singles";

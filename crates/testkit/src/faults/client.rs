@@ -31,7 +31,7 @@ pub struct Careful {
     pub(super) of_step: Vec<State>,
     /// A write was refused because the database is poisoned.
     pub poisoned: bool,
-    /// The power was cut, and nobody has opened it since: what is durable is there, or more.
+    /// The power was cut, and the database was not opened since: it holds what is durable, or more.
     cut: bool,
     /// Reads are hit by faults as well. Else they always go on.
     pub reads_may_fail: bool,
@@ -140,7 +140,7 @@ impl Careful {
         }
     }
 
-    /// Removes the empty directory that a failed creation has left: its own name may be lost, which nobody can tell
+    /// Removes the empty directory that a failed creation has left: its own name may be lost, which no caller can know
     /// (docs/DURABILITY.md).
     fn remove_empty(&self) {
         let (fs, path) = (&self.world.env.fs, Path::new(PATH));
@@ -291,9 +291,9 @@ impl Careful {
         crate::model::indexes::check_now(self.db()).unwrap_or_else(|broken| panic!("{broken}\nafter {:?}", self.log));
         let poisoned = self.poisoned;
         if !self.write() {
-            // A failure that nobody was told of yet is told now.
-            let told = [Some(ErrorKind::Poisoned), Some(ErrorKind::OutcomeUnknown).filter(|_| !poisoned)];
-            assert!(told.contains(&self.errors.last().copied()), "after {:?}", self.log);
+            // A failure that was not reported yet is reported now.
+            let reported = [Some(ErrorKind::Poisoned), Some(ErrorKind::OutcomeUnknown).filter(|_| !poisoned)];
+            assert!(reported.contains(&self.errors.last().copied()), "after {:?}", self.log);
             self.look("poisoned, after a write that was refused");
             assert!(!self.write() && !self.update() && !self.create("main.new"), "a poisoned database takes no write");
             self.look("poisoned, after others that were refused");

@@ -1,6 +1,6 @@
-//! Rot: bytes flipped, files cut, removed, and taken from elsewhere; and what may come of it.
+//! Damage: bytes flipped, files cut, removed, and taken from elsewhere; and what may come of it.
 //!
-//! A [`Subject`] is a directory on a disk, somebody who opens and reads it, and a table of what may become of it under which
+//! A [`Subject`] is a directory on a disk, a function that opens and reads it, and a table of the allowed outcomes for each kind of
 //! damage. Wrong answers, panics and errors that name no file fail at once, whatever the table says.
 
 mod copies;
@@ -102,21 +102,21 @@ pub enum Outcome {
     Refused,
     /// It opened; what is damaged is named when it is read, and by the check.
     Found,
-    /// It opened, said that something was torn, and holds everything.
-    Told,
-    /// It opened, said that something was torn, and its last so many writes are gone.
+    /// It opened and reported a torn place, and holds everything.
+    Reported,
+    /// It opened and reported a torn place, and this number of its last writes are gone.
     Dropped(usize),
-    /// It opened, said nothing, and its last so many writes are gone.
+    /// It opened and reported nothing, and this number of its last writes are gone.
     Earlier(usize),
-    /// All is there, and nothing was said.
+    /// It holds everything, and reported nothing.
     Harmless,
-    /// It holds something else, and nothing was said.
+    /// It holds something else, and reported nothing.
     Other,
 }
 
-/// Opens what is on a disk, reads all of it, and says what became of it.
+/// Opens the directory on a disk, reads all of it, and returns the outcome.
 type Judge = Box<dyn Fn(&World, &str) -> Outcome>;
-/// What may become of something.
+/// Whether an outcome is allowed.
 type Allowed = Box<dyn Fn(&Case, Outcome) -> bool>;
 
 /// Something that is damaged.
@@ -133,7 +133,7 @@ pub struct Subject {
     allowed: Allowed,
 }
 
-/// How much of a file is tried under one seed: one in so many; of zeros far from anything else fewer, unless it is every byte.
+/// How much of a file is tried under one seed: one byte in this many; fewer of zeros far from other bytes, unless every byte is tried.
 #[derive(Debug, Clone, Copy)]
 pub struct Stride {
     /// Of the bytes that are flipped.
@@ -171,17 +171,17 @@ impl Subject {
         let disk = self.disk.killed();
         case.apply(&*disk.mem);
         let context = case.to_string();
-        let _told = Told(&context);
+        let _printed = PrintOnPanic(&context);
         let outcome = (self.judge)(&disk, &context);
         assert!((self.allowed)(case, outcome), "{context}: {outcome:?}");
         *counts.entry((kind_of(&case.path), what(&case.damage), outcome)).or_default() += 1;
     }
 }
 
-/// Says on its way out of a panic what was being done.
-struct Told<'a>(&'a str);
+/// Prints what was being done, if the thread panics.
+struct PrintOnPanic<'a>(&'a str);
 
-impl Drop for Told<'_> {
+impl Drop for PrintOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("with {}", self.0);
@@ -212,7 +212,7 @@ fn mixed(seed: u64, at: u64) -> u64 {
     alluvium_codec::checksum64(&at.to_le_bytes(), seed)
 }
 
-/// Of zeros far from anything else, which are many and alike, one in so many is tried.
+/// Of zeros far from other bytes, which are many and alike, one in this many is tried.
 const ZEROS: u64 = 40;
 
 /// True for a byte that is worth flipping in a round of seeds: the zeros take turns, so that each has one in time.
@@ -261,7 +261,7 @@ pub fn cases(files: &Files, foreign: &Files, (path, bytes): (&Path, &[u8]), seed
     all
 }
 
-/// Checks that an error says that something is damaged, and names it.
+/// Checks that an error reports damage, and names the file.
 ///
 /// # Panics
 /// If it does not.
@@ -282,7 +282,7 @@ pub fn must_have_met(counts: &Counts, wanted: &[(&str, &str, Outcome)]) {
     }
 }
 
-/// Tells the soak what was done, and adds it to what was done before.
+/// Reports the counts to the soak, and adds them to the earlier ones.
 pub fn tally(counts: &mut Counts, more: Counts) {
     let sum = |flips: bool| more.iter().filter(|((_, what, _), _)| (*what == "flip") == flips).map(|(_, n)| n).sum();
     crate::replay::seed::tally("flips", sum(true));

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// What was being done, to what kind of file (what is none of them counts as a directory, so does a checkpoint's listing),
+/// What was being done, to what kind of file (other files count as directories, and so does a checkpoint's listing),
 /// by which operation.
 pub type Point = (Phase, FileKind, OpKind);
 
@@ -64,7 +64,7 @@ impl Effect {
 pub struct Met {
     /// Faults by where they struck, how, and whether everything after them failed too.
     pub faults: BTreeMap<(Point, Effect, bool), u64>,
-    /// The kinds of error that the client was told.
+    /// The kinds of error that the client got.
     pub errors: BTreeMap<String, u64>,
     /// Ends: poisoned, not open, or neither.
     pub ends: BTreeMap<&'static str, u64>,
@@ -132,7 +132,7 @@ struct Trial {
     lasting: bool,
 }
 
-/// So many seeds share a sequence, and each fails a part of its changes.
+/// Seeds that share a sequence; each fails a part of its changes.
 pub const PARTS: u64 = 10;
 
 /// Fails a part of the changes of one sequence: of one of each kind, or of all of them if `every`, in an order of its own as
@@ -160,7 +160,7 @@ pub fn run(seed: u64, every: bool, met: &mut Met) {
         rng.shuffle(&mut trials);
     }
     for (at, point, effect) in trials {
-        if seed::seconds_asked_for().is_some() && !seed::has_time(started) {
+        if seed::requested_seconds().is_some() && !seed::has_time(started) {
             break;
         }
         strike_each_way(&sequence, (at, point, effect), every, met);
@@ -235,7 +235,7 @@ fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met
     let end = match (&client.db, client.poisoned) {
         (None, _) => "not open",
         (_, true) => "poisoned",
-        _ if client.errors.is_empty() => "nothing was told",
+        _ if client.errors.is_empty() => "no error was reported",
         _ if client.errors.iter().all(|kind| *kind == ErrorKind::NoSpace) => "went on after no space",
         _ => "went on after an error",
     };

@@ -250,7 +250,7 @@ impl After {
         drop(db);
         let cuts = std::mem::take(&mut *cuts.lock());
         for (disk, words, changed) in cuts {
-            // One that had changed nothing yet, or had nothing to do, is begun anew like the first time.
+            // A recovery that had changed nothing yet, or had nothing to do, begins again like the first time.
             if recovers && changed {
                 marks::CRASH_DURING_RECOVERY.hit();
             }
@@ -278,12 +278,12 @@ impl After {
     }
 }
 
-/// How long a sequence is: at least so many steps, and more until it has flushed and compacted.
+/// Steps of a sequence, at least; there are more until it has flushed and compacted.
 pub const STEPS: u32 = 20;
 /// What every sequence does at least.
 const FLUSHES: u32 = 3;
 
-/// A database of [`run_calm`] grows by so many documents at once before anything is cut.
+/// Documents by which a database of [`run_calm`] grows at once before anything is cut.
 const GROWS_BY_AT_FIRST: u32 = 500;
 /// How many are added after every fifth step.
 const GROWS_BY: u32 = 60;

@@ -186,7 +186,7 @@ struct Maker<'a> {
     world: &'a World,
     db: Option<Database>,
     state: State,
-    /// Told of each write, once there are those in the log alone.
+    /// Called after each write, once writes are in the log alone.
     watch: Option<&'a mut dyn FnMut(&Database)>,
 }
 
@@ -358,7 +358,7 @@ impl Maker<'_> {
     }
 }
 
-/// True if every line of `expected` is whole; for whoever changes one by hand.
+/// True if every line of `expected` is whole; for changes by hand.
 ///
 /// # Panics
 /// With the line that is not.

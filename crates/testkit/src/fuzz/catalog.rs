@@ -17,7 +17,7 @@ fn put(key: &[u8], value: &[u8]) -> Vec<u8> {
     record
 }
 
-/// A description: the first byte says of which tree or shape, and what else is told of the tree.
+/// A description: the first byte says of which tree or shape, and the rest describes the tree.
 pub fn catalog(data: &[u8]) {
     let Some((&which, value)) = data.split_first() else { return };
     let tree = u32::from(which >> 4);

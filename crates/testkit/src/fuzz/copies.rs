@@ -152,7 +152,7 @@ fn with_dump() -> World {
     MADE.get_or_init(make).killed()
 }
 
-/// The metadata of a collection of a dump: the indexes that are told of are made, or it is said why not.
+/// The metadata of a collection of a dump: the indexes in it are made, or the reason why not is returned.
 pub fn metadata(data: &[u8]) {
     let world = with_dump();
     replace(&world, Path::new("dump/main/pets.metadata.json"), data);
@@ -165,9 +165,12 @@ pub fn metadata(data: &[u8]) {
     let made: BTreeSet<String> = indexes.into_iter().map(|index| index.name).filter(|name| name != "_id_").collect();
     if restored.is_ok() {
         let not: BTreeSet<String> = metadata.unsupported_indexes().into_iter().map(|(name, _)| name).collect();
-        let told: BTreeSet<String> = metadata.index_names().into_iter().collect();
-        assert!(told.iter().all(|name| made.contains(name) || not.contains(name)), "{made:?} and {not:?} of {told:?}");
-        assert!(made.len() <= told.len(), "{made:?} of {told:?}");
+        let listed: BTreeSet<String> = metadata.index_names().into_iter().collect();
+        assert!(
+            listed.iter().all(|name| made.contains(name) || not.contains(name)),
+            "{made:?} and {not:?} of {listed:?}"
+        );
+        assert!(made.len() <= listed.len(), "{made:?} of {listed:?}");
     }
     assert!(db.verify().expect("it can be checked").is_empty());
 }

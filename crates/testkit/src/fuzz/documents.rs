@@ -98,7 +98,7 @@ pub fn json_lines(data: &[u8]) {
         let (mut row, mut id) = (Vec::new(), Vec::new());
         let fast = encoder.encode_json_line(line, &mut row, &mut id);
         let mut slow = json::parse(line);
-        // The `_id` goes first, wherever it stands.
+        // The `_id` comes first, wherever it was.
         if let Ok(Value::Map(map)) = &mut slow
             && let Some(id) = map.remove("_id")
         {

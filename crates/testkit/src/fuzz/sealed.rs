@@ -16,7 +16,7 @@ const NUMBER: u64 = 7;
 /// The bytes of a stored block that hold its checksum.
 const CHECKSUM: usize = 4;
 
-/// A sorted file, and where its blocks stand.
+/// A sorted file, and the places of its blocks.
 struct Sorted {
     bytes: Vec<u8>,
     meta: FileMeta,
@@ -133,7 +133,7 @@ pub fn records(data: &[u8]) {
     read_all(&world, &options());
 }
 
-/// Appends a record to the log, of so many numbers beside its first.
+/// Appends a record to the log, with this number of numbers after its first.
 pub(super) fn append(world: &World, numbers: u8, payload: &[u8]) {
     let log = Path::new(PATH).join("wal");
     let (wal, found) = Wal::recover(&world.env, &log, log_options(world), &mut |_| Ok(())).expect("a whole log");

@@ -1,5 +1,5 @@
 //! Copies of the store among the operations: checkpoints, also incremental ones, databases restored from them,
-//! and repaired ones. Each holds what the store held when it was made, whatever a power cut does meanwhile: it has
+//! and repaired ones. Each holds what the store held when it was made, whatever a power cut does during that time: it has
 //! its name only when it is whole.
 
 use super::{Beside, Cut, KvRunner, State, open_at, options, read};
@@ -7,7 +7,7 @@ use crate::worlds::{PATH, remove_dir};
 use alluvium_store::{CheckpointOptions, RestoreOptions, Store, restore_checkpoint};
 use std::path::{Path, PathBuf};
 
-/// So many checkpoints are kept at most.
+/// Checkpoints kept, at most.
 const MOST: usize = 3;
 const RESTORED: &str = "restored";
 
@@ -77,7 +77,7 @@ impl KvRunner {
         remove_dir(&self.world.env, to);
     }
 
-    /// What lies beside a store after a power cut: what was there, and of what was being made nothing or all.
+    /// Checks the copies beside a store after a power cut: finished ones are whole, an unfinished one is whole or absent.
     pub(super) fn check_beside(&mut self, cut: &Cut) {
         for beside in &cut.beside {
             let env = &cut.disk.env;
@@ -103,7 +103,7 @@ impl KvRunner {
                 remove_dir(env, &dir);
             }
         }
-        // What was cut short is in nobody's way.
+        // What was cut short does not stop the next attempt.
         if let Some(begun) = cut.beside.iter().find(|beside| beside.checkpoint && !beside.done)
             && !cut.disk.env.fs.exists(&begun.dir).expect("exists")
         {

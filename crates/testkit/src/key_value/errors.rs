@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Steps of a sequence.
 const STEPS: u32 = 40;
-/// So many snapshots are kept at most.
+/// Snapshots kept, at most.
 const SNAPSHOTS: usize = 3;
 
 /// What a step does to the disk.
@@ -31,7 +31,7 @@ pub enum Doing {
     Merge,
     /// `sync`.
     Sync,
-    /// The store is closed, or let go, and opened.
+    /// The store is closed, or dropped, and opened.
     Reopen,
 }
 
@@ -44,7 +44,7 @@ pub struct Met {
     /// Faults, by where they struck and how.
     pub faults: BTreeMap<(Point, Effect), u64>,
     /// What the store answered instead of a result.
-    pub told: BTreeMap<&'static str, u64>,
+    pub reported: BTreeMap<&'static str, u64>,
     /// Power cuts before the change after a fault.
     pub cuts: u64,
 }
@@ -61,7 +61,7 @@ struct Client {
     /// Where the batch of the last step leads.
     under_way: Option<State>,
     poisoned: bool,
-    told: Vec<&'static str>,
+    reported: Vec<&'static str>,
     doing: Arc<Mutex<Doing>>,
 }
 
@@ -76,7 +76,7 @@ impl Client {
             since_durable: vec![State::default()],
             under_way: None,
             poisoned: false,
-            told: Vec::new(),
+            reported: Vec::new(),
             doing,
         }
     }
@@ -88,10 +88,10 @@ impl Client {
             Error::NoSpace(_) => "no space",
             Error::Poisoned(_) => "poisoned",
             Error::OutcomeUnknown(_) => "outcome unknown",
-            other => panic!("{other}\nafter {:?}", self.told),
+            other => panic!("{other}\nafter {:?}", self.reported),
         };
         self.poisoned |= matches!(error, Error::Poisoned(_) | Error::OutcomeUnknown(_));
-        self.told.push(word);
+        self.reported.push(word);
     }
 
     fn durable(&mut self) {
@@ -135,7 +135,7 @@ impl Client {
         self.runner.note(format!("{:?}", written.as_ref().map(|_| ())));
         match written {
             Ok(_) => {
-                assert!(!self.poisoned, "a batch is acknowledged after {:?}", self.told);
+                assert!(!self.poisoned, "a batch is acknowledged after {:?}", self.reported);
                 self.since_durable.push(next.clone());
                 self.runner.state = next;
                 if durability == Durability::Sync {
@@ -146,7 +146,7 @@ impl Client {
             Err(error) => {
                 self.note(&error);
                 if matches!(error, Error::OutcomeUnknown(_)) {
-                    assert!(self.unknown.is_none(), "two unknown outcomes: {:?}", self.told);
+                    assert!(self.unknown.is_none(), "two unknown outcomes: {:?}", self.reported);
                     self.since_durable.push(next.clone());
                     self.unknown = Some(next);
                 }
@@ -219,7 +219,7 @@ impl Client {
 
     fn expect(&self, found: &State, when: &str) {
         let fine = *found == self.runner.state || self.unknown.as_ref() == Some(found);
-        assert!(fine, "{when}: what is found was not acknowledged, after {:?}", self.told);
+        assert!(fine, "{when}: what is found was not acknowledged, after {:?}", self.reported);
     }
 
     /// Reads everything, and at all snapshots.
@@ -245,13 +245,13 @@ impl Client {
         self.under_way = None;
         let taken = (0..3).all(|_| self.write());
         assert!(!(poisoned && self.under_way.is_some() && taken), "a poisoned store takes a batch");
-        assert!(taken || self.poisoned, "a good disk refuses a batch: {:?}", self.told);
+        assert!(taken || self.poisoned, "a good disk refuses a batch: {:?}", self.reported);
         self.look("after a batch on a good disk");
         if self.poisoned {
             assert!(self.reopen(), "it does not open on a good disk");
         }
         for what in [Store::flush, Store::compact] {
-            assert!(self.attempt(Doing::Flush, what), "upkeep fails on a good disk: {:?}", self.told);
+            assert!(self.attempt(Doing::Flush, what), "upkeep fails on a good disk: {:?}", self.reported);
         }
         self.look("after going on");
     }
@@ -272,7 +272,12 @@ impl Client {
         let open = |disk: &World| super::open(disk, &options);
         let store = open(disk);
         let found = read(&store, &store.snapshot());
-        assert!(allowed.contains(&found), "{when}: none of {} states is found after {:?}", allowed.len(), self.told);
+        assert!(
+            allowed.contains(&found),
+            "{when}: none of {} states is found after {:?}",
+            allowed.len(),
+            self.reported
+        );
         let cut = open(&disk.cut(self.runner.rng.u64(..), CrashStyle::Any));
         assert!(read(&cut, &cut.snapshot()) == found, "{when}: what opening has found is not durable");
         store.compact().expect("it goes on");
@@ -292,14 +297,14 @@ fn points(seed: u64) -> Vec<Point> {
         into.lock().push(point);
     })));
     for number in 0..STEPS {
-        assert!(client.step(number), "a good disk: {:?}", client.told);
+        assert!(client.step(number), "a good disk: {:?}", client.reported);
         client.look("on a good disk");
     }
     client.runner.world.faults.set_hook(None);
     points.lock().clone()
 }
 
-/// Fails changes of one sequence: one of each kind in each way, or, where so many seconds were asked for, all of them in an
+/// Fails changes of one sequence: one of each kind in each way, or, where a number of seconds was requested, all of them in an
 /// order of their own as long as there is time.
 ///
 /// # Panics
@@ -310,7 +315,7 @@ pub fn sweep(seed: u64, met: &mut Met) {
     for (at, point) in (1..).zip(points(seed)) {
         kinds.entry(point).or_default().push(at);
     }
-    let timed = seed::seconds_asked_for().is_some();
+    let timed = seed::requested_seconds().is_some();
     let mut trials = Vec::new();
     for (point, places) in kinds {
         let one = places[rng.usize(0..places.len())];
@@ -368,8 +373,8 @@ fn strike(seed: u64, (at, point, effect): (u64, Point, Effect), met: &mut Met) {
     }
     assert!(faults.fired() > 0, "the sequence has fewer changes now");
     *met.faults.entry((point, effect)).or_default() += 1;
-    for word in &client.told {
-        *met.told.entry(word).or_default() += 1;
+    for word in &client.reported {
+        *met.reported.entry(word).or_default() += 1;
     }
     if rng.bool() {
         client.goes_on();

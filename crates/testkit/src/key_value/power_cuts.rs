@@ -9,11 +9,11 @@ use alluvium_env::mem::CrashStyle;
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
-/// With [`Cuts::Some`], the power is cut before one in so many changes.
+/// With [`Cuts::Some`], the power is cut before one in this many changes.
 const CUT_EVERY: u64 = 24;
-/// So many parts there are of the changes of a sequence, see [`Cuts::Part`].
+/// Parts of the changes of a sequence, see [`Cuts::Part`].
 pub const PARTS: u64 = 8;
-/// With [`Cuts::Part`], after one cut in so many it is cut again at every change of the recovery.
+/// With [`Cuts::Part`], after one cut in this many it is cut again at every change of the recovery.
 const CUT_RECOVERY_EVERY: u32 = 40;
 /// The styles of a cut.
 const STYLES: [CrashStyle; 3] = [CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept];

@@ -109,7 +109,7 @@ fn text(rng: &mut fastrand::Rng) -> String {
     (0..rng.usize(0..6)).map(|_| WORDS[rng.usize(0..WORDS.len())]).collect::<Vec<_>>().join(" ")
 }
 
-/// A value of a type that is rarely met, or a number that is none.
+/// A value of a rare type, NaN or an infinity.
 fn odd(rng: &mut fastrand::Rng) -> Value {
     let code = "f()".to_owned();
     match rng.u32(0..12) {

@@ -52,7 +52,7 @@ pub type Entry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
 /// The definition of a pair of [`DEFINITIONS`].
 ///
 /// # Panics
-/// If it is none.
+/// If it does not parse.
 pub fn definition((keys, options): (&str, &str)) -> Definition {
     Definition::parse(&crate::model::map_of(keys), &crate::model::map_of(options)).expect("a definition")
 }

@@ -113,7 +113,7 @@ impl Allowed {
         self.states.is_empty()
     }
 
-    /// How a state that is none of them differs from the first, which was promised, and the last.
+    /// How a state that is not allowed differs from the first, which was promised, and the last.
     pub fn explain(&self, found: &State) -> String {
         let first = &self.states[0].0;
         let last = &self.states[self.states.len() - 1].0;

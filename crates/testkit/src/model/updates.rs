@@ -49,7 +49,7 @@ const FIELDS: [&[&str]; 19] = [
     &["deep.x"],
 ];
 
-/// So many of them apply to any document.
+/// The number of them that apply to any document.
 const ALWAYS: usize = 17;
 
 type Apply = fn(&mut Map, i32);
@@ -148,7 +148,7 @@ fn below(which: usize, k: i32) -> (String, Apply) {
     }
 }
 
-/// Changes the map in a field, a new one if there is none and one is to be made; what is no map stays.
+/// Changes the map in a field, a new one if it is missing and `makes`; other values stay.
 fn within(map: &mut Map, name: &str, makes: bool, change: impl FnOnce(&mut Map)) {
     match map.get_mut(name) {
         Some(Value::Map(inner)) => change(inner),
@@ -166,7 +166,7 @@ fn add(map: &mut Map, k: i32) {
     calculate(map, "inc", (k, k), i64::wrapping_add);
 }
 
-/// Calculates with an integer, and makes it `missing` where there is none. What fits 32 bits and had no more has no more.
+/// Calculates with an integer, and sets a missing field to `missing`. A 32-bit integer stays one if the result fits.
 fn calculate(map: &mut Map, name: &str, (missing, k): (i32, i32), of: fn(i64, i64) -> i64) {
     match map.get_mut(name) {
         Some(Value::Int64(n)) => *n = of(*n, i64::from(k)),
@@ -179,7 +179,7 @@ fn calculate(map: &mut Map, name: &str, (missing, k): (i32, i32), of: fn(i64, i6
     }
 }
 
-/// Changes the array in a field, a new one if there is none; what is no array stays.
+/// Changes the array in a field, a new one if it is missing; other values stay.
 fn list(map: &mut Map, name: &str, change: impl FnOnce(&mut Vec<Value>)) {
     match map.get_mut(name) {
         Some(Value::Array(list)) => change(list),

@@ -33,7 +33,7 @@ pub(crate) fn same_type(a: &Value, b: &Value) -> bool {
     rank(a) == rank(b)
 }
 
-/// The order of two values. Good for what the generators make: not for two decimals that differ by less than doubles tell.
+/// The order of two values. Good for what the generators make: not for two decimals that are equal as doubles.
 pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     rank(a).cmp(&rank(b)).then_with(|| match (a, b) {
         (Value::String(a) | Value::Symbol(a), Value::String(b) | Value::Symbol(b)) => a.as_bytes().cmp(b.as_bytes()),
@@ -98,7 +98,7 @@ fn compare_fractions(decimal: &Value, double: &Value, negative: bool) -> Orderin
     if negative { order.reverse() } else { order }
 }
 
-/// True for the number that is none.
+/// True for NaN.
 pub(crate) fn is_nan(value: &Value) -> bool {
     match value {
         Value::Double(Double(x)) => x.is_nan(),
@@ -125,7 +125,7 @@ pub(crate) fn any_at(map: &Map, path: &str, test: &dyn Fn(Option<&Value>) -> boo
     }
 }
 
-/// The values that `distinct` tells of a document: those at the path, and for arrays their elements.
+/// The values that `distinct` returns for a document: those at the path, and for arrays their elements.
 pub(crate) fn distinct_at<'a>(map: &'a Map, path: &str, found: &mut Vec<&'a Value>) {
     let (name, rest) = split(path);
     match (map.get(name), rest) {

@@ -20,11 +20,11 @@ pub struct Load {
     pub partitions: u32,
     /// Threads that write.
     pub writers: usize,
-    /// Batches have so many documents.
+    /// Documents in a batch.
     pub batch: usize,
     /// Bytes that the disk does in a second.
     pub disk_bytes_per_s: u64,
-    /// The writers want to write so many times as much.
+    /// The writers want to write this many times as much.
     pub times: f64,
     /// How long they write, in seconds.
     pub seconds: u64,
@@ -168,9 +168,9 @@ fn write(shared: &Shared, load: Load, writer: usize, seed: u64) {
 fn watch(shared: &Shared) {
     while !shared.over.load(Ordering::SeqCst) {
         let stats = shared.db.stats();
-        let told = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
+        let reported = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
         let mut served = shared.served.lock();
-        served.memory.0 = served.memory.0.max(told);
+        served.memory.0 = served.memory.0.max(reported);
         drop(served);
         shared.clock.wait_until(shared.clock.now() + Duration::from_millis(50));
     }

@@ -31,7 +31,7 @@ impl Text {
         }
     }
 
-    /// A document of about so many bytes.
+    /// A document of about `bytes` bytes.
     pub fn document(&mut self, id: u64, bytes: usize) -> String {
         let mut out = format!(
             r#"{{"_id":{id},"author":"user{}","score":{},"body":""#,
@@ -52,7 +52,7 @@ impl Text {
 /// Runs a scenario by its name.
 ///
 /// # Panics
-/// If there is none of that name, or something is not as it should be.
+/// If no scenario has that name, or a check fails.
 pub fn run(scenario: &str, path: &Path, amount: u64) -> Figures {
     match scenario {
         "more_text_than_memory" => measured(path, |path, meter, figures| more_text(path, meter, figures, amount)),
@@ -68,7 +68,7 @@ fn open(path: &Path, options: &Options, figures: &mut Figures) -> Database {
     Database::builder().options(options.clone()).open(path).expect("it opens")
 }
 
-/// Writes documents with numbers from `from` to below `to`, from two threads, until so many bytes are written.
+/// Writes documents with numbers from `from` to below `to`, from two threads, until `bytes` are written.
 fn fill(collection: &Collection, bytes: u64, each: usize, written: &AtomicU64, ids: &AtomicU64) {
     std::thread::scope(|scope| {
         for thread in 0..2 {
@@ -87,7 +87,7 @@ fn fill(collection: &Collection, bytes: u64, each: usize, written: &AtomicU64, i
     });
 }
 
-/// So many MB of documents of 1 kB under a budget of 32 MB: written, read, scanned, sorted, changed.
+/// `amount` MB of documents of 1 kB under a budget of 32 MB: written, read, scanned, sorted, changed.
 fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options { memory_bytes: 32 << 20, durability: Durability::Periodic, ..Options::default() };
     let db = open(path, &options, figures);
@@ -144,7 +144,7 @@ fn odd_paths(db: &Database, documents: &Collection, count: u64) {
     }
 }
 
-/// Merges everything, and is told to stop in the middle.
+/// Merges everything, and is stopped in the middle.
 fn stop_a_merge(db: &Database) {
     db.settle().expect("room");
     let stop = AtomicBool::new(false);
@@ -157,7 +157,7 @@ fn stop_a_merge(db: &Database) {
     });
 }
 
-/// Documents of 16 MB, less a little, among so many small ones, under a budget of 128 MB. Their text is there before the database
+/// Documents of 16 MB, less a little, among `amount` small ones, under a budget of 128 MB. Their text is there before the database
 /// is.
 fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64) {
     let options = Options { memory_bytes: 128 << 20, durability: Durability::Periodic, ..Options::default() };
@@ -195,7 +195,7 @@ fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64
     db.close().expect("it closes");
 }
 
-/// So many collections of ten documents each; the database is opened again, and each is read.
+/// `amount` collections of ten documents each; the database is opened again, and each is read.
 fn many_collections(path: &Path, meter: &Meter, figures: &mut Figures, count: u64) {
     let options = Options { memory_bytes: 64 << 20, durability: Durability::Bulk, ..Options::default() };
     let db = open(path, &options, figures);
@@ -235,7 +235,7 @@ fn many_shapes(db: &Database) {
     }
 }
 
-/// So many MB of documents in files that are as small as they can be, all of which are read again and again; with a snapshot that keeps many.
+/// `amount` MB of documents in files that are as small as they can be, all of which are read again and again; with a snapshot that keeps many.
 fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options {
         memory_bytes: 32 << 20,

@@ -1,11 +1,11 @@
 //! Seeds: every random test runs from one number, prints it when it fails, and runs it again.
 //!
 //! `ALLUVIUM_SEED=7 cargo test -p alluvium-testkit --test NAME` runs the one sequence that
-//! failed; `ALLUVIUM_SEQUENCES=10000` runs so many instead of the usual number, `ALLUVIUM_SECONDS=60` as many as there is time
+//! failed; `ALLUVIUM_SEQUENCES=10000` runs this many instead of the usual number, `ALLUVIUM_SECONDS=60` as many as there is time
 //! for, and `ALLUVIUM_FIRST=100` begins with that seed. What was done is appended to the file that `ALLUVIUM_TALLY` names, for
 //! `tests/soak/run` to add up.
 
-// Tests are told by the environment what to replay, and tell the soak in a real file.
+// The environment says what to replay, and results for the soak go into a real file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::marks;
@@ -29,11 +29,11 @@ pub fn sequences(usual: u64) -> u64 {
 
 /// For how long sequences are run, in place of a number of them.
 fn seconds() -> Option<Duration> {
-    seconds_asked_for().map(Duration::from_secs)
+    requested_seconds().map(Duration::from_secs)
 }
 
-/// The seconds that were asked for, in place of what is usual.
-pub fn seconds_asked_for() -> Option<u64> {
+/// The requested seconds, in place of the usual number of sequences.
+pub fn requested_seconds() -> Option<u64> {
     number("ALLUVIUM_SECONDS")
 }
 
@@ -45,7 +45,7 @@ pub fn is_large() -> bool {
     seconds().is_some() || number(LARGE) == Some(1)
 }
 
-/// True if so many sequences are run as usually, so that rare things must be met; never under `ALLUVIUM_MUTANTS`, where only
+/// True if as many sequences are run as usual, so that rare things must be met; never under `ALLUVIUM_MUTANTS`, where only
 /// broken promises count.
 pub fn is_usual(usual: u64) -> bool {
     number("ALLUVIUM_MUTANTS").is_none() && replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
@@ -56,20 +56,20 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// True while `ALLUVIUM_SECONDS` are not over; false if nobody asked for a time.
+/// True while `ALLUVIUM_SECONDS` are not over; false if no time was requested.
 pub fn has_time(started: Instant) -> bool {
     seconds().is_some_and(|limit| started.elapsed() < limit)
 }
 
-/// True while more sequences are to be run, where `usual` is the number that is without being told otherwise.
-pub fn goes_on(started: Instant, done: u64, usual: u64) -> bool {
+/// True while more sequences are to be run, where `usual` is the default number.
+pub fn continues(started: Instant, done: u64, usual: u64) -> bool {
     match seconds() {
         Some(limit) => started.elapsed() < limit,
         None => done < sequences(usual),
     }
 }
 
-/// Tells the soak that so much more of something was done.
+/// Reports a count to the soak.
 pub fn tally(what: &str, count: u64) {
     let Some(path) = std::env::var_os("ALLUVIUM_TALLY") else { return };
     let file = OpenOptions::new().append(true).create(true).open(&path);
@@ -142,7 +142,7 @@ fn run(test: &str, chosen: &str, first: u64, usual: u64, body: &impl Fn(u64)) {
     let first = number("ALLUVIUM_FIRST").map_or(first, |from| first + from);
     let started = Instant::now();
     let mut done = 0;
-    while goes_on(started, done, usual) {
+    while continues(started, done, usual) {
         one(test, chosen, first + done, body);
         done += 1;
     }

@@ -5,19 +5,19 @@
 //! with the command that runs it. `ALLUVIUM_STEPS=3,17,20`, beside `ALLUVIUM_SEED`, runs just these;
 //! `ALLUVIUM_SHRINK=0` leaves a failing sequence as it is (it is a number of seconds).
 
-// Tests are told by the environment what to replay; real time bounds how long one looks for a shorter sequence.
+// The environment says what to replay; real time bounds the search for a shorter sequence.
 #![allow(clippy::disallowed_methods)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// For so many seconds a failing sequence is cut down.
+/// Seconds for which a failing sequence is cut down.
 const LOOK_FOR: u64 = 30;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// True while sequences are tried whose words nobody wants to read.
+/// True while shorter sequences are tried, whose output is suppressed.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::SeqCst)
 }

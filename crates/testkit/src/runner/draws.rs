@@ -77,7 +77,7 @@ fn any_operand(session: &mut Session, name: &str, path: &str) -> Value {
     }
 }
 
-/// An order that tells any two documents apart.
+/// A total order of documents: it ends with `_id`.
 pub(crate) fn any_order(session: &mut Session) -> Order {
     let mut order = Vec::new();
     for _ in 0..session.rng.usize(0..3) {

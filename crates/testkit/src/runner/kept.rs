@@ -32,7 +32,7 @@ pub(crate) struct ReadVersion {
     pub name: String,
     pub id: Id,
     pub version: Version,
-    /// The same allocation as long as nobody has written the document.
+    /// The same allocation as long as the document was not written.
     pub was: Arc<Map>,
 }
 

@@ -22,7 +22,7 @@ pub(super) const NAMES: [&str; 6] = ["main.a", "main.b", "other.c", "other.a", "
 pub enum Mix {
     /// All of them.
     All,
-    /// Those that write: nobody looks but a power cut.
+    /// Those that write, for power cuts.
     Writes,
 }
 

@@ -4,7 +4,7 @@ use alluvium_env::{Env, Fs, OpenMode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The files that operations are told apart by.
+/// The kinds of file by which operations are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// A log segment.

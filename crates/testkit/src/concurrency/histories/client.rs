@@ -57,7 +57,7 @@ impl<'a> Client<'a> {
         Self { shared, db, seed, rng: fastrand::Rng::with_seed(seed), number, calls: Vec::new(), kept: None }
     }
 
-    /// Calls until so many are done, or the machine has crashed. What a call is follows from its number, so that others can be
+    /// Calls until this number is done, or the machine has crashed. What a call is follows from its number, so that others can be
     /// left out.
     pub fn run(&mut self, calls: usize) {
         for number in
@@ -76,7 +76,7 @@ impl<'a> Client<'a> {
                 Call { act: act.clone(), from, returned: None, durable: false, recovery: false, client: self.number };
             self.calls.push(call);
             let (answer, when) = self.call(&act, durability);
-            // A moment may be told by the one who called, if it is known better: as soon as the snapshot was there.
+            // The caller may know the moment better: it is when the snapshot existed.
             self.calls[place].durable = durable && act.wrote(&answer);
             self.calls[place].returned = Some((when.unwrap_or_else(|| self.shared.tick()), answer));
         }
@@ -86,7 +86,7 @@ impl<'a> Client<'a> {
         self.rng.usize(0..self.shared.documents)
     }
 
-    /// A `v` that nobody else gives, with room for what is added.
+    /// A `v` that no other call gives, with room for what is added.
     fn value(&mut self) -> i64 {
         self.shared.value()
     }

@@ -43,7 +43,7 @@ impl Careful {
         self.cut = true;
     }
 
-    /// Somebody has opened the disk, whatever failed on the way: what is found is what may be there, and durable.
+    /// The disk was opened, whatever failed on the way: the state found is an allowed one, and durable.
     ///
     /// # Panics
     /// If it is not, or cannot be read.

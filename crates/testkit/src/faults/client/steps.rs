@@ -18,7 +18,7 @@ const INDEXES: [(&str, &str); 4] = [
     (r#"{"by.name":1}"#, r#"{"sparse":true}"#),
     (r#"{"tags":1,"_id":1}"#, r#"{"partialFilterExpression":{"n":{"$gt":3}}}"#),
 ];
-/// So many snapshots are kept at most.
+/// Snapshots kept, at most.
 const SNAPSHOTS: usize = 3;
 
 /// A kind of step.
@@ -137,7 +137,7 @@ impl Careful {
         self.attempt(Phase::Compaction, "compact", None, true, |db| db.compact()).is_ok()
     }
 
-    /// One of the collections that are there; one is made if there is none.
+    /// One of the existing collections; creates the first one.
     fn any_name(&mut self) -> Option<String> {
         // Of those that are there, also if what is in doubt was done.
         let there = |name: &&String| self.unknown.as_ref().is_none_or(|state| state.collections.contains_key(*name));

@@ -175,23 +175,23 @@ pub fn dump(gzip: bool) -> Subject {
         earlier: Files::new(),
         judge: Box::new(move |disk, context| judge_dump(&state, disk, context)),
         allowed: Box::new(move |case: &Case, outcome| {
-            use Outcome::{Harmless, Other, Refused, Told};
+            use Outcome::{Harmless, Other, Refused, Reported};
             match case.damage {
                 // A header of gzip has bytes that say nothing of the content.
-                Damage::Flip(..) if gzip => matches!(outcome, Refused | Told | Harmless),
-                Damage::Flip(..) => matches!(outcome, Refused | Told | Harmless | Other),
+                Damage::Flip(..) if gzip => matches!(outcome, Refused | Reported | Harmless),
+                Damage::Flip(..) => matches!(outcome, Refused | Reported | Harmless | Other),
                 // The last line feed of a text.
                 Damage::Cut(at) if !gzip && at + 1 == case.len && is_text(&case.path) => outcome == Harmless,
-                Damage::Cut(_) => matches!(outcome, Refused | Told),
+                Damage::Cut(_) => matches!(outcome, Refused | Reported),
                 // Without metadata there are no indexes, as in a dump of old.
                 Damage::Remove if case.path.to_string_lossy().contains(".metadata.json") => {
                     let path = case.path.to_string_lossy();
                     let of = |name: &String| path.contains(&format!("/{}.metadata.json", name.replace('.', "/")));
                     outcome == if plain.iter().any(of) { Harmless } else { Other }
                 }
-                Damage::Remove => matches!(outcome, Refused | Told),
+                Damage::Remove => matches!(outcome, Refused | Reported),
                 // Nothing ties a file to its dump.
-                Damage::Swap(_) | Damage::Older(_) | Damage::Back(_) => matches!(outcome, Refused | Told | Other),
+                Damage::Swap(_) | Damage::Older(_) | Damage::Back(_) => matches!(outcome, Refused | Reported | Other),
             }
         }),
     }
@@ -222,7 +222,7 @@ fn judge_dump(state: &State, disk: &World, context: &str) -> Outcome {
     }
     assert!(db.verify().expect("it can be checked").is_empty(), "{context}: the database is damaged");
     match dump.passed_over.is_empty() {
-        false => Outcome::Told,
+        false => Outcome::Reported,
         true if holds(&db, state) => Outcome::Harmless,
         true => Outcome::Other,
     }

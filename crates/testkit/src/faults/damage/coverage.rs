@@ -11,7 +11,7 @@ pub struct Coverage {
     files: BTreeMap<PathBuf, Vec<bool>>,
 }
 
-/// So many bytes of so many.
+/// A number of bytes, and the total.
 type Share = (u64, u64);
 
 impl Coverage {
@@ -35,7 +35,7 @@ impl Coverage {
         kinds
     }
 
-    /// Tells the soak.
+    /// Reports it to the soak.
     pub fn tally<'a>(test: &str, subjects: impl IntoIterator<Item = &'a Self>) {
         for (kind, (flipped, all)) in Self::of_kinds(subjects) {
             seed::tally(&format!("bytes {test}, {kind}: all"), all);

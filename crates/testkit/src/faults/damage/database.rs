@@ -40,7 +40,7 @@ pub struct Made {
     written: Vec<Written>,
 }
 
-/// Told of each write.
+/// Called after each write.
 pub(super) type Watch<'a> = &'a mut dyn FnMut(&Database);
 
 /// Options with which a database takes little room.
@@ -150,7 +150,7 @@ impl Made {
         };
         let damage = db.verify().unwrap_or_else(|e| panic!("{context}: verify: {e}"));
         damage.iter().for_each(|error| named(error, &file, context));
-        let told = db.report().dropped.is_some() || !db.report().manifest_tails.is_empty();
+        let reported = db.report().dropped.is_some() || !db.report().manifest_tails.is_empty();
         let found: Vec<_> = self.probes.iter().map(|probe| probe.ask(&db)).collect();
         // What can be read of a damaged database is as it was.
         let last = &self.states[self.states.len() - 1];
@@ -170,8 +170,8 @@ impl Made {
             let other = found.iter().zip(last).position(|(found, last)| found != last).expect("something differs");
             panic!("{context}: {:?}: it has never been like this:\n{}", self.probes[other], found[other]);
         };
-        match (self.states.len() - 1 - at, told) {
-            (0, true) => Outcome::Told,
+        match (self.states.len() - 1 - at, reported) {
+            (0, true) => Outcome::Reported,
             (0, false) => Outcome::Harmless,
             (lost, true) => Outcome::Dropped(lost),
             (lost, false) => Outcome::Earlier(lost),
@@ -254,21 +254,21 @@ impl Facts {
 
     /// What may become of a database whose file was damaged so.
     fn allow(&self, closed: bool, damage: &Damage, outcome: Outcome) -> bool {
-        use Outcome::{Dropped, Earlier, Found, Harmless, Refused, Told};
+        use Outcome::{Dropped, Earlier, Found, Harmless, Refused, Reported};
         match (self.kind, damage) {
-            // It is empty, and made anew.
+            // It is empty, and made again.
             (FileKind::Lock, _) => outcome == Harmless,
             (FileKind::Superblock, _) => outcome == Refused,
             // Edits and the zeros behind them. What is torn is the last edit, and can be done again, or else is noticed.
             (FileKind::Manifest, Damage::Flip(at, _)) if *at < self.last_begins => outcome == Refused,
-            (FileKind::Manifest, Damage::Flip(..)) => matches!(outcome, Refused | Told),
+            (FileKind::Manifest, Damage::Flip(..)) => matches!(outcome, Refused | Reported),
             // Without its last edit, ended where that began, it is as it was before, and the log has the rest.
             (FileKind::Manifest, Damage::Cut(at)) if *at == self.last_begins || *at >= self.end() => {
-                matches!(outcome, Refused | Told | Harmless)
+                matches!(outcome, Refused | Reported | Harmless)
             }
-            (FileKind::Manifest, Damage::Cut(at)) if *at > self.last_begins => matches!(outcome, Refused | Told),
+            (FileKind::Manifest, Damage::Cut(at)) if *at > self.last_begins => matches!(outcome, Refused | Reported),
             // Without its last edits it names files that are gone, or the log has the rest.
-            (FileKind::Manifest, Damage::Older(_)) => matches!(outcome, Refused | Told | Harmless),
+            (FileKind::Manifest, Damage::Older(_)) => matches!(outcome, Refused | Reported | Harmless),
             (FileKind::Manifest, _) => outcome == Refused,
             // Each byte is under a checksum, and the manifest knows the length.
             (FileKind::Sst, Damage::Cut(_) | Damage::Remove) => outcome == Refused,
@@ -276,13 +276,13 @@ impl Facts {
             (FileKind::Log, Damage::Flip(at, _)) if !self.is_used(*at) => match closed {
                 true => outcome == Harmless,
                 // Behind the end it looks like a torn write.
-                false => matches!(outcome, Harmless | Told),
+                false => matches!(outcome, Harmless | Reported),
             },
             // Without its seal it is the log of a process that was killed, and all of its groups are whole.
             (FileKind::Log, Damage::Flip(at, _)) if self.is_seal(*at) => outcome == Harmless,
             (FileKind::Log, Damage::Cut(at)) if *at >= self.end() => outcome == Harmless,
             // The end of a log that was not closed is where its last group is whole: one that was damaged, if it is the last,
-            // cannot be told from a torn one.
+            // cannot be distinguished from a torn one.
             (FileKind::Log, Damage::Flip(at, _)) if !closed && self.is_last && *at >= self.last_begins => {
                 matches!(outcome, Dropped(1))
             }
@@ -291,8 +291,8 @@ impl Facts {
                 matches!(outcome, Refused | Dropped(_) | Earlier(_) | Harmless)
             }
             // All that means something is there; the follower may be missing.
-            (FileKind::Log, Damage::Older(old)) if self.holds_the_same(old) => matches!(outcome, Harmless | Told),
-            // The last segment as it was is the log of a process that was killed then: nothing outside of it tells how far it
+            (FileKind::Log, Damage::Older(old)) if self.holds_the_same(old) => matches!(outcome, Harmless | Reported),
+            // The last segment as it was is the log of a process that was killed then: nothing outside of it records how far it
             // went, unless files hold more.
             (FileKind::Log, Damage::Older(_)) if self.is_last => matches!(outcome, Refused | Earlier(_) | Harmless),
             (FileKind::Log, _) => outcome == Refused,

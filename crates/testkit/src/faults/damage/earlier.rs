@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// So many older contents of one file are tried under a seed.
+/// Older contents of one file that are tried under a seed.
 const EACH: usize = 6;
-/// So many files that had gone are put back under a seed.
+/// Removed files that are put back under a seed.
 const BACK: usize = 24;
-/// So many contents of one file are kept.
+/// Contents of one file that are kept.
 const MOST: usize = 200;
 
 /// What each file held, the oldest first.

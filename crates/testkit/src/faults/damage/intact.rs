@@ -1,4 +1,4 @@
-//! What of a database must survive damage, told from its whole files alone: where each version of each key stands.
+//! What of a database must survive damage, computed from its whole files alone: where each version of each key is.
 
 use super::{Case, Damage};
 use crate::worlds::{PATH, World, files_in};
@@ -39,7 +39,7 @@ pub struct Version {
     pub seq: Seq,
     /// What it does to the key.
     pub kind: Kind,
-    /// Where it stands.
+    /// Its place.
     pub unit: Unit,
 }
 

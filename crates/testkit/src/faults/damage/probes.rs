@@ -1,4 +1,4 @@
-//! What is asked of a database that may be damaged: small questions, so that what is whole can be told from what is not.
+//! Reads of a database that may be damaged: small ones, so that whole parts are distinguished from damaged ones.
 
 use crate::formats::fixtures::VALUES;
 use alluvium::{Database, Document, Result, Value};

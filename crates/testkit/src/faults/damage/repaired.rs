@@ -1,4 +1,4 @@
-//! Repairs of what is damaged: they change nothing of it, and what they call certain has been there.
+//! Repairs of damaged databases: they do not change the source, and every document that they call certain has existed.
 
 use crate::worlds::{FileKind, World, contents_of};
 use alluvium::Database;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Of so many cases one is repaired as well.
+/// One case in this many is repaired as well.
 const ONE_IN: u64 = 40;
 
 /// Documents, written out.

@@ -9,23 +9,23 @@ use std::time::Instant;
 /// How large a calm sequence is.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// So many documents a database has before anything is cut.
+    /// Documents of the database before anything is cut.
     pub documents: u32,
-    /// So many cuts there are at most: each reads the whole database, several times.
+    /// Cuts, at most: each reads the whole database, several times.
     pub cuts: u64,
     /// Sizes of files and memtables are those of large databases, not small ones by chance.
     pub usual_tuning: bool,
 }
 
 impl Size {
-    /// Without being told otherwise.
+    /// The default.
     pub const USUAL: Self = Self { documents: 3_000, cuts: 40, usual_tuning: false };
 
     /// Of a seed that is run as long as there is time.
     pub fn large(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed ^ 0x1a26e);
         let (documents, cuts) = [(3_000, 200), (3_000, 200), (8_000, 100), (30_000, 60)][rng.usize(0..4)];
-        // Files of some hundred bytes of so many documents would be tens of thousands, each in every version.
+        // Files of some hundred bytes would be tens of thousands, each in every version.
         Self { documents, cuts, usual_tuning: rng.bool() || documents > 8_000 }
     }
 }
@@ -33,7 +33,7 @@ impl Size {
 /// Nothing is cut before the database has grown; then some changes of each kind, the first ones mostly.
 pub(super) struct Calm {
     most: u64,
-    /// Of four that may be cut, so many are.
+    /// Of four changes that may be cut, this many are.
     of_4: u8,
     started: Instant,
     seen: Mutex<Seen>,
@@ -60,7 +60,7 @@ impl Calm {
     /// True if the power is to be cut before this change.
     pub(super) fn cuts(&self, kind: PointKind, seed: u64) -> bool {
         let mut seen = self.seen.lock();
-        let too_late = seed::seconds_asked_for().is_some() && !seed::has_time(self.started);
+        let too_late = seed::requested_seconds().is_some() && !seed::has_time(self.started);
         if !seen.grown || seen.cuts == self.most || too_late {
             return false;
         }

@@ -197,7 +197,7 @@ fn any_where(session: &mut Session, name: &str, alone: bool) -> Where {
     Where { name: name.to_owned(), ask, act, many, last, upsert, hint: None }
 }
 
-/// Makes a filter one by `_id`, and perhaps by a field, and tells what is inserted where none matches.
+/// Makes a filter one by `_id`, and perhaps by a field, and returns the document that is inserted where none matches.
 fn upserting(session: &mut Session, name: &str, act: &Act, ask: &mut Ask) -> Map {
     let id = session.any_id(name);
     let value = id.value(&mut session.rng);
@@ -357,7 +357,7 @@ fn bulk_write(session: &mut Session) {
 /// Adds what one of many writes did.
 fn add(total: &mut alluvium::BulkWriteResult, at: usize, write: &Where, outcome: Outcome) {
     match (&write.act, outcome.upserted) {
-        // An insert, whose `_id` is told as it was given.
+        // An insert, whose `_id` is returned as it was given.
         (Act::Delete, Some(id)) => {
             total.inserted_count += 1;
             total.inserted_ids.push((at, id));
@@ -375,15 +375,15 @@ fn counts(result: UpdateResult) -> (u64, u64, Option<Value>) {
     (result.matched_count, result.modified_count, result.upserted_id)
 }
 
-/// An error that was expected, which tells what was done before.
+/// An error that was expected, which reports what was done before.
 fn refused(error: &Error, outcome: &Outcome, words: &str) {
     let expected = matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid);
     assert!(outcome.refused && expected, "{words}: {error}");
-    let told = match error {
+    let reported = match error {
         Error::WriteMany { matched_count, modified_count, .. } => (*matched_count, *modified_count),
         _ => (0, 0),
     };
-    assert_eq!(told, (outcome.matched, outcome.modified), "{words}: what was done before {error}");
+    assert_eq!(reported, (outcome.matched, outcome.modified), "{words}: what was done before {error}");
 }
 
 fn words(write: &Where) -> String {

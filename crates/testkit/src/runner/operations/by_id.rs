@@ -8,7 +8,7 @@ use crate::runner::session::Session;
 use alluvium::{ErrorKind, Map, ReturnDocument, Value};
 use std::sync::Arc;
 
-/// So many versions are remembered.
+/// Versions that are remembered.
 const MOST: usize = 6;
 
 pub(crate) fn step(session: &mut Session) {
@@ -148,7 +148,7 @@ fn read_version(session: &mut Session) {
     let (Some((_, version)), Some(was)) = (found, expected) else { return };
     let same = |known: &&ReadVersion| known.name == name && known.id == id && Arc::ptr_eq(&known.was, &was);
     if let Some(known) = session.versions.iter().find(same) {
-        assert_eq!(known.version, version, "nobody has written the document");
+        assert_eq!(known.version, version, "the document was not written");
     }
     if session.versions.len() == MOST {
         session.versions.remove(0);
@@ -167,7 +167,7 @@ fn replace_if(session: &mut Session) {
     let value = id.value(&mut session.rng);
     let now = session.state.get(&name, &id).cloned();
     let same = now.as_ref().is_some_and(|now| Arc::ptr_eq(now, &was));
-    // One that was written without a change of its content may have another version, or have been written by nobody.
+    // One that was written without a change of its content may have another version, or not have been written at all.
     let doubtful = !same && now.as_ref().is_some_and(|now| *now == was);
     let (given, stored) = replaced(session, &was);
     session.note(format!("replace {name} {value:?} if it is {version:?} by {} (same: {same})", brief(&given)));

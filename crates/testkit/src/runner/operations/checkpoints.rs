@@ -11,7 +11,7 @@ use alluvium::{Database, ErrorKind};
 use alluvium_store::Options;
 use std::path::{Path, PathBuf};
 
-/// So many checkpoints are kept at most.
+/// Checkpoints kept, at most.
 const MOST: usize = 3;
 
 pub(crate) fn step(session: &mut Session) {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// So many are open at most.
+/// Cursors open at once, at most.
 const MOST: usize = 4;
 
 /// Paths that [`alluvium::Cursor::next_fields`] is asked for.
@@ -192,7 +192,7 @@ fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
         Ok(false) => ended(open),
         // The document is passed over.
         Err(error) if !text && error.kind() == ErrorKind::Invalid => {
-            // Of several, without an order, nobody knows which: one goes on with the cursor no more.
+            // Of several, without an order, which one is unknown: the cursor is not used any more.
             let one = open.left.count(|map| map.contains("wide")) == 1 || matches!(open.left, Left::Ordered(_));
             assert!(open.left.take(|map| map.contains("wide")).is_some(), "{}: {error}", open.words);
             one

@@ -18,8 +18,8 @@ pub(crate) fn dump_and_restore(session: &mut Session) {
     let (dir, to) = (Path::new("dumped"), Path::new("restored"));
     let report = session.db().dump(dir, &options, |_, _| {}).unwrap_or_else(|e| panic!("dump: {e}"));
     let documents: usize = session.state.collections.values().map(|contents| contents.documents.len()).sum();
-    let told = (report.collections, report.documents);
-    assert_eq!(told, (session.state.collections.len() as u64, documents as u64), "what a dump tells");
+    let reported = (report.collections, report.documents);
+    assert_eq!(reported, (session.state.collections.len() as u64, documents as u64), "the report of a dump");
     session.effect("dump", documents > 0);
     let env = &session.world.env;
     let dump = Dump::read(env, dir).unwrap_or_else(|e| panic!("the dump cannot be read: {e}"));

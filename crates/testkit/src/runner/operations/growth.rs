@@ -12,14 +12,14 @@ const NAME: &str = "main.a";
 /// How documents are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// By a load, which is several batches: nothing may be cut meanwhile.
+    /// By a load, which is several batches: nothing may be cut during it.
     Load,
     /// By one batch.
     Insert,
 }
 
 /// Adds new documents to the largest collection in which no index is unique; one is created
-/// if there is none. `number` tells growths of a sequence apart.
+/// if there is none. `number` distinguishes the growths of a sequence.
 pub(crate) fn grow(session: &mut Session, number: u32, count: u32, by: By) {
     // Far from the numbers of steps.
     session.rng = sequence::rng_of(session.seed, u32::MAX - number);

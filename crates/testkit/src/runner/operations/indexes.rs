@@ -325,7 +325,7 @@ pub(crate) fn check_derived(session: &Session) {
 /// The entries that no document yields now, of all indexes of a collection that are ready.
 pub(crate) fn stale(session: &Session, name: &str) -> BTreeSet<(String, Vec<u8>, Vec<u8>)> {
     let mut stale = BTreeSet::new();
-    // Nobody sweeps at times of its own.
+    // Without threads, sweeps run only as operations.
     let looks = session.mix == Mix::All && !session.background;
     let Some(contents) = session.state.collections.get(name).filter(|_| looks) else { return stale };
     let (collection, now) = (session.db().collection(name), session.db().snapshot());

@@ -26,7 +26,7 @@ pub(crate) fn load(session: &mut Session) {
     let on_duplicate = [OnDuplicate::Replace, OnDuplicate::Skip, OnDuplicate::Error][session.rng.usize(0..3)];
     let Text { bytes, documents } = text(session, &name, &format);
     let mut steps = session.created(&[&name]);
-    // As they are after so many documents.
+    // The state after each document.
     let mut states = vec![session.after(&steps)];
     let (mut ids, mut taken) = (Vec::new(), false);
     for (id, map) in documents {
@@ -40,13 +40,13 @@ pub(crate) fn load(session: &mut Session) {
         }
         // What comes before one that is taken is loaded.
         taken |= there && on_duplicate == OnDuplicate::Error;
-        // What is passed over is refused by nobody, whatever is there under its `_id`.
+        // A skipped document is not refused, whatever exists under its `_id`.
         if !taken && (on_duplicate != OnDuplicate::Skip || !there) {
             ids.push(id);
             states.push(with);
         }
     }
-    // All of it is one batch: what stands before the first document that cannot be there with those before it.
+    // All of it is one batch: the documents before the first that is refused together with them.
     let left = (0..=ids.len()).rev().find(|&left| !states[left].refuses(&name, &ids[..left])).unwrap_or(0);
     let refused = left < ids.len();
     steps.push(states.swap_remove(left));
@@ -115,7 +115,7 @@ fn text(session: &mut Session, name: &str, format: &Format) -> Text {
     text
 }
 
-/// Writes a document, and tells what it is when it is read.
+/// Writes a document, and returns what is read back.
 pub(crate) fn document_in(session: &mut Session, format: &Format, id: &Id, out: &mut Vec<u8>) -> Map {
     if let Format::Csv(_) = format {
         return row(session, id, out);
@@ -170,7 +170,7 @@ fn row(session: &mut Session, id: &Id, out: &mut Vec<u8>) -> Map {
     ])
 }
 
-/// What stands before the first document.
+/// The text before the first document.
 fn begin(out: &mut Vec<u8>, format: &Format) {
     match format {
         Format::JsonArray => out.push(b'['),

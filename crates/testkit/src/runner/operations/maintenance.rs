@@ -56,7 +56,7 @@ pub(crate) fn settle(session: &mut Session) {
     session.dirty = false;
 }
 
-/// Compacts until it is told to stop, which is at once, or never.
+/// Compacts with a stop flag that is set from the beginning, or never.
 pub(crate) fn compact_unless(session: &mut Session) {
     let stop = session.rng.bool();
     session.note(format!("compact unless {stop}"));

@@ -28,7 +28,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    /// How many of so many documents are answered.
+    /// How many of `matching` documents are returned.
     fn answered(&self, matching: usize) -> usize {
         let left = matching.saturating_sub(self.skip as usize);
         // No limit is written as zero, too.
@@ -164,8 +164,8 @@ fn distinct(session: &mut Session) {
     assert!(found.len() == expected.len() && found.iter().zip(&expected).all(same), "{}", words());
 }
 
-/// What is told without looking is not exact but where all is in one run, in files of its own, and nobody reads what was
-/// there before. Of a file that has other trees too, blocks are told from others.
+/// An estimate is exact only where all documents are in one run, in files of their own, and no snapshot reads older
+/// versions. In files shared with other trees, it is a share of the blocks.
 fn estimate(session: &mut Session) {
     let name = session.any_name();
     let exact = !session.background && session.snapshots.is_empty() && session.cursors.is_empty() && session.rng.bool();
