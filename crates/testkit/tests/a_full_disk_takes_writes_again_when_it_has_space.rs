@@ -42,9 +42,9 @@ fn one(seed: u64, refused: &dyn Fn(ErrorKind)) {
 }
 
 #[test]
-fn a_full_disk_that_gets_space_goes_on() {
+fn a_full_disk_takes_writes_again_when_it_has_space() {
     let met: RefCell<BTreeMap<String, u64>> = RefCell::default();
-    seed::each("a_full_disk_that_gets_space_goes_on", 0, 250, |seed| {
+    seed::each("a_full_disk_takes_writes_again_when_it_has_space", 0, 250, |seed| {
         one(seed, &|kind| *met.borrow_mut().entry(format!("{kind:?}")).or_default() += 1);
     });
     println!("{:?}", met.borrow());

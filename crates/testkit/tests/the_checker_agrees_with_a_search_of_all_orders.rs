@@ -97,7 +97,7 @@ fn alter(calls: &mut [Call], rng: &mut fastrand::Rng) {
 }
 
 #[test]
-fn the_checker_decides_as_all_orders_do() {
+fn the_checker_agrees_with_a_search_of_all_orders() {
     let (mut held, mut broken) = (0, 0);
     for seed in 0..30_000 {
         let mut rng = fastrand::Rng::with_seed(seed);

@@ -4,7 +4,7 @@
 use alluvium_testkit::pressure;
 
 #[test]
-fn ten_thousand_collections_are_no_burden() {
+fn ten_thousand_collections_stay_within_limits() {
     let figures = pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "many_collections", 10_000, None);
     figures.check_memory(115);
     assert!(figures.descriptors < 100, "{figures:?}");

@@ -113,9 +113,9 @@ fn fill(world: &World, options: &Options, rng: &mut fastrand::Rng) -> Database {
 }
 
 #[test]
-fn a_read_that_fails_tells_so() {
+fn a_failed_read_is_reported_and_changes_nothing() {
     let refused = std::cell::Cell::new([0; 2]);
-    seed::each("a_read_that_fails_tells_so", 0, 12, |seed| {
+    seed::each("a_failed_read_is_reported_and_changes_nothing", 0, 12, |seed| {
         let mut rng = fastrand::Rng::with_seed(seed);
         let options = random_options(&mut rng, 2, Durability::Periodic);
         let world = World::new(seed);

@@ -84,9 +84,9 @@ fn check(disk: &World, format: &Format, context: &str, finished: bool, seed: u64
 }
 
 #[test]
-fn a_load_cut_anywhere_goes_on_where_it_ended() {
+fn a_load_cut_anywhere_resumes_where_it_ended() {
     let beginnings = Mutex::new(std::collections::BTreeSet::new());
-    seed::each("a_load_cut_anywhere_goes_on_where_it_ended", 0, TEXTS.len() as u64, |seed| {
+    seed::each("a_load_cut_anywhere_resumes_where_it_ended", 0, TEXTS.len() as u64, |seed| {
         let world = World::new(seed);
         let (format, parts) = &TEXTS[seed as usize % TEXTS.len()];
         write_input(&world.env, *parts);

@@ -1,5 +1,5 @@
-//! The seed's document store was tried and found weak in these ways; each test bears the name of
-//! one, as `FACTS` lists them, and shows that ours is not.
+//! Weaknesses that were found in another document store. Each test has the name of one, and shows that Alluvium does not
+//! have it.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::{Database, Durability, ErrorKind, Map, Value};
