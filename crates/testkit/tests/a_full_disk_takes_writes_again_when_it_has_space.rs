@@ -2,7 +2,7 @@
 //! nothing, reads go on, and with more space the same open database goes on.
 
 use alluvium::{Database, Durability, ErrorKind};
-use alluvium_testkit::faults::client::Careful;
+use alluvium_testkit::faults::client::FaultClient;
 use alluvium_testkit::{World, seed, sequence};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const ROUNDS: [(u32, u32); 3] = [(10, 30); 3];
 fn one(seed: u64, refused: &dyn Fn(ErrorKind)) {
     let all = ROUNDS.iter().map(|(good, full)| good + full).sum();
     sequence::check(all, |steps| {
-        let mut client = Careful::new(seed, u64::MAX);
+        let mut client = FaultClient::new(seed, u64::MAX);
         let mut first = 0;
         for (good, full) in ROUNDS {
             let of = |from: u32, to: u32| steps.iter().copied().filter(move |number| (from..to).contains(number));

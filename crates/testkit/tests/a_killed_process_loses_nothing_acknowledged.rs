@@ -10,7 +10,7 @@
 use alluvium::Database;
 use alluvium::backup::{self, RestoreOptions};
 use alluvium_env::sync::Mutex;
-use alluvium_testkit::concurrency::trails::Look;
+use alluvium_testkit::concurrency::trails::TrailView;
 use alluvium_testkit::seed;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -149,7 +149,7 @@ impl Known {
     /// What a database shows of each client, which is between these.
     fn counts(&self, db: &Database, least: &Counts, most: &Counts, reverse: bool, when: &str) -> Counts {
         let snapshot = db.snapshot();
-        let look = Look::at(db, &snapshot);
+        let look = TrailView::at(db, &snapshot);
         let mut found = Counts::default();
         for (client, found) in found.iter_mut().enumerate() {
             *found = match client as u64 {

@@ -4,7 +4,7 @@
 
 use alluvium::Durability;
 use alluvium_env::fault::OpKind;
-use alluvium_testkit::faults::power_cuts::{self as cuts, Hits, PointKind, Size};
+use alluvium_testkit::faults::power_cuts::{self, Hits, PointKind, Size};
 use alluvium_testkit::worlds::FileKind;
 use alluvium_testkit::{Phase, seed, sequence};
 use std::cell::{Cell, RefCell};
@@ -58,7 +58,7 @@ fn cut_everywhere(test: &str, durability: Durability) {
     let (hits, sequences) = (RefCell::new(Hits::default()), Cell::new(0));
     let name = format!("a_power_cut_at_any_step_keeps_every_promise {test}");
     seed::each(&name, 0, SEQUENCES, |seed| {
-        sequence::check(cuts::STEPS, |steps| hits.borrow_mut().add(&cuts::run(seed, durability, steps)));
+        sequence::check(power_cuts::STEPS, |steps| hits.borrow_mut().add(&power_cuts::run(seed, durability, steps)));
         sequences.set(sequences.get() + 1);
     });
     let hits = hits.into_inner();
@@ -120,7 +120,9 @@ fn of_a_database_that_has_grown() {
     let name = "a_power_cut_at_any_step_keeps_every_promise of_a_database_that_has_grown";
     let one = |seed: u64, size: Size| {
         let durability = [Durability::Sync, Durability::Periodic, Durability::Bulk][(seed % 3) as usize];
-        sequence::check(cuts::STEPS, |steps| hits.borrow_mut().add(&cuts::run_calm(seed, durability, steps, size)));
+        sequence::check(power_cuts::STEPS, |steps| {
+            hits.borrow_mut().add(&power_cuts::run_calm(seed, durability, steps, size))
+        });
     };
     match seed::is_large() {
         true => seed::each_of(name, (seed::LARGE, "1"), CALM, |seed| one(seed, Size::large(seed))),

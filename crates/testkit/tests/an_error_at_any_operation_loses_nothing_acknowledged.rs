@@ -5,8 +5,8 @@
 
 use alluvium::ErrorKind;
 use alluvium_env::fault::{Fault, OpKind};
-use alluvium_testkit::faults::client::Careful;
-use alluvium_testkit::faults::errors::{self as sweep, Effect, Met, Point};
+use alluvium_testkit::faults::client::FaultClient;
+use alluvium_testkit::faults::errors::{self, Effect, Point, Tally};
 use alluvium_testkit::key_value::errors as faults;
 use alluvium_testkit::worlds::FileKind;
 use alluvium_testkit::{Phase, seed, sequence};
@@ -48,7 +48,7 @@ fn one(seed: u64, count: &dyn Fn(String)) {
     let (fault, reads) = fault(&mut rng);
     let goes_on = rng.u8(0..4) > 0;
     sequence::check(good + rng.u32(1..26), |steps| {
-        let mut client = Careful::new(seed, u64::MAX);
+        let mut client = FaultClient::new(seed, u64::MAX);
         let (before, behind): (Vec<u32>, Vec<u32>) = steps.iter().partition(|number| **number < good);
         for number in before {
             assert!(client.numbered_step(seed, number), "the disk is good still: {:?}", client.errors);
@@ -129,11 +129,11 @@ fn required() -> BTreeSet<Point> {
 
 #[test]
 fn at_every_change_of_a_sequence() {
-    const SEQUENCES: u64 = 6 * sweep::PARTS;
-    let met = RefCell::new(Met::default());
+    const SEQUENCES: u64 = 6 * errors::PARTS;
+    let met = RefCell::new(Tally::default());
     let every = !seed::is_usual(SEQUENCES);
     seed::each("an_error_at_any_operation_loses_nothing_acknowledged at_every_change", 0, SEQUENCES, |seed| {
-        sweep::run(seed, every, &mut met.borrow_mut());
+        errors::run(seed, every, &mut met.borrow_mut());
     });
     let met = met.into_inner();
     let total: u64 = met.faults.values().sum();
@@ -165,31 +165,31 @@ fn at_every_change_of_a_sequence() {
 #[test]
 fn at_each_change_of_short_sequences_in_every_way() {
     const SEQUENCES: u64 = 3;
-    let (met, faults) = (RefCell::new(Met::default()), RefCell::new(BTreeMap::<u64, (u64, u64)>::new()));
+    let (met, faults) = (RefCell::new(Tally::default()), RefCell::new(BTreeMap::<u64, (u64, u64)>::new()));
     let name = "an_error_at_any_operation_loses_nothing_acknowledged of_short_sequences";
-    seed::each(name, 0, SEQUENCES * sweep::PARTS, |seed| {
-        let (all, made) = sweep::run_short(seed, &mut met.borrow_mut());
+    seed::each(name, 0, SEQUENCES * errors::PARTS, |seed| {
+        let (all, made) = errors::run_short(seed, &mut met.borrow_mut());
         let mut faults = faults.borrow_mut();
-        let sum = faults.entry(seed / sweep::PARTS).or_default();
+        let sum = faults.entry(seed / errors::PARTS).or_default();
         *sum = (all, sum.1 + made);
     });
     let (met, faults) = (met.into_inner(), faults.into_inner());
     println!("faults of all that there are, by sequences: {faults:?}; {:?}; {:?}", met.errors, met.ends);
     seed::tally("faults", faults.values().map(|(_, made)| made).sum());
-    if seed::is_usual(SEQUENCES * sweep::PARTS) {
+    if seed::is_usual(SEQUENCES * errors::PARTS) {
         for sequence in 0..SEQUENCES {
             let (all, made) = faults[&sequence];
             assert!(all == made && all >= 400, "of {all} faults of the sequence {sequence} {made} were made");
         }
         assert_eq!(met.faults.values().sum::<u64>(), faults.values().map(|(_, made)| made).sum::<u64>());
     }
-    seed::must_have_met(SEQUENCES * sweep::PARTS, &[&alluvium_wal::marks::SEGMENT_IN_DOUBT]);
+    seed::must_have_met(SEQUENCES * errors::PARTS, &[&alluvium_wal::marks::SEGMENT_IN_DOUBT]);
 }
 
 #[test]
 fn at_changes_of_a_store_with_deletes_of_ranges() {
     const SEQUENCES: u64 = 8;
-    let met = RefCell::new(faults::Met::default());
+    let met = RefCell::new(faults::Tally::default());
     let name = "an_error_at_any_operation_loses_nothing_acknowledged with_deletes_of_ranges";
     seed::each(name, 30_000, SEQUENCES, |seed| faults::sweep(seed, &mut met.borrow_mut()));
     let met = met.into_inner();
@@ -209,8 +209,8 @@ fn open_with_faults(seed: u64, create: bool) {
     use Effect::{Error, LostPages, NoSpace, Short, ThoughDone};
     for nth in 1.. {
         let mut client = match create {
-            true => Careful::begin(seed, u64::MAX),
-            false => Careful::new(seed, u64::MAX),
+            true => FaultClient::begin(seed, u64::MAX),
+            false => FaultClient::new(seed, u64::MAX),
         };
         for _ in 0..if create { 0 } else { 12 } {
             assert!(client.step(), "the disk is good still: {:?}", client.errors);

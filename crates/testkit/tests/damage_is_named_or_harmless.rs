@@ -4,7 +4,7 @@
 use alluvium::{Compression, Database};
 use alluvium_store::Options;
 use alluvium_testkit::faults::damage::Outcome::{Dropped, Earlier, Found, Harmless, Other, Refused, Reported};
-use alluvium_testkit::faults::damage::{self, Counts, Coverage, Made, Outcome, Stride, Subject};
+use alluvium_testkit::faults::damage::{self, Counts, Coverage, Outcome, Specimen, Stride, Subject};
 use alluvium_testkit::formats::fixtures::End;
 use alluvium_testkit::{World, read_state, seed};
 use std::cell::RefCell;
@@ -181,7 +181,7 @@ fn of_a_dump() {
     damage("of_a_dump", 1, &[damage::dump(false), damage::dump(true)], some, &wanted);
 }
 
-fn cut(made: &Made, path: &Path, at: u64) -> World {
+fn cut(made: &Specimen, path: &Path, at: u64) -> World {
     let disk = made.disk.killed();
     disk.env.fs.open(path, alluvium_env::OpenMode::ReadWrite).unwrap().set_len(at).unwrap();
     disk

@@ -8,7 +8,7 @@
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
 use alluvium::{Database, Snapshot};
 use alluvium_env::Env;
-use alluvium_testkit::concurrency::trails::{self as crowd, Look};
+use alluvium_testkit::concurrency::trails::{self, TrailView};
 use alluvium_testkit::seed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -24,11 +24,11 @@ struct Crowd {
 impl Crowd {
     fn write(&self, writer: u64) {
         for count in 1..=BATCHES {
-            crowd::batch(&self.db, writer, count).unwrap().commit().unwrap();
+            trails::batch(&self.db, writer, count).unwrap().commit().unwrap();
             self.acknowledged[writer as usize].store(count, Ordering::SeqCst);
             // A writer sees its acknowledged batch, and all others whole.
             let (acknowledged, snapshot) = (self.acknowledged(), self.db.snapshot());
-            let look = Look::at(&self.db, &snapshot);
+            let look = TrailView::at(&self.db, &snapshot);
             for (other, acknowledged) in acknowledged.iter().enumerate() {
                 let found = look.counters(other as u64).unwrap_or_else(|broken| panic!("{broken}"));
                 assert!(found >= *acknowledged, "writer {other} had acknowledged {acknowledged}, and {found} is seen");
@@ -45,17 +45,17 @@ impl Crowd {
         for round in 0.. {
             let acknowledged = self.acknowledged();
             let snapshot = self.db.snapshot();
-            let look = Look::at(&self.db, &snapshot);
+            let look = TrailView::at(&self.db, &snapshot);
             let whole = |writer: u64| look.whole(writer, round % 2 == 0).unwrap_or_else(|broken| panic!("{broken}"));
             let counts: Vec<u64> = (0..WRITERS).map(whole).collect();
-            let now = |writer: u64| crowd::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
+            let now = |writer: u64| trails::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
             (0..WRITERS).for_each(now);
             assert!(
                 counts.iter().zip(&acknowledged).all(|(found, acknowledged)| found >= acknowledged),
                 "{counts:?} after {acknowledged:?}"
             );
             for (older, before) in &kept {
-                let look = Look::at(&self.db, older);
+                let look = TrailView::at(&self.db, older);
                 for (writer, before) in before.iter().enumerate() {
                     let found = look.whole(writer as u64, round % 2 == 1).unwrap_or_else(|broken| panic!("{broken}"));
                     assert_eq!(found, *before, "writer {writer}: a snapshot has changed");
@@ -87,7 +87,7 @@ impl Crowd {
             backup::restore(env, dir.as_ref(), to.as_ref(), RestoreOptions::default()).unwrap();
             let restored = Database::builder().env(env.clone()).open(&to).unwrap();
             assert!(restored.report().lost.is_empty() && restored.report().clean);
-            let look = Look::at(&restored, &restored.snapshot());
+            let look = TrailView::at(&restored, &restored.snapshot());
             for (writer, acknowledged) in acknowledged.iter().enumerate() {
                 let found = look.whole(writer as u64, round % 2 == 0).unwrap_or_else(|broken| panic!("{broken}"));
                 assert!(
@@ -141,7 +141,7 @@ fn threads_see_whole_batches_at_every_snapshot() {
         });
         let snapshot = crowd.db.snapshot();
         for writer in 0..WRITERS {
-            assert_eq!(Look::at(&crowd.db, &snapshot).whole(writer, false), Ok(BATCHES));
+            assert_eq!(TrailView::at(&crowd.db, &snapshot).whole(writer, false), Ok(BATCHES));
         }
         crowd.db.close().unwrap();
     });

@@ -7,7 +7,7 @@ use alluvium::{Database, ErrorKind};
 use alluvium_env::sync::{Arc, Mutex};
 use alluvium_env::thread::{JoinHandle, spawn};
 use alluvium_testkit::concurrency::schedules::{schedules, small_options};
-use alluvium_testkit::concurrency::trails::{self as crowd, Look};
+use alluvium_testkit::concurrency::trails::{self, TrailView};
 use alluvium_testkit::{World, map_of};
 
 const WRITERS: u64 = 2;
@@ -23,13 +23,13 @@ struct Crowd {
 impl Crowd {
     fn write(&self, writer: u64) {
         for count in 1..=BATCHES {
-            crowd::batch(&self.db, writer, count).unwrap().commit().unwrap();
+            trails::batch(&self.db, writer, count).unwrap().commit().unwrap();
             self.acknowledged.lock()[writer as usize] = count;
         }
     }
 
     /// What is seen of each writer is whole, and not older than what it had acknowledged.
-    fn look(look: &Look, acknowledged: &[u64], reverse: bool) -> Vec<u64> {
+    fn look(look: &TrailView, acknowledged: &[u64], reverse: bool) -> Vec<u64> {
         let whole = |writer| look.whole(writer, reverse).unwrap_or_else(|broken| panic!("{broken}"));
         let found: Vec<u64> = (0..WRITERS).map(whole).collect();
         assert!(
@@ -42,12 +42,12 @@ impl Crowd {
     fn watch(&self) {
         // Without a snapshot, too.
         for writer in (0..WRITERS).chain(0..WRITERS) {
-            crowd::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
+            trails::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
         }
         let acknowledged = self.acknowledged.lock().clone();
         let snapshot = self.db.snapshot();
-        let found = Self::look(&Look::at(&self.db, &snapshot), &acknowledged, false);
-        let again = Self::look(&Look::at(&self.db, &snapshot), &acknowledged, true);
+        let found = Self::look(&TrailView::at(&self.db, &snapshot), &acknowledged, false);
+        let again = Self::look(&TrailView::at(&self.db, &snapshot), &acknowledged, true);
         assert_eq!(found, again, "a snapshot has changed");
     }
 
@@ -70,7 +70,7 @@ impl Crowd {
             backup::restore(&self.world.env, dir.as_ref(), to.as_ref(), quick).unwrap();
             let restored = Database::builder().env(self.world.env.clone()).options(small_options()).open(&to).unwrap();
             assert!(restored.report().lost.is_empty() && restored.report().clean);
-            Self::look(&Look::at(&restored, &restored.snapshot()), &acknowledged, round == 0);
+            Self::look(&TrailView::at(&restored, &restored.snapshot()), &acknowledged, round == 0);
         }
     }
 }
@@ -145,7 +145,7 @@ fn threads_see_whole_batches_under_any_schedule() {
         for thread in threads {
             thread.join().unwrap_or_else(|e| panic!("{e}"));
         }
-        let look = Look::at(&crowd.db, &crowd.db.snapshot());
+        let look = TrailView::at(&crowd.db, &crowd.db.snapshot());
         assert_eq!(Crowd::look(&look, &[BATCHES, BATCHES], false), [BATCHES, BATCHES]);
     });
 }

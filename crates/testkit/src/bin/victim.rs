@@ -9,7 +9,7 @@
 
 use alluvium::backup::{self, CheckpointOptions};
 use alluvium::{Database, Durability, ErrorKind};
-use alluvium_testkit::concurrency::trails::{self as crowd, Look};
+use alluvium_testkit::concurrency::trails::{self, TrailView};
 use alluvium_testkit::marks;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -48,10 +48,10 @@ fn report(line: &str) -> bool {
 }
 
 fn write(db: &Database, writer: u64) {
-    let mut count = Look::at(db, &db.snapshot()).counters(writer).unwrap_or_else(|broken| panic!("{broken}"));
+    let mut count = TrailView::at(db, &db.snapshot()).counters(writer).unwrap_or_else(|broken| panic!("{broken}"));
     loop {
         count += 1;
-        let batch = crowd::batch(db, writer, count).unwrap();
+        let batch = trails::batch(db, writer, count).unwrap();
         batch.commit().unwrap_or_else(|e| panic!("writer {writer}, count {count}: {e}"));
         if !report(&format!("{writer} {count}")) {
             return;
@@ -61,10 +61,10 @@ fn write(db: &Database, writer: u64) {
 
 /// Writes one document after the other, in all ways.
 fn write_singly(db: &Database, number: u64) {
-    let mut count = Look::at(db, &db.snapshot()).single().unwrap_or_else(|broken| panic!("{broken}"));
+    let mut count = TrailView::at(db, &db.snapshot()).single().unwrap_or_else(|broken| panic!("{broken}"));
     loop {
         count += 1;
-        match crowd::single(db, count).unwrap_or_else(|e| panic!("single write {count}: {e}")) {
+        match trails::single(db, count).unwrap_or_else(|e| panic!("single write {count}: {e}")) {
             Ok(()) if report(&format!("{number} {count}")) => {}
             Ok(()) => return,
             Err(broken) => {
@@ -109,11 +109,11 @@ fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
         match rng.u32(0..14) {
             12..=13 => make_checkpoint(db, checkpoints, &format!("{seed:012}-{round:06}"), &mut rng),
             8..=9 => {
-                let (name, keys) = crowd::INDEXES[rng.usize(0..crowd::INDEXES.len())];
+                let (name, keys) = trails::INDEXES[rng.usize(0..trails::INDEXES.len())];
                 db.collection(name).create_index(keys).unwrap();
             }
             10 => {
-                let (name, _) = crowd::INDEXES[rng.usize(0..crowd::INDEXES.len())];
+                let (name, _) = trails::INDEXES[rng.usize(0..trails::INDEXES.len())];
                 // There may be no such collection yet.
                 let dropped = db.collection(name).drop_indexes();
                 assert!(dropped.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::Namespace), "{dropped:?}");
@@ -138,7 +138,7 @@ fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
 fn watch(db: &Database, writers: u64) {
     loop {
         let snapshot = db.snapshot();
-        let look = Look::at(db, &snapshot);
+        let look = TrailView::at(db, &snapshot);
         for writer in 0..writers {
             let first = look.counters(writer);
             let second = look.whole(writer, false);

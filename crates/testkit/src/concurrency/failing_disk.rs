@@ -3,7 +3,7 @@
 //! each writer whose outcome was reported as unknown. A power cut leaves the same, or, if writes do not wait for the disk,
 //! the batches acknowledged before the last sync began.
 
-use super::trails::{self as crowd, Look};
+use super::trails::{self, TrailView};
 use crate::worlds::World;
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_env::fault::{Fault, OpKind};
@@ -29,7 +29,7 @@ type Progress = [AtomicU64];
 
 fn write(db: &Database, writer: u64, batches: u64, progress: &AtomicU64) -> End {
     for count in 1..=batches {
-        let batch = crowd::batch(db, writer, count).expect("a batch");
+        let batch = trails::batch(db, writer, count).expect("a batch");
         if let Err(error) = batch.commit() {
             assert!(error.to_string().contains("db"), "{error}");
             return (count - 1, Some(error.kind()));
@@ -102,7 +102,7 @@ fn fault(rng: &mut fastrand::Rng, size: Size) -> Fault {
 /// Checks that each writer's acknowledged batches are found, or at least those up to `durable`. True if all are.
 fn compare(db: &Database, ends: &[End], durable: Option<&[u64]>, when: &str) -> bool {
     let snapshot = db.snapshot();
-    let look = Look::at(db, &snapshot);
+    let look = TrailView::at(db, &snapshot);
     let mut all = true;
     for (writer, (acknowledged, error)) in ends.iter().enumerate() {
         let found = look.whole(writer as u64, false).unwrap_or_else(|broken| panic!("{when}: {broken}"));
@@ -149,7 +149,7 @@ pub fn run(seed: u64, size: Size) -> Vec<String> {
     let db = world.open(&options).expect("a good disk");
     for writer in 0..size.writers {
         // The collections exist before the disk fails.
-        crowd::batch(&db, writer, 0).expect("a good disk").commit().expect("a good disk");
+        trails::batch(&db, writer, 0).expect("a good disk").commit().expect("a good disk");
         db.collection("main.trail").delete((writer * 1_000_000_000) as i64).expect("a good disk");
     }
     db.sync().expect("a good disk");

@@ -185,14 +185,14 @@ pub fn never_back(db: &Database, writer: u64) -> Result<(), Broken> {
 }
 
 /// The three collections at one moment.
-pub struct Look {
+pub struct TrailView {
     counts: Vec<CollectionAt>,
     sums: Vec<CollectionAt>,
     trail: CollectionAt,
     singles: CollectionAt,
 }
 
-impl Look {
+impl TrailView {
     /// At a snapshot.
     pub fn at(db: &Database, snapshot: &Snapshot) -> Self {
         let at = |name: &str| db.collection(name).at(snapshot);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const NAMES: [&str; 2] = ["main.a", "other.b"];
 
 /// A database on a bad disk, and what its client knows.
-pub struct Careful {
+pub struct FaultClient {
     /// The machine.
     pub world: World,
     pub(super) db: Option<Database>,
@@ -59,7 +59,7 @@ struct Checkpoint {
     acknowledged: bool,
 }
 
-impl Careful {
+impl FaultClient {
     /// A database with two collections on a disk of this size.
     pub fn new(seed: u64, disk_bytes: u64) -> Self {
         let mut client = Self::begin(seed, disk_bytes);

@@ -13,7 +13,7 @@ mod repaired;
 
 pub use copies::{checkpoint, dump, read_only};
 pub use coverage::Coverage;
-pub use database::{Made, fixture, last_segment, small, subject};
+pub use database::{Specimen, fixture, last_segment, small, subject};
 pub use intact::{Places, Unit, Version};
 
 use crate::worlds::{World, files_in};

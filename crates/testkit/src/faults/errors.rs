@@ -5,7 +5,7 @@
 //! power is cut before the next change, and again at the end or the process is killed; in between, the disk is good again,
 //! and what is open goes on, or says that it is poisoned and goes on when it is opened again.
 
-use super::client::Careful;
+use super::client::FaultClient;
 use super::client::steps::Step;
 use crate::model::{Phase, State};
 use crate::replay::seed;
@@ -61,7 +61,7 @@ impl Effect {
 
 /// What was met.
 #[derive(Debug, Default)]
-pub struct Met {
+pub struct Tally {
     /// Faults by where they struck, how, and whether everything after them failed too.
     pub faults: BTreeMap<(Point, Effect, bool), u64>,
     /// The kinds of error that the client got.
@@ -108,7 +108,7 @@ struct Sequence {
 
 /// The changes of a sequence on a good disk.
 fn points(sequence: &Sequence) -> Vec<Point> {
-    let mut client = Careful::begin(sequence.seed, u64::MAX);
+    let mut client = FaultClient::begin(sequence.seed, u64::MAX);
     let points: Arc<Mutex<Vec<Point>>> = Arc::default();
     let (into, phase) = (points.clone(), client.phase.clone());
     client.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
@@ -140,7 +140,7 @@ pub const PARTS: u64 = 10;
 ///
 /// # Panics
 /// If a promise is broken.
-pub fn run(seed: u64, every: bool, met: &mut Met) {
+pub fn run(seed: u64, every: bool, met: &mut Tally) {
     let (seed, part) = (seed / PARTS, seed % PARTS);
     let mut rng = fastrand::Rng::with_seed(seed);
     let sequence = Sequence { seed, steps: steps(seed) };
@@ -172,7 +172,7 @@ pub fn run(seed: u64, every: bool, met: &mut Met) {
 ///
 /// # Panics
 /// If a promise is broken.
-pub fn run_short(seed: u64, met: &mut Met) -> (u64, u64) {
+pub fn run_short(seed: u64, met: &mut Tally) -> (u64, u64) {
     let (seed, part) = (seed / PARTS, seed % PARTS);
     let sequence = Sequence { seed, steps: short_steps(seed) };
     let (mut all, mut made) = (0, 0);
@@ -187,7 +187,7 @@ pub fn run_short(seed: u64, met: &mut Met) -> (u64, u64) {
 }
 
 /// Fails a change once or with all that comes after, or, with `both`, one after the other.
-fn strike_each_way(sequence: &Sequence, trial: (u64, Point, Effect), both: bool, met: &mut Met) -> u64 {
+fn strike_each_way(sequence: &Sequence, trial: (u64, Point, Effect), both: bool, met: &mut Tally) -> u64 {
     let (at, point, effect) = trial;
     let mut rng = fastrand::Rng::with_seed(sequence.seed ^ at.rotate_left(32) ^ effect as u64);
     let lasting = rng.bool();
@@ -198,7 +198,7 @@ fn strike_each_way(sequence: &Sequence, trial: (u64, Point, Effect), both: bool,
     1 + u64::from(both)
 }
 
-fn strike(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
+fn strike(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Tally) {
     let result = catch_unwind(AssertUnwindSafe(|| one(sequence, trial, rng, met)));
     if let Err(broken) = result {
         eprintln!("the fault: {trial:?}");
@@ -207,8 +207,8 @@ fn strike(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut 
 }
 
 /// Runs a sequence with one fault.
-fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met) {
-    let mut client = Careful::begin(sequence.seed, u64::MAX);
+fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Tally) {
+    let mut client = FaultClient::begin(sequence.seed, u64::MAX);
     let fault = trial.effect.on(Fault::nth(trial.at).of_changes(), rng);
     client.world.faults.inject(if trial.lasting { fault.from_then_on() } else { fault });
     let cut: Arc<Mutex<Option<World>>> = Arc::default();
@@ -248,7 +248,7 @@ fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Met
 }
 
 /// Cuts the power before the change after the fault, and looks whether the fault is where it was meant to be.
-fn arm(client: &Careful, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed: u64) {
+fn arm(client: &FaultClient, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed: u64) {
     let (mem, phase, changes) = (client.world.mem.clone(), client.phase.clone(), Mutex::new(0));
     client.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
         let change = {
@@ -267,7 +267,7 @@ fn arm(client: &Careful, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed: u64
 }
 
 /// If the power was cut in the step that has just ended: what was durable before it or is now is there, or what it led to.
-fn check_cut(client: &mut Careful, cut: &Mutex<Option<World>>, before: Vec<State>) -> bool {
+fn check_cut(client: &mut FaultClient, cut: &Mutex<Option<World>>, before: Vec<State>) -> bool {
     let Some(disk) = cut.lock().take() else { return false };
     let done = client.of_step.iter().chain(&client.since_durable).chain(&client.under_way).cloned();
     let states: Vec<State> = before.into_iter().chain(done).collect();

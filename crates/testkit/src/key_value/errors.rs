@@ -40,7 +40,7 @@ pub type Point = (Doing, FileKind, OpKind);
 
 /// What was met.
 #[derive(Debug, Default)]
-pub struct Met {
+pub struct Tally {
     /// Faults, by where they struck and how.
     pub faults: BTreeMap<(Point, Effect), u64>,
     /// What the store answered instead of a result.
@@ -309,7 +309,7 @@ fn points(seed: u64) -> Vec<Point> {
 ///
 /// # Panics
 /// If a promise is broken.
-pub fn sweep(seed: u64, met: &mut Met) {
+pub fn sweep(seed: u64, met: &mut Tally) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut kinds: BTreeMap<Point, Vec<u64>> = BTreeMap::new();
     for (at, point) in (1..).zip(points(seed)) {
@@ -339,7 +339,7 @@ pub fn sweep(seed: u64, met: &mut Met) {
 }
 
 /// Runs a sequence with one fault, once or from then on.
-fn strike(seed: u64, (at, point, effect): (u64, Point, Effect), met: &mut Met) {
+fn strike(seed: u64, (at, point, effect): (u64, Point, Effect), met: &mut Tally) {
     let mut rng = fastrand::Rng::with_seed(seed ^ at.rotate_left(32) ^ effect as u64);
     let mut client = Client::new(seed);
     let faults = client.runner.world.faults.clone();

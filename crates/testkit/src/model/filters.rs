@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A test of a value.
 #[derive(Debug, Clone)]
-pub(crate) enum Test {
+pub(crate) enum Predicate {
     Equal(Value),
     Greater(Value),
     GreaterOrEqual(Value),
@@ -22,7 +22,7 @@ pub(crate) enum Test {
     NotEqual(Value),
 }
 
-impl Test {
+impl Predicate {
     fn holds(&self, map: &Map, path: &str) -> bool {
         let equal = |wanted: &Value, found: Option<&Value>| match found {
             Some(found) => compare(found, wanted).is_eq(),
@@ -60,63 +60,63 @@ impl Test {
 
 /// A filter.
 #[derive(Debug, Clone)]
-pub(crate) enum Ask {
+pub(crate) enum Filter {
     /// All tests hold of the path.
-    Field(String, Vec<Test>),
+    Field(String, Vec<Predicate>),
     /// All of these.
-    And(Vec<Ask>),
+    And(Vec<Filter>),
     /// One of these.
-    Or(Vec<Ask>),
+    Or(Vec<Filter>),
 }
 
-impl Ask {
+impl Filter {
     /// The document with this `_id`.
     pub fn id(value: Value) -> Self {
-        Self::Field("_id".to_owned(), vec![Test::Equal(value)])
+        Self::Field("_id".to_owned(), vec![Predicate::Equal(value)])
     }
 
     /// Documents in which a field has a value.
     pub fn equal(path: &str, value: impl Into<Value>) -> Self {
-        Self::Field(path.to_owned(), vec![Test::Equal(value.into())])
+        Self::Field(path.to_owned(), vec![Predicate::Equal(value.into())])
     }
 
     /// Documents in which a field is above a value.
     pub fn above(path: &str, value: impl Into<Value>) -> Self {
-        Self::Field(path.to_owned(), vec![Test::Greater(value.into())])
+        Self::Field(path.to_owned(), vec![Predicate::Greater(value.into())])
     }
 
     /// Documents that have a field.
     pub fn exists(path: &str) -> Self {
-        Self::Field(path.to_owned(), vec![Test::Exists(true)])
+        Self::Field(path.to_owned(), vec![Predicate::Exists(true)])
     }
 
     /// True if a document matches.
     pub fn matches(&self, map: &Map) -> bool {
         match self {
             Self::Field(path, tests) => tests.iter().all(|test| test.holds(map, path)),
-            Self::And(all) => all.iter().all(|ask| ask.matches(map)),
-            Self::Or(any) => any.iter().any(|ask| ask.matches(map)),
+            Self::And(all) => all.iter().all(|filter| filter.matches(map)),
+            Self::Or(any) => any.iter().any(|filter| filter.matches(map)),
         }
     }
 
     /// As the database reads it.
     pub fn to_map(&self) -> Map {
-        let list = |asks: &[Self]| Value::Array(asks.iter().map(|ask| Value::Map(ask.to_map())).collect());
+        let list = |filters: &[Self]| Value::Array(filters.iter().map(|filter| Value::Map(filter.to_map())).collect());
         let mut map = Map::new();
         match self {
             Self::Field(path, tests) => match tests.as_slice() {
-                [Test::Equal(value)] if !matches!(value, Value::Map(_)) => map.push(path.as_str(), value.clone()),
+                [Predicate::Equal(value)] if !matches!(value, Value::Map(_)) => map.push(path.as_str(), value.clone()),
                 tests => {
                     let mut operators = Map::new();
-                    for (name, operand) in tests.iter().map(Test::operator) {
+                    for (name, operand) in tests.iter().map(Predicate::operator) {
                         operators.push(name, operand);
                     }
                     map.push(path.as_str(), operators);
                 }
             },
-            Self::And(asks) if asks.is_empty() => {}
-            Self::And(asks) => map.push("$and", list(asks)),
-            Self::Or(asks) => map.push("$or", list(asks)),
+            Self::And(filters) if filters.is_empty() => {}
+            Self::And(filters) => map.push("$and", list(filters)),
+            Self::Or(filters) => map.push("$or", list(filters)),
         }
         map
     }
@@ -124,9 +124,9 @@ impl Ask {
 
 /// An order of documents: fields, and whether they descend.
 #[derive(Debug, Clone)]
-pub(crate) struct Order(pub Vec<(&'static str, bool)>);
+pub(crate) struct SortOrder(pub Vec<(&'static str, bool)>);
 
-impl Order {
+impl SortOrder {
     /// By `_id`.
     pub fn by_id(descending: bool) -> Self {
         Self(vec![("_id", descending)])
@@ -154,14 +154,14 @@ impl Order {
 
 /// What of documents is asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct Projection {
     names: Vec<&'static str>,
     /// These, or all but these.
     includes: bool,
     id: bool,
 }
 
-impl Part {
+impl Projection {
     pub fn random(rng: &mut fastrand::Rng) -> Self {
         const NAMES: [&str; 9] = ["k", "n", "set", "inc", "score", "tags", "by", "a", "missing"];
         let mut names: Vec<&str> = (0..rng.usize(1..4)).map(|_| NAMES[rng.usize(0..NAMES.len())]).collect();
@@ -190,6 +190,6 @@ impl Part {
 }
 
 /// The documents that match, in the order of their `_id`s.
-pub(crate) fn matching<'a>(documents: &'a BTreeMap<Id, Arc<Map>>, ask: &Ask) -> Vec<(&'a Id, &'a Arc<Map>)> {
-    documents.iter().filter(|(_, map)| ask.matches(map)).collect()
+pub(crate) fn matching<'a>(documents: &'a BTreeMap<Id, Arc<Map>>, filter: &Filter) -> Vec<(&'a Id, &'a Arc<Map>)> {
+    documents.iter().filter(|(_, map)| filter.matches(map)).collect()
 }

@@ -2,20 +2,20 @@
 //! the database makes keys with. An error in that code is the same on both sides of [`crate::model::indexes`], and is seen here.
 
 use super::Id;
-use super::filters::Ask;
+use super::filters::Filter;
 use super::indexes::{DEFINITIONS, Index, definition};
 use super::values::{compare, split};
 use alluvium::{Collection, Map, Snapshot, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// An index, as its definition says it.
-struct Own {
+/// An index, as its definition describes it.
+struct ModelIndex {
     paths: Vec<String>,
     hashed: bool,
     unique: bool,
     sparse: bool,
-    partial: Option<Ask>,
+    partial: Option<Filter>,
 }
 
 /// A document cannot be indexed: two arrays side by side, or one that is to be hashed.
@@ -25,7 +25,7 @@ struct Unindexable;
 /// What the parts of one entry are.
 type Parts = Vec<Option<Value>>;
 
-impl Own {
+impl ModelIndex {
     fn new((keys, options): (&str, &str)) -> Self {
         let (keys, options) = (crate::model::map_of(keys), crate::model::map_of(options));
         let says = |name: &str| options.get(name) == Some(&Value::Bool(true));
@@ -39,8 +39,8 @@ impl Own {
                 let (path, test) = &filter.as_map().expect("a filter").entries[0];
                 let (operator, operand) = &test.as_map().expect("a test").entries[0];
                 match operator.as_str() {
-                    Some("$gt") => Ask::above(&text(path), operand.clone()),
-                    _ => Ask::exists(&text(path)),
+                    Some("$gt") => Filter::above(&text(path), operand.clone()),
+                    _ => Filter::exists(&text(path)),
                 }
             }),
         }
@@ -48,7 +48,7 @@ impl Own {
 
     /// The entries of a document, each once.
     fn entries(&self, map: &Map) -> Result<Vec<Parts>, Unindexable> {
-        if self.partial.as_ref().is_some_and(|ask| !ask.matches(map)) {
+        if self.partial.as_ref().is_some_and(|filter| !filter.matches(map)) {
             return Ok(Vec::new());
         }
         let mut all: Vec<Parts> = vec![Vec::new()];
@@ -120,10 +120,10 @@ fn expand(map: &Map, path: &str) -> (Parts, bool) {
 }
 
 /// The indexes that are drawn, by their names; nothing of others.
-fn own(name: &str) -> Option<&'static Own> {
-    static ALL: OnceLock<BTreeMap<String, Own>> = OnceLock::new();
+fn own(name: &str) -> Option<&'static ModelIndex> {
+    static ALL: OnceLock<BTreeMap<String, ModelIndex>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
-        DEFINITIONS.iter().map(|pair| (definition(*pair).name().to_owned(), Own::new(*pair))).collect()
+        DEFINITIONS.iter().map(|pair| (definition(*pair).name().to_owned(), ModelIndex::new(*pair))).collect()
     });
     all.get(name)
 }
@@ -134,7 +134,7 @@ pub(crate) fn refused(
     documents: &BTreeMap<Id, Arc<Map>>,
     ids: &[Id],
 ) -> Option<bool> {
-    let indexes: Vec<&Own> = indexes.keys().map(|name| own(name)).collect::<Option<_>>()?;
+    let indexes: Vec<&ModelIndex> = indexes.keys().map(|name| own(name)).collect::<Option<_>>()?;
     Some(indexes.iter().any(|own| ids.iter().any(|id| own.refuses(documents, id))))
 }
 

@@ -1,13 +1,13 @@
 //! Random filters, sort orders, projections, hints and updates.
 
 use super::session::Session;
-use crate::model::filters::{Ask, Order, Part, Test};
+use crate::model::filters::{Filter, Predicate, Projection, SortOrder};
 use crate::model::updates::{Change, any_blind_update, any_update};
 use crate::model::values::distinct_at;
 use alluvium::Value;
 use alluvium_document::value::Double;
 
-/// Paths that filters ask for; indexes are over most of them.
+/// Paths that filters filter for; indexes are over most of them.
 const PATHS: [&str; 14] =
     ["k", "k", "k", "set", "inc", "n", "u", "score", "tags", "list", "by.name", "deep.x", "when", "missing"];
 
@@ -15,20 +15,20 @@ const PATHS: [&str; 14] =
 const SORTED: [&str; 6] = ["k", "set", "inc", "n", "score", "u"];
 
 /// A filter, mostly one that some documents match.
-pub(crate) fn any_ask(session: &mut Session, name: &str) -> Ask {
+pub(crate) fn any_filter(session: &mut Session, name: &str) -> Filter {
     match session.rng.u8(0..12) {
-        0 => Ask::And(Vec::new()),
-        1 => Ask::And(vec![any_field(session, name), any_field(session, name)]),
-        2 => Ask::Or(vec![any_field(session, name), any_field(session, name)]),
+        0 => Filter::And(Vec::new()),
+        1 => Filter::And(vec![any_field_filter(session, name), any_field_filter(session, name)]),
+        2 => Filter::Or(vec![any_field_filter(session, name), any_field_filter(session, name)]),
         3 => {
             let id = session.any_id(name);
-            Ask::id(id.value(&mut session.rng))
+            Filter::id(id.value(&mut session.rng))
         }
-        _ => any_field(session, name),
+        _ => any_field_filter(session, name),
     }
 }
 
-pub(crate) fn any_field(session: &mut Session, name: &str) -> Ask {
+pub(crate) fn any_field_filter(session: &mut Session, name: &str) -> Filter {
     let path = PATHS[session.rng.usize(0..PATHS.len())];
     let mut a = any_operand(session, name, path);
     let mut b = any_operand(session, name, path);
@@ -40,17 +40,17 @@ pub(crate) fn any_field(session: &mut Session, name: &str) -> Ask {
         }
     }
     let tests = match which {
-        0..=3 => vec![Test::Equal(a)],
-        4 => vec![Test::In(vec![a, b, Value::Int32(1)])],
-        5 => vec![Test::Exists(session.rng.u8(0..4) > 0)],
-        6 => vec![Test::NotEqual(a)],
-        7 => vec![Test::Greater(a)],
-        8 => vec![Test::LessOrEqual(a)],
-        9 => vec![Test::GreaterOrEqual(a), Test::Less(b)],
-        10 => vec![Test::Greater(a), Test::LessOrEqual(b)],
-        _ => vec![Test::GreaterOrEqual(a)],
+        0..=3 => vec![Predicate::Equal(a)],
+        4 => vec![Predicate::In(vec![a, b, Value::Int32(1)])],
+        5 => vec![Predicate::Exists(session.rng.u8(0..4) > 0)],
+        6 => vec![Predicate::NotEqual(a)],
+        7 => vec![Predicate::Greater(a)],
+        8 => vec![Predicate::LessOrEqual(a)],
+        9 => vec![Predicate::GreaterOrEqual(a), Predicate::Less(b)],
+        10 => vec![Predicate::Greater(a), Predicate::LessOrEqual(b)],
+        _ => vec![Predicate::GreaterOrEqual(a)],
     };
-    Ask::Field(path.to_owned(), tests)
+    Filter::Field(path.to_owned(), tests)
 }
 
 /// A value that a document has at the path, or a small one.
@@ -78,7 +78,7 @@ fn any_operand(session: &mut Session, name: &str, path: &str) -> Value {
 }
 
 /// A total order of documents: it ends with `_id`.
-pub(crate) fn any_order(session: &mut Session) -> Order {
+pub(crate) fn any_sort_order(session: &mut Session) -> SortOrder {
     let mut order = Vec::new();
     for _ in 0..session.rng.usize(0..3) {
         let name = SORTED[session.rng.usize(0..SORTED.len())];
@@ -87,12 +87,12 @@ pub(crate) fn any_order(session: &mut Session) -> Order {
         }
     }
     order.push(("_id", session.rng.bool()));
-    Order(order)
+    SortOrder(order)
 }
 
 /// A projection, now and then.
-pub(crate) fn any_part(session: &mut Session) -> Option<Part> {
-    (session.rng.u8(0..3) == 0).then(|| Part::random(&mut session.rng))
+pub(crate) fn any_projection(session: &mut Session) -> Option<Projection> {
+    (session.rng.u8(0..3) == 0).then(|| Projection::random(&mut session.rng))
 }
 
 /// The name or the keys of an index that may be hinted at, or the natural order; and whether it may be refused, as

@@ -37,14 +37,14 @@ pub(crate) struct ReadVersion {
 }
 
 /// What a cursor has still to return.
-pub(crate) enum Left {
+pub(crate) enum Remaining {
     /// In this order.
     Ordered(VecDeque<Arc<Map>>),
     /// In any order.
     Any(Vec<Arc<Map>>),
 }
 
-impl Left {
+impl Remaining {
     pub fn len(&self) -> usize {
         match self {
             Self::Ordered(left) => left.len(),
@@ -75,7 +75,7 @@ impl Left {
 /// A cursor, and what it has to return.
 pub(crate) struct OpenCursor {
     pub cursor: Cursor,
-    pub left: Left,
+    pub left: Remaining,
     pub words: String,
     pub batch: usize,
 }

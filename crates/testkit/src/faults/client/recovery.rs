@@ -1,6 +1,6 @@
 //! What is found after the process has ended or the power was cut.
 
-use super::Careful;
+use super::FaultClient;
 use crate::model::{State, read_state};
 use crate::worlds::{World, random_options};
 use alluvium::backup::{self, RestoreOptions};
@@ -8,7 +8,7 @@ use alluvium::{Database, Durability};
 use alluvium_env::mem::CrashStyle;
 use std::path::Path;
 
-impl Careful {
+impl FaultClient {
     /// Ends the process, or cuts the power; opens again on a good disk; compares, and writes on.
     pub fn recover(mut self) {
         self.world.faults.clear();

@@ -1,6 +1,6 @@
 //! What the client does.
 
-use super::{Careful, Checkpoint};
+use super::{Checkpoint, FaultClient};
 use crate::model::{Id, Phase, State};
 use alluvium::backup::CheckpointOptions;
 use alluvium::load::{Input, LoadOptions, OnDuplicate};
@@ -86,7 +86,7 @@ impl Step {
     }
 }
 
-impl Careful {
+impl FaultClient {
     /// Does one random operation, drawn from the seed of the sequence and the step's number; of a database that is not open,
     /// opens it. True if it went well.
     pub fn numbered_step(&mut self, seed: u64, number: u32) -> bool {

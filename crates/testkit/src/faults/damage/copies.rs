@@ -1,6 +1,6 @@
 //! What is made of a database, or beside one: checkpoints, read-only stores, dumps.
 
-use super::database::{Made, made};
+use super::database::{Specimen, made};
 use super::{Case, Damage, Files, Outcome, Subject, named};
 use crate::formats::fixtures::{self as fixture, End, fill};
 use crate::formats::read_only::{build, documents};
@@ -50,7 +50,7 @@ pub fn checkpoint() -> Subject {
     }
 }
 
-fn judge_checkpoint(made: &Made, disk: &World, context: &str) -> Outcome {
+fn judge_checkpoint(made: &Specimen, disk: &World, context: &str) -> Outcome {
     let (env, dir) = (&disk.env, Path::new("tuesday"));
     let before = contents_of(&*disk.mem, dir);
     let found = match backup::check(env, dir, true) {

@@ -22,7 +22,7 @@ const GROUPS: usize = 8192;
 const SEAL: Range<u64> = 4096..4160;
 
 /// A database on a disk, what is asked of it, and what it has answered since its last flush.
-pub struct Made {
+pub struct Specimen {
     /// The disk.
     pub disk: World,
     /// It was closed.
@@ -53,7 +53,7 @@ fn options(compression: Compression) -> Options {
 ///
 /// # Panics
 /// If it cannot be made.
-pub fn small(compression: Compression, closed: bool, id: u64) -> Made {
+pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
     made(options(compression), (closed, id), |world, watch| {
         let db = world.open(&options(compression)).expect("an empty disk");
         for name in ["main.a", "other.b"] {
@@ -85,7 +85,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Made {
 ///
 /// # Panics
 /// If it cannot be made.
-pub fn fixture(end: End, id: u64) -> Made {
+pub fn fixture(end: End, id: u64) -> Specimen {
     made(fixture::options(Compression::Zstd(3)), (end == End::Closed, id), |world, watch| {
         fixture::fill(world, end, watch)
     })
@@ -96,7 +96,11 @@ pub fn fixture(end: End, id: u64) -> Made {
 ///
 /// # Panics
 /// If it cannot be made.
-pub(super) fn made(options: Options, (closed, id): (bool, u64), fill: impl Fn(&World, Watch<'_>) -> Database) -> Made {
+pub(super) fn made(
+    options: Options,
+    (closed, id): (bool, u64),
+    fill: impl Fn(&World, Watch<'_>) -> Database,
+) -> Specimen {
     let first = World::new(id);
     let (moments, mut ever, mut written) = (Moments::watch(&first), Written::new(), Vec::new());
     let probes = Probe::all(&fill(&first, &mut |db| {
@@ -114,10 +118,10 @@ pub(super) fn made(options: Options, (closed, id): (bool, u64), fill: impl Fn(&W
         db.close().expect("it closes");
     }
     let earlier = earlier.end(&disk);
-    Made { disk: disk.killed(), closed, options, probes, states, earlier, ever, written }
+    Specimen { disk: disk.killed(), closed, options, probes, states, earlier, ever, written }
 }
 
-impl Made {
+impl Specimen {
     /// Opens a damaged disk and reads all of it.
     ///
     /// # Panics
@@ -302,7 +306,7 @@ impl Facts {
 }
 
 /// A database that is damaged, beside another whose files may be taken for its own.
-pub fn subject(made: Made, other: &Made) -> Subject {
+pub fn subject(made: Specimen, other: &Specimen) -> Subject {
     let facts = made.facts();
     let (closed, made) = (made.closed, Rc::new(made));
     let judged = made.clone();
@@ -324,7 +328,7 @@ pub fn subject(made: Made, other: &Made) -> Subject {
 ///
 /// # Panics
 /// If there is no log.
-pub fn last_segment(made: &Made) -> (PathBuf, u64, u64) {
+pub fn last_segment(made: &Specimen) -> (PathBuf, u64, u64) {
     let facts = made.facts();
     let (path, last) = facts.iter().find(|(_, facts)| facts.is_last).expect("a segment");
     let bytes = &contents_of(&*made.disk.mem, Path::new(PATH))[path];

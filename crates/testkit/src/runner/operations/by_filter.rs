@@ -1,16 +1,16 @@
 //! Writes by filter, alone and many in one call. What each does to a state is computed first, without the database.
 
-use crate::model::filters::{Ask, Order, Part, matching};
+use crate::model::filters::{Filter, Projection, SortOrder, matching};
 use crate::model::updates::Change;
 use crate::model::{Id, Phase, State, brief};
-use crate::runner::draws::{any_ask, any_change, any_field, any_hint, any_part};
+use crate::runner::draws::{any_change, any_field_filter, any_filter, any_hint, any_projection};
 use crate::runner::session::{Mix, Session};
 use alluvium::{Collection, DeleteWhere, Document, Error, ErrorKind, FindAndModify, Hint, Map, ReturnDocument};
 use alluvium::{UpdateResult, UpdateWhere, Value, WriteModel};
 
 /// What is done to a document.
 #[derive(Debug, Clone)]
-pub(crate) enum Act {
+pub(crate) enum Action {
     Update(Change),
     Replace(Map),
     Delete,
@@ -18,10 +18,10 @@ pub(crate) enum Act {
 
 /// A write by filter.
 #[derive(Debug, Clone)]
-pub(crate) struct Where {
+pub(crate) struct FilteredWrite {
     pub name: String,
-    pub ask: Ask,
-    pub act: Act,
+    pub filter: Filter,
+    pub action: Action,
     pub many: bool,
     /// Of several documents the one with the highest `_id`.
     pub last: bool,
@@ -43,21 +43,21 @@ pub(crate) struct Outcome {
     pub refused: bool,
 }
 
-impl Where {
+impl FilteredWrite {
     /// What it makes of a document; nothing, if it deletes it.
     fn made(&self, old: &Map) -> Option<Map> {
-        match &self.act {
-            Act::Update(change) => {
+        match &self.action {
+            Action::Update(change) => {
                 let mut map = old.clone();
                 change.apply(&mut map);
                 Some(map)
             }
-            Act::Replace(body) => {
+            Action::Replace(body) => {
                 let mut map = body.clone();
                 map.entries.insert(0, (Value::from("_id"), old.get("_id").cloned().expect("an _id")));
                 Some(map)
             }
-            Act::Delete => None,
+            Action::Delete => None,
         }
     }
 
@@ -65,7 +65,7 @@ impl Where {
     pub fn carry_out(&self, state: &mut State, steps: &mut Vec<State>) -> Outcome {
         let mut outcome = Outcome::default();
         let found: Vec<(Id, Map)> = state.documents(&self.name).map_or_else(Vec::new, |documents| {
-            let found = matching(documents, &self.ask).into_iter();
+            let found = matching(documents, &self.filter).into_iter();
             found.map(|(id, map)| (id.clone(), Map::clone(map))).collect()
         });
         let chosen: Vec<(Id, Map)> = match (self.many, self.last) {
@@ -119,15 +119,15 @@ impl Where {
     }
 
     fn update(&self, collection: &Collection) -> UpdateWhere {
-        let ask = self.ask.to_map();
-        let mut update = match &self.act {
-            Act::Update(change) if self.many => collection.update_many(ask, change.update.as_str()),
-            Act::Update(change) => collection.update_one(ask, change.update.as_str()),
-            Act::Replace(map) => collection.replace_one(ask, map.clone()),
-            Act::Delete => unreachable!("a delete is no update"),
+        let filter = self.filter.to_map();
+        let mut update = match &self.action {
+            Action::Update(change) if self.many => collection.update_many(filter, change.update.as_str()),
+            Action::Update(change) => collection.update_one(filter, change.update.as_str()),
+            Action::Replace(map) => collection.replace_one(filter, map.clone()),
+            Action::Delete => unreachable!("a delete is no update"),
         };
         if !self.many {
-            update = update.sort(Order::by_id(self.last).to_map());
+            update = update.sort(SortOrder::by_id(self.last).to_map());
         }
         if let Some(hint) = &self.hint {
             update = update.hint(hint.clone());
@@ -136,8 +136,8 @@ impl Where {
     }
 
     fn delete(&self, collection: &Collection) -> DeleteWhere {
-        let ask = self.ask.to_map();
-        let delete = if self.many { collection.delete_many(ask) } else { collection.delete_one(ask) };
+        let filter = self.filter.to_map();
+        let delete = if self.many { collection.delete_many(filter) } else { collection.delete_one(filter) };
         match &self.hint {
             Some(hint) => delete.hint(hint.clone()),
             None => delete,
@@ -145,22 +145,22 @@ impl Where {
     }
 
     fn find_and_modify(&self, collection: &Collection) -> FindAndModify {
-        let ask = self.ask.to_map();
-        let write = match &self.act {
-            Act::Update(change) => collection.find_one_and_update(ask, change.update.as_str()),
-            Act::Replace(map) => collection.find_one_and_replace(ask, map.clone()),
-            Act::Delete => collection.find_one_and_delete(ask),
+        let filter = self.filter.to_map();
+        let write = match &self.action {
+            Action::Update(change) => collection.find_one_and_update(filter, change.update.as_str()),
+            Action::Replace(map) => collection.find_one_and_replace(filter, map.clone()),
+            Action::Delete => collection.find_one_and_delete(filter),
         };
-        write.sort(Order::by_id(self.last).to_map()).upsert(self.upsert.is_some())
+        write.sort(SortOrder::by_id(self.last).to_map()).upsert(self.upsert.is_some())
     }
 
     fn operation(&self) -> &'static str {
-        match (&self.act, self.many) {
-            (Act::Update(_), false) => "update one",
-            (Act::Update(_), true) => "update many",
-            (Act::Replace(_), _) => "replace one",
-            (Act::Delete, false) => "delete one",
-            (Act::Delete, true) => "delete many",
+        match (&self.action, self.many) {
+            (Action::Update(_), false) => "update one",
+            (Action::Update(_), true) => "update many",
+            (Action::Replace(_), _) => "replace one",
+            (Action::Delete, false) => "delete one",
+            (Action::Delete, true) => "delete many",
         }
     }
 }
@@ -169,61 +169,61 @@ pub(crate) fn step(session: &mut Session) {
     match session.rng.u8(0..10) {
         0..=1 => bulk_write(session),
         2..=4 => find_one_and_modify(session),
-        _ => write_where(session),
+        _ => write_by_filter(session),
     }
 }
 
 /// A write by filter of a collection, which does to the state what the model says, whatever index finds the documents.
-fn any_where(session: &mut Session, name: &str, alone: bool) -> Where {
-    let act = match session.rng.u8(0..9) {
-        0..=4 => Act::Update(any_change(session)),
-        5..=6 => Act::Replace(session.documents.body(&mut session.rng)),
-        _ => Act::Delete,
+fn any_write(session: &mut Session, name: &str, alone: bool) -> FilteredWrite {
+    let action = match session.rng.u8(0..9) {
+        0..=4 => Action::Update(any_change(session)),
+        5..=6 => Action::Replace(session.documents.body(&mut session.rng)),
+        _ => Action::Delete,
     };
-    let many = !matches!(act, Act::Replace(_)) && !alone && session.rng.u8(0..3) == 0;
-    let mut ask = any_ask(session, name);
-    if many && matches!(act, Act::Delete) {
+    let many = !matches!(action, Action::Replace(_)) && !alone && session.rng.u8(0..3) == 0;
+    let mut filter = any_filter(session, name);
+    if many && matches!(action, Action::Delete) {
         // Not all of them so often that nothing grows.
-        ask = match session.rng.u8(0..4) {
-            0 => Ask::And(vec![ask, Ask::equal("k", session.rng.i32(0..3))]),
-            _ => any_field(session, name),
+        filter = match session.rng.u8(0..4) {
+            0 => Filter::And(vec![filter, Filter::equal("k", session.rng.i32(0..3))]),
+            _ => any_field_filter(session, name),
         };
     }
-    let upsert = match (&act, session.rng.u8(0..5)) {
-        (Act::Delete, _) | (_, 1..) => None,
-        _ => Some(upserting(session, name, &act, &mut ask)),
+    let upsert = match (&action, session.rng.u8(0..5)) {
+        (Action::Delete, _) | (_, 1..) => None,
+        _ => Some(upserting(session, name, &action, &mut filter)),
     };
-    let last = session.rng.bool() && !matches!(act, Act::Delete);
-    Where { name: name.to_owned(), ask, act, many, last, upsert, hint: None }
+    let last = session.rng.bool() && !matches!(action, Action::Delete);
+    FilteredWrite { name: name.to_owned(), filter, action, many, last, upsert, hint: None }
 }
 
 /// Makes a filter one by `_id`, and perhaps by a field, and returns the document that is inserted where none matches.
-fn upserting(session: &mut Session, name: &str, act: &Act, ask: &mut Ask) -> Map {
+fn upserting(session: &mut Session, name: &str, action: &Action, filter: &mut Filter) -> Map {
     let id = session.any_id(name);
     let value = id.value(&mut session.rng);
     let k = (session.rng.u8(0..3) == 0).then(|| session.rng.i32(0..3));
-    *ask = Ask::id(value.clone());
+    *filter = Filter::id(value.clone());
     let mut map = Map::from([("_id", value)]);
     if let Some(k) = k {
-        *ask = Ask::And(vec![ask.clone(), Ask::equal("k", k)]);
+        *filter = Filter::And(vec![filter.clone(), Filter::equal("k", k)]);
         map.push("k", k);
     }
-    match act {
-        Act::Update(change) => change.apply(&mut map),
-        Act::Replace(body) => {
+    match action {
+        Action::Update(change) => change.apply(&mut map),
+        Action::Replace(body) => {
             map.entries.truncate(1);
             map.entries.extend(body.entries.iter().cloned());
         }
-        Act::Delete => {}
+        Action::Delete => {}
     }
     map
 }
 
 /// Mostly whatever plan there is; the natural order, where it decides what is there after an error or a power cut, or
 /// which document is deleted.
-fn hint_for(session: &mut Session, write: &Where, outcome: &Outcome, changes: usize) -> Option<Hint> {
+fn hint_for(session: &mut Session, write: &FilteredWrite, outcome: &Outcome, changes: usize) -> Option<Hint> {
     let ordered = session.mix == Mix::Writes && changes > 1 || outcome.refused;
-    let first = !write.many && matches!(write.act, Act::Delete);
+    let first = !write.many && matches!(write.action, Action::Delete);
     let natural = || Some(r#"{"$natural":1}"#.into());
     match (write.many && ordered || first, write.many) {
         (true, _) => natural(),
@@ -235,73 +235,74 @@ fn hint_for(session: &mut Session, write: &Where, outcome: &Outcome, changes: us
     }
 }
 
-fn write_where(session: &mut Session) {
+fn write_by_filter(session: &mut Session) {
     let name = session.any_name();
-    let mut write = any_where(session, &name, false);
+    let mut write = any_write(session, &name, false);
     let (mut state, mut steps) = (session.state.clone(), Vec::new());
     let outcome = write.carry_out(&mut state, &mut steps);
     write.hint = hint_for(session, &write, &outcome, steps.len());
     let (collection, durable) = session.handle(&name);
-    session.note(words(&write));
+    session.note(describe(&write));
     let writes = outcome.modified > 0 || outcome.upserted.is_some();
     session.effect(write.operation(), outcome.modified > 0);
     session.effect("upsert by filter", outcome.upserted.is_some());
     let there = session.state.collections.contains_key(&name);
-    let result = session.write(Phase::Write, &steps, durable && writes, |_| match write.act {
-        Act::Delete => write.delete(&collection).run().map(|done| (done.deleted_count, done.deleted_count, None)),
+    let result = session.write(Phase::Write, &steps, durable && writes, |_| match write.action {
+        Action::Delete => write.delete(&collection).run().map(|done| (done.deleted_count, done.deleted_count, None)),
         _ => write.update(&collection).run().map(counts),
     });
     if !there && write.upsert.is_none() {
-        assert!(result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{}: {result:?}", words(&write));
+        assert!(result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{}: {result:?}", describe(&write));
         return;
     }
     match result {
         Ok(found) => {
             let expected = (outcome.matched, outcome.modified, outcome.upserted.clone());
-            assert!(!outcome.refused && found == expected, "{}: {found:?}, not {expected:?}", words(&write));
+            assert!(!outcome.refused && found == expected, "{}: {found:?}, not {expected:?}", describe(&write));
         }
-        Err(error) => refused(&error, &outcome, &words(&write)),
+        Err(error) => refused(&error, &outcome, &describe(&write)),
     }
 }
 
 fn find_one_and_modify(session: &mut Session) {
     let name = session.any_name();
-    let write = any_where(session, &name, true);
+    let write = any_write(session, &name, true);
     let (mut state, mut steps) = (session.state.clone(), Vec::new());
     let outcome = write.carry_out(&mut state, &mut steps);
     let (collection, durable) = session.handle(&name);
     let which = if session.rng.bool() { ReturnDocument::Before } else { ReturnDocument::After };
-    let part: Option<Part> = any_part(session);
-    session.note(format!("find and modify, {which:?} {part:?}: {}", words(&write)));
+    let projection: Option<Projection> = any_projection(session);
+    session.note(format!("find and modify, {which:?} {projection:?}: {}", describe(&write)));
     let there = session.state.collections.contains_key(&name);
     let mut modify = write.find_and_modify(&collection).return_document(which);
-    if let Some(part) = &part {
-        modify = modify.projection(part.to_map());
+    if let Some(projection) = &projection {
+        modify = modify.projection(projection.to_map());
     }
     let writes = outcome.modified > 0 || outcome.upserted.is_some();
-    let operation = match write.act {
-        Act::Update(_) => "find one and update",
-        Act::Replace(_) => "find one and replace",
-        Act::Delete => "find one and delete",
+    let operation = match write.action {
+        Action::Update(_) => "find one and update",
+        Action::Replace(_) => "find one and replace",
+        Action::Delete => "find one and delete",
     };
     session.effect(operation, outcome.modified > 0);
     let result = session.write(Phase::Write, &steps, durable && writes, |_| modify.run());
     if !there && write.upsert.is_none() {
-        assert!(result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{}: {result:?}", words(&write));
+        assert!(result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{}: {result:?}", describe(&write));
         return;
     }
     let found: Option<Document> = match result {
         Ok(found) => found,
-        Err(error) => return refused(&error, &outcome, &words(&write)),
+        Err(error) => return refused(&error, &outcome, &describe(&write)),
     };
-    assert!(!outcome.refused, "{}: an index refuses that", words(&write));
-    let expected = match (which, &write.act) {
-        (ReturnDocument::After, Act::Update(_) | Act::Replace(_)) => outcome.after,
+    assert!(!outcome.refused, "{}: an index refuses that", describe(&write));
+    let expected = match (which, &write.action) {
+        (ReturnDocument::After, Action::Update(_) | Action::Replace(_)) => outcome.after,
         _ => outcome.before,
     };
-    let expected = expected.map(|map| part.as_ref().map_or_else(|| map.clone(), |part| part.of(&map)));
+    let expected =
+        expected.map(|map| projection.as_ref().map_or_else(|| map.clone(), |projection| projection.of(&map)));
     let found = found.map(|document| document.to_map().expect("it can be read"));
-    assert_eq!(found, expected, "{which:?} {part:?}: {}", words(&write));
+    assert_eq!(found, expected, "{which:?} {projection:?}: {}", describe(&write));
 }
 
 /// Several writes in one call; those after one that fails are made or not.
@@ -314,23 +315,23 @@ fn bulk_write(session: &mut Session) {
     let mut total = alluvium::BulkWriteResult::default();
     let mut all = String::new();
     for at in 0..session.rng.usize(1..5) {
-        let mut write = any_where(session, &name, false);
+        let mut write = any_write(session, &name, false);
         if session.rng.u8(0..3) == 0 {
             // An insert is an upsert that finds nothing.
             let id = session.any_id(&name);
             let map = session.documents.with_id(&id, &mut session.rng);
             models.push(WriteModel::insert_one(&map));
-            let nothing = Ask::And(vec![Ask::id(id.value(&mut session.rng)), Ask::exists("nothing")]);
-            write = Where { ask: nothing, act: Act::Delete, upsert: Some(map), hint: None, ..write };
+            let nothing = Filter::And(vec![Filter::id(id.value(&mut session.rng)), Filter::exists("nothing")]);
+            write = FilteredWrite { filter: nothing, action: Action::Delete, upsert: Some(map), hint: None, ..write };
         } else {
-            let natural = write.many || matches!(write.act, Act::Delete);
+            let natural = write.many || matches!(write.action, Action::Delete);
             write.hint = natural.then(|| r#"{"$natural":1}"#.into());
-            models.push(match write.act {
-                Act::Delete => write.delete(&collection).into(),
+            models.push(match write.action {
+                Action::Delete => write.delete(&collection).into(),
                 _ => write.update(&collection).into(),
             });
         }
-        all += &format!("; {}", words(&write));
+        all += &format!("; {}", describe(&write));
         if ordered && !failed.is_empty() {
             continue;
         }
@@ -355,14 +356,14 @@ fn bulk_write(session: &mut Session) {
 }
 
 /// Adds what one of many writes did.
-fn add(total: &mut alluvium::BulkWriteResult, at: usize, write: &Where, outcome: Outcome) {
-    match (&write.act, outcome.upserted) {
+fn add(total: &mut alluvium::BulkWriteResult, at: usize, write: &FilteredWrite, outcome: Outcome) {
+    match (&write.action, outcome.upserted) {
         // An insert, whose `_id` is returned as it was given.
-        (Act::Delete, Some(id)) => {
+        (Action::Delete, Some(id)) => {
             total.inserted_count += 1;
             total.inserted_ids.push((at, id));
         }
-        (Act::Delete, None) => total.deleted_count += outcome.matched,
+        (Action::Delete, None) => total.deleted_count += outcome.matched,
         (_, upserted) => {
             total.matched_count += outcome.matched;
             total.modified_count += outcome.modified;
@@ -386,13 +387,13 @@ fn refused(error: &Error, outcome: &Outcome, words: &str) {
     assert_eq!(reported, (outcome.matched, outcome.modified), "{words}: what was done before {error}");
 }
 
-fn words(write: &Where) -> String {
-    let act = match &write.act {
-        Act::Update(change) => change.update.clone(),
-        Act::Replace(map) => format!("replace by {}", brief(map)),
-        Act::Delete => "delete".to_owned(),
+fn describe(write: &FilteredWrite) -> String {
+    let action = match &write.action {
+        Action::Update(change) => change.update.clone(),
+        Action::Replace(map) => format!("replace by {}", brief(map)),
+        Action::Delete => "delete".to_owned(),
     };
-    let Where { name, ask, many, last, upsert, hint, .. } = write;
-    let (ask, upsert) = (ask.to_map(), upsert.as_ref().map(brief));
-    format!("{name} {ask:?} {act} many {many} last {last} upsert {upsert:?} hint {hint:?}")
+    let FilteredWrite { name, filter, many, last, upsert, hint, .. } = write;
+    let (filter, upsert) = (filter.to_map(), upsert.as_ref().map(brief));
+    format!("{name} {filter:?} {action} many {many} last {last} upsert {upsert:?} hint {hint:?}")
 }

@@ -4,8 +4,8 @@
 use super::reads::fields;
 use crate::model::Id;
 use crate::model::filters::matching;
-use crate::runner::draws::{any_ask, any_order};
-use crate::runner::kept::{KeptSnapshot, Left, OpenCursor};
+use crate::runner::draws::{any_filter, any_sort_order};
+use crate::runner::kept::{KeptSnapshot, OpenCursor, Remaining};
 use crate::runner::session::Session;
 use alluvium::export::{Encoder, Format};
 use alluvium::{Document, ErrorKind, Map};
@@ -24,7 +24,7 @@ pub(crate) fn step(session: &mut Session) {
     let open = session.cursors.len();
     if open == 0 || open < MOST && session.rng.u8(0..3) == 0 {
         return match session.rng.u8(0..3) {
-            0 => open_question(session),
+            0 => open_query(session),
             _ => open_scan(session),
         };
     }
@@ -34,11 +34,11 @@ pub(crate) fn step(session: &mut Session) {
         session.cursors.swap_remove(at);
         return;
     }
-    go_on(session, at);
+    advance(session, at);
 }
 
 /// A kept snapshot, or none for now.
-fn any_moment(session: &mut Session) -> Option<&KeptSnapshot> {
+fn any_snapshot(session: &mut Session) -> Option<&KeptSnapshot> {
     match session.snapshots.len() {
         0 => None,
         count => (session.rng.u8(0..3) == 0).then(|| &session.snapshots[session.rng.usize(0..count)]),
@@ -54,7 +54,7 @@ fn open_scan(session: &mut Session) {
     let limit = (session.rng.u8(0..5) == 0).then(|| session.rng.u64(0..12));
     let reverse = session.rng.bool();
     let mut scan = session.db().collection(&name).scan();
-    let moment = any_moment(session);
+    let moment = any_snapshot(session);
     let at = moment.is_some();
     let state = moment.map(|kept| (kept.snapshot.clone(), kept.state.clone()));
     if let Some((snapshot, _)) = &state {
@@ -89,38 +89,38 @@ fn open_scan(session: &mut Session) {
     session.effect("cursor backward", reverse && left.len() > 1);
     session.effect("cursor at a snapshot", at && !left.is_empty());
     let cursor = opened.unwrap_or_else(|e| panic!("{words}: {e}"));
-    session.cursors.push(OpenCursor { cursor, left: Left::Ordered(left), words, batch: 101 });
+    session.cursors.push(OpenCursor { cursor, left: Remaining::Ordered(left), words, batch: 101 });
 }
 
-fn open_question(session: &mut Session) {
+fn open_query(session: &mut Session) {
     let name = session.any_name();
-    let (ask, batch) = (any_ask(session, &name), session.rng.usize(1..5));
-    let order = session.rng.bool().then(|| any_order(session));
-    let mut find = session.db().collection(&name).find(ask.to_map()).batch_size(batch);
+    let (filter, batch) = (any_filter(session, &name), session.rng.usize(1..5));
+    let order = session.rng.bool().then(|| any_sort_order(session));
+    let mut find = session.db().collection(&name).find(filter.to_map()).batch_size(batch);
     if let Some(order) = &order {
         find = find.sort(order.to_map());
     }
-    let words = format!("cursor of {name} over {:?} {order:?} batch {batch}", ask.to_map());
+    let words = format!("cursor of {name} over {:?} {order:?} batch {batch}", filter.to_map());
     session.note(format!("open {words}"));
     let opened = find.run();
     if session.missing(&name, &opened.as_ref().map(|_| ()).map_err(Clone::clone)) {
         return;
     }
-    let mut found = matching(session.state.documents(&name).expect("it is there"), &ask);
+    let mut found = matching(session.state.documents(&name).expect("it is there"), &filter);
     session.effect("cursor over a question", found.len() > 1);
     let left = match &order {
         Some(order) => {
             order.sort(&mut found);
-            Left::Ordered(found.into_iter().map(|(_, map)| map.clone()).collect())
+            Remaining::Ordered(found.into_iter().map(|(_, map)| map.clone()).collect())
         }
-        None => Left::Any(found.into_iter().map(|(_, map)| map.clone()).collect()),
+        None => Remaining::Any(found.into_iter().map(|(_, map)| map.clone()).collect()),
     };
     let cursor = opened.unwrap_or_else(|e| panic!("{words}: {e}"));
     session.cursors.push(OpenCursor { cursor, left, words, batch });
 }
 
 /// A few steps of an open cursor.
-fn go_on(session: &mut Session, at: usize) {
+fn advance(session: &mut Session, at: usize) {
     let mut open = session.cursors.swap_remove(at);
     let way = session.rng.u8(0..4);
     session.note(format!("go on, way {way}, with {}", open.words));
@@ -193,7 +193,7 @@ fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
         // The document is passed over.
         Err(error) if !text && error.kind() == ErrorKind::Invalid => {
             // Of several, without an order, which one is unknown: the cursor is not used any more.
-            let one = open.left.count(|map| map.contains("wide")) == 1 || matches!(open.left, Left::Ordered(_));
+            let one = open.left.count(|map| map.contains("wide")) == 1 || matches!(open.left, Remaining::Ordered(_));
             assert!(open.left.take(|map| map.contains("wide")).is_some(), "{}: {error}", open.words);
             one
         }

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What making an index comes to.
-enum Made {
+/// The result of making an index.
+enum Creation {
     /// It is there already.
     Same,
     /// Another is in its way.
@@ -33,17 +33,17 @@ pub(crate) fn step(session: &mut Session) {
     }
 }
 
-fn made(session: &Session, name: &str, wanted: &Definition) -> Made {
-    let Some(contents) = session.state.collections.get(name) else { return Made::New };
+fn made(session: &Session, name: &str, wanted: &Definition) -> Creation {
+    let Some(contents) = session.state.collections.get(name) else { return Creation::New };
     let known = || contents.indexes.values().map(|index| &*index.definition);
     let in_its_way = |known: &Definition| {
         let same_keys = known.has_keys_of(wanted) && known.partial_filter() == wanted.partial_filter();
         known.name() == wanted.name() || same_keys
     };
     match known().any(|known| known == wanted) {
-        true => Made::Same,
-        false if known().any(in_its_way) => Made::Conflict,
-        false => Made::New,
+        true => Creation::Same,
+        false if known().any(in_its_way) => Creation::Conflict,
+        false => Creation::New,
     }
 }
 
@@ -77,7 +77,7 @@ fn create_index_over(session: &mut Session, name: String, pair: (&str, &str)) {
     session.serial += 1;
     let index = Index { definition: definition.clone(), serial: session.serial, ready: !later };
     let mut fails = false;
-    if matches!(made, Made::New) {
+    if matches!(made, Creation::New) {
         set_index(&mut state, &name, index);
         steps.push(state.clone());
         fails = !later && !buildable(&state, &name, &definition);
@@ -86,7 +86,7 @@ fn create_index_over(session: &mut Session, name: String, pair: (&str, &str)) {
             session.dropped = true;
             steps.push(state);
         }
-    } else if let (Made::Same, false) = (&made, later) {
+    } else if let (Creation::Same, false) = (&made, later) {
         finish_one(session, &mut state, &name, definition.name(), &mut steps);
         fails = !state.collections[&name].indexes.contains_key(definition.name());
     }
@@ -95,15 +95,15 @@ fn create_index_over(session: &mut Session, name: String, pair: (&str, &str)) {
     let (keys, options) = pair;
     let result = session.write(Phase::Index, &steps, durable, |_| match later {
         true => collection.start_index(keys, options).map(|build| {
-            assert_eq!(build.is_new(), matches!(made, Made::New));
+            assert_eq!(build.is_new(), matches!(made, Creation::New));
         }),
         false => collection.create_index_with(keys, options).map(|made| assert_eq!(made, definition.name())),
     });
     match result {
-        Ok(()) => assert!(!fails && !matches!(made, Made::Conflict), "an index was made that cannot be"),
+        Ok(()) => assert!(!fails && !matches!(made, Creation::Conflict), "an index was made that cannot be"),
         Err(error) => {
             let expected = [ErrorKind::Invalid, ErrorKind::DuplicateKey];
-            assert!((fails || matches!(made, Made::Conflict)) && expected.contains(&error.kind()), "{error}");
+            assert!((fails || matches!(made, Creation::Conflict)) && expected.contains(&error.kind()), "{error}");
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::maintenance::{compact, flush};
 use crate::model::Id;
-use crate::model::filters::{Ask, Order, Part, matching};
+use crate::model::filters::{Filter, Projection, SortOrder, matching};
 use crate::model::values::{compare, distinct_at};
-use crate::runner::draws::{any_ask, any_hint, any_order, any_part};
+use crate::runner::draws::{any_filter, any_hint, any_projection, any_sort_order};
 use crate::runner::session::Session;
 use alluvium::{Document, ErrorKind, Find, Map, Value};
 use std::collections::BTreeMap;
@@ -12,22 +12,22 @@ use std::sync::Arc;
 
 type Documents = BTreeMap<Id, Arc<Map>>;
 
-/// A question, as it was drawn.
-struct Drawn {
+/// A question, as it was query.
+struct Query {
     name: String,
-    ask: Ask,
-    order: Option<Order>,
-    part: Option<Part>,
+    filter: Filter,
+    order: Option<SortOrder>,
+    projection: Option<Projection>,
     skip: u64,
     limit: Option<u64>,
     /// The hint may be refused.
     few: bool,
-    /// The kept snapshot that is asked at.
+    /// The kept snapshot that it reads.
     at: Option<usize>,
     words: String,
 }
 
-impl Drawn {
+impl Query {
     /// How many of `matching` documents are returned.
     fn answered(&self, matching: usize) -> usize {
         let left = matching.saturating_sub(self.skip as usize);
@@ -49,23 +49,23 @@ pub(crate) fn step(session: &mut Session) {
     }
 }
 
-/// A question, now or at a kept snapshot, and what it is asked of; nothing if there is no such collection, which was
-/// said then.
-fn any_question(session: &mut Session, what: &'static str) -> Option<(Drawn, Find, Arc<Documents>)> {
+/// A random query, now or at a kept snapshot, and the documents that it reads; `None` if there is no such collection, which
+/// was checked then.
+fn any_query(session: &mut Session, what: &'static str) -> Option<(Query, Find, Arc<Documents>)> {
     let at = (!session.snapshots.is_empty() && session.rng.u8(0..3) == 0)
         .then(|| session.rng.usize(0..session.snapshots.len()));
     let name = session.any_name();
-    let (ask, hint) = (any_ask(session, &name), any_hint(session, &name, at.is_none()));
-    let order = session.rng.bool().then(|| any_order(session));
-    let part = any_part(session);
+    let (filter, hint) = (any_filter(session, &name), any_hint(session, &name, at.is_none()));
+    let order = session.rng.bool().then(|| any_sort_order(session));
+    let projection = any_projection(session);
     let skip = if session.rng.u8(0..4) == 0 { session.rng.u64(0..4) } else { 0 };
     let limit = (session.rng.u8(0..3) == 0).then(|| session.rng.u64(1..8));
     let state = at.map_or(&session.state, |at| &session.snapshots[at].state);
-    let mut words = format!("{what} {name} {:?} {order:?} {part:?} skip {skip} limit {limit:?}", ask.to_map());
+    let mut words = format!("{what} {name} {:?} {order:?} {projection:?} skip {skip} limit {limit:?}", filter.to_map());
     words += &format!(" hint {:?} at {at:?}", hint.as_ref().map(|(hint, _)| hint));
     let documents = state.collections.get(&name).map(|contents| contents.documents.clone());
     session.note(words.clone());
-    let mut find = session.db().collection(&name).find(ask.to_map());
+    let mut find = session.db().collection(&name).find(filter.to_map());
     if let Some(at) = at {
         find = find.at(&session.snapshots[at].snapshot);
     }
@@ -78,89 +78,89 @@ fn any_question(session: &mut Session, what: &'static str) -> Option<(Drawn, Fin
     if let Some((hint, _)) = hint {
         find = find.hint(hint);
     }
-    Some((Drawn { name, ask, order, part, skip, limit, few, at, words }, find, documents))
+    Some((Query { name, filter, order, projection, skip, limit, few, at, words }, find, documents))
 }
 
 fn find(session: &mut Session) {
-    let Some((drawn, mut find, documents)) = any_question(session, "find") else { return };
-    if let Some(order) = &drawn.order {
+    let Some((query, mut find, documents)) = any_query(session, "find") else { return };
+    if let Some(order) = &query.order {
         find = find.sort(order.to_map());
     }
-    if let Some(part) = &drawn.part {
-        find = find.projection(part.to_map());
+    if let Some(projection) = &query.projection {
+        find = find.projection(projection.to_map());
     }
-    find = find.skip(drawn.skip).batch_size(session.rng.usize(1..5));
-    if let Some(limit) = drawn.limit {
+    find = find.skip(query.skip).batch_size(session.rng.usize(1..5));
+    if let Some(limit) = query.limit {
         find = find.limit(limit);
     }
     let found = find.run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>);
-    let Some(found) = allowed(&drawn, found) else { return };
+    let Some(found) = allowed(&query, found) else { return };
     let found: Vec<Map> = found.iter().map(|d| d.to_map().expect("it can be read")).collect();
-    let mut expected = matching(&documents, &drawn.ask);
-    let count = drawn.answered(expected.len());
+    let mut expected = matching(&documents, &query.filter);
+    let count = query.answered(expected.len());
     session.effect("find", count > 0);
-    session.effect("find at a snapshot", count > 0 && drawn.at.is_some());
-    let show = |map: &Map| drawn.part.as_ref().map_or_else(|| map.clone(), |part| part.of(map));
-    let Some(order) = &drawn.order else {
+    session.effect("find at a snapshot", count > 0 && query.at.is_some());
+    let show = |map: &Map| query.projection.as_ref().map_or_else(|| map.clone(), |projection| projection.of(map));
+    let Some(order) = &query.order else {
         // Any of them, each once.
-        assert_eq!(found.len(), count, "{}", drawn.words);
+        assert_eq!(found.len(), count, "{}", query.words);
         let mut left: Vec<Map> = expected.iter().map(|(_, map)| show(map)).collect();
         for map in found {
             let at = left.iter().position(|other| *other == map);
-            left.swap_remove(at.unwrap_or_else(|| panic!("{}: {map:?} should not be found", drawn.words)));
+            left.swap_remove(at.unwrap_or_else(|| panic!("{}: {map:?} should not be found", query.words)));
         }
         return;
     };
     order.sort(&mut expected);
     let expected: Vec<Map> =
-        expected.into_iter().skip(drawn.skip as usize).take(count).map(|(_, map)| show(map)).collect();
-    assert_eq!(found, expected, "{}", drawn.words);
+        expected.into_iter().skip(query.skip as usize).take(count).map(|(_, map)| show(map)).collect();
+    assert_eq!(found, expected, "{}", query.words);
 }
 
 fn find_one(session: &mut Session) {
-    let Some((drawn, find, documents)) = any_question(session, "find one") else { return };
-    let found = match (drawn.at, drawn.few) {
-        (None, false) if session.rng.bool() => session.db().collection(&drawn.name).find_one(drawn.ask.to_map()),
+    let Some((query, find, documents)) = any_query(session, "find one") else { return };
+    let found = match (query.at, query.few) {
+        (None, false) if session.rng.bool() => session.db().collection(&query.name).find_one(query.filter.to_map()),
         _ => find.first(),
     };
-    let Some(found) = allowed(&drawn, found) else { return };
-    let expected = matching(&documents, &drawn.ask);
+    let Some(found) = allowed(&query, found) else { return };
+    let expected = matching(&documents, &query.filter);
     session.effect("find one", !expected.is_empty());
     match found {
-        None => assert!(expected.is_empty(), "{}: nothing was found", drawn.words),
+        None => assert!(expected.is_empty(), "{}: nothing was found", query.words),
         Some(found) => {
             let found = found.to_map().expect("it can be read");
-            assert!(expected.iter().any(|(_, map)| ***map == found), "{}: {found:?}", drawn.words);
+            assert!(expected.iter().any(|(_, map)| ***map == found), "{}: {found:?}", query.words);
         }
     }
 }
 
 fn count_documents(session: &mut Session) {
-    let Some((drawn, mut find, documents)) = any_question(session, "count") else { return };
-    find = find.skip(drawn.skip);
-    if let Some(limit) = drawn.limit {
+    let Some((query, mut find, documents)) = any_query(session, "count") else { return };
+    find = find.skip(query.skip);
+    if let Some(limit) = query.limit {
         find = find.limit(limit);
     }
-    let Some(found) = allowed(&drawn, find.count()) else { return };
-    let expected = drawn.answered(matching(&documents, &drawn.ask).len());
+    let Some(found) = allowed(&query, find.count()) else { return };
+    let expected = query.answered(matching(&documents, &query.filter).len());
     session.effect("count documents", expected > 0);
-    assert_eq!(found, expected as u64, "{}", drawn.words);
+    assert_eq!(found, expected as u64, "{}", query.words);
 }
 
 fn distinct(session: &mut Session) {
     const PATHS: [&str; 9] = ["k", "set", "inc", "u", "tags", "list", "by.name", "deep.x", "missing"];
-    let Some((drawn, find, documents)) = any_question(session, "distinct") else { return };
+    let Some((query, find, documents)) = any_query(session, "distinct") else { return };
     let path = PATHS[session.rng.usize(0..PATHS.len())];
-    let Some(found) = allowed(&drawn, find.distinct(path)) else { return };
+    let Some(found) = allowed(&query, find.distinct(path)) else { return };
     let mut expected = Vec::new();
-    for (_, map) in matching(&documents, &drawn.ask) {
+    for (_, map) in matching(&documents, &query.filter) {
         distinct_at(map, path, &mut expected);
     }
     expected.sort_by(|a, b| compare(a, b));
     expected.dedup_by(|a, b| compare(a, b).is_eq());
     session.effect("distinct", !expected.is_empty());
     let same = |(a, b): (&Value, &&Value)| compare(a, b).is_eq();
-    let words = || format!("{} of {path}: {found:?} and not {expected:?}", drawn.words);
+    let words = || format!("{} of {path}: {found:?} and not {expected:?}", query.words);
     assert!(found.len() == expected.len() && found.iter().zip(&expected).all(same), "{}", words());
 }
 
@@ -185,10 +185,10 @@ fn estimate(session: &mut Session) {
 }
 
 /// What was found; nothing if a hint was refused that may be.
-fn allowed<T>(drawn: &Drawn, found: alluvium::Result<T>) -> Option<T> {
+fn allowed<T>(query: &Query, found: alluvium::Result<T>) -> Option<T> {
     match found {
         Ok(found) => Some(found),
-        Err(error) if drawn.few && error.kind() == ErrorKind::Invalid => None,
-        Err(error) => panic!("{}: {error}", drawn.words),
+        Err(error) if query.few && error.kind() == ErrorKind::Invalid => None,
+        Err(error) => panic!("{}: {error}", query.words),
     }
 }
