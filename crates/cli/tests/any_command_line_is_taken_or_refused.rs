@@ -25,7 +25,7 @@ fn any_command_line_is_taken_or_refused() {
     for (target, run) in TARGETS.iter().filter(|(name, _)| asked.as_deref().is_none_or(|asked| asked == *name)) {
         let inputs = corpus(target);
         inputs.iter().for_each(|input| run(input));
-        seed::each_of(NAME, (TARGET, target), 2000, |seed| {
+        seed::each_of(NAME, TARGET, target, 2000, |seed| {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut input = inputs[rng.usize(0..inputs.len())].clone();
             let other = &inputs[rng.usize(0..inputs.len())];

@@ -125,7 +125,7 @@ fn of_a_database_that_has_grown() {
         });
     };
     match seed::is_large() {
-        true => seed::each_of(name, (seed::LARGE, "1"), CALM, |seed| one(seed, Size::large(seed))),
+        true => seed::each_of(name, seed::LARGE, "1", CALM, |seed| one(seed, Size::large(seed))),
         false => seed::each(name, 20_000, CALM, |seed| one(seed, Size::USUAL)),
     }
     let hits = hits.into_inner();

@@ -80,7 +80,7 @@ fn any_input_is_taken_or_refused() {
             }
         }
         let usual = if makes_a_database(target) { 150 } else { 3000 };
-        seed::each_of(NAME, (TARGET, target), usual, |seed| {
+        seed::each_of(NAME, TARGET, target, usual, |seed| {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut input = inputs[rng.usize(0..inputs.len())].1.clone();
             let other = &inputs[rng.usize(0..inputs.len())].1;

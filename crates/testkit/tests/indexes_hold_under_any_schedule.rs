@@ -180,12 +180,12 @@ fn a_build_among_writers_misses_nothing() {
         threads.push(thread(move || {
             other.flush().unwrap();
             other.sweep_indexes().unwrap();
-            look(&other, &files, &definition(K));
+            look(&other, &files, &definition(K.0, K.1));
             other.compact().unwrap();
-            look(&other, &files, &definition(K));
+            look(&other, &files, &definition(K.0, K.1));
         }));
         pets.create_index(K.0).unwrap();
-        look(&db, &pets, &definition(K));
+        look(&db, &pets, &definition(K.0, K.1));
         join(threads);
         healthy(&db);
         // Entries of the build were merged with those written concurrently; of each the newer one is left, and a sweep knows it.
@@ -219,7 +219,7 @@ fn indexes_come_and_go_among_writers() {
         let (files, looked) = (db.clone(), pets.clone());
         threads.push(thread(move || {
             files.flush().unwrap();
-            look(&files, &looked, &definition(K));
+            look(&files, &looked, &definition(K.0, K.1));
             files.store().run_pending().unwrap();
         }));
         // Dropped while it was being built, either of them.
@@ -228,7 +228,7 @@ fn indexes_come_and_go_among_writers() {
                 Ok(_) => {}
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Namespace, "{error}"),
             }
-            look(&db, &pets, &definition(K));
+            look(&db, &pets, &definition(K.0, K.1));
         }
         join(threads);
         pets.create_index(K.0).unwrap();

@@ -221,7 +221,7 @@ fn all(made: &Made, seed: u64) -> Vec<Case> {
         "ALLUVIUM" | "LOCK" => Stride { flips: 31, cuts: 31 },
         _ => Stride { flips: 1499, cuts: 4999 },
     };
-    let of = |(path, bytes): &(PathBuf, Vec<u8>)| cases(&files, &Files::new(), (path, bytes), seed, stride(path));
+    let of = |(path, bytes): &(PathBuf, Vec<u8>)| cases(&files, &Files::new(), path, bytes, seed, stride(path));
     files.iter().flat_map(of).collect()
 }
 

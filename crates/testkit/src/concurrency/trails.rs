@@ -146,7 +146,7 @@ fn n_of(document: &Document) -> Option<u64> {
 /// What is found of a writer that is broken.
 pub type Broken = String;
 
-/// What a counter says; 0 if there is none.
+/// What a counter says; 0 if it is missing.
 fn count_in(found: alluvium::Result<Option<Document>>, writer: u64, at: u64) -> Result<u64, Broken> {
     let id = counter_id(writer, at);
     let found = match found {
@@ -200,7 +200,7 @@ impl TrailView {
         Self { counts: all(&COLLECTIONS), sums: all(&SUMS), trail: at(TRAIL), singles: at(SINGLES) }
     }
 
-    /// The count of the client of single writes; 0 if there is none.
+    /// The count of the client of single writes; 0 if it is missing.
     ///
     /// # Errors
     /// What is wrong.
@@ -232,7 +232,7 @@ impl TrailView {
         Ok(())
     }
 
-    /// A writer's count by one of its counters; 0 if there is none.
+    /// A writer's count by one of its counters; 0 if it is missing.
     fn count_of(&self, writer: u64, at: u64) -> Result<u64, Broken> {
         count_in(self.counts[at as usize % 2].get(counter_id(writer, at)), writer, at)
     }

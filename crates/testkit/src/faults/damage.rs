@@ -64,7 +64,7 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    fn new((path, bytes): (&Path, &[u8]), damage: Damage, words: &str) -> Self {
+    fn new(path: &Path, bytes: &[u8], damage: Damage, words: &str) -> Self {
         Self { path: path.to_owned(), len: bytes.len() as u64, damage, words: format!("{} {words}", path.display()) }
     }
 
@@ -156,7 +156,7 @@ impl Subject {
         let whole = (self.judge)(&self.disk.killed(), "whole");
         assert_eq!(whole, Outcome::Harmless, "{}: whole", self.dir);
         for (path, bytes) in &files {
-            for case in cases(&files, &self.foreign, (path, bytes), seed, stride(path)) {
+            for case in cases(&files, &self.foreign, path, bytes, seed, stride(path)) {
                 coverage.note(&case);
                 self.one(&case, &mut counts);
             }
@@ -216,18 +216,20 @@ fn mixed(seed: u64, at: u64) -> u64 {
 const ZEROS: u64 = 40;
 
 /// True for a byte that is worth flipping in a round of seeds: the zeros take turns, so that each has one in time.
-fn is_worth(bytes: &[u8], at: u64, (round, stride): (u64, u64)) -> bool {
+fn is_worth(bytes: &[u8], at: u64, round: u64, stride: u64) -> bool {
     let near = &bytes[at.saturating_sub(64) as usize..(at as usize + 64).min(bytes.len())];
     stride == 1 || near.iter().any(|byte| *byte != 0) || (at / stride + round).is_multiple_of(ZEROS)
 }
 
 /// What is done to a file under a seed. Seeds that follow each other try other bytes and lengths, and when all were tried,
 /// other bits.
-pub fn cases(files: &Files, foreign: &Files, (path, bytes): (&Path, &[u8]), seed: u64, stride: Stride) -> Vec<Case> {
-    let case = |damage: Damage, words: &str| Case::new((path, bytes), damage, words);
+pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u64, stride: Stride) -> Vec<Case> {
+    let case = |damage: Damage, words: &str| Case::new(path, bytes, damage, words);
     let (len, mut all) = (bytes.len() as u64, vec![case(Damage::Remove, "is missing")]);
-    let round = (seed / stride.flips, stride.flips);
-    for at in (0..len).filter(|at| at % stride.flips == seed % stride.flips && is_worth(bytes, *at, round)) {
+    let round = seed / stride.flips;
+    for at in
+        (0..len).filter(|at| at % stride.flips == seed % stride.flips && is_worth(bytes, *at, round, stride.flips))
+    {
         // Mostly one bit; sometimes several.
         let mask = match mixed(seed, at) {
             n if n % 4 > 0 => 1 << ((at + seed / stride.flips) % 8),

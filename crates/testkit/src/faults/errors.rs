@@ -163,7 +163,7 @@ pub fn run(seed: u64, every: bool, met: &mut Tally) {
         if seed::requested_seconds().is_some() && !seed::has_time(started) {
             break;
         }
-        strike_each_way(&sequence, (at, point, effect), every, met);
+        strike_each_way(&sequence, Strike { at, point, effect }, every, met);
     }
 }
 
@@ -180,15 +180,23 @@ pub fn run_short(seed: u64, met: &mut Tally) -> (u64, u64) {
         let effects = Effect::all(point.2);
         all += 2 * effects.len() as u64;
         for effect in effects.iter().filter(|_| at % PARTS == part) {
-            made += strike_each_way(&sequence, (at, point, *effect), true, met);
+            made += strike_each_way(&sequence, Strike { at, point, effect: *effect }, true, met);
         }
     }
     (all, made)
 }
 
+/// A change that fails, and how.
+struct Strike {
+    /// The number of the change.
+    at: u64,
+    point: Point,
+    effect: Effect,
+}
+
 /// Fails a change once or with all that comes after, or, with `both`, one after the other.
-fn strike_each_way(sequence: &Sequence, trial: (u64, Point, Effect), both: bool, met: &mut Tally) -> u64 {
-    let (at, point, effect) = trial;
+fn strike_each_way(sequence: &Sequence, place: Strike, both: bool, met: &mut Tally) -> u64 {
+    let Strike { at, point, effect } = place;
     let mut rng = fastrand::Rng::with_seed(sequence.seed ^ at.rotate_left(32) ^ effect as u64);
     let lasting = rng.bool();
     strike(sequence, Trial { at, point, effect, lasting }, &mut rng, met);

@@ -331,7 +331,7 @@ pub fn sweep(seed: u64, met: &mut Tally) {
         if timed && !seed::has_time(started) {
             break;
         }
-        if let Err(broken) = catch_unwind(AssertUnwindSafe(|| strike(seed, trial, met))) {
+        if let Err(broken) = catch_unwind(AssertUnwindSafe(|| strike(seed, trial.0, trial.1, trial.2, met))) {
             eprintln!("the fault: {trial:?}");
             resume_unwind(broken);
         }
@@ -339,7 +339,7 @@ pub fn sweep(seed: u64, met: &mut Tally) {
 }
 
 /// Runs a sequence with one fault, once or from then on.
-fn strike(seed: u64, (at, point, effect): (u64, Point, Effect), met: &mut Tally) {
+fn strike(seed: u64, at: u64, point: Point, effect: Effect, met: &mut Tally) {
     let mut rng = fastrand::Rng::with_seed(seed ^ at.rotate_left(32) ^ effect as u64);
     let mut client = Client::new(seed);
     let faults = client.runner.world.faults.clone();

@@ -26,7 +26,7 @@ struct Unindexable;
 type Parts = Vec<Option<Value>>;
 
 impl ModelIndex {
-    fn new((keys, options): (&str, &str)) -> Self {
+    fn new(keys: &str, options: &str) -> Self {
         let (keys, options) = (crate::model::map_of(keys), crate::model::map_of(options));
         let says = |name: &str| options.get(name) == Some(&Value::Bool(true));
         let text = |name: &Value| name.as_str().expect("a path").to_owned();
@@ -123,7 +123,10 @@ fn expand(map: &Map, path: &str) -> (Parts, bool) {
 fn own(name: &str) -> Option<&'static ModelIndex> {
     static ALL: OnceLock<BTreeMap<String, ModelIndex>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
-        DEFINITIONS.iter().map(|pair| (definition(*pair).name().to_owned(), ModelIndex::new(*pair))).collect()
+        DEFINITIONS
+            .iter()
+            .map(|pair| (definition(pair.0, pair.1).name().to_owned(), ModelIndex::new(pair.0, pair.1)))
+            .collect()
     });
     all.get(name)
 }

@@ -53,7 +53,7 @@ pub type Entry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
 ///
 /// # Panics
 /// If it does not parse.
-pub fn definition((keys, options): (&str, &str)) -> Definition {
+pub fn definition(keys: &str, options: &str) -> Definition {
     Definition::parse(&crate::model::map_of(keys), &crate::model::map_of(options)).expect("a definition")
 }
 

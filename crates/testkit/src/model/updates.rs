@@ -105,9 +105,9 @@ fn numbered(which: usize, k: i32) -> Change {
                 map.insert("inc", k);
             }
         }),
-        14 => (format!(r#"{{"$mul":{{"inc":{}}}}}"#, k % 3), |map, k| {
-            calculate(map, "inc", (0, k % 3), i64::wrapping_mul)
-        }),
+        14 => {
+            (format!(r#"{{"$mul":{{"inc":{}}}}}"#, k % 3), |map, k| calculate(map, "inc", 0, k % 3, i64::wrapping_mul))
+        }
         15 => (format!(r#"{{"$pull":{{"list":{k}}}}}"#), |map, k| {
             if let Some(Value::Array(list)) = map.get_mut("list") {
                 list.retain(|element| *element != Value::from(k));
@@ -140,7 +140,7 @@ fn below(which: usize, k: i32) -> (String, Apply) {
             (r#"{"$unset":{"by.name":1}}"#.to_owned(), |map, _| within(map, "by", false, |by| drop(by.remove("name"))))
         }
         11 => (format!(r#"{{"$inc":{{"by.age":{k}}}}}"#), |map, k| {
-            within(map, "by", true, |by| calculate(by, "age", (k, k), i64::wrapping_add));
+            within(map, "by", true, |by| calculate(by, "age", k, k, i64::wrapping_add));
         }),
         _ => (r#"{"$unset":{"deep.x":1}}"#.to_owned(), |map, _| {
             within(map, "deep", false, |deep| drop(deep.remove("x")))
@@ -163,11 +163,11 @@ fn within(map: &mut Map, name: &str, makes: bool, change: impl FnOnce(&mut Map))
 }
 
 fn add(map: &mut Map, k: i32) {
-    calculate(map, "inc", (k, k), i64::wrapping_add);
+    calculate(map, "inc", k, k, i64::wrapping_add);
 }
 
 /// Calculates with an integer, and sets a missing field to `missing`. A 32-bit integer stays one if the result fits.
-fn calculate(map: &mut Map, name: &str, (missing, k): (i32, i32), of: fn(i64, i64) -> i64) {
+fn calculate(map: &mut Map, name: &str, missing: i32, k: i32, of: fn(i64, i64) -> i64) {
     match map.get_mut(name) {
         Some(Value::Int64(n)) => *n = of(*n, i64::from(k)),
         Some(number @ Value::Int32(_)) => {

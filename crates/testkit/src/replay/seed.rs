@@ -131,7 +131,7 @@ pub fn each(test: &str, first: u64, usual: u64, body: impl Fn(u64)) {
 ///
 /// # Panics
 /// As `body` does, after printing the seed and how to run it again.
-pub fn each_of(test: &str, (variable, part): (&str, &str), usual: u64, body: impl Fn(u64)) {
+pub fn each_of(test: &str, variable: &str, part: &str, usual: u64, body: impl Fn(u64)) {
     run(test, &format!("{variable}={part} "), 0, usual, &body);
 }
 

@@ -40,7 +40,7 @@ pub enum Act {
     FindAndAdd(usize, i64),
     /// Deletes the document, and returns it.
     Take(usize),
-    /// Puts a document where there is none, and says whether it did.
+    /// Puts a document if its `_id` is free, and returns whether it did.
     Insert(usize, i64),
     /// Puts a document with another `v` where this one still is, and says whether it did.
     Swap(usize, Doc, i64),

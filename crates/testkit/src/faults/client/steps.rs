@@ -346,7 +346,7 @@ impl FaultClient {
         let Some(name) = self.any_name() else { return false };
         let collection = self.db().collection(&name);
         let (keys, options) = INDEXES[self.rng.usize(0..INDEXES.len())];
-        let name = crate::model::indexes::definition((keys, options)).name().to_owned();
+        let name = crate::model::indexes::definition(keys, options).name().to_owned();
         let what = self.rng.u32(0..8);
         let done = self.attempt(Phase::Index, &format!("index {what} {name}"), None, false, |db| match what {
             0..=3 => collection.create_index_with(keys, options).map(drop),

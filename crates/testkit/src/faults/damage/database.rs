@@ -54,7 +54,7 @@ fn options(compression: Compression) -> Options {
 /// # Panics
 /// If it cannot be made.
 pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
-    made(options(compression), (closed, id), |world, watch| {
+    made(options(compression), closed, id, |world, watch| {
         let db = world.open(&options(compression)).expect("an empty disk");
         for name in ["main.a", "other.b"] {
             db.create_collection(name).expect("a collection");
@@ -86,7 +86,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
 /// # Panics
 /// If it cannot be made.
 pub fn fixture(end: End, id: u64) -> Specimen {
-    made(fixture::options(Compression::Zstd(3)), (end == End::Closed, id), |world, watch| {
+    made(fixture::options(Compression::Zstd(3)), end == End::Closed, id, |world, watch| {
         fixture::fill(world, end, watch)
     })
 }
@@ -96,11 +96,7 @@ pub fn fixture(end: End, id: u64) -> Specimen {
 ///
 /// # Panics
 /// If it cannot be made.
-pub(super) fn made(
-    options: Options,
-    (closed, id): (bool, u64),
-    fill: impl Fn(&World, Watch<'_>) -> Database,
-) -> Specimen {
+pub(super) fn made(options: Options, closed: bool, id: u64, fill: impl Fn(&World, Watch<'_>) -> Database) -> Specimen {
     let first = World::new(id);
     let (moments, mut ever, mut written) = (Moments::watch(&first), Written::new(), Vec::new());
     let probes = Probe::all(&fill(&first, &mut |db| {
@@ -108,7 +104,7 @@ pub(super) fn made(
         repaired::all(db, &mut now);
         written.push(now);
     }));
-    moments.end(&first, (PATH, &options), &mut ever);
+    moments.end(&first, PATH, &options, &mut ever);
     ever.extend(written.iter().flatten().cloned());
     let (disk, mut states) = (World::new(id), Vec::new());
     let earlier = Earlier::watch(&disk, PATH);
@@ -127,7 +123,7 @@ impl Specimen {
     /// # Panics
     /// If an answer is wrong, or an error names no file.
     pub fn judge(&self, disk: &World, path: &str, context: &str) -> Outcome {
-        let repaired = repaired::repair((&self.options, &self.ever), disk, path, context);
+        let repaired = repaired::repair(&self.options, &self.ever, disk, path, context);
         let outcome = self.opened(disk, path, context);
         // Where nothing is lost, by what it says or by what is there, it is all there.
         if let Some((whole, certain)) = repaired {

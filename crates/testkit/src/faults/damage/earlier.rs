@@ -77,7 +77,7 @@ pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Ca
     for (path, bytes) in files {
         let case = |(from, old): &(PathBuf, Vec<u8>)| {
             let words = format!("with what {} held earlier, {} bytes", from.display(), old.len());
-            Case::new((path, bytes), Damage::Older(old.clone()), &words)
+            Case::new(path, bytes, Damage::Older(old.clone()), &words)
         };
         let kind = kind_of(path);
         let own: Vec<_> = older.iter().filter(|old| old.0 == *path).collect();
@@ -97,7 +97,7 @@ pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Ca
     for (path, held) in some(&gone, BACK, seed, Path::new("gone")) {
         for at in [held.len() - 1, mixed(seed, path_salt(path)) as usize % held.len()] {
             let words = format!("back, with the {} bytes of moment {at}", held[at].len());
-            all.push(Case::new((path, &[]), Damage::Back(held[at].to_vec()), &words));
+            all.push(Case::new(path, &[], Damage::Back(held[at].to_vec()), &words));
         }
     }
     all

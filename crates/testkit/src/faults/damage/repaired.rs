@@ -46,7 +46,7 @@ impl Moments {
     }
 
     /// The documents of all these moments.
-    pub fn end(self, world: &World, (path, options): (&str, &Options), into: &mut Written) {
+    pub fn end(self, world: &World, path: &str, options: &Options, into: &mut Written) {
         world.faults.set_hook(None);
         for disk in std::mem::take(&mut *self.0.lock()) {
             // The first ones come before there is a database.
@@ -58,7 +58,8 @@ impl Moments {
 
 /// Repairs a damaged disk, for a few of the cases. Whether that says that nothing is lost, and what it calls certain.
 pub(super) fn repair(
-    (options, ever): (&Options, &Written),
+    options: &Options,
+    ever: &Written,
     disk: &World,
     path: &str,
     context: &str,

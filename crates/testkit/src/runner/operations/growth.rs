@@ -19,7 +19,7 @@ pub enum By {
 }
 
 /// Adds new documents to the largest collection in which no index is unique; one is created
-/// if there is none. `number` distinguishes the growths of a sequence.
+/// if none qualifies. `number` distinguishes the growths of a sequence.
 pub(crate) fn grow(session: &mut Session, number: u32, count: u32, by: By) {
     // Far from the numbers of steps.
     session.rng = sequence::rng_of(session.seed, u32::MAX - number);

@@ -64,7 +64,7 @@ fn expires_by_itself(session: &Session) -> bool {
 }
 
 fn create_index_over(session: &mut Session, name: String, pair: (&str, &str)) {
-    let definition = Arc::new(definition(pair));
+    let definition = Arc::new(definition(pair.0, pair.1));
     // One that is not built yet does not know what documents it would refuse. Background threads build it at any time.
     let later = !session.background && !definition.is_unique() && session.rng.u8(0..4) == 0;
     session.note(format!("index {name} {pair:?} {}", if later { "later" } else { "" }));
@@ -158,7 +158,7 @@ fn finish_indexes(session: &mut Session) {
 pub(crate) fn stop_index(session: &mut Session) {
     let name = session.any_name();
     let pair = any_definition(session);
-    let definition = Arc::new(definition(pair));
+    let definition = Arc::new(definition(pair.0, pair.1));
     let Some(contents) = session.state.collections.get(&name) else { return };
     let known = || contents.indexes.values().map(|index| &*index.definition);
     let in_its_way = known().any(|known| known.name() == definition.name() || known.has_keys_of(&definition));
