@@ -1,5 +1,5 @@
-//! The disk refuses one read, each read of each operation in turn: the operation says so, or its answer is right all the same. The
-//! next one finds everything as it was: no half-read block or index is kept, no scan goes on as if nothing were missing, and a
+//! The disk refuses one read, each read of each operation in turn: the operation reports it, or its answer is right all the same. The
+//! next one finds everything unchanged: no half-read block or index is kept, no scan continues as if nothing were missing, and a
 //! write, a flush or a merge that could not read has changed nothing.
 
 use alluvium::backup::CheckpointOptions;

@@ -1,5 +1,5 @@
 //! The disk is full, at any moment of any operation: writes are refused by name and change
-//! nothing, reads go on, and with more space the same open database goes on.
+//! nothing, reads continue, and with more space the same open database takes writes again.
 
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_testkit::faults::client::FaultClient;

@@ -97,7 +97,7 @@ fn an_error_at_any_operation_loses_nothing_acknowledged() {
     );
 }
 
-/// The kinds of change of which each has to fail in each way: else less is proved than is said.
+/// The kinds of change of which each has to fail in each way.
 fn required() -> BTreeSet<Point> {
     use FileKind::{Directory, Lock, Log, Manifest, Sst, Superblock};
     use OpKind::{Allocate, Create, CreateDir, HardLink, Remove, Rename, SetLen, Sync, SyncDir, Write};

@@ -81,7 +81,7 @@ fn it_is_ended_when_it_keeps_too_much_or_lives_too_long() {
     db.store().run_pending().unwrap();
     assert_eq!(open.next().unwrap().unwrap_err().kind(), ErrorKind::SnapshotTooOld);
     db.compact().unwrap();
-    // It lets go of its files with the error, though it is there still.
+    // The error releases its files, though the iterator still exists.
     assert!(on_disk(&world) * 2 < one * 3, "{} bytes, {one} at first", on_disk(&world));
     let mut open = documents.scan().run().unwrap();
     assert!(open.next().unwrap().is_ok());

@@ -26,7 +26,7 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-/// The targets that were asked for: all of them, if none was.
+/// The requested targets; all by default.
 fn targets() -> Vec<&'static str> {
     let asked = std::env::var(TARGET).ok();
     let names = fuzz::TARGETS.iter().map(|(name, _)| *name);

@@ -1,6 +1,6 @@
 //! The process that the kill test kills: writes from several threads until it dies.
 //!
-//! `victim DIRECTORY SEED WRITERS`: opens the database there, goes on from where each writer is,
+//! `victim DIRECTORY SEED WRITERS`: opens the database there, continues from the count of each writer,
 //! and prints `writer count` after each acknowledged batch, before the next; the one writer more is the client of single
 //! writes. Checkpoints are made in `DIRECTORY.checkpoints`, with a line before each of them and one after it.
 
@@ -86,7 +86,7 @@ fn print_marks(printed: &mut [u64]) {
     }
 }
 
-/// Makes a checkpoint, on the newest that is there or from nothing.
+/// Makes a checkpoint, based on the newest one or whole.
 fn make_checkpoint(db: &Database, dir: &Path, name: &str, rng: &mut fastrand::Rng) {
     let mut there: Vec<PathBuf> = match std::fs::read_dir(dir) {
         Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),

@@ -4,7 +4,7 @@
 //! Clients on threads of their own read and write a few documents in two collections, blind, checked, as deltas, in
 //! batches and by an index, while others flush, merge, and make and drop indexes. At some change to the disk, anywhere in the
 //! middle of anything, the machine stops: its process is killed, or its power is cut. What is found after opening the
-//! disk again is one more read in the history, and the next clients go on from there. [`checker`] then looks for an
+//! disk again is one more read in the history, and the next clients continue from there. [`checker`] then looks for an
 //! order of all calls that explains every answer.
 
 pub mod checker;

@@ -1,4 +1,4 @@
-//! A client on a bad disk: it takes every error for what it says, and knows what may be found.
+//! A client on a failing disk. It interprets every error as documented, and knows which states may be found.
 
 mod recovery;
 pub(super) mod steps;
@@ -11,7 +11,7 @@ use alluvium_env::sync::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The collections that are there at first.
+/// The first collections.
 const NAMES: [&str; 2] = ["main.a", "other.b"];
 
 /// A database on a bad disk, and what its client knows.
@@ -21,7 +21,7 @@ pub struct FaultClient {
     pub(super) db: Option<Database>,
     /// All acknowledged writes.
     pub acknowledged: State,
-    /// With the write whose outcome is unknown, if there is one.
+    /// The state with the write whose outcome is unknown, if there is such a write.
     pub unknown: Option<State>,
     /// What a power cut may leave: from the last state that was promised to be durable on.
     pub(super) since_durable: Vec<State>,
@@ -33,7 +33,7 @@ pub struct FaultClient {
     pub poisoned: bool,
     /// The power was cut, and the database was not opened since: it holds what is durable, or more.
     cut: bool,
-    /// Reads are hit by faults as well. Else they always go on.
+    /// Faults hit reads, too. Otherwise reads always succeed.
     pub reads_may_fail: bool,
     /// The kinds of error that were met.
     pub errors: Vec<ErrorKind>,
@@ -282,7 +282,7 @@ impl FaultClient {
         self.note(error);
     }
 
-    /// The disk is good again: what is open is right and goes on, and so does what is poisoned, once it is opened again.
+    /// The disk is good again: the open database is right and takes writes; a poisoned one does after it is opened again.
     pub fn goes_on(&mut self) {
         self.reads_may_fail = false;
         let opened = self.db.is_some() || self.open();

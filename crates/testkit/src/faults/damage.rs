@@ -38,9 +38,9 @@ pub enum Damage {
     Remove,
     /// It holds what another file held.
     Swap(Vec<u8>),
-    /// It holds what it held at an earlier moment.
+    /// It has its contents of an earlier moment.
     Older(Vec<u8>),
-    /// It had been removed, and is there again, with what it held.
+    /// It had been removed, and is back with its old contents.
     Back(Vec<u8>),
 }
 
@@ -95,7 +95,7 @@ impl Case {
     }
 }
 
-/// What became of damage.
+/// The outcome of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
     /// Opening, or the check, names it, and nothing has changed.
@@ -123,7 +123,7 @@ type Allowed = Box<dyn Fn(&Case, Outcome) -> bool>;
 pub struct Subject {
     /// A whole one.
     pub disk: World,
-    /// Where it lies.
+    /// Its directory.
     pub dir: &'static str,
     /// Files of another of its kind, under the same paths where it has them.
     pub foreign: Files,

@@ -1,9 +1,9 @@
 //! A fault at every change to the disk of a sequence.
 //!
-//! The sequence is run once on a good disk, and its changes are counted. Then it is run again for each of them, and for each
-//! way in which it can fail, once or with everything that comes after it. Reads go on, and are right, the whole time; the
-//! power is cut before the next change, and again at the end or the process is killed; in between, the disk is good again,
-//! and what is open goes on, or says that it is poisoned and goes on when it is opened again.
+//! The sequence runs once on a good disk, and its changes are counted. Then it runs again for each change, and for each way
+//! in which that can fail, once or with everything that comes after it. Reads continue, and are right, the whole time. The
+//! power is cut before the next change. At the end the power is cut or the process is killed; before that, the disk is good
+//! again, and the open database takes writes, or reports that it is poisoned and takes them after it is opened again.
 
 use super::client::FaultClient;
 use super::client::steps::Step;
@@ -255,7 +255,7 @@ fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Tal
     client.recover();
 }
 
-/// Cuts the power before the change after the fault, and looks whether the fault is where it was meant to be.
+/// Cuts the power before the change after the fault, and checks that the fault is where it was meant to be.
 fn arm(client: &FaultClient, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed: u64) {
     let (mem, phase, changes) = (client.world.mem.clone(), client.phase.clone(), Mutex::new(0));
     client.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
@@ -274,7 +274,8 @@ fn arm(client: &FaultClient, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed:
     })));
 }
 
-/// If the power was cut in the step that has just ended: what was durable before it or is now is there, or what it led to.
+/// If the power was cut in the step that has just ended: the disk holds what was durable before it, what is durable now, or a
+/// state on the way.
 fn check_cut(client: &mut FaultClient, cut: &Mutex<Option<World>>, before: Vec<State>) -> bool {
     let Some(disk) = cut.lock().take() else { return false };
     let done = client.of_step.iter().chain(&client.since_durable).chain(&client.under_way).cloned();

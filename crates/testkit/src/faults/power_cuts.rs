@@ -33,7 +33,7 @@ pub struct Hits {
     pub second_cuts_written_on: u64,
     /// Cuts after which not all of the last state was found.
     pub lossy: u64,
-    /// Cuts after which the build of an index went on.
+    /// Cuts after which the build of an index was continued.
     pub unfinished: u64,
     /// The most documents that were found after one.
     pub documents: u64,
@@ -98,7 +98,7 @@ impl Cutter {
         }
     }
 
-    /// Throws the failure, if there is one.
+    /// Panics with the failure, if there was one.
     fn check(&self) {
         if let Some(broken) = self.failure.lock().take() {
             resume_unwind(broken);
@@ -106,7 +106,7 @@ impl Cutter {
     }
 }
 
-/// What follows a cut.
+/// The checks after a cut.
 struct After {
     rng: fastrand::Rng,
     hits: Hits,
@@ -144,7 +144,7 @@ impl After {
         }
         self.check_indexes(&db);
         let mut next = self.finish_indexes(&db, found);
-        // Nothing beyond the cut comes back, and the numbers go on.
+        // Nothing beyond the cut comes back, and new writes get new sequence numbers.
         if self.rng.u8(0..3) == 0 {
             self.write_on(&db, &mut next);
             self.check_indexes(&db);
@@ -185,7 +185,7 @@ impl After {
         crate::model::indexes::check_now(db).unwrap_or_else(|broken| self.fail(&broken));
     }
 
-    /// Mostly goes on with the builds that were cut; what cannot be built is gone then, and nothing else.
+    /// Mostly continues the builds that were cut; an index that cannot be built is removed, and nothing else.
     fn finish_indexes(&mut self, db: &Database, found: State) -> State {
         let unfinished =
             |state: &State| state.collections.values().any(|c| c.indexes.values().any(|index| !index.ready));
@@ -205,7 +205,7 @@ impl After {
         next
     }
 
-    /// A blind delete and a blind put into a collection that is there: what is written has new numbers.
+    /// A blind delete and a blind put into an existing collection: they get new sequence numbers.
     fn write_on(&mut self, db: &Database, next: &mut State) {
         let names: Vec<String> = next.collections.keys().cloned().collect();
         if names.is_empty() {

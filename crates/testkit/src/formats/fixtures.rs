@@ -282,7 +282,7 @@ impl Maker<'_> {
         self.db().collection(name).create_index_with(keys, options).expect("an index");
     }
 
-    /// Indexes over what is there; then tombstones, other shapes, stale entries, and a dropped collection, in blocks of LZ4.
+    /// Indexes over the existing documents; then tombstones, other shapes, stale entries, and a dropped collection, in blocks of LZ4.
     fn second_run(&mut self) {
         self.open(Compression::Lz4);
         // Updates of what no index reads stay deltas.

@@ -60,7 +60,7 @@ fn as_row(map: &Map) {
     let document = Document::from_row(&table, &key, row).unwrap_or_else(|e| panic!("{e}: {map:?}"));
     for (name, value) in map.iter().filter_map(|(name, value)| Some((name.as_str()?, value))) {
         let found = document.get(name).unwrap_or_else(|e| panic!("{e}: {name} of {map:?}"));
-        // A name that is there twice means the first.
+        // Of two fields with one name the first counts.
         let first = map.get(name).unwrap_or(value);
         assert!(found.is_some_and(|found| found.to_value().is_ok_and(|found| found == *first)), "{name} of {map:?}");
     }

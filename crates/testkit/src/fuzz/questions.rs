@@ -52,7 +52,7 @@ pub fn updates(data: &[u8]) {
         let drafted = update.apply(&mut draft, &CONTEXT);
         assert_eq!(done.is_ok(), drafted.is_ok(), "{update:?} of {map:?}: {done:?} and {drafted:?}");
         if done.is_err() {
-            // What fails leaves the document as it was.
+            // A failed update does not change the document.
             by_map = map.clone();
         } else {
             let by_draft = draft.into_map().unwrap_or_else(|e| panic!("{e}: {map:?}"));

@@ -257,7 +257,7 @@ pub(super) fn read_all(world: &World, options: &Options) {
     let _closed = db.close();
 }
 
-/// Repairs the database into another directory, or is refused: what it was made from is as it was.
+/// Repairs the database into another directory, or is refused: the source does not change.
 fn saves(world: &World) {
     let (from, to) = (Path::new(PATH), Path::new("saved"));
     let before = contents_of(&*world.mem, from);

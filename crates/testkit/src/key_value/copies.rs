@@ -58,7 +58,7 @@ impl KvRunner {
         }
     }
 
-    /// Restores a checkpoint beside the store, and looks whether it holds what the store held then.
+    /// Restores a checkpoint beside the store, and checks that it holds what the store held then.
     fn look_at_checkpoint(&mut self) {
         let kept = self.any_kept();
         self.note(format!("look at {}", kept.dir.display()));

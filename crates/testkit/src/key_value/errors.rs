@@ -52,7 +52,7 @@ pub struct Tally {
 /// A store on a bad disk, and what its client knows. The runner's state is what was acknowledged.
 struct Client {
     runner: KvRunner,
-    /// With the batch whose outcome is unknown, if there is one.
+    /// The state with the batch whose outcome is unknown, if there is such a batch.
     unknown: Option<State>,
     /// That batch, as the open store shows it: it does not change its mind.
     shows_unknown: Option<bool>,
@@ -235,7 +235,7 @@ impl Client {
         (0..self.runner.snapshots.len()).for_each(|at| self.runner.check_snapshot(at));
     }
 
-    /// The disk is good again: what is open is right and goes on, or takes batches again when it is opened.
+    /// The disk is good again: an open store is right and takes batches, a poisoned one takes them after it is opened again.
     fn goes_on(&mut self) {
         self.runner.world.faults.clear();
         assert!(self.runner.store.is_some() || self.open(), "it does not open on a good disk");

@@ -1,5 +1,5 @@
-//! Filters, orders and projections as the model sees them: drawn, written down for the database, and evaluated by the
-//! model itself ([`crate::model::values`]).
+//! Filters, sort orders and projections of the model: written down for the database, and evaluated by the model itself
+//! ([`crate::model::values`]).
 
 use super::Id;
 use super::values::{any_at, compare, is_nan, same_type, sorted_by};
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A test of a value.
+/// A condition on a value.
 #[derive(Debug, Clone)]
 pub(crate) enum Predicate {
     Equal(Value),
@@ -18,7 +18,6 @@ pub(crate) enum Predicate {
     LessOrEqual(Value),
     In(Vec<Value>),
     Exists(bool),
-    /// It is not equal.
     NotEqual(Value),
 }
 
@@ -61,7 +60,7 @@ impl Predicate {
 /// A filter.
 #[derive(Debug, Clone)]
 pub(crate) enum Filter {
-    /// All tests hold of the path.
+    /// All conditions hold for the path.
     Field(String, Vec<Predicate>),
     /// All of these.
     And(Vec<Filter>),
@@ -152,7 +151,7 @@ impl SortOrder {
     }
 }
 
-/// What of documents is asked for.
+/// The fields of documents that are returned.
 #[derive(Debug, Clone)]
 pub(crate) struct Projection {
     names: Vec<&'static str>,
@@ -179,7 +178,7 @@ impl Projection {
         map
     }
 
-    /// What it leaves of a document.
+    /// Applies it to a document.
     pub fn of(&self, map: &Map) -> Map {
         let stays = |name: &Value| match name.as_str() {
             Some("_id") => self.id,

@@ -63,7 +63,7 @@ impl State {
         self
     }
 
-    /// Creates a collection; false if there is one.
+    /// Creates a collection; returns false if it exists.
     pub fn create(&mut self, name: &str) -> bool {
         if self.collections.contains_key(name) {
             return false;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What is asked of a database.
+/// The load on a database.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     /// Partitions of the database.

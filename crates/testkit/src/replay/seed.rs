@@ -37,7 +37,7 @@ pub fn requested_seconds() -> Option<u64> {
     number("ALLUVIUM_SECONDS")
 }
 
-/// Set to 1, it makes tests that have a size for the soak take it: what that prints says so.
+/// Set to 1, tests that have a size for the soak take it; their failures print that.
 pub const LARGE: &str = "ALLUVIUM_LARGE";
 
 /// True if tests that have a size for the soak are to take it: there is time, or a seed of one is run again.
@@ -51,7 +51,7 @@ pub fn is_usual(usual: u64) -> bool {
     number("ALLUVIUM_MUTANTS").is_none() && replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
 }
 
-/// When something begins that [`has_time`] is asked about.
+/// The start that is passed to [`has_time`].
 pub fn now() -> Instant {
     Instant::now()
 }
@@ -127,7 +127,7 @@ pub fn each(test: &str, first: u64, usual: u64, body: impl Fn(u64)) {
     run(test, "", first, usual, &body);
 }
 
-/// As [`each`], for one part of a test, which an environment variable chooses: what is printed says so.
+/// As [`each`], for one part of a test, which an environment variable chooses: a failure prints it.
 ///
 /// # Panics
 /// As `body` does, after printing the seed and how to run it again.

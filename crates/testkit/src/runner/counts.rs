@@ -1,4 +1,4 @@
-//! What sequences did, counted: an operation that is never drawn, or never does anything, proves nothing.
+//! Counts of operations that had an effect: an operation that is never drawn, or never does anything, proves nothing.
 
 use crate::replay::seed;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -7,7 +7,7 @@ use crate::model::values::distinct_at;
 use alluvium::Value;
 use alluvium_document::value::Double;
 
-/// Paths that filters filter for; indexes are over most of them.
+/// Paths in filters; indexes are over most of them.
 const PATHS: [&str; 14] =
     ["k", "k", "k", "set", "inc", "n", "u", "score", "tags", "list", "by.name", "deep.x", "when", "missing"];
 
@@ -34,7 +34,7 @@ pub(crate) fn any_field_filter(session: &mut Session, name: &str) -> Filter {
     let mut b = any_operand(session, name, path);
     let which = session.rng.u8(0..12);
     if which > 6 {
-        // There are no ranges of nothing.
+        // Null is no bound of a range.
         for bound in [&mut a, &mut b].into_iter().filter(|bound| **bound == Value::Null) {
             *bound = Value::Int32(1);
         }
@@ -121,7 +121,7 @@ pub(crate) fn any_change(session: &mut Session) -> Change {
     any_update(&mut session.rng, k)
 }
 
-/// An update that may not apply, too, which a checked one would say.
+/// An update that may not apply to a document; a checked one would report that.
 pub(crate) fn any_blind_change(session: &mut Session) -> Change {
     let k = any_number(session);
     any_blind_update(&mut session.rng, k)

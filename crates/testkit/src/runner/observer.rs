@@ -7,7 +7,7 @@ use alluvium_env::fault::{Hook, Op};
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
-/// What may be looked at now.
+/// What the observer reads now.
 struct Open {
     db: Database,
     state: State,
@@ -17,7 +17,7 @@ struct Open {
     broken: Option<String>,
 }
 
-/// A hole in the wall that a runner opens while nothing it does changes any document.
+/// Reads the database from a hook, while the operation under way changes no document.
 #[derive(Clone, Default)]
 pub(crate) struct Observer {
     open: Arc<Mutex<Option<Open>>>,

@@ -35,7 +35,7 @@ pub(crate) struct Session {
     pub(super) world: World,
     /// The database; `None` only while it is being reopened.
     pub(super) db: Option<Database>,
-    /// What it should hold.
+    /// The state that it should hold.
     pub(super) state: State,
     /// What a power cut may leave.
     pub(super) timeline: Arc<Mutex<Timeline>>,
@@ -182,7 +182,7 @@ impl Session {
         }
     }
 
-    /// The states on the way of a write to a collection that may have to be created first.
+    /// The states before a write that come from creating its collections.
     pub(super) fn created(&self, names: &[&str]) -> Vec<State> {
         let mut steps = Vec::new();
         let mut state = self.state.clone();
@@ -198,7 +198,7 @@ impl Session {
         steps.last().unwrap_or(&self.state).clone()
     }
 
-    /// What an operation that creates no collection answers about one that is not there.
+    /// Checks the answer of an operation that creates no collection. True if the collection does not exist.
     pub(super) fn missing<T: std::fmt::Debug>(&self, name: &str, result: &alluvium::Result<T>) -> bool {
         if self.state.collections.contains_key(name) {
             return false;
@@ -209,7 +209,7 @@ impl Session {
         }
     }
 
-    /// Runs `act`, which leads through `steps`, each a batch.
+    /// Runs `act`, which takes the database through `steps`, each a batch.
     pub(super) fn write<T>(
         &mut self,
         phase: Phase,
@@ -259,7 +259,7 @@ impl Session {
         counts::add(operation, any);
     }
 
-    /// True if snapshots are ended under the options at hand, for their age or for what they keep.
+    /// True if the options end snapshots, for their age or for the space that they keep.
     pub(super) fn snapshots_may_end(&self) -> bool {
         let usual = alluvium_store::Options::default();
         self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some()

@@ -56,7 +56,7 @@ pub fn files_in(fs: &dyn Fs, dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// The same, to be looked up; nothing if there is no such directory.
+/// The same as a map; empty if the directory does not exist.
 ///
 /// # Panics
 /// If they cannot be read.
@@ -70,7 +70,7 @@ pub fn contents_of(fs: &dyn Fs, dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// Removes a directory and all that is in it.
 pub(crate) fn remove_dir(env: &Env, dir: &Path) {
     remove_all(env, dir);
-    // What is left of it after a power cut would be taken for damage of what is made there next.
+    // A power cut must not bring parts of it back into the next directory of that name.
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
     env.fs.sync_dir(parent.unwrap_or(Path::new("."))).expect("sync");
 }

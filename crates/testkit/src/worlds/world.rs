@@ -7,7 +7,7 @@ use alluvium_env::{Env, ManualClock, SeededRng};
 use alluvium_store::{Options, Tuning};
 use std::sync::Arc;
 
-/// Where the database lies in a world's file system.
+/// The database's directory in a world.
 pub const PATH: &str = "db";
 
 /// A machine in memory.
@@ -18,7 +18,7 @@ pub struct World {
     pub faults: Arc<FaultFs>,
     /// The clock.
     pub clock: Arc<ManualClock>,
-    /// All of it, as a database wants it.
+    /// All of it, as a database takes it.
     pub env: Env,
     seed: u64,
 }

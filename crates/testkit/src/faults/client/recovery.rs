@@ -57,7 +57,7 @@ impl FaultClient {
         self.durable();
     }
 
-    /// The states that a process that goes on, or opens what one has left, may find.
+    /// The states that the process, or one that opens the disk after it, may find.
     fn now(&self) -> Vec<State> {
         if self.cut {
             return self.since_durable.clone();

@@ -34,7 +34,7 @@ pub enum Step {
     Load,
     /// A collection is created, renamed or dropped.
     Schema,
-    /// An index is made or dropped, builds go on, entries are swept.
+    /// An index is made or dropped, builds continue, entries are swept.
     Index,
     /// Memtables become files.
     Flush,
@@ -149,7 +149,7 @@ impl FaultClient {
         Some(if names.is_empty() { none } else { names[self.rng.usize(0..names.len())].clone() })
     }
 
-    /// The `_id` of a document that is there, or any.
+    /// The `_id` of an existing document, or any.
     fn any_id(&mut self, name: &str) -> Id {
         match self.acknowledged.documents(name) {
             Some(documents) if !documents.is_empty() && self.rng.u8(0..4) > 0 => {
@@ -229,7 +229,7 @@ impl FaultClient {
         done.is_ok()
     }
 
-    /// Changes a document that is there by an operator.
+    /// Changes an existing document by an operator.
     pub(super) fn update(&mut self) -> bool {
         let Some(name) = self.any_name() else { return false };
         let id = self.any_id(&name);
@@ -292,7 +292,7 @@ impl FaultClient {
         false
     }
 
-    /// Something failed that may have written: looks whether it has.
+    /// A failed operation may have written: checks whether it has.
     fn find_out(&mut self, next: State) {
         let found = crate::model::read_state(self.db());
         let found = found.unwrap_or_else(|e| panic!("reads do not go on: {e}\nafter {:?}", self.log));
@@ -341,7 +341,7 @@ impl FaultClient {
         }
     }
 
-    /// Makes an index, goes on with builds, drops one, or sweeps. Whatever fails, documents stay as they are.
+    /// Makes an index, continues builds, drops one, or sweeps. Whatever fails, documents do not change.
     fn index(&mut self) -> bool {
         let Some(name) = self.any_name() else { return false };
         let collection = self.db().collection(&name);
@@ -362,7 +362,7 @@ impl FaultClient {
         matches!(done, Ok(()) | Err(ErrorKind::Namespace))
     }
 
-    /// Makes a checkpoint, whole or on one that is there.
+    /// Makes a checkpoint, whole or based on an earlier one.
     fn checkpoint(&mut self) -> bool {
         let dir = PathBuf::from(format!("checkpoint-{}", self.checkpoints.len()));
         let whole: Vec<PathBuf> =

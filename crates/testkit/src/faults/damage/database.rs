@@ -21,7 +21,7 @@ const GROUPS: usize = 8192;
 /// Where its seal is.
 const SEAL: Range<u64> = 4096..4160;
 
-/// A database on a disk, what is asked of it, and what it has answered since its last flush.
+/// A database on a disk, the probes of it, and their answers since its last flush.
 pub struct Specimen {
     /// The disk.
     pub disk: World,
@@ -125,7 +125,7 @@ impl Specimen {
     pub fn judge(&self, disk: &World, path: &str, context: &str) -> Outcome {
         let repaired = repaired::repair(&self.options, &self.ever, disk, path, context);
         let outcome = self.opened(disk, path, context);
-        // Where nothing is lost, by what it says or by what is there, it is all there.
+        // If nothing is lost, as it reports or as its answers show, the repair has everything.
         if let Some((whole, certain)) = repaired {
             let is_last = self.written.last() == Some(&certain);
             assert!(is_last || outcome != Outcome::Harmless, "{context}: harmless, and not all of it is repaired");
@@ -152,7 +152,7 @@ impl Specimen {
         damage.iter().for_each(|error| named(error, &file, context));
         let reported = db.report().dropped.is_some() || !db.report().manifest_tails.is_empty();
         let found: Vec<_> = self.probes.iter().map(|probe| probe.ask(&db)).collect();
-        // What can be read of a damaged database is as it was.
+        // What can be read of a damaged database has not changed.
         let last = &self.states[self.states.len() - 1];
         for (at, error) in found.iter().enumerate().filter_map(|(at, found)| Some((at, found.as_ref().err()?))) {
             named(error, &file, context);

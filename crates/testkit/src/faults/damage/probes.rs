@@ -31,7 +31,7 @@ const FINDS: [(&str, &str, &str); 4] = [
 ];
 
 impl Probe {
-    /// All that can be asked of a whole database.
+    /// All probes of a whole database.
     pub fn all(db: &Database) -> Vec<Self> {
         let mut all = vec![Self::Names];
         for info in db.collections() {

@@ -30,7 +30,7 @@ pub(crate) struct FilteredWrite {
     pub hint: Option<Hint>,
 }
 
-/// What a write by filter comes to.
+/// The result of a write by filter.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outcome {
     pub matched: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Outcome {
 }
 
 impl FilteredWrite {
-    /// What it makes of a document; nothing, if it deletes it.
+    /// The document after the write; `None` if it is deleted.
     fn made(&self, old: &Map) -> Option<Map> {
         match &self.action {
             Action::Update(change) => {
@@ -61,7 +61,7 @@ impl FilteredWrite {
         }
     }
 
-    /// Does it to a state, in the order of the `_id`s, each document a step.
+    /// Applies it to a state in the order of `_id`s; each document is a step.
     pub fn carry_out(&self, state: &mut State, steps: &mut Vec<State>) -> Outcome {
         let mut outcome = Outcome::default();
         let found: Vec<(Id, Map)> = state.documents(&self.name).map_or_else(Vec::new, |documents| {
@@ -173,7 +173,7 @@ pub(crate) fn step(session: &mut Session) {
     }
 }
 
-/// A write by filter of a collection, which does to the state what the model says, whatever index finds the documents.
+/// A random write by filter.
 fn any_write(session: &mut Session, name: &str, alone: bool) -> FilteredWrite {
     let action = match session.rng.u8(0..9) {
         0..=4 => Action::Update(any_change(session)),
@@ -183,7 +183,7 @@ fn any_write(session: &mut Session, name: &str, alone: bool) -> FilteredWrite {
     let many = !matches!(action, Action::Replace(_)) && !alone && session.rng.u8(0..3) == 0;
     let mut filter = any_filter(session, name);
     if many && matches!(action, Action::Delete) {
-        // Not all of them so often that nothing grows.
+        // Deletes of many documents are narrow, so that collections grow.
         filter = match session.rng.u8(0..4) {
             0 => Filter::And(vec![filter, Filter::equal("k", session.rng.i32(0..3))]),
             _ => any_field_filter(session, name),
@@ -219,8 +219,8 @@ fn upserting(session: &mut Session, name: &str, action: &Action, filter: &mut Fi
     map
 }
 
-/// Mostly whatever plan there is; the natural order, where it decides what is there after an error or a power cut, or
-/// which document is deleted.
+/// Mostly no hint or a random one; the natural order where the order of documents decides the state after an error or a
+/// power cut, or which document is deleted.
 fn hint_for(session: &mut Session, write: &FilteredWrite, outcome: &Outcome, changes: usize) -> Option<Hint> {
     let ordered = session.mix == Mix::Writes && changes > 1 || outcome.refused;
     let first = !write.many && matches!(write.action, Action::Delete);
@@ -305,7 +305,7 @@ fn find_one_and_modify(session: &mut Session) {
     assert_eq!(found, expected, "{which:?} {projection:?}: {}", describe(&write));
 }
 
-/// Several writes in one call; those after one that fails are made or not.
+/// Several writes in one call; those after a failed one are made if the call is not ordered.
 fn bulk_write(session: &mut Session) {
     let name = session.any_name();
     let (collection, durable) = session.handle(&name);

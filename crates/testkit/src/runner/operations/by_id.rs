@@ -66,7 +66,7 @@ fn upsert(session: &mut Session) {
     assert_eq!(result.upserted_id, old.is_none().then_some(value));
 }
 
-/// A document in the place of the one that is there, under the `_id` as it is stored.
+/// A new body for a document, and the document that is stored with it: the stored `_id` stays.
 fn replaced(session: &mut Session, old: &Map) -> (Map, Map) {
     let body = session.documents.body(&mut session.rng);
     let mut stored = body.clone();
@@ -92,7 +92,7 @@ fn replace(session: &mut Session) {
     }
 }
 
-/// The state after a document is put in the place of another, if there is one and no index refuses it; or why one does.
+/// The state after a document is replaced, if it exists and no index refuses that; or why an index does.
 fn put_in_place(session: &Session, name: &str, id: &Id, stored: Option<Map>) -> (Vec<State>, Vec<ErrorKind>) {
     let Some(stored) = stored else { return (Vec::new(), Vec::new()) };
     let mut state = session.state.clone();

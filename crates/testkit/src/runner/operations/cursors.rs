@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// Cursors open at once, at most.
 const MOST: usize = 4;
 
-/// Paths that [`alluvium::Cursor::next_fields`] is asked for.
+/// Paths that are passed to [`alluvium::Cursor::next_fields`].
 const PATHS: [&str; 4] = ["k", "_id", "by.name", "missing"];
 
-/// Opens a cursor, or goes on with one.
+/// Opens a cursor, or advances one.
 pub(crate) fn step(session: &mut Session) {
     let open = session.cursors.len();
     if open == 0 || open < MOST && session.rng.u8(0..3) == 0 {
@@ -37,7 +37,7 @@ pub(crate) fn step(session: &mut Session) {
     advance(session, at);
 }
 
-/// A kept snapshot, or none for now.
+/// A kept snapshot, or `None` for the present.
 fn any_snapshot(session: &mut Session) -> Option<&KeptSnapshot> {
     match session.snapshots.len() {
         0 => None,
@@ -201,16 +201,16 @@ fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
     }
 }
 
-/// A cursor has ended with an error: it may have been too old, and says nothing else any more.
+/// Checks the error that ended a cursor: its snapshot was too old, and it returns nothing afterwards.
 fn was_ended(session: &Session, open: &mut OpenCursor, error: &alluvium::Error) -> bool {
     let may = session.snapshots_may_end() && error.kind() == ErrorKind::SnapshotTooOld;
     assert!(may, "{}: {error}", open.words);
-    assert!(open.cursor.next().is_none(), "{}: it goes on after an error", open.words);
+    assert!(open.cursor.next().is_none(), "{}: it continues after an error", open.words);
     session.effect("cursor ended", true);
     false
 }
 
-/// Goes on with the cursors of a database that was closed, which may say so, and may not be wrong.
+/// Reads from the cursors of a closed database: each returns a right document, or an error.
 pub(crate) fn end_cursors(session: &mut Session) {
     for mut open in std::mem::take(&mut session.cursors) {
         match open.cursor.next().transpose() {
@@ -249,7 +249,7 @@ fn expect(open: &mut OpenCursor, found: &Document) {
 /// The end, which comes when all was returned, and stays.
 fn ended(open: &mut OpenCursor) -> bool {
     assert_eq!(open.left.len(), 0, "{}: it ends before all was returned", open.words);
-    assert!(open.cursor.next().is_none(), "{}: it goes on after its end", open.words);
+    assert!(open.cursor.next().is_none(), "{}: it continues after its end", open.words);
     false
 }
 

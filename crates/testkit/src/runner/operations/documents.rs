@@ -186,7 +186,7 @@ pub(crate) fn update(session: &mut Session) {
         }),
     });
     session.effect(if blind { "apply" } else { "update" }, changed);
-    // Who has read the document knows the entries that go.
+    // A write that has read the document knows its old entries.
     let after = stale(session, &name);
     assert!(
         blind || after.is_subset(&before),
@@ -253,7 +253,7 @@ pub(crate) fn batch(session: &mut Session) {
                 batch.put(&collection, value, map).expect("a put in a batch");
             }
         }
-        // Also what is there in between is indexed.
+        // Intermediate states of a batch are indexed, too.
         unindexable |= state.unindexable(name, &written[name.as_str()]);
     }
     session.note(format!("batch{words}"));

@@ -6,7 +6,7 @@ use crate::replay::sequence;
 use crate::runner::session::Session;
 use alluvium::load::{Format, Input, LoadOptions};
 
-/// Where they go if nothing takes them.
+/// The collection that is created if none qualifies.
 const NAME: &str = "main.a";
 
 /// How documents are added.

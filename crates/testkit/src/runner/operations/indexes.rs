@@ -14,9 +14,9 @@ use std::sync::atomic::AtomicBool;
 
 /// The result of making an index.
 enum Creation {
-    /// It is there already.
+    /// It exists already.
     Same,
-    /// Another is in its way.
+    /// Another index has its name or its keys.
     Conflict,
     /// It is new.
     New,
@@ -113,7 +113,7 @@ fn set_index(state: &mut State, name: &str, index: Index) {
     contents.indexes.insert(index.definition.name().to_owned(), index);
 }
 
-/// What the model has when an index that is there was built: it is ready, or gone.
+/// Updates the model after the build of a declared index: it is ready, or removed.
 fn finish_one(session: &mut Session, state: &mut State, name: &str, index: &str, steps: &mut Vec<State>) {
     let known = state.collections[name].indexes[index].clone();
     if known.ready {
@@ -154,7 +154,7 @@ fn finish_indexes(session: &mut Session) {
     }
 }
 
-/// Begins to build an index, and is stopped: it is there, and not ready.
+/// Stops the build of an index: it exists, and is not ready.
 pub(crate) fn stop_index(session: &mut Session) {
     let name = session.any_name();
     let pair = any_definition(session);
@@ -162,7 +162,7 @@ pub(crate) fn stop_index(session: &mut Session) {
     let Some(contents) = session.state.collections.get(&name) else { return };
     let known = || contents.indexes.values().map(|index| &*index.definition);
     let in_its_way = known().any(|known| known.name() == definition.name() || known.has_keys_of(&definition));
-    // Background threads would go on with it, and a unique one may come to be refused.
+    // Background threads would continue the build, and a unique index may be refused.
     if session.background || in_its_way || definition.is_unique() || !buildable(&session.state, &name, &definition) {
         return;
     }

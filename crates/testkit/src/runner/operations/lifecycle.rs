@@ -31,11 +31,11 @@ pub(crate) fn close(session: &mut Session) {
     timeline.phase = Phase::Open;
 }
 
-/// Goes on in the world as the death of the process leaves it.
+/// Kills the process: continues in the world that it leaves.
 pub(crate) fn kill(session: &mut Session) {
     let world = session.world.killed();
     session.snapshots.clear();
-    // The old process must not be heard of again.
+    // The old process no longer reports to the hook.
     session.world.faults.set_hook(None);
     session.cursors.clear();
     session.db = None;

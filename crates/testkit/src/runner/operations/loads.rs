@@ -35,7 +35,7 @@ pub(crate) fn load(session: &mut Session) {
         let mut with = state.clone();
         with.put(&name, id.clone(), map.clone());
         if with.unindexable(&name, std::slice::from_ref(&id)) {
-            // What a load does with such a document has tests of its own.
+            // Other tests cover loads of such documents.
             return;
         }
         // What comes before one that is taken is loaded.

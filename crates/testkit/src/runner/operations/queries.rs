@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Documents = BTreeMap<Id, Arc<Map>>;
 
-/// A question, as it was query.
+/// A random query.
 struct Query {
     name: String,
     filter: Filter,
@@ -31,7 +31,7 @@ impl Query {
     /// How many of `matching` documents are returned.
     fn answered(&self, matching: usize) -> usize {
         let left = matching.saturating_sub(self.skip as usize);
-        // No limit is written as zero, too.
+        // A limit of 0 means no limit.
         match self.limit {
             None | Some(0) => left,
             Some(limit) => left.min(limit as usize),
@@ -184,7 +184,7 @@ fn estimate(session: &mut Session) {
     }
 }
 
-/// What was found; nothing if a hint was refused that may be.
+/// The result; `None` if the database refused a hint that it may refuse.
 fn allowed<T>(query: &Query, found: alluvium::Result<T>) -> Option<T> {
     match found {
         Ok(found) => Some(found),

@@ -28,7 +28,7 @@ pub(crate) fn forget_ended(session: &mut Session) {
     let mut kept = std::mem::take(&mut session.snapshots);
     if session.snapshots_may_end() {
         kept.retain(|kept| {
-            // One that was not there yet says so, if the snapshot has not ended.
+            // A collection that did not exist yet is reported as missing, if the snapshot has not ended.
             let name = kept.state.collections.keys().next().map_or("main.a", String::as_str);
             let read = session.db().collection(name).at(&kept.snapshot).scan().run();
             let first = read.and_then(|mut cursor| cursor.next().transpose());
