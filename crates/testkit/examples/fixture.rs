@@ -1,5 +1,5 @@
-//! Writes the fixtures, as this build makes them, into a directory: see `alluvium_testkit::formats::fixtures`. Those in `fixtures/` stay as they
-//! are: builds that were released wrote them.
+//! Writes the fixtures, as this build makes them, into a directory: see `alluvium_testkit::formats::fixtures`. Those
+//! in `fixtures/` stay as they are: builds that were released wrote them.
 //!
 //! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY`
 

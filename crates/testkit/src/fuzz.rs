@@ -1,8 +1,8 @@
 //! What fuzzers drive: functions that take any bytes, and fail if a parser accepts what it then does not keep.
 //!
 //! `fuzz/` runs each of them under libFuzzer, guided by coverage (`fuzz/README.md`). The test
-//! `any_input_is_taken_or_refused` runs them over the corpora in `fuzz/corpus` and over inputs that are made from these by
-//! [`mutate`], the same ones each time.
+//! `any_input_is_taken_or_refused` runs them over the corpora in `fuzz/corpus` and over inputs that are made from
+//! these by [`mutate`], the same ones each time.
 
 mod catalog;
 mod copies;
@@ -54,7 +54,8 @@ pub fn run(name: &str, data: &[u8]) {
     target(data);
 }
 
-/// Changes an input a little, or joins it with another: bytes flipped, cut out, doubled, set to values at which things turn.
+/// Changes an input a little, or joins it with another: bytes flipped, cut out, doubled, set to values at which
+/// things turn.
 pub fn mutate(rng: &mut fastrand::Rng, input: &mut Vec<u8>, other: &[u8]) {
     const TURNS: [u8; 12] = [0, 1, 0x7f, 0x80, 0xff, b'"', b'{', b'}', b'[', b']', b'\\', b'$'];
     for _ in 0..rng.usize(1..5) {

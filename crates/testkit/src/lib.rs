@@ -1,8 +1,8 @@
 //! What proves the database: a model, operations, power cuts and faults. Development only.
 //!
-//! A [`Runner`] applies random operations to a database and to a plain [`State`], and compares every answer. It runs in a
-//! [`World`]: files in memory that can be cloned as a power cut would leave them, and fail on demand. Everything follows
-//! from one seed; see [`seed::each`].
+//! A [`Runner`] applies random operations to a database and to a plain [`State`], and compares every answer. It runs
+//! in a [`World`]: files in memory that can be cloned as a power cut would leave them, and fail on demand. Everything
+//! follows from one seed; see [`seed::each`].
 //!
 //! | module | what it proves | entry point |
 //! |---|---|---|

@@ -1,7 +1,7 @@
 //! Databases under pressure, each in a process of its own, so that what the process takes is what the database takes.
 //!
-//! `pressed SCENARIO DIRECTORY [AMOUNT]` runs one ([`run`]) and prints its [`Figures`]; [`in_child`] starts it and reads
-//! them, under a limit of descriptors if there is to be one.
+//! `pressed SCENARIO DIRECTORY [AMOUNT]` runs one ([`run`]) and prints its [`Figures`]; [`in_child`] starts it and
+//! reads them, under a limit of descriptors if there is to be one.
 
 // Real processes on a real disk, and what the kernel says of them.
 #![allow(clippy::disallowed_methods)]
@@ -150,8 +150,8 @@ impl Meter {
     }
 }
 
-/// Runs a scenario in a process of its own, by the program `pressed`; with a limit of descriptors, if there is one. What it
-/// has met of rare paths is reported to the soak.
+/// Runs a scenario in a process of its own, by the program `pressed`; with a limit of descriptors, if there is one.
+/// What it has met of rare paths is reported to the soak.
 ///
 /// # Panics
 /// If it fails.
@@ -164,8 +164,8 @@ pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) 
         .args(["-c", &line, pressed, scenario])
         .arg(&dir)
         .arg(amount.to_string())
-        // As the command line sets them, so that what is measured is what the database holds, not what the arenas of several
-        // threads and the holes between large blocks keep of what it gave back.
+        // As the command line sets them, so that what is measured is what the database holds, not what the arenas of
+        // several threads and the holes between large blocks keep of what it gave back.
         .env("MALLOC_ARENA_MAX", "1")
         .env("MALLOC_MMAP_THRESHOLD_", threshold)
         .output()
@@ -183,8 +183,8 @@ pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) 
     figures
 }
 
-/// The amount to work with: `usual`, or as many times that as there are seconds for it (`ALLUVIUM_SECONDS`), where `usual`
-/// takes some `seconds`.
+/// The amount to work with: `usual`, or as many times that as there are seconds for it (`ALLUVIUM_SECONDS`), where
+/// `usual` takes some `seconds`.
 pub fn amount(usual: u64, seconds: u64) -> u64 {
     seed::requested_seconds().map_or(usual, |asked| usual * (asked / seconds.max(1)).max(1))
 }

@@ -1,6 +1,6 @@
-//! The disk refuses one read, each read of each operation in turn: the operation reports it, or its answer is right all the same. The
-//! next one finds everything unchanged: no half-read block or index is kept, no scan continues as if nothing were missing, and a
-//! write, a flush or a merge that could not read has changed nothing.
+//! The disk refuses one read, each read of each operation in turn: the operation reports it, or its answer is right
+//! all the same. The next one finds everything unchanged: no half-read block or index is kept, no scan continues as
+//! if nothing were missing, and a write, a flush or a merge that could not read has changed nothing.
 
 use alluvium::backup::CheckpointOptions;
 use alluvium::{Collection, Database, Document, Durability, ErrorKind, Result};

@@ -1,8 +1,9 @@
-//! A process that writes from several threads, by batches with deltas in them and in all other ways, flushes, compacts, makes
-//! checkpoints, and makes and drops collections and indexes, is killed with -9 at random moments, a hundred times over one
-//! directory; in a third of the rounds also while it opens what the last one left, and some more while it creates a database.
-//! After each kill every acknowledged batch is there, and every other is there whole or not at all; the newest checkpoint is
-//! whole and as old as it says, and nothing that has the name of one is anything less.
+//! A process that writes from several threads, by batches with deltas in them and in all other ways, flushes,
+//! compacts, makes checkpoints, and makes and drops collections and indexes, is killed with -9 at random moments, a
+//! hundred times over one directory; in a third of the rounds also while it opens what the last one left, and some
+//! more while it creates a database. After each kill every acknowledged batch is there, and every other is there
+//! whole or not at all; the newest checkpoint is whole and as old as it says, and nothing that has the name of one is
+//! anything less.
 
 // Real processes, a real directory, real time.
 #![allow(clippy::disallowed_methods)]
@@ -191,8 +192,8 @@ impl Known {
         }
     }
 
-    /// What has the name of a checkpoint is whole, and all that were said to be done are there; the newest is restored. Only
-    /// that is kept.
+    /// What has the name of a checkpoint is whole, and all that were said to be done are there; the newest is
+    /// restored. Only that is kept.
     fn check_checkpoints(&mut self, seed: u64) {
         let (env, dir) = (alluvium_env::Env::os(), self.checkpoints_dir());
         let is_there = |name: &str| dir.join(name).exists();
@@ -246,7 +247,8 @@ fn a_killed_process_loses_nothing_acknowledged() {
         let mut rng = fastrand::Rng::with_seed(seed);
         known.kill_one(seed, Duration::from_millis(rng.u64(0..180)), false);
         kills += 1;
-        // The process that opens what it left is killed on the way as well: with a log as long as its life was to be replayed.
+        // The process that opens what it left is killed on the way as well: with a log as long as its life was to be
+        // replayed.
         for again in 0..if round % 3 == 2 { rng.u64(1..4) } else { 0 } {
             known.kill_one(seed ^ (again + 1) << 40, Duration::from_micros(rng.u64(0..30_000)), true);
             kills += 1;

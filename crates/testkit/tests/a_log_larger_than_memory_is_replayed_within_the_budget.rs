@@ -1,4 +1,5 @@
-//! A database that was written with much memory, and killed, opens with little: its log is flushed while it is replayed.
+//! A database that was written with much memory, and killed, opens with little: its log is flushed while it is
+//! replayed.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::Durability;

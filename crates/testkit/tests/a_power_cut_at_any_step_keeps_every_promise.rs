@@ -1,6 +1,6 @@
 //! The power is cut before every write, sync, rename, creation and removal of generated
-//! sequences, in all three durabilities; each disk that is left opens, and keeps the promises. In calm ones a database grows
-//! first, and some changes are cut then.
+//! sequences, in all three durabilities; each disk that is left opens, and keeps the promises. In calm ones a
+//! database grows first, and some changes are cut then.
 
 use alluvium::Durability;
 use alluvium_env::fault::OpKind;

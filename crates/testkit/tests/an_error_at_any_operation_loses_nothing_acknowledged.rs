@@ -1,7 +1,7 @@
-//! The disk fails in the middle of work: at every change of a sequence, once or from then on, with an I/O error or for want
-//! of space, also with part of a write done, pages lost at a sync, or all of it done; and at any operation of opening and
-//! creating. Errors say so; reads go on and are right; a poisoned database takes no write; opening again recovers all that
-//! was acknowledged, also when the power is cut before the next change.
+//! The disk fails in the middle of work: at every change of a sequence, once or from then on, with an I/O error or
+//! for want of space, also with part of a write done, pages lost at a sync, or all of it done; and at any operation
+//! of opening and creating. Errors say so; reads go on and are right; a poisoned database takes no write; opening
+//! again recovers all that was acknowledged, also when the power is cut before the next change.
 
 use alluvium::ErrorKind;
 use alluvium_env::fault::{Fault, OpKind};
@@ -41,7 +41,8 @@ fn fault(rng: &mut fastrand::Rng) -> (Fault, bool) {
     (if rng.bool() { fault.from_then_on() } else { fault }, reads)
 }
 
-/// A client on a good disk, then with a fault, then on a good one again. Counts what it met. A sequence that fails is cut down.
+/// A client on a good disk, then with a fault, then on a good one again. Counts what it met. A sequence that fails is
+/// cut down.
 fn one(seed: u64, count: &dyn Fn(String)) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let good = rng.u32(0..14);

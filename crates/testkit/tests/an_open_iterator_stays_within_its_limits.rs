@@ -1,5 +1,5 @@
-//! An iterator is left open while every document is written again and again: memory keeps to the budget, the space is given
-//! back when it is closed, and beyond the limit for snapshots it is ended by name.
+//! An iterator is left open while every document is written again and again: memory keeps to the budget, the space is
+//! given back when it is closed, and beyond the limit for snapshots it is ended by name.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::{Collection, Database, Durability, ErrorKind, Value};

@@ -1,5 +1,5 @@
-//! What fuzzers drive, over the corpora and over inputs made from them, the same ones each time: a parser refuses an input, or
-//! keeps what it took. `ALLUVIUM_TARGET` runs one target alone.
+//! What fuzzers drive, over the corpora and over inputs made from them, the same ones each time: a parser refuses an
+//! input, or keeps what it took. `ALLUVIUM_TARGET` runs one target alone.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_testkit::{fuzz, seed};

@@ -1,5 +1,6 @@
-//! The operations of `any_operations_match_the_model`, with background threads, under a seeded scheduler: what a seed does
-//! follows from it to the last step of each thread, and a sequence that fails is cut down. Run with `--features shuttle`.
+//! The operations of `any_operations_match_the_model`, with background threads, under a seeded scheduler: what a seed
+//! does follows from it to the last step of each thread, and a sequence that fails is cut down. Run with `--features
+//! shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_env::schedules::OF_A_SEED;

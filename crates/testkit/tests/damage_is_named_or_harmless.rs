@@ -1,5 +1,5 @@
-//! A byte is flipped in any file of any kind, a file cut at any length, removed, or swapped with another: there is a named error
-//! or the right answer, never a panic and never a wrong one, and the check finds it.
+//! A byte is flipped in any file of any kind, a file cut at any length, removed, or swapped with another: there is a
+//! named error or the right answer, never a panic and never a wrong one, and the check finds it.
 
 use alluvium::{Compression, Database};
 use alluvium_store::Options;
@@ -36,9 +36,9 @@ fn small_databases() -> Vec<Subject> {
     makes.map(|(compression, closed)| damage::subject(damage::small(compression, closed, 1), &other)).into()
 }
 
-/// Each seed flips every byte of every file of one small database, or read-only store, and cuts it at every length: manifests and
-/// segments of the log, whose lengths are most of them zeros, at one in 61 (`wal` and `lsm` have those of their own). The usual two
-/// have files of all types; four have all of these.
+/// Each seed flips every byte of every file of one small database, or read-only store, and cuts it at every length:
+/// manifests and segments of the log, whose lengths are most of them zeros, at one in 61 (`wal` and `lsm` have those
+/// of their own). The usual two have files of all types; four have all of these.
 #[test]
 fn of_every_byte() {
     let every = |path: &Path| match damage::kind_of(path).as_str() {

@@ -1,5 +1,5 @@
-//! A database of more files than the process may have descriptors is written, merged, read and scanned: with 64 of them, and,
-//! for `ALLUVIUM_SECONDS`, with 256.
+//! A database of more files than the process may have descriptors is written, merged, read and scanned: with 64 of
+//! them, and, for `ALLUVIUM_SECONDS`, with 256.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::{pressure, seed};

@@ -1,6 +1,6 @@
 //! Whole databases of every format version since the first, closed and killed, open with this build on
-//! the real file system, hold the contents that are listed beside them, pass the check, and can be written to. So are checkpoints restored,
-//! dumps, read-only stores read, and loads that were cut short go on.
+//! the real file system, hold the contents that are listed beside them, pass the check, and can be written to. So are
+//! checkpoints restored, dumps, read-only stores read, and loads that were cut short go on.
 
 // They are copied with the real file system.
 #![allow(clippy::disallowed_methods)]
@@ -96,8 +96,8 @@ fn fixtures_of_every_format_version_open() {
     }
 }
 
-/// Version 1 is fixed: a build that writes something else must know that it does, and that older builds read it. Its fixtures go
-/// into a directory of their own, after those that are there (`docs/FORMAT.md`).
+/// Version 1 is fixed: a build that writes something else must know that it does, and that older builds read it. Its
+/// fixtures go into a directory of their own, after those that are there (`docs/FORMAT.md`).
 #[test]
 fn what_this_build_writes_is_what_the_newest_fixtures_hold() {
     for (name, files) in alluvium_testkit::formats::fixtures::all() {

@@ -1,6 +1,6 @@
-//! Clients at once over crashes, with background threads, and every lock, atomic and thread under a seeded scheduler: some
-//! order of all calls explains every answer, and a seed gives the same again, to the last byte on the disk. Of a history that
-//! fails calls are left out as long as it fails. Run with `--features shuttle`.
+//! Clients at once over crashes, with background threads, and every lock, atomic and thread under a seeded scheduler:
+//! some order of all calls explains every answer, and a seed gives the same again, to the last byte on the disk. Of a
+//! history that fails calls are left out as long as it fails. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium::Durability;

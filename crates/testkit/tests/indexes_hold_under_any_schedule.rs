@@ -170,7 +170,8 @@ fn a_build_among_writers_misses_nothing() {
         }
         let (again, flushed) = (pets.clone(), db.clone());
         threads.push(thread(move || {
-            // Once the index is declared, as it was: the entry that the build makes is in a file under a higher number, too.
+            // Once the index is declared, as it was: the entry that the build makes is in a file under a higher
+            // number, too.
             let declared = || again.indexes().is_ok_and(|all| all.len() > 1);
             (0..1000).take_while(|_| !declared()).for_each(|_| alluvium_env::thread::yield_now());
             again.put(3, r#"{"k":3,"n":0}"#).unwrap();
@@ -188,7 +189,8 @@ fn a_build_among_writers_misses_nothing() {
         look(&db, &pets, &definition(K.0, K.1));
         join(threads);
         healthy(&db);
-        // Entries of the build were merged with those written concurrently; of each the newer one is left, and a sweep knows it.
+        // Entries of the build were merged with those written concurrently; of each the newer one is left, and a
+        // sweep knows it.
         db.compact().unwrap();
         db.sweep_indexes().unwrap();
         healthy(&db);

@@ -1,5 +1,5 @@
-//! Weaknesses that were found in another document store. Each test has the name of one, and shows that Alluvium does not
-//! have it.
+//! Weaknesses that were found in another document store. Each test has the name of one, and shows that Alluvium does
+//! not have it.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::{Database, Durability, ErrorKind, Map, Value};

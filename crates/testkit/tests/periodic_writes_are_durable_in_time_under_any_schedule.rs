@@ -1,6 +1,7 @@
-//! What a power cut may take of periodic writes: those of the last interval and sync, and of these no more than three intervals'
-//! worth, however long a sync takes. In simulated time, on a disk that takes writes at once and whose syncs make durable what was
-//! written when they end (where that is what was written when they began, it is one sync more); run with `--features shuttle`.
+//! What a power cut may take of periodic writes: those of the last interval and sync, and of these no more than three
+//! intervals' worth, however long a sync takes. In simulated time, on a disk that takes writes at once and whose
+//! syncs make durable what was written when they end (where that is what was written when they began, it is one sync
+//! more); run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_env::fault::{FaultFs, Op, OpKind};

@@ -1,5 +1,6 @@
-//! Whatever bytes are changed, cut off or gone: a document whose blocks and groups are whole is in the repaired database as it
-//! was, and what is not there is listed by place. The place of everything is read from the whole files, block by block.
+//! Whatever bytes are changed, cut off or gone: a document whose blocks and groups are whole is in the repaired
+//! database as it was, and what is not there is listed by place. The place of everything is read from the whole
+//! files, block by block.
 
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Compression, Database, Durability, ErrorKind, Map, Value};
@@ -31,7 +32,8 @@ fn documents(db: &Database, name: &str) -> Documents {
     }
 }
 
-/// Several sorted files of many blocks in each partition, tombstones, deltas over other files, and a log of several segments.
+/// Several sorted files of many blocks in each partition, tombstones, deltas over other files, and a log of several
+/// segments.
 fn make(closed: bool) -> Made {
     let disk = World::new(5);
     let db = disk

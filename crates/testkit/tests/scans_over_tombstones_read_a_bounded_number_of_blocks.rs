@@ -1,6 +1,6 @@
-//! A queue: documents come in at one end and are deleted at the other, a hundred times its length. Its first documents are
-//! found after a bounded number of blocks, however many were there before them; and of ranges that were deleted whole, of
-//! which an iterator may be open still.
+//! A queue: documents come in at one end and are deleted at the other, a hundred times its length. Its first
+//! documents are found after a bounded number of blocks, however many were there before them; and of ranges that were
+//! deleted whole, of which an iterator may be open still.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::{Collection, Database, Durability};
@@ -9,8 +9,9 @@ use alluvium_testkit::{World, pressure, seed};
 
 /// Documents that the queue holds.
 const LENGTH: u64 = 2000;
-/// Blocks that are looked at for the first ten of them, at most: each of two partitions may leave 4096 tombstones where they
-/// are (`alluvium_lsm::Options::few_tombstones`), with the documents of some 150 bytes that they hide, in blocks of 2 KiB.
+/// Blocks that are looked at for the first ten of them, at most: each of two partitions may leave 4096 tombstones
+/// where they are (`alluvium_lsm::Options::few_tombstones`), with the documents of some 150 bytes that they hide, in
+/// blocks of 2 KiB.
 const MOST: u64 = 700;
 /// The same, where everything was merged.
 const MOST_COMPACTED: u64 = 20;

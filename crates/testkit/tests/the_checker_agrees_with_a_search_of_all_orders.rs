@@ -1,5 +1,5 @@
-//! The checker of histories is right: of random histories of a few calls, some with an answer altered, it says what trying all
-//! orders of the calls says.
+//! The checker of histories is right: of random histories of a few calls, some with an answer altered, it says what
+//! trying all orders of the calls says.
 
 use alluvium_testkit::concurrency::histories::checker::{Call, check};
 use alluvium_testkit::concurrency::histories::spec::{Act, Answer, Docs, Write, apply};
@@ -50,7 +50,8 @@ fn any_act(rng: &mut fastrand::Rng, documents: usize) -> Act {
     }
 }
 
-/// A history of a few calls that has happened: each took effect at some moment while it lasted, or never and was not answered.
+/// A history of a few calls that has happened: each took effect at some moment while it lasted, or never and was not
+/// answered.
 fn any_history(rng: &mut fastrand::Rng, documents: usize) -> Vec<Call> {
     let mut moments: Vec<u64> = (1..=60).collect();
     rng.shuffle(&mut moments);

@@ -1,5 +1,5 @@
-//! The disk fails while several threads write, flush and compact: [`alluvium_testkit::concurrency::failing_disk`], under a seeded scheduler. Run with
-//! `--features shuttle`.
+//! The disk fails while several threads write, flush and compact: [`alluvium_testkit::concurrency::failing_disk`],
+//! under a seeded scheduler. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_env::schedules::OF_A_SEED;

@@ -1,5 +1,5 @@
-//! Writers, flushes, compactions, snapshots and checkpoints under many schedules: each snapshot and each checkpoint shows every
-//! writer at one count, not before what it had acknowledged. Run with `--features shuttle`.
+//! Writers, flushes, compactions, snapshots and checkpoints under many schedules: each snapshot and each checkpoint
+//! shows every writer at one count, not before what it had acknowledged. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium::backup::{self, CheckpointOptions, RestoreOptions};

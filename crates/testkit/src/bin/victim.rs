@@ -1,8 +1,8 @@
 //! The process that the kill test kills: writes from several threads until it dies.
 //!
 //! `victim DIRECTORY SEED WRITERS`: opens the database there, continues from the count of each writer,
-//! and prints `writer count` after each acknowledged batch, before the next; the one writer more is the client of single
-//! writes. Checkpoints are made in `DIRECTORY.checkpoints`, with a line before each of them and one after it.
+//! and prints `writer count` after each acknowledged batch, before the next; the one writer more is the client of
+//! single writes. Checkpoints are made in `DIRECTORY.checkpoints`, with a line before each of them and one after it.
 
 // It is a real process on a real directory, and dies by being killed.
 #![allow(clippy::disallowed_methods)]

@@ -1,7 +1,7 @@
-//! A disk that fails while several threads write, flush and compact: every writer gets an error, no thread waits for ever,
-//! and reads continue and show each writer whole. Opening again finds every acknowledged batch, and at most the one batch of
-//! each writer whose outcome was reported as unknown. A power cut leaves the same, or, if writes do not wait for the disk,
-//! the batches acknowledged before the last sync began.
+//! A disk that fails while several threads write, flush and compact: every writer gets an error, no thread waits for
+//! ever, and reads continue and show each writer whole. Opening again finds every acknowledged batch, and at most the
+//! one batch of each writer whose outcome was reported as unknown. A power cut leaves the same, or, if writes do not
+//! wait for the disk, the batches acknowledged before the last sync began.
 
 use super::trails::{self, TrailView};
 use crate::worlds::World;
@@ -39,8 +39,8 @@ fn write(db: &Database, writer: u64, batches: u64, progress: &AtomicU64) -> End 
     (batches, None)
 }
 
-/// Flushes, compacts and syncs until the writers are done. What of each writer is durable since, whatever the durability of
-/// its batches.
+/// Flushes, compacts and syncs until the writers are done. What of each writer is durable since, whatever the
+/// durability of its batches.
 fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut durable = vec![0; progress.len()];

@@ -1,11 +1,11 @@
-//! Histories: the calls of several clients and their answers, over several crashes, and whether it can have happened one call
-//! after the other.
+//! Histories: the calls of several clients and their answers, over several crashes, and whether it can have happened
+//! one call after the other.
 //!
 //! Clients on threads of their own read and write a few documents in two collections, blind, checked, as deltas, in
-//! batches and by an index, while others flush, merge, and make and drop indexes. At some change to the disk, anywhere in the
-//! middle of anything, the machine stops: its process is killed, or its power is cut. What is found after opening the
-//! disk again is one more read in the history, and the next clients continue from there. [`checker`] then looks for an
-//! order of all calls that explains every answer.
+//! batches and by an index, while others flush, merge, and make and drop indexes. At some change to the disk,
+//! anywhere in the middle of anything, the machine stops: its process is killed, or its power is cut. What is found
+//! after opening the disk again is one more read in the history, and the next clients continue from there.
+//! [`checker`] then looks for an order of all calls that explains every answer.
 
 pub mod checker;
 mod client;
@@ -33,7 +33,8 @@ const CHECKPOINTS: usize = 3;
 /// Checks of the invariants in a life, at most.
 const LOOKS: usize = 200;
 
-/// A life that is to crash has at most this multiple of its share of the calls: enough to reach the moment, and then a change.
+/// A life that is to crash has at most this multiple of its share of the calls: enough to reach the moment, and then
+/// a change.
 const MOST_SHARES: usize = 6;
 
 /// How large a history is.
@@ -134,8 +135,8 @@ pub fn run(seed: u64, size: Size) -> Done {
     run_some(seed, size, None)
 }
 
-/// As [`run`], or with those calls of each client only that have these numbers. Crashes come where they would have come, if the
-/// calls lead so far.
+/// As [`run`], or with those calls of each client only that have these numbers. Crashes come where they would have
+/// come, if the calls lead so far.
 ///
 /// # Panics
 /// As [`run`].
@@ -177,7 +178,8 @@ pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
             _ => Stop::Cut(CrashStyle::AllLost),
         };
         let last = life == size.crashes;
-        // The lives that come share what is left of the calls; one that crashes does so after half of its share to one and a half.
+        // The lives that come share what is left of the calls; one that crashes does so after half of its share to
+        // one and a half.
         let left = size.calls.saturating_sub(done.calls as usize);
         let share = left.div_ceil(size.crashes + 1 - life).max(size.clients);
         let each = if last { share } else { MOST_SHARES * share }.div_ceil(size.clients);
@@ -358,7 +360,8 @@ fn end(
         || crate::model::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
     sound();
     if rng.bool() {
-        // By then the entries of builds were merged with those written concurrently, and a sweep has gone by the remaining sequence numbers.
+        // By then the entries of builds were merged with those written concurrently, and a sweep has gone by the
+        // remaining sequence numbers.
         opened.compact().and_then(|()| opened.sweep_indexes()).unwrap_or_else(|e| panic!("it does not merge: {e}"));
         sound();
         let again =

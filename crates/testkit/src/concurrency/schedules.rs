@@ -1,4 +1,5 @@
-//! Scenarios under the seeded scheduler, which decides at each lock, condition variable and thread which thread runs next.
+//! Scenarios under the seeded scheduler, which decides at each lock, condition variable and thread which thread runs
+//! next.
 
 use crate::replay::seed;
 use alluvium::Durability;

@@ -109,7 +109,8 @@ pub fn batch(db: &Database, writer: u64, count: u64) -> alluvium::Result<WriteBa
     Ok(batch)
 }
 
-/// Takes the client of single writes to `count`, from the one before, in one of the ways there are to change a document.
+/// Takes the client of single writes to `count`, from the one before, in one of the ways there are to change a
+/// document.
 ///
 /// # Errors
 /// As these ways; or that the document was not as it should have been.
@@ -164,8 +165,8 @@ fn count_in(found: alluvium::Result<Option<Document>>, writer: u64, at: u64) -> 
     Ok(count as u64)
 }
 
-/// A writer's counters, read one after the other without a snapshot: what one shows of a batch, those that are read after it
-/// show, too.
+/// A writer's counters, read one after the other without a snapshot: what one shows of a batch, those that are read
+/// after it show, too.
 ///
 /// # Errors
 /// What is wrong.

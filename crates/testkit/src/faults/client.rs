@@ -198,7 +198,8 @@ impl FaultClient {
                 Ok(done)
             }
             Err(error) => {
-                // What is in doubt may have dropped, renamed or created the collection. Else it is there, or not, as is known.
+                // What is in doubt may have dropped, renamed or created the collection. Else it is there, or not, as
+                // is known.
                 if error.kind() == ErrorKind::Namespace {
                     assert!(self.unknown.is_some(), "{what}: {error}\nafter {:?}", self.log);
                     return Err(ErrorKind::Namespace);
@@ -242,8 +243,8 @@ impl FaultClient {
         assert!(fine, "{when}: acknowledged and found differ:\n{}\nafter {:?}", difference(), self.log);
     }
 
-    /// Reads everything, and at all snapshots: all that was acknowledged is there, also in a database that is poisoned or
-    /// has no space.
+    /// Reads everything, and at all snapshots: all that was acknowledged is there, also in a database that is
+    /// poisoned or has no space.
     pub fn look(&mut self, when: &str) {
         let Some(db) = &self.db else { return };
         match read_state(db) {
@@ -282,7 +283,8 @@ impl FaultClient {
         self.note(error);
     }
 
-    /// The disk is good again: the open database is right and takes writes; a poisoned one does after it is opened again.
+    /// The disk is good again: the open database is right and takes writes; a poisoned one does after it is opened
+    /// again.
     pub fn goes_on(&mut self) {
         self.reads_may_fail = false;
         let opened = self.db.is_some() || self.open();

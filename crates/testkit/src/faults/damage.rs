@@ -1,7 +1,7 @@
 //! Damage: bytes flipped, files cut, removed, and taken from elsewhere; and what may come of it.
 //!
-//! A [`Subject`] is a directory on a disk, a function that opens and reads it, and a table of the allowed outcomes for each kind of
-//! damage. Wrong answers, panics and errors that name no file fail at once, whatever the table says.
+//! A [`Subject`] is a directory on a disk, a function that opens and reads it, and a table of the allowed outcomes
+//! for each kind of damage. Wrong answers, panics and errors that name no file fail at once, whatever the table says.
 
 mod copies;
 mod coverage;
@@ -133,7 +133,8 @@ pub struct Subject {
     allowed: Allowed,
 }
 
-/// How much of a file is tried under one seed: one byte in this many; fewer of zeros far from other bytes, unless every byte is tried.
+/// How much of a file is tried under one seed: one byte in this many; fewer of zeros far from other bytes, unless
+/// every byte is tried.
 #[derive(Debug, Clone, Copy)]
 pub struct Stride {
     /// Of the bytes that are flipped.
@@ -221,8 +222,8 @@ fn is_worth(bytes: &[u8], at: u64, round: u64, stride: u64) -> bool {
     stride == 1 || near.iter().any(|byte| *byte != 0) || (at / stride + round).is_multiple_of(ZEROS)
 }
 
-/// What is done to a file under a seed. Seeds that follow each other try other bytes and lengths, and when all were tried,
-/// other bits.
+/// What is done to a file under a seed. Seeds that follow each other try other bytes and lengths, and when all were
+/// tried, other bits.
 pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u64, stride: Stride) -> Vec<Case> {
     let case = |damage: Damage, words: &str| Case::new(path, bytes, damage, words);
     let (len, mut all) = (bytes.len() as u64, vec![case(Damage::Remove, "is missing")]);

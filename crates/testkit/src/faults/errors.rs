@@ -1,9 +1,10 @@
 //! A fault at every change to the disk of a sequence.
 //!
-//! The sequence runs once on a good disk, and its changes are counted. Then it runs again for each change, and for each way
-//! in which that can fail, once or with everything that comes after it. Reads continue, and are right, the whole time. The
-//! power is cut before the next change. At the end the power is cut or the process is killed; before that, the disk is good
-//! again, and the open database takes writes, or reports that it is poisoned and takes them after it is opened again.
+//! The sequence runs once on a good disk, and its changes are counted. Then it runs again for each change, and for
+//! each way in which that can fail, once or with everything that comes after it. Reads continue, and are right, the
+//! whole time. The power is cut before the next change. At the end the power is cut or the process is killed; before
+//! that, the disk is good again, and the open database takes writes, or reports that it is poisoned and takes them
+//! after it is opened again.
 
 use super::client::FaultClient;
 use super::client::steps::Step;
@@ -135,8 +136,8 @@ struct Trial {
 /// Seeds that share a sequence; each fails a part of its changes.
 pub const PARTS: u64 = 10;
 
-/// Fails a part of the changes of one sequence: of one of each kind, or of all of them if `every`, in an order of its own as
-/// long as there is time; each in every way.
+/// Fails a part of the changes of one sequence: of one of each kind, or of all of them if `every`, in an order of its
+/// own as long as there is time; each in every way.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -167,8 +168,8 @@ pub fn run(seed: u64, every: bool, met: &mut Tally) {
     }
 }
 
-/// Fails a part of the changes of one short sequence, each in every way, once and with all that comes after. How many faults
-/// all parts of the sequence make, and how many this one has made.
+/// Fails a part of the changes of one short sequence, each in every way, once and with all that comes after. How many
+/// faults all parts of the sequence make, and how many this one has made.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -274,8 +275,8 @@ fn arm(client: &FaultClient, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed:
     })));
 }
 
-/// If the power was cut in the step that has just ended: the disk holds what was durable before it, what is durable now, or a
-/// state on the way.
+/// If the power was cut in the step that has just ended: the disk holds what was durable before it, what is durable
+/// now, or a state on the way.
 fn check_cut(client: &mut FaultClient, cut: &Mutex<Option<World>>, before: Vec<State>) -> bool {
     let Some(disk) = cut.lock().take() else { return false };
     let done = client.of_step.iter().chain(&client.since_durable).chain(&client.under_way).cloned();

@@ -1,9 +1,10 @@
 //! Fixtures: small whole databases of a format version, which every later build must open, with what
 //! they hold beside them.
 //!
-//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes those that this build makes ([`all`]): `closed/`, `killed/`, `ranges/` and `segments/`, databases each with `expected.jsonl`, and what [`copies`] makes. One line for each
-//! document, or for a whole collection that is too large to be read by anybody, and one for each key of the
-//! multivalue tree; as extended JSON that keeps every type ([`alluvium_document::json::print_exact`]).
+//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes those that this build makes ([`all`]):
+//! `closed/`, `killed/`, `ranges/` and `segments/`, databases each with `expected.jsonl`, and what [`copies`] makes.
+//! One line for each document, or for a whole collection that is too large to be read by anybody, and one for each
+//! key of the multivalue tree; as extended JSON that keeps every type ([`alluvium_document::json::print_exact`]).
 
 mod copies;
 
@@ -282,7 +283,8 @@ impl Maker<'_> {
         self.db().collection(name).create_index_with(keys, options).expect("an index");
     }
 
-    /// Indexes over the existing documents; then tombstones, other shapes, stale entries, and a dropped collection, in blocks of LZ4.
+    /// Indexes over the existing documents; then tombstones, other shapes, stale entries, and a dropped collection,
+    /// in blocks of LZ4.
     fn second_run(&mut self) {
         self.open(Compression::Lz4);
         // Updates of what no index reads stay deltas.

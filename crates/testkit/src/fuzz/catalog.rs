@@ -1,4 +1,5 @@
-//! Hostile descriptions of trees, collections and indexes, and definitions of shapes, as a record of the log brings them.
+//! Hostile descriptions of trees, collections and indexes, and definitions of shapes, as a record of the log brings
+//! them.
 
 use super::sealed::append;
 use super::storage::{options, read_all, small};

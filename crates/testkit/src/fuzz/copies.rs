@@ -1,5 +1,5 @@
-//! Hostile files of what is made of a database: superblocks, listings of checkpoints, read-only stores, dumps. A first byte that is
-//! odd leaves the content as it is; else it is put under right checksums.
+//! Hostile files of what is made of a database: superblocks, listings of checkpoints, read-only stores, dumps. A
+//! first byte that is odd leaves the content as it is; else it is put under right checksums.
 
 use super::storage::{options, read_all, small};
 use crate::formats::read_only as store;

@@ -76,7 +76,8 @@ fn all(collection: &Collection) -> Vec<Map> {
     decoded.map(|map| map.expect("what was loaded can be decoded")).collect()
 }
 
-/// A file to load; its first byte says of which format. What is loaded can be read; exported and loaded again it is the same.
+/// A file to load; its first byte says of which format. What is loaded can be read; exported and loaded again it is
+/// the same.
 pub fn loads(data: &[u8]) {
     let Some((format, content)) = format_of(data) else { return };
     let db = Database::builder().env(Env::in_memory(1)).options(options()).open("db").expect("an empty disk");
@@ -125,8 +126,8 @@ pub fn loads(data: &[u8]) {
     }
 }
 
-/// Documents written as rows and loaded again, with the types that fields have in all of them, are what they were but for what
-/// rows do not hold: whatever is null or empty, and that an integer which fits 32 bits had 64.
+/// Documents written as rows and loaded again, with the types that fields have in all of them, are what they were but
+/// for what rows do not hold: whatever is null or empty, and that an integer which fits 32 bits had 64.
 fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     let columns = columns(found);
     if columns.first().is_none_or(|(name, _)| name != "_id") {
@@ -149,8 +150,8 @@ fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     assert_eq!(all(&again), found.iter().map(kept).collect::<Vec<_>>(), "rows");
 }
 
-/// The fields, the `_id` first, whose values are of one type in all documents that have them, and that a row of names can name.
-/// Nothing if the `_id`s are not of one type.
+/// The fields, the `_id` first, whose values are of one type in all documents that have them, and that a row of names
+/// can name. Nothing if the `_id`s are not of one type.
 fn columns(found: &[Map]) -> Vec<(String, FieldType)> {
     let names: BTreeSet<&str> =
         found.iter().flat_map(|map| &map.entries).filter_map(|(name, _)| name.as_str()).collect();

@@ -1,6 +1,6 @@
 //! Copies of the store among the operations: checkpoints, also incremental ones, databases restored from them,
-//! and repaired ones. Each holds what the store held when it was made, whatever a power cut does during that time: it has
-//! its name only when it is whole.
+//! and repaired ones. Each holds what the store held when it was made, whatever a power cut does during that time: it
+//! has its name only when it is whole.
 
 use super::{Beside, Cut, KvRunner, State, open_at, options, read};
 use crate::worlds::{PATH, remove_dir};
@@ -77,7 +77,8 @@ impl KvRunner {
         remove_dir(&self.world.env, to);
     }
 
-    /// Checks the copies beside a store after a power cut: finished ones are whole, an unfinished one is whole or absent.
+    /// Checks the copies beside a store after a power cut: finished ones are whole, an unfinished one is whole or
+    /// absent.
     pub(super) fn check_beside(&mut self, cut: &Cut) {
         for beside in &cut.beside {
             let env = &cut.disk.env;

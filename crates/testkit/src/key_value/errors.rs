@@ -1,5 +1,5 @@
-//! The disk fails at a change of a sequence of the key/value store, among whose operations are deletes of ranges: each batch
-//! is there or is not, as the store says, for readers now, at older snapshots, and after opening again.
+//! The disk fails at a change of a sequence of the key/value store, among whose operations are deletes of ranges:
+//! each batch is there or is not, as the store says, for readers now, at older snapshots, and after opening again.
 
 use super::{Cuts, KvRunner, State, options, read};
 use crate::faults::errors::Effect;
@@ -235,7 +235,8 @@ impl Client {
         (0..self.runner.snapshots.len()).for_each(|at| self.runner.check_snapshot(at));
     }
 
-    /// The disk is good again: an open store is right and takes batches, a poisoned one takes them after it is opened again.
+    /// The disk is good again: an open store is right and takes batches, a poisoned one takes them after it is opened
+    /// again.
     fn goes_on(&mut self) {
         self.runner.world.faults.clear();
         assert!(self.runner.store.is_some() || self.open(), "it does not open on a good disk");
@@ -256,8 +257,8 @@ impl Client {
         self.look("after going on");
     }
 
-    /// Opens what the end of the process or a power cut leaves: it holds what it may, durably, and stays so when files are
-    /// merged.
+    /// Opens what the end of the process or a power cut leaves: it holds what it may, durably, and stays so when
+    /// files are merged.
     fn recover(mut self) {
         let runner = &mut self.runner;
         let (disk, allowed): (World, Vec<State>) = match runner.rng.bool() {
@@ -304,8 +305,8 @@ fn points(seed: u64) -> Vec<Point> {
     points.lock().clone()
 }
 
-/// Fails changes of one sequence: one of each kind in each way, or, where a number of seconds was requested, all of them in an
-/// order of their own as long as there is time.
+/// Fails changes of one sequence: one of each kind in each way, or, where a number of seconds was requested, all of
+/// them in an order of their own as long as there is time.
 ///
 /// # Panics
 /// If a promise is broken.

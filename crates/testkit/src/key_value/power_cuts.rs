@@ -1,4 +1,5 @@
-//! Power cuts before changes to the disk: what each leaves holds one of the states that were promised, and takes writes on.
+//! Power cuts before changes to the disk: what each leaves holds one of the states that were promised, and takes
+//! writes on.
 
 use super::{Cut, KvRunner, Options, open, options, read};
 use crate::marks;
@@ -25,8 +26,8 @@ pub enum Cuts {
     None,
     /// Some, by chance.
     Some,
-    /// Those of one part of [`PARTS`], which are all changes together; in any durability. For some of them also at every
-    /// change of the recovery.
+    /// Those of one part of [`PARTS`], which are all changes together; in any durability. For some of them also at
+    /// every change of the recovery.
     Part(u64),
 }
 

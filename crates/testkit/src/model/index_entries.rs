@@ -1,5 +1,6 @@
-//! Index entries derived a second time: from the text of the definitions and the values of documents, without the code that
-//! the database makes keys with. An error in that code is the same on both sides of [`crate::model::indexes`], and is seen here.
+//! Index entries derived a second time: from the text of the definitions and the values of documents, without the
+//! code that the database makes keys with. An error in that code is the same on both sides of
+//! [`crate::model::indexes`], and is seen here.
 
 use super::Id;
 use super::filters::Filter;
@@ -131,7 +132,8 @@ fn own(name: &str) -> Option<&'static ModelIndex> {
     all.get(name)
 }
 
-/// What [`crate::model::indexes::refused`] says, found out the other way; nothing, if it cannot be for one of the indexes.
+/// What [`crate::model::indexes::refused`] says, found out the other way; nothing, if it cannot be for one of the
+/// indexes.
 pub(crate) fn refused(
     indexes: &BTreeMap<String, Index>,
     documents: &BTreeMap<Id, Arc<Map>>,

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// First byte of the description of an index's tree (`docs/format/store.md`).
 const INDEX: u8 = 4;
 
-/// Keys and options that indexes are made of. Many documents have the fields, in several types, and some cannot be indexed.
+/// Keys and options that indexes are made of. Many documents have the fields, in several types, and some cannot be
+/// indexed.
 pub const DEFINITIONS: [(&str, &str); 18] = [
     (r#"{"k":1}"#, "{}"),
     (r#"{"k":-1,"set":1}"#, "{}"),
@@ -75,8 +76,8 @@ pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a 
     found
 }
 
-/// Why the documents with these ids cannot be in a collection with these indexes: no keys can be made of them, or another
-/// document has one of their unique keys. Nothing, if they can.
+/// Why the documents with these ids cannot be in a collection with these indexes: no keys can be made of them, or
+/// another document has one of their unique keys. Nothing, if they can.
 pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<Map>>, ids: &[Id]) -> Vec<ErrorKind> {
     let written: BTreeSet<&Id> = ids.iter().collect();
     let invalid = |index: &Index| {

@@ -1,5 +1,5 @@
-//! The model's own order of values and its own way along paths, written from MongoDB's rules and not from the database's
-//! code: what it computes with them shows what the database has computed wrongly.
+//! The model's own order of values and its own way along paths, written from MongoDB's rules and not from the
+//! database's code: what it computes with them shows what the database has computed wrongly.
 
 use alluvium::{Map, Value};
 use alluvium_document::value::Double;
@@ -107,8 +107,8 @@ pub(crate) fn is_nan(value: &Value) -> bool {
     }
 }
 
-/// True if `test` takes something that a condition on this path looks at: the value there, the elements of an array there,
-/// or nothing, where there is nothing. Names lead into maps and into the maps of arrays.
+/// True if `test` takes something that a condition on this path looks at: the value there, the elements of an array
+/// there, or nothing, where there is nothing. Names lead into maps and into the maps of arrays.
 pub(crate) fn any_at(map: &Map, path: &str, test: &dyn Fn(Option<&Value>) -> bool) -> bool {
     let (name, rest) = split(path);
     match (map.get(name), rest) {

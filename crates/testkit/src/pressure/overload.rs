@@ -1,4 +1,5 @@
-//! Writers that want more than the disk can do, in simulated time: what they get each second, and what memory that takes.
+//! Writers that want more than the disk can do, in simulated time: what they get each second, and what memory that
+//! takes.
 
 use crate::replay::seed;
 use alluvium::{Database, Durability};
@@ -47,8 +48,8 @@ pub struct Served {
 const WARM_UP: usize = 4;
 
 impl Served {
-    /// Panics unless the worst second was over half the median, every writer got over half of its share, and memory kept
-    /// within 15% of the budget.
+    /// Panics unless the worst second was over half the median, every writer got over half of its share, and memory
+    /// kept within 15% of the budget.
     ///
     /// # Panics
     /// If not.

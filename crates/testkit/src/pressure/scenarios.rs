@@ -157,8 +157,8 @@ fn stop_a_merge(db: &Database) {
     });
 }
 
-/// Documents of 16 MB, less a little, among `amount` small ones, under a budget of 128 MB. Their text is there before the database
-/// is.
+/// Documents of 16 MB, less a little, among `amount` small ones, under a budget of 128 MB. Their text is there before
+/// the database is.
 fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64) {
     let options = Options { memory_bytes: 128 << 20, durability: Durability::Periodic, ..Options::default() };
     let (head, mut words) = (r#"{"_id":""#, Text::new(3, 0));
@@ -235,7 +235,8 @@ fn many_shapes(db: &Database) {
     }
 }
 
-/// `amount` MB of documents in files that are as small as they can be, all of which are read again and again; with a snapshot that keeps many.
+/// `amount` MB of documents in files that are as small as they can be, all of which are read again and again; with a
+/// snapshot that keeps many.
 fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options {
         memory_bytes: 32 << 20,

@@ -1,9 +1,9 @@
 //! Seeds: every random test runs from one number, prints it when it fails, and runs it again.
 //!
 //! `ALLUVIUM_SEED=7 cargo test -p alluvium-testkit --test NAME` runs the one sequence that
-//! failed; `ALLUVIUM_SEQUENCES=10000` runs this many instead of the usual number, `ALLUVIUM_SECONDS=60` as many as there is time
-//! for, and `ALLUVIUM_FIRST=100` begins with that seed. What was done is appended to the file that `ALLUVIUM_TALLY` names, for
-//! `tests/soak/run` to add up.
+//! failed; `ALLUVIUM_SEQUENCES=10000` runs this many instead of the usual number, `ALLUVIUM_SECONDS=60` as many as
+//! there is time for, and `ALLUVIUM_FIRST=100` begins with that seed. What was done is appended to the file that
+//! `ALLUVIUM_TALLY` names, for `tests/soak/run` to add up.
 
 // The environment says what to replay, and results for the soak go into a real file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -45,8 +45,8 @@ pub fn is_large() -> bool {
     seconds().is_some() || number(LARGE) == Some(1)
 }
 
-/// True if as many sequences are run as usual, so that rare things must be met; never under `ALLUVIUM_MUTANTS`, where only
-/// broken promises count.
+/// True if as many sequences are run as usual, so that rare things must be met; never under `ALLUVIUM_MUTANTS`, where
+/// only broken promises count.
 pub fn is_usual(usual: u64) -> bool {
     number("ALLUVIUM_MUTANTS").is_none() && replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
 }
@@ -97,8 +97,8 @@ pub fn rare_row(description: &str) -> String {
     format!("rare: {description}")
 }
 
-/// Errors unless each of these paths was taken by this process: for a test that runs as many sequences as `usual`, which
-/// always meet them.
+/// Errors unless each of these paths was taken by this process: for a test that runs as many sequences as `usual`,
+/// which always meet them.
 ///
 /// # Panics
 /// If one was not.

@@ -1,8 +1,8 @@
 //! Sequences of numbered steps, cut down when they fail.
 //!
-//! Each step draws what it does from the seed and its own number, so that steps can be left out and the others do what they
-//! did. A sequence that fails is run again with fewer and fewer of them, as long as it fails: what is left is printed
-//! with the command that runs it. `ALLUVIUM_STEPS=3,17,20`, beside `ALLUVIUM_SEED`, runs just these;
+//! Each step draws what it does from the seed and its own number, so that steps can be left out and the others do
+//! what they did. A sequence that fails is run again with fewer and fewer of them, as long as it fails: what is left
+//! is printed with the command that runs it. `ALLUVIUM_STEPS=3,17,20`, beside `ALLUVIUM_SEED`, runs just these;
 //! `ALLUVIUM_SHRINK=0` leaves a failing sequence as it is (it is a number of seconds).
 
 // The environment says what to replay; real time bounds the search for a shorter sequence.
@@ -35,8 +35,8 @@ fn given() -> Option<Vec<u32>> {
     Some(text.split(',').filter(|part| !part.trim().is_empty()).map(number).collect())
 }
 
-/// Runs `body` with the steps from 0 to `count`, or with those of `ALLUVIUM_STEPS`. If it fails, prints the shortest sequence
-/// found that does, and what that one did last.
+/// Runs `body` with the steps from 0 to `count`, or with those of `ALLUVIUM_STEPS`. If it fails, prints the shortest
+/// sequence found that does, and what that one did last.
 ///
 /// # Panics
 /// As `body` does.

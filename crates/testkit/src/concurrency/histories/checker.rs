@@ -5,9 +5,9 @@
 //! are one object here, so that what several of them show at one moment is checked as well as each of them.
 //!
 //! A call that is known to change nothing takes effect as soon as the documents are as it has answered: whatever could
-//! come later without it having taken effect can come with it, too, so that there is no need to follow both. And before a
-//! call that returns only those others take effect that share documents with it, or with others that do: the rest may as
-//! well come after it.
+//! come later without it having taken effect can come with it, too, so that there is no need to follow both. And
+//! before a call that returns only those others take effect that share documents with it, or with others that do: the
+//! rest may as well come after it.
 
 #[cfg(test)]
 mod tests;
@@ -109,8 +109,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The calls that may have to take effect before one that returns: those not done that share documents with it, or with
-    /// others of these; those that change something, by place.
+    /// The calls that may have to take effect before one that returns: those not done that share documents with it,
+    /// or with others of these; those that change something, by place.
     fn near(&self, at: usize, done: u64) -> Vec<(usize, usize)> {
         let mut documents = self.calls[at].act.documents();
         let waits =

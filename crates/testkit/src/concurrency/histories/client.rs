@@ -57,8 +57,8 @@ impl<'a> Client<'a> {
         Self { shared, db, seed, rng: fastrand::Rng::with_seed(seed), number, calls: Vec::new(), kept: None }
     }
 
-    /// Calls until this number is done, or the machine has crashed. What a call is follows from its number, so that others can be
-    /// left out.
+    /// Calls until this number is done, or the machine has crashed. What a call is follows from its number, so that
+    /// others can be left out.
     pub fn run(&mut self, calls: usize) {
         for number in
             (0..calls as u32).filter(|number| self.shared.only.as_ref().is_none_or(|only| only.contains(number)))

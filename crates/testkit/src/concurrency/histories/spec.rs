@@ -73,8 +73,9 @@ impl Act {
         }
     }
 
-    /// Whether a call that was answered so has surely written something. A delta on what an index reads may be a checked
-    /// update, which writes nothing where there is no document, and so are all others of its batch on the same document.
+    /// Whether a call that was answered so has surely written something. A delta on what an index reads may be a
+    /// checked update, which writes nothing where there is no document, and so are all others of its batch on the
+    /// same document.
     pub fn wrote(&self, answer: &Answer) -> bool {
         match (self, answer) {
             (Self::Write(writes), _) => {

@@ -87,8 +87,8 @@ impl Step {
 }
 
 impl FaultClient {
-    /// Does one random operation, drawn from the seed of the sequence and the step's number; of a database that is not open,
-    /// opens it. True if it went well.
+    /// Does one random operation, drawn from the seed of the sequence and the step's number; of a database that is
+    /// not open, opens it. True if it went well.
     pub fn numbered_step(&mut self, seed: u64, number: u32) -> bool {
         self.rng = crate::replay::sequence::rng_of(seed, number);
         self.step()
@@ -258,7 +258,8 @@ impl FaultClient {
         done.is_ok()
     }
 
-    /// Loads some lines, which are one batch, and become durable at the end. When that fails, they may be there already.
+    /// Loads some lines, which are one batch, and become durable at the end. When that fails, they may be there
+    /// already.
     fn load(&mut self) -> bool {
         // What is there then has to be read.
         let Some(name) = self.any_name().filter(|_| !self.reads_may_fail) else { return true };

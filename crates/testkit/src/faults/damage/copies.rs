@@ -42,7 +42,8 @@ pub fn checkpoint() -> Subject {
         foreign,
         earlier: Files::new(),
         judge: Box::new(move |disk, context| judge_checkpoint(&made, disk, context)),
-        // The lock is held while it is made, and of no use later. Nothing else may pass: a byte of it is under a checksum.
+        // The lock is held while it is made, and of no use later. Nothing else may pass: a byte of it is under a
+        // checksum.
         allowed: Box::new(|case: &Case, outcome| match case.path.ends_with("LOCK") {
             true => matches!(outcome, Outcome::Harmless | Outcome::Refused),
             false => outcome == Outcome::Refused,
@@ -149,8 +150,8 @@ fn judge_read_only(documents: &[Map], disk: &World, context: &str) -> Outcome {
 
 /// A dump of all collections of a database, packed or not.
 ///
-/// What `mongodump` writes has no checksums, and Alluvium keeps to it: in a plain dump another byte is another document. But
-/// lengths and the number of documents are there, and gzip has a checksum.
+/// What `mongodump` writes has no checksums, and Alluvium keeps to it: in a plain dump another byte is another
+/// document. But lengths and the number of documents are there, and gzip has a checksum.
 ///
 /// # Panics
 /// If it cannot be made.

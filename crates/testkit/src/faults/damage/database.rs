@@ -48,8 +48,8 @@ fn options(compression: Compression) -> Options {
     Options { partitions: Some(2), ..fixture::options(compression) }
 }
 
-/// A database of two collections and an index: sorted files in two runs, and some batches in the log. Its random numbers follow
-/// from `id`.
+/// A database of two collections and an index: sorted files in two runs, and some batches in the log. Its random
+/// numbers follow from `id`.
 ///
 /// # Panics
 /// If it cannot be made.
@@ -80,8 +80,8 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
     })
 }
 
-/// What fixtures are made as: all types, indexes of all kinds, tombstones, deltas, ranges, many values under a key, a dropped
-/// collection; closed, with dictionaries too.
+/// What fixtures are made as: all types, indexes of all kinds, tombstones, deltas, ranges, many values under a key, a
+/// dropped collection; closed, with dictionaries too.
 ///
 /// # Panics
 /// If it cannot be made.
@@ -91,8 +91,8 @@ pub fn fixture(end: End, id: u64) -> Specimen {
     })
 }
 
-/// A database that `fill` makes on an empty disk, twice the same: it returns it open, and calls what it is given after each
-/// write that is in the log alone.
+/// A database that `fill` makes on an empty disk, twice the same: it returns it open, and calls what it is given
+/// after each write that is in the log alone.
 ///
 /// # Panics
 /// If it cannot be made.
@@ -259,7 +259,8 @@ impl Facts {
             // It is empty, and made again.
             (FileKind::Lock, _) => outcome == Harmless,
             (FileKind::Superblock, _) => outcome == Refused,
-            // Edits and the zeros behind them. What is torn is the last edit, and can be done again, or else is noticed.
+            // Edits and the zeros behind them. What is torn is the last edit, and can be done again, or else is
+            // noticed.
             (FileKind::Manifest, Damage::Flip(at, _)) if *at < self.last_begins => outcome == Refused,
             (FileKind::Manifest, Damage::Flip(..)) => matches!(outcome, Refused | Reported),
             // Without its last edit, ended where that began, it is as it was before, and the log has the rest.
@@ -281,8 +282,8 @@ impl Facts {
             // Without its seal it is the log of a process that was killed, and all of its groups are whole.
             (FileKind::Log, Damage::Flip(at, _)) if self.is_seal(*at) => outcome == Harmless,
             (FileKind::Log, Damage::Cut(at)) if *at >= self.end() => outcome == Harmless,
-            // The end of a log that was not closed is where its last group is whole: one that was damaged, if it is the last,
-            // cannot be distinguished from a torn one.
+            // The end of a log that was not closed is where its last group is whole: one that was damaged, if it is
+            // the last, cannot be distinguished from a torn one.
             (FileKind::Log, Damage::Flip(at, _)) if !closed && self.is_last && *at >= self.last_begins => {
                 matches!(outcome, Dropped(1))
             }
@@ -292,8 +293,8 @@ impl Facts {
             }
             // All that means something is there; the follower may be missing.
             (FileKind::Log, Damage::Older(old)) if self.holds_the_same(old) => matches!(outcome, Harmless | Reported),
-            // The last segment as it was is the log of a process that was killed then: nothing outside of it records how far it
-            // went, unless files hold more.
+            // The last segment as it was is the log of a process that was killed then: nothing outside of it records
+            // how far it went, unless files hold more.
             (FileKind::Log, Damage::Older(_)) if self.is_last => matches!(outcome, Refused | Earlier(_) | Harmless),
             (FileKind::Log, _) => outcome == Refused,
             (FileKind::Directory, _) => false,

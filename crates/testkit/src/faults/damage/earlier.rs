@@ -39,8 +39,8 @@ fn note(held: &mut Held, path: PathBuf, bytes: Vec<u8>) {
 }
 
 impl Earlier {
-    /// Looks at the directory whenever a file comes, gets another name, or goes, and at the log and at manifests whenever they
-    /// are written to.
+    /// Looks at the directory whenever a file comes, gets another name, or goes, and at the log and at manifests
+    /// whenever they are written to.
     pub fn watch(world: &World, dir: &'static str) -> Self {
         let seen: Arc<Mutex<Held>> = Arc::default();
         let (into, mem) = (seen.clone(), world.mem.clone());
@@ -69,8 +69,8 @@ impl Earlier {
     }
 }
 
-/// Earlier files in place of those that are there under the same names, of one of the same kind, and beside those that are
-/// there.
+/// Earlier files in place of those that are there under the same names, of one of the same kind, and beside those
+/// that are there.
 pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Case> {
     let older: Vec<_> = earlier.iter().filter(|old| !old.1.is_empty() && !files.contains(old)).collect();
     let mut all = Vec::new();

@@ -1,4 +1,5 @@
-//! Writes by `_id` that look first: upserts, replacements, compare-and-set by version, updates that return the document.
+//! Writes by `_id` that look first: upserts, replacements, compare-and-set by version, updates that return the
+//! document.
 
 use crate::model::{Id, Phase, State, brief};
 use crate::runner::draws::any_change;

@@ -1,5 +1,5 @@
-//! Cursors that stay open while other operations run: what they still return is what there was when they were opened, or
-//! an error that they were ended.
+//! Cursors that stay open while other operations run: what they still return is what there was when they were opened,
+//! or an error that they were ended.
 
 use super::reads::fields;
 use crate::model::Id;

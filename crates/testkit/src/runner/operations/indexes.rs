@@ -54,7 +54,8 @@ fn create_index(session: &mut Session) {
     create_index_over(session, name, pair);
 }
 
-/// Under a scheduler a minute may pass at any step, and what expires be gone: by the last definition nothing does there.
+/// Under a scheduler a minute may pass at any step, and what expires be gone: by the last definition nothing does
+/// there.
 pub(crate) fn any_definition(session: &mut Session) -> (&'static str, &'static str) {
     DEFINITIONS[session.rng.usize(0..DEFINITIONS.len() - usize::from(expires_by_itself(session)))]
 }

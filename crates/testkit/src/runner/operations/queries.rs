@@ -49,8 +49,8 @@ pub(crate) fn step(session: &mut Session) {
     }
 }
 
-/// A random query, now or at a kept snapshot, and the documents that it reads; `None` if there is no such collection, which
-/// was checked then.
+/// A random query, now or at a kept snapshot, and the documents that it reads; `None` if there is no such collection,
+/// which was checked then.
 fn any_query(session: &mut Session, what: &'static str) -> Option<(Query, Find, Arc<Documents>)> {
     let at = (!session.snapshots.is_empty() && session.rng.u8(0..3) == 0)
         .then(|| session.rng.usize(0..session.snapshots.len()));
