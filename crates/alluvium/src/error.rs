@@ -524,6 +524,7 @@ pub(crate) fn id_text(id: &Value) -> String {
     alluvium_document::json::to_string(id, alluvium_document::json::Format::RELAXED)
         .unwrap_or_else(|_| "(not printable)".to_owned())
 }
+
 fn numbered(code: alluvium_query::ErrorCode) -> (i32, &'static str) {
     (code.number(), code.name())
 }

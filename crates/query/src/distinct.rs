@@ -25,9 +25,7 @@ pub enum DistinctError {
     #[error("{0}")]
     Path(String),
     /// The values are more than [`MAX_DISTINCT_BYTES`].
-    #[error(
-        "the distinct values take more than {MAX_DISTINCT_BYTES} bytes: group by the field instead, or filter the documents"
-    )]
+    #[error("the distinct values take more than {MAX_DISTINCT_BYTES} bytes: use a filter that matches fewer documents")]
     TooLarge,
     /// A document is damaged.
     #[error(transparent)]

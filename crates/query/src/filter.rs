@@ -31,10 +31,9 @@
 
 use std::fmt;
 
-use alluvium_document::json::Format;
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::{RowError, ValueRef};
-use alluvium_document::{Document, MAX_DEPTH, Map, Value, bson, json};
+use alluvium_document::{Document, MAX_DEPTH, Map, Value, bson};
 
 pub(crate) mod bits;
 mod error;
@@ -165,10 +164,7 @@ impl Filter {
 /// The filter as JSON in its one form; types that JSON does not have as Extended JSON.
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match json::to_string(&Value::Map(self.to_map()), Format::RELAXED) {
-            Ok(text) => f.write_str(&text),
-            Err(error) => write!(f, "<{error}>"),
-        }
+        self.to_map().fmt(f)
     }
 }
 

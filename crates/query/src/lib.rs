@@ -21,6 +21,7 @@ pub mod index;
 pub mod plan;
 pub mod projection;
 pub mod sort;
+mod suggest;
 pub mod update;
 
 pub use code::ErrorCode;

@@ -158,16 +158,22 @@ fn direction(name: &str, value: &Value) -> Result<Direction, SortError> {
             let inner = expression.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or("an expression");
             Err(SortError::Unsupported(format!("sorting '{name}' by {inner} is not supported: write 1 or -1")))
         }
-        value if !value.is_number() => {
-            let found = value.type_name();
-            Err(SortError::Direction(format!("the sort of '{name}' is 1 or -1, this is of type {found}")))
-        }
+        value if !value.is_number() => Err(SortError::Direction(wrong_direction(name, value))),
         value => match value.as_i64() {
             Some(1) => Ok(Direction::Ascending),
             Some(-1) => Ok(Direction::Descending),
-            _ => Err(SortError::NotADirection(format!("the sort of '{name}' is 1 (ascending) or -1 (descending)"))),
+            _ => Err(SortError::NotADirection(wrong_direction(name, value))),
         },
     }
+}
+
+/// Longer values are not shown in an error message.
+const SHOWN_BYTES_MAX: usize = 40;
+
+fn wrong_direction(name: &str, value: &Value) -> String {
+    let text = value.to_string();
+    let found = if text.len() > SHOWN_BYTES_MAX { format!("of type {}", value.type_name()) } else { text };
+    format!("the sort direction of '{name}' must be 1 (ascending) or -1 (descending), not {found}")
 }
 
 fn path(name: &str) -> Result<FieldPath, SortError> {

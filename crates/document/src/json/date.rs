@@ -39,10 +39,13 @@ pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
 }
 
 /// Reads `YYYY-MM-DDTHH:MM:SS`, an optional fraction (cut to milliseconds), and `Z` or an offset such as `+01:00`,
-/// `+0100` or `+01`. None if it is anything else.
+/// `+0100` or `+01`; or a day alone, `YYYY-MM-DD`, which is its first millisecond in UTC. None if it is anything else.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (year, rest) = (digits(text.as_bytes(), 0, 4)?, text.as_bytes().get(4..)?);
     let (day, rest) = day_of(year, rest)?;
+    if rest.is_empty() {
+        return millis_of(day, 0, 0);
+    }
     let (seconds, millis, zone) = time_of(rest.strip_prefix(b"T")?)?;
     millis_of(day, seconds - offset_seconds(zone)?, millis)
 }

@@ -66,7 +66,9 @@ fn single(name: &str, value: Value) -> Result<Value, &'static str> {
     match (name, value) {
         ("$oid", Value::String(hex)) => object_id(&hex).map(Value::ObjectId),
         ("$oid", _) => Err("it must be 24 hexadecimal digits in a string"),
-        ("$date", Value::String(text)) => date::parse(&text).map(Value::DateTime).ok_or("it is no ISO 8601 date"),
+        ("$date", Value::String(text)) => date::parse(&text)
+            .map(Value::DateTime)
+            .ok_or("it is not an ISO 8601 date, such as 2024-05-01 or 2024-05-01T12:30:00Z"),
         ("$date", Value::Int32(millis)) => Ok(Value::DateTime(i64::from(millis))),
         ("$date", Value::Int64(millis)) => Ok(Value::DateTime(millis)),
         // A map is left here where nobody interpreted it before, as JSON text is from the inside out.

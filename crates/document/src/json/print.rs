@@ -1,5 +1,7 @@
 //! Printing: a value to JSON text.
 
+use std::fmt;
+
 use super::text::find_special;
 use super::{date, parse_number};
 use crate::decimal::Decimal;
@@ -71,6 +73,28 @@ pub fn to_string(value: &Value, format: Format) -> Result<String, PrintError> {
     let mut out = Vec::with_capacity(128);
     print(value, format, &mut out)?;
     Ok(String::from_utf8(out).unwrap_or_default())
+}
+
+/// Relaxed extended JSON on one line. A value that has no JSON, because a map in it has a key that is no string, is written
+/// as the error in angle brackets; [`to_string`] returns the error instead.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match to_string(self, Format::RELAXED) {
+            Ok(text) => f.write_str(&text),
+            Err(error) => write!(f, "<{error}>"),
+        }
+    }
+}
+
+/// As the [text of a value](Value#impl-Display-for-Value).
+impl fmt::Display for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Vec::with_capacity(128);
+        match print_map(self, Format::RELAXED, &mut text) {
+            Ok(()) => f.write_str(&String::from_utf8_lossy(&text)),
+            Err(error) => write!(f, "<{error}>"),
+        }
+    }
 }
 
 /// Appends `text` in quotes, with the escapes that JSON wants and no more.

@@ -11,6 +11,7 @@ use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
 use crate::code::ErrorCode;
 use crate::dollar::is_reference_name;
+use crate::suggest::suggestion;
 
 /// Operators of MongoDB that are not made here; all others are unknown there, too.
 const UNSUPPORTED: [&str; 21] = [
@@ -36,6 +37,33 @@ const UNSUPPORTED: [&str; 21] = [
     "$alwaysTrue",
     "$alwaysFalse",
 ];
+
+/// The operators for a field.
+const OF_FIELDS: [&str; 20] = [
+    "$eq",
+    "$ne",
+    "$gt",
+    "$gte",
+    "$lt",
+    "$lte",
+    "$in",
+    "$nin",
+    "$exists",
+    "$type",
+    "$regex",
+    "$size",
+    "$all",
+    "$elemMatch",
+    "$mod",
+    "$not",
+    "$bitsAllSet",
+    "$bitsAnySet",
+    "$bitsAllClear",
+    "$bitsAnyClear",
+];
+
+/// The operators in the place of a field.
+const AT_TOP: [&str; 4] = ["$and", "$or", "$nor", "$comment"];
 
 /// Names that stand in the place of fields: a map that begins with one is no list of operators for a value.
 const OF_DOCUMENTS: [&str; 8] = ["$and", "$or", "$nor", "$comment", "$where", "$expr", "$text", "$jsonSchema"];
@@ -327,7 +355,12 @@ fn test(field: &str, name: &str, operand: &Value, patterns: &Patterns) -> Result
         "$elemMatch" => elem_match(field, operand, patterns),
         "$options" => Err(bad(format!("$options of '{field}' needs $regex beside it"))),
         name if UNSUPPORTED.contains(&name) => Err(unsupported(name)),
-        name if name.starts_with('$') => Err(bad(format!("there is no operator {name}, which '{field}' has"))),
+        name if name.starts_with('$') => Err(bad(match AT_TOP.contains(&name) {
+            true => {
+                format!("{name} is an operator for whole filters, not for '{field}': write it in the place of a field")
+            }
+            false => format!("unknown operator {name} for '{field}'{}", suggestion(name, &OF_FIELDS)),
+        })),
         name => {
             Err(bad(format!("'{name}' stands among operators for '{field}' and is none: to compare maps, write $eq")))
         }
@@ -471,7 +504,12 @@ fn unknown_at_top(name: &str) -> FilterError {
     }
     bad(match name {
         "$not" => "$not stands behind a field's name; to negate a whole filter, write {$nor: [filter]}".to_owned(),
-        name => format!("there is no operator {name} in the place of a field: it may belong behind a field's name"),
+        name if OF_FIELDS.contains(&name) => {
+            format!(
+                "{name} is an operator for a field: write it behind the field's name, as in {{field: {{{name}: …}}}}"
+            )
+        }
+        name => format!("unknown operator {name}{}", suggestion(name, &[&AT_TOP[..], &OF_FIELDS].concat())),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Equal filters have one text, whatever their words.
 
 use super::*;
+use alluvium_document::json;
 
 fn filter(text: &str) -> Filter {
     let value = json::parse(text.as_bytes()).unwrap();
@@ -73,5 +74,18 @@ fn references_have_fields_with_dollar_signs() {
     {
         let value = json::parse(text.as_bytes()).unwrap();
         assert!(Filter::parse(value.as_map().unwrap()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_operator_gets_the_nearest_as_a_suggestion() {
+    let wrong = |filter: Map| Filter::parse(&filter).unwrap_err();
+    for (filter, message) in [
+        (Map::from([("a", Map::from([("$gtt", 1)]))]), "unknown operator $gtt for 'a': did you mean $gt?"),
+        (Map::from([("a", Map::from([("$foo", 1)]))]), "unknown operator $foo for 'a'"),
+        (Map::from([("$xor", 1)]), "unknown operator $xor: did you mean $or?"),
+    ] {
+        let error = wrong(filter);
+        assert_eq!((error.code().number(), error.to_string().as_str()), (2, message));
     }
 }

@@ -219,11 +219,7 @@ impl<'a> Planner<'a> {
         }
         let what = match hint {
             Hint::Name(name) => format!("'{name}'"),
-            Hint::Keys(keys) => {
-                let keys = alluvium_document::Value::Map((*keys).clone());
-                let keys = alluvium_document::json::to_string(&keys, alluvium_document::json::Format::RELAXED);
-                format!("with the keys {}", keys.unwrap_or_default())
-            }
+            Hint::Keys(keys) => format!("with the keys {keys}"),
             Hint::Natural { .. } => String::new(),
         };
         match (usable.is_empty(), refused) {

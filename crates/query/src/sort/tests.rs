@@ -122,3 +122,17 @@ fn what_is_kept_counts_its_bytes_and_no_more_are_kept() {
     assert_eq!(offered, Some(9));
     assert_eq!(SortError::Memory { limit: 1 }.code().number(), 292);
 }
+
+#[test]
+fn a_wrong_direction_names_the_right_ones() {
+    let wrong = |value: Value| Sort::parse(&Map::from([("area", value)])).unwrap_err();
+    for (value, code, found) in [
+        (Value::from("asc"), 15974, "not \"asc\""),
+        (Value::from(2), 15975, "not 2"),
+        (Value::from("x".repeat(100)), 15974, "not of type string"),
+    ] {
+        let error = wrong(value);
+        let message = format!("the sort direction of 'area' must be 1 (ascending) or -1 (descending), {found}");
+        assert_eq!((error.code().number(), error.to_string()), (code, message));
+    }
+}

@@ -9,9 +9,28 @@ use super::bit::Bit;
 use super::pull::Pull;
 use super::{Change, UpdateError, place};
 use crate::filter::Patterns;
+use crate::suggest::suggestion;
 
 /// Operators of MongoDB that are not made here; all others are unknown there, too.
 const UNSUPPORTED: [&str; 1] = ["$pushAll"];
+
+const KNOWN: [&str; 15] = [
+    "$set",
+    "$setOnInsert",
+    "$unset",
+    "$inc",
+    "$mul",
+    "$min",
+    "$max",
+    "$push",
+    "$addToSet",
+    "$pull",
+    "$pullAll",
+    "$bit",
+    "$pop",
+    "$rename",
+    "$currentDate",
+];
 
 /// The changes that an update asks for, as they stand in it.
 pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, UpdateError> {
@@ -24,7 +43,7 @@ pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, 
     let mut changes = Vec::new();
     for (operator, fields) in &update.entries {
         let operator = operator.as_str().ok_or_else(|| parse("an update operator's name is a string"))?;
-        if !is_known(operator) {
+        if !KNOWN.contains(&operator) {
             return Err(unknown(operator));
         }
         let Value::Map(fields) = fields else {
@@ -101,27 +120,6 @@ fn change(operator: &str, path: FieldPath, operand: &Value, patterns: &Patterns)
     Change::new(path, action)
 }
 
-fn is_known(operator: &str) -> bool {
-    const KNOWN: [&str; 15] = [
-        "$set",
-        "$setOnInsert",
-        "$unset",
-        "$inc",
-        "$mul",
-        "$min",
-        "$max",
-        "$push",
-        "$addToSet",
-        "$pull",
-        "$pullAll",
-        "$bit",
-        "$pop",
-        "$rename",
-        "$currentDate",
-    ];
-    KNOWN.contains(&operator)
-}
-
 fn unknown(operator: &str) -> UpdateError {
     if UNSUPPORTED.contains(&operator) {
         return parse(&format!("the update operator {operator} is not supported"));
@@ -131,7 +129,7 @@ fn unknown(operator: &str) -> UpdateError {
             "'{operator}' stands among update operators and is none: write {{$set: …}} around fields"
         ));
     }
-    parse(&format!("there is no update operator {operator}"))
+    parse(&format!("unknown update operator {operator}{}", suggestion(operator, &KNOWN)))
 }
 
 fn push(operand: &Value) -> Result<Push, UpdateError> {

@@ -110,3 +110,10 @@ fn a_change_adds_no_more_bytes_than_it_says() {
     let update = update(r#"{"$set":{"a.18446744073709551615":1}}"#);
     assert_eq!(update.changes[0].action.growth_max(&update.changes[0].path), usize::MAX);
 }
+
+#[test]
+fn an_unknown_operator_gets_the_nearest_as_a_suggestion() {
+    let error = Update::parse(&Map::from([("$ste", Map::from([("a", 1)]))])).unwrap_err();
+    let message = "unknown update operator $ste: did you mean $set?";
+    assert_eq!((error.code().number(), error.to_string().as_str()), (9, message));
+}

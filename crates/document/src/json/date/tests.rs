@@ -22,6 +22,13 @@ fn known_dates() {
 }
 
 #[test]
+fn a_day_alone_begins_at_midnight_utc() {
+    assert_eq!(parse("1970-01-01"), Some(0));
+    assert_eq!(parse("2000-02-29"), Some(951_782_400_000));
+    assert_eq!(parse("2024-05-01"), parse("2024-05-01T00:00:00Z"));
+}
+
+#[test]
 fn offsets_and_fractions() {
     assert_eq!(parse("2012-12-24T13:15:30.501+01:00"), Some(1_356_351_330_501));
     assert_eq!(parse("2012-12-24T11:45:30.501999999-0030"), Some(1_356_351_330_501));
@@ -36,7 +43,9 @@ fn what_is_no_date() {
     for bad in [
         "",
         "2012",
-        "2012-12-24",
+        "2012-12-24 ",
+        "2012-12-24T",
+        "2012-12-32",
         "2012-12-24T12:15:30",
         "2012-13-24T12:15:30Z",
         "2012-00-24T12:15:30Z",

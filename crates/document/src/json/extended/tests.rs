@@ -133,3 +133,12 @@ fn other_fields_beside_are_refused_and_other_dollars_are_plain() {
         "line 2, column 1: invalid extended JSON: $oid: it must be 24 hexadecimal digits in a string"
     );
 }
+
+#[test]
+fn a_date_without_a_time_is_midnight_utc() {
+    let parsed = |text: &str| crate::json::parse(text.as_bytes());
+    let midnight = parsed(r#"{"at": {"$date": "2024-05-01T00:00:00Z"}}"#).unwrap();
+    assert_eq!(parsed(r#"{"at": {"$date": "2024-05-01"}}"#).unwrap(), midnight);
+    let error = parsed(r#"{"at": {"$date": "May 1"}}"#).unwrap_err().to_string();
+    assert!(error.contains("such as 2024-05-01"), "{error}");
+}

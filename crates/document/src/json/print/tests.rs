@@ -151,3 +151,14 @@ proptest! {
         prop_assert!(a.compare(&b).is_eq(), "{} {}", text, printed);
     }
 }
+
+#[test]
+fn values_display_as_relaxed_extended_json() {
+    let id = Value::ObjectId([0xab; 12]);
+    assert_eq!(id.to_string(), r#"{"$oid":"abababababababababababab"}"#);
+    let map = Map::from([("a", Value::Int32(1)), ("id", id)]);
+    assert_eq!(map.to_string(), r#"{"a":1,"id":{"$oid":"abababababababababababab"}}"#);
+    assert_eq!(Value::Map(map.clone()).to_string(), map.to_string());
+    let unprintable = Map { entries: vec![(Value::Int32(1), Value::Null)] };
+    assert!(unprintable.to_string().starts_with("<a map with a key of type int"), "{unprintable}");
+}

@@ -66,7 +66,7 @@ fn what_no_encoder_writes_is_refused() {
         ("01  08 17 61 44 18 14 24", "$sort"),
         ("01  0A 17 61 4F", "undefined"),
         ("01  0B 17 61 14", "condition of type int"),
-        ("01  0C 17 61 19 27 24 78 14", "no operator $x"),
+        ("01  0C 17 61 19 27 24 78 14", "unknown operator $x"),
         ("01  10 17 61 14", "values of type int"),
         ("01  11 17 61 08", "no operation"),
         ("01  11 17 61 18 04", "without an operand"),
