@@ -1,5 +1,7 @@
-//! Measures encoding and reading of comment-like documents: `cargo run --release -p alluvium-document --example comments
-//! [count or file of JSON lines] [encode]`. The figures are nanoseconds of CPU per document, each the best of several passes.
+//! Measures encoding and reading of comment-like documents:
+//! `cargo run --release -p alluvium-document --example comments
+//! [count or file of JSON lines]
+//! [encode]`. The figures are nanoseconds of CPU per document, each the best of several passes.
 
 #![allow(clippy::disallowed_methods)]
 

@@ -1,4 +1,5 @@
-//! Measures the forms of a value with comment-like documents: `cargo run --release -p alluvium-document --example values
+//! Measures the forms of a value with comment-like documents:
+//! `cargo run --release -p alluvium-document --example values
 //! [count or file of JSON lines]`. The figures are nanoseconds of CPU per document, each the best of several passes.
 
 #![allow(clippy::disallowed_methods)]

@@ -135,7 +135,7 @@ fn nest(inner: impl Strategy<Value = Value> + Clone + 'static, names: BoxedStrat
     .boxed()
 }
 
-/// Any value; the keys of maps may be any values, too, and may stand twice.
+/// Any value; the keys of maps may be any values, too, and may occur twice.
 pub fn value() -> impl Strategy<Value = Value> {
     scalar().prop_recursive(4, 40, 5, |inner| {
         let names = prop_oneof![3 => text().prop_map(Value::from), 1 => inner.clone()].boxed();

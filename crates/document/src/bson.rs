@@ -1,7 +1,7 @@
 //! BSON: documents to bytes and back, and conversions with the `bson` crate's values.
 //!
 //! The bytes are read and written here and not through the crate's document, which holds each name once; here a
-//! name that stands twice is kept, in order. Binary data of the old subtype 2 is held without its inner length.
+//! name that occurs twice is kept, in order. Binary data of the old subtype 2 is held without its inner length.
 
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
@@ -71,7 +71,7 @@ pub enum BsonError {
     #[error("a {0} would not come back from BSON as it is")]
     Inexact(&'static str),
     /// The `bson` crate's documents hold each name once.
-    #[error("a field stands twice in a map")]
+    #[error("a field occurs twice in a map")]
     DuplicateField,
 }
 
@@ -198,7 +198,7 @@ fn put_value(value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), BsonE
     Ok(())
 }
 
-/// The byte that stands before a value's name.
+/// The byte that precedes a value's name.
 fn tag_of(value: &Value) -> u8 {
     match value {
         Value::Double(_) => tag::DOUBLE,

@@ -107,7 +107,7 @@ pub fn compare_maps(a: &Map, b: &Map) -> Ordering {
     a.entries.len().cmp(&b.entries.len())
 }
 
-/// The numbers of both sides, or Equal if one is none.
+/// The numbers of both sides, or Equal if one is not a number.
 fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Double(Double(a)), Value::Double(Double(b))) => compare_doubles(*a, *b),

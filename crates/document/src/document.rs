@@ -109,7 +109,7 @@ impl Document {
         Ok(Self::new(None, bytes, id_at))
     }
 
-    /// The document that JSON text stands for. Extended JSON is understood.
+    /// The document that JSON text represents. Extended JSON is understood.
     ///
     /// # Errors
     /// [`DocumentError::Json`], [`DocumentError::NotADocument`].
@@ -137,11 +137,11 @@ impl Document {
 
     /// A number that the size as a BSON document is not above, found without looking at the values.
     pub(crate) fn bson_size_max(&self) -> usize {
-        /// What BSON needs at most for a byte of a row, but for a name that stands in a shape: a byte for the type, one
+        /// What BSON needs at most for a byte of a row, but for a name that is in a shape: a byte for the type, one
         /// that ends the name, the digits of a position in an array, 17 bytes for a decimal or a pointer, 5 for a map.
         const FOR_A_BYTE: usize = 1 + 1 + 8 + 17 + 5;
         let names = self.inner.table.as_deref().map_or(0, ShapeTable::longest_name);
-        // `_id` may stand for two fields.
+        // `_id` may represent two fields.
         let bytes = self.inner.bytes.len() + (self.inner.bytes.len() - self.inner.id_at) + 2;
         bytes.saturating_mul(FOR_A_BYTE + names)
     }
@@ -275,7 +275,7 @@ impl Document {
         Ok(out)
     }
 
-    /// The size as a BSON document, as [`crate::bson::document_size`] tells it.
+    /// The size as a BSON document, as [`crate::bson::document_size`] returns it.
     ///
     /// # Errors
     /// [`RowError`] if the document is damaged.

@@ -206,7 +206,8 @@ impl Draft {
     }
 
     /// Appends the row, as [`crate::row::encode_row`] does, if that can be made from the row as it was; `table` is that
-    /// of the collection. It can't if `_id` was set. False, and nothing is appended, if it can't: then [`Draft::into_map`] is to be encoded.
+    /// of the collection. It can't if `_id` was set. False, and nothing is appended, if it can't:
+    /// then [`Draft::into_map`] is to be encoded.
     ///
     /// # Errors
     /// [`RowError::TooDeep`], or the document is damaged; `row` and `new_shapes` are then as before.
@@ -246,7 +247,7 @@ impl Draft {
     }
 
     /// What a row can be made of that is the old one but for some values: its shape, its values, the new ones. Not with
-    /// another `_id`: whoever encodes the document compares that with the one it had.
+    /// another `_id`: the code that encodes the document compares that with the one it had.
     fn patch(&self, table: &ShapeTable) -> Result<Option<Patch<'_>>, RowError> {
         let State::Fields(changes) = &self.state else { return Ok(None) };
         let map = self.document.map()?;

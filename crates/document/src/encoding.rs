@@ -1,7 +1,7 @@
 //! The self-describing encoding: a value that needs nothing else to be read.
 //!
 //! The first byte is `(nibble << 4) | code`. For most codes the nibble is the value or the length, and 15
-//! means that it follows in full as a variable-length integer. Codes 1 to 9 are the seed's, byte for byte.
+//! means that it follows in full as a variable-length integer. Codes 1 to 9 never change.
 
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
@@ -328,7 +328,7 @@ fn decode_rare<S: Shapes + ?Sized>(name: u8, input: &mut &[u8], depth: usize, sh
 /// Passes over a value at the front of `input` without decoding it. Texts are not looked at.
 ///
 /// # Errors
-/// [`DecodeError`] if the structure is none that [`encode`] writes.
+/// [`DecodeError`] if the structure is not one that [`encode`] writes.
 pub fn skip(input: &mut &[u8]) -> Result<()> {
     // Not recursive: how many values are still to come is all that needs to be known.
     let mut pending = 1usize;
@@ -339,7 +339,7 @@ pub fn skip(input: &mut &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Tells `note` the number of each map under a shape among the values that fill `input`, however deep.
+/// Calls `note` with the number of each map under a shape among the values that fill `input`, however deep.
 pub(crate) fn each_shape(mut input: &[u8], note: &mut dyn FnMut(u64)) -> Result<()> {
     // What is in arrays, maps and maps under shapes follows them like any value.
     while !input.is_empty() {
@@ -428,7 +428,7 @@ pub fn take_head(input: &mut &[u8]) -> Result<(u8, u8)> {
     Ok((first & 15, first >> 4))
 }
 
-/// The number that a nibble stands for: itself, or what follows it.
+/// The number that a nibble represents: itself, or what follows it.
 ///
 /// # Errors
 /// [`DecodeError`] if what follows is no number.

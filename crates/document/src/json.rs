@@ -5,7 +5,7 @@
 //! - a number with a fraction or exponent becomes a double if the double's shortest text has the same value, else a
 //!   decimal.
 //!
-//! A map with one of the names of Extended JSON (`$oid`, `$date`, …) becomes the value that it stands for; if it is not
+//! A map with one of the names of Extended JSON (`$oid`, `$date`, …) becomes the value that it represents; if it is not
 //! well formed, that is an error.
 
 mod date;
@@ -26,9 +26,9 @@ pub use print::{Format, PrintError, print, print_map, to_string};
 pub use print::{write_double, write_integer, write_string};
 pub use text::find_special;
 
-/// The milliseconds since 1970 of a date as `$date` takes it, `2012-12-24T12:15:30.501Z` or `2012-12-24`, or as spreadsheets
-/// write it: a time without a zone is in UTC, a space may take the place of the `T`, and the year may be any that
-/// [`date_to_iso`] writes.
+/// The milliseconds since 1970 of a date as `$date` takes it, `2012-12-24T12:15:30.501Z` or
+/// `2012-12-24`, or as spreadsheets write it: a time without a zone is in UTC, a space may take the
+/// place of the `T`, and the year may be any that [`date_to_iso`] writes.
 pub fn parse_date_lenient(text: &str) -> Option<i64> {
     date::parse_lenient(text)
 }

@@ -1,15 +1,17 @@
 //! The order-preserving encoding: comparing the bytes compares the values.
 //!
 //! `memcmp(key(a), key(b)) == compare(a, b)` for all values. A key starts with the rank of the type.
-//! No key is a prefix of another, so keys of several values can stand one behind the other.
+//! No key is a prefix of another, so keys of several values can be concatenated.
 //!
-//! - Number: the bits of the greatest double that is not above it, made to sort unsigned (all zero for NaN): the first two
-//!   bytes big-endian, then groups of seven bits, each a byte whose lowest bit says whether another follows. If the
-//!   double is the number exactly, the groups end with the last that has a bit set, or the first. Else all seven
-//!   are there, the last one says that more follows, and the decimal does: five bytes of the first
-//!   digit's place, biased; two digits a byte, each pair plus one; a zero; inverted for negative numbers.
-//!   Two numbers between the same two doubles have the same sign.
-//! - Map: for each field the rank of the value, the key of the name, the rest of the value's key; then 0. Array likewise.
+//! - Number: the bits of the greatest double that is not above it, made to sort unsigned (all zero
+//!   for NaN): the first two bytes big-endian, then groups of seven bits, each a byte whose lowest
+//!   bit says whether another follows. If the double is the number exactly, the groups end with the
+//!   last that has a bit set, or the first. Else all seven are there, the last one says that more
+//!   follows, and the decimal does: five bytes of the first digit's place, biased; two digits a
+//!   byte, each pair plus one; a zero; inverted for negative numbers. Two numbers between the same
+//!   two doubles have the same sign.
+//! - Map: for each field the rank of the value, the key of the name, the rest of the value's key;
+//!   then 0. Array likewise.
 //! - String: [`alluvium_codec::key::put_bytes`]. Binary: length, subtype, bytes.
 //!
 //! What the order does not see is not in the key: the type of a number, a decimal's scale, the sign of zero,
@@ -37,7 +39,8 @@ pub enum IdError {
     /// It nests deeper than [`MAX_DEPTH`].
     #[error("_id nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// A field in it begins with a dollar sign, and it is no reference (`$ref`, `$id`, `$db`): a filter could not ask for it.
+    /// A field in it begins with a dollar sign, and it is no reference (`$ref`, `$id`, `$db`): a
+    /// filter could not ask for it.
     #[error("the field '{0}' in _id begins with a dollar sign")]
     Dollar(String),
 }

@@ -4,8 +4,9 @@ use crate::value::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
 
-/// The way to a value inside a document: names, separated by dots. A name that is a number also stands for an element of
-/// an array, from 0. A field whose name has a dot in it is not reached by a path.
+/// The way to a value inside a document: names, separated by dots. A name that is a number also
+/// represents an element of an array, from 0. A field whose name has a dot in it is not reached by
+/// a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FieldPath {
     text: Box<str>,
@@ -76,7 +77,7 @@ impl FieldPath {
         names.try_fold(first, step)
     }
 
-    /// Calls `visit` with every value there, as MongoDB's filters and indexes see them: where an array stands in the way
+    /// Calls `visit` with every value there, as MongoDB's filters and indexes see them: where an array is in the way
     /// and the next name leads into its elements' maps, all of them are followed. The last value itself is given as it
     /// is, even if it is an array. Gives how many there were.
     pub fn visit<'a>(&self, value: &'a Value, visit: &mut dyn FnMut(&'a Value)) -> usize {
@@ -93,7 +94,7 @@ fn step<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
-/// The position in an array that a name stands for: a number without a sign or leading zeros.
+/// The position in an array that a name represents: a number without a sign or leading zeros.
 pub fn array_index(name: &str) -> Option<usize> {
     let plain = name == "0" || matches!(name.as_bytes().first(), Some(b'1'..=b'9'));
     name.parse().ok().filter(|_| plain)

@@ -1,8 +1,9 @@
 //! Rows: a document's values under its shape.
 //!
 //! A row is `varint shape number`, then the value of each stored field in the self-describing encoding. Number 0 is
-//! followed by one self-describing map. Inside either, a map with string keys whose shape is known is written as code 14:
-//! shape number, byte length of what follows, values. `docs/FORMAT.md` draws the bytes.
+//! followed by one self-describing map. Inside either, a map with string keys whose shape is known
+//! is written as code 14: shape number, byte length of what follows, values. `docs/FORMAT.md` draws
+//! the bytes.
 
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ pub fn encode_row(
     result
 }
 
-/// [`encode_row`] for those who write no batch that could carry definitions: with shapes that are committed, and
+/// [`encode_row`] for callers that write no batch which could carry definitions: with shapes that are committed, and
 /// self-describing where there is none.
 ///
 /// # Errors
@@ -105,7 +106,7 @@ pub fn decode_row(row: &[u8], table: &ShapeTable, id: &Value) -> Result<Map, Row
 /// no shapes for that.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes are no row; what stands before the damage was told by then.
+/// [`DecodeError`] if the bytes are no row; what precedes the damage was passed to `note` by then.
 pub fn shapes_used(mut row: &[u8], note: &mut dyn FnMut(u32)) -> Result<(), DecodeError> {
     let note = &mut |number: u64| {
         // Larger ones are no shape's.

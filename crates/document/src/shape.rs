@@ -64,7 +64,7 @@ pub struct Shape {
     /// `,"name":` of every field, one after the other, escaped as JSON.
     json: Box<[u8]>,
     json_ends: Box<[u32]>,
-    /// How many stored fields stand before each field.
+    /// How many stored fields precede each field.
     stored_before: Box<[u16]>,
     /// A name holds a zero, which BSON's names cannot.
     has_zero_in_name: bool,
@@ -88,8 +88,8 @@ impl Shape {
     /// A shape with these fields, not committed.
     ///
     /// # Errors
-    /// [`ShapeError::Invalid`] if the number is 0 or above [`MAX_NUMBER`], a name stands twice, or there are too many or too
-    /// long names.
+    /// [`ShapeError::Invalid`] if the number is 0 or above [`MAX_NUMBER`], a name occurs twice, or
+    /// there are too many or too long names.
     pub fn new(number: u32, fields: Vec<Field>) -> Result<Self, ShapeError> {
         if number == 0 || number > MAX_NUMBER {
             return Err(ShapeError::Invalid("a number out of range"));
@@ -100,7 +100,7 @@ impl Shape {
         if fields.iter().map(|field| field.name.len()).sum::<usize>() > MAX_NAME_BYTES {
             return Err(ShapeError::Invalid("names too long"));
         }
-        let lookup = lookup_table(&fields).ok_or(ShapeError::Invalid("a name that stands twice"))?;
+        let lookup = lookup_table(&fields).ok_or(ShapeError::Invalid("a name that occurs twice"))?;
         let mut hash = ShapeHash::new();
         let mut json = Vec::new();
         let mut json_ends = Vec::with_capacity(fields.len());
@@ -159,7 +159,7 @@ impl Shape {
         self.committed.load(Ordering::Acquire)
     }
 
-    /// How many values of a row stand before that of the field at `position`.
+    /// How many values of a row precede that of the field at `position`.
     pub(crate) fn stored_before(&self, position: usize) -> usize {
         usize::from(self.stored_before[position])
     }
@@ -223,7 +223,7 @@ impl Shape {
     }
 }
 
-/// The look-up table of `fields`, or None if a name stands twice.
+/// The look-up table of `fields`, or None if a name occurs twice.
 fn lookup_table(fields: &[Field]) -> Option<Box<[u16]>> {
     let mut table = vec![0u16; (fields.len() * 2).next_power_of_two().max(2)].into_boxed_slice();
     let mask = table.len() - 1;

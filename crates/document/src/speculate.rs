@@ -68,8 +68,8 @@ pub struct Counts {
     pub learnt: u64,
 }
 
-/// At most this many templates (of some 10 KB each) are kept; then a new one takes the place of the one that was not used
-/// for the longest time.
+/// At most this many templates (of some 10 KB each) are kept; then a new one takes the place of the
+/// one that was not used for the longest time.
 const MAX_TEMPLATES: usize = 128;
 /// Learning costs as much as some ten lines: at most one line in this many on average may be learnt from.
 const LEARN_EVERY: u32 = 16;

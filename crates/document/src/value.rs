@@ -6,7 +6,7 @@ mod convert;
 
 /// The deepest nesting of arrays and maps that is accepted from outside: `[]` is 1 deep, `[[]]` 2.
 ///
-/// Parsers refuse more; whoever builds values by hand asks [`Value::is_too_deep`] before storing one,
+/// Parsers refuse more; code that builds values by hand calls [`Value::is_too_deep`] before storing one,
 /// since decoders refuse more, too.
 pub const MAX_DEPTH: usize = alluvium_codec::key::MAX_DEPTH;
 
@@ -76,7 +76,7 @@ impl Eq for Double {}
 /// Keys are strings in every document that came from JSON or BSON; inside the library they may be any value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Map {
-    /// The entries. A key may stand twice only in a map that came from BSON; look-up takes the first.
+    /// The entries. A key may occur twice only in a map that came from BSON; look-up takes the first.
     pub entries: Vec<(Value, Value)>,
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 macro_rules! codes {
     ($($name:ident = $number:literal,)*) => {
-        /// An error code of MongoDB, for the errors of this crate. A code that has no name of its own is called `Location` and
-        /// its number, as in MongoDB.
+        /// An error code of MongoDB, for the errors of this crate. A code that has no name of its
+        /// own is called `Location` and its number, as in MongoDB.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[allow(missing_docs, reason = "the names are MongoDB's")]

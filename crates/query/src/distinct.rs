@@ -1,9 +1,10 @@
 //! Distinct values of a field: `distinct("tags")`.
 //!
 //! The rules are those of MongoDB's command `distinct`. Names lead into maps, and from an array into its elements that
-//! are maps; a number behind an array is the position of one element. An array at the end gives its elements, not those of
-//! arrays in it. What is missing gives nothing, and neither does an empty array; null gives null. Numbers that are equal
-//! are one value, whatever their types: the one that was met first is kept.
+//! are maps; a number behind an array is the position of one element. An array at the end gives its
+//! elements, not those of arrays in it. What is missing gives nothing, and neither does an empty
+//! array; null gives null. Numbers that are equal are one value, whatever their types: the one that
+//! was met first is kept.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::code::ErrorCode;
 /// The most bytes of distinct values, as a BSON array. MongoDB's limit.
 pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
 
-/// Why distinct values cannot be told, with MongoDB's code for it.
+/// Why the distinct values cannot be determined, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DistinctError {

@@ -4,18 +4,21 @@
 //! `$type`, `$all`, `$elemMatch`, `$size`, `$mod`, `$regex` (with `$options`), `$bitsAllSet`, `$bitsAnySet`,
 //! `$bitsAllClear`, `$bitsAnyClear`; `$comment` is passed over. Rules are those of MongoDB from version 8.0 on:
 //!
-//! - **Paths.** Names lead into maps. An array in the way stands for its elements that are maps; a number also for the
-//!   element at that position. An array at the end stands for its elements and for itself, but for `$size` and
-//!   `$elemMatch`, which ask for the array, and where a position led to it. Arrays directly within arrays are not entered.
+//! - **Paths.** Names lead into maps. An array in the way means its elements that are maps; a number also means the
+//!   element at that position. An array at the end means its elements and itself, except for `$size` and
+//!   `$elemMatch`, which ask for the array, and where a position led to it. Arrays directly within
+//!   arrays are not entered.
 //! - **What is not there** counts as null, where a path ends in a map, or before a value that is no map. In an array
 //!   without maps a path finds nothing, not even null: `{"a.b": null}` does not match `{a: [1]}`.
-//! - **Comparison** is in the one order of all values ([`alluvium_document::compare`]), numbers by value whatever their types. Ranges
-//!   are of the operand's type only: `{$gt: 5}` matches numbers, `{$gt: "a"}` strings and symbols. Min and max key are
-//!   compared with everything. NaN equals NaN, and is in no range of numbers.
+//! - **Comparison** is in the one order of all values ([`alluvium_document::compare`]), numbers by
+//!   value whatever their types. Ranges are of the operand's type only: `{$gt: 5}` matches numbers,
+//!   `{$gt: "a"}` strings and symbols. Min and max key are compared with everything. NaN equals
+//!   NaN, and is in no range of numbers.
 //! - **Equality** with a map is that of all its fields in their order. Null does not equal undefined.
-//! - **Regular expressions** are PCRE's, as far as they take time in proportion to the text: they have no look-around and
-//!   no back-references. What all patterns of a filter take once they are compiled is limited. They match strings,
-//!   symbols, and stored regular expressions that are the same.
+//! - **Regular expressions** are PCRE's, as far as they take time in proportion to the text: they
+//!   have no look-around and no back-references. What all patterns of a filter take once they are
+//!   compiled is limited. They match strings, symbols, and stored regular expressions that are the
+//!   same.
 //! - **Negations** (`$ne`, `$nin`, `$not`, `$nor`) match what the rest does not, so also documents without the field.
 //!
 //! ```
@@ -68,8 +71,10 @@ impl Filter {
     /// Reads a filter. One without conditions matches everything.
     ///
     /// # Errors
-    /// [`FilterError`]: an operator that is not known or not supported, by its name; an operand that its operator does not
-    /// take; a regular expression that is none; patterns that together take too much once they are compiled; more than [`MAX_FILTER_BYTES`] bytes or [`MAX_DEPTH`] levels.
+    /// [`FilterError`]: an operator that is not known or not supported, by its name; an operand
+    /// that its operator does not take; a malformed regular expression; patterns that together take
+    /// too much once they are compiled; more than [`MAX_FILTER_BYTES`] bytes or [`MAX_DEPTH`]
+    /// levels.
     pub fn parse(filter: &Map) -> Result<Self, FilterError> {
         Self::parse_with(filter, &Patterns::default())
     }
@@ -121,8 +126,9 @@ impl Filter {
         matches
     }
 
-    /// Where in the array at the path `array` the first element lies for which a condition of the filter holds: what the
-    /// positional operator `$` stands for. Negations give no position; `$elemMatch` is asked before others.
+    /// Where in the array at the path `array` the first element lies for which a condition of the
+    /// filter holds: what the positional operator `$` represents. Negations give no position;
+    /// `$elemMatch` is asked before others.
     ///
     /// None if there is no such element, or no array, or the filter has no condition that leads into it.
     ///
@@ -149,8 +155,8 @@ impl Filter {
     }
 
     /// The values that the filter demands at paths without positions, for a document that an upsert inserts: conditions
-    /// `$eq`, and `$in` of one value, that are not inside `$or` of several, `$nor` or `$not`. As they were written: a path may
-    /// come twice, also with the same value.
+    /// `$eq`, and `$in` of one value, that are not inside `$or` of several, `$nor` or `$not`. As
+    /// they were written: a path may come twice, also with the same value.
     pub fn equalities(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.demands.0.iter().map(|(path, value)| (&**path, value))
     }
@@ -183,8 +189,9 @@ pub(crate) enum Form {
 }
 
 impl ElementFilter {
-    /// Reads a condition for elements: operators, as `{$gte: 5}`, for the element itself; a map without, as `{x: 1}`, for
-    /// the fields of elements that are maps; any other value for what equals it, or a regular expression matches.
+    /// Reads a condition for elements: operators, as `{$gte: 5}`, for the element itself; a map
+    /// without, as `{x: 1}`, for the fields of elements that are maps; any other value for what
+    /// equals it, or a regular expression matches.
     ///
     /// # Errors
     /// As [`Filter::parse`].

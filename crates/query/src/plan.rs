@@ -13,7 +13,7 @@
 //! taken. The others stay in the plan with what they would cost, or why they cannot be taken.
 //!
 //! What bounds promise: *a document that matches has an entry within them*. What is within them need not match: an
-//! index's entries may be stale, too. Who carries out a plan therefore validates entries as DESIGN says, before the
+//! index's entries may be stale, too. The reader that carries out a plan therefore validates entries before the
 //! conditions that a plan left away count as met.
 
 use alluvium_document::Value;
@@ -112,7 +112,8 @@ pub struct Collection<'a> {
     pub bytes: u64,
     /// Over how many partitions each scan goes, at least 1.
     pub partitions: u32,
-    /// Every `_id` can be told exactly from its key ([`alluvium_document::row::is_natural_id`]). This must be true if it is said.
+    /// Every `_id` can be decoded exactly from its key ([`alluvium_document::row::is_natural_id`]).
+    /// If it is set, it must be true.
     pub natural_ids: bool,
     /// Its indexes that can be read.
     pub indexes: &'a [Index<'a>],
@@ -122,8 +123,8 @@ pub struct Collection<'a> {
 
 /// Looks into an index, or among the documents, while ways are weighed.
 pub trait Estimator: std::fmt::Debug {
-    /// About the share of the index's entries, from 0 to 1, that lie in any of these ranges; none if that is not known, or
-    /// would take too long.
+    /// About the share of the index's entries, from 0 to 1, that lie in any of these ranges; none
+    /// if that is not known, or would take too long.
     fn share(&self, index: &Index<'_>, ranges: &[KeyRange]) -> Option<f64>;
 
     /// The same of the documents and these ranges of `_id` ([`id_ranges`]).
@@ -135,7 +136,8 @@ pub trait Estimator: std::fmt::Debug {
 pub struct Index<'a> {
     /// What it is over.
     pub definition: &'a Definition,
-    /// Bit n is set if some document's part n has led through an array ([`crate::index::Keys::multikey`]). A bit that is
+    /// Bit n is set if some document's part n has led through an array
+    /// ([`crate::index::Keys::multikey`]). A bit that is
     /// not set must be true of every document that the query may see.
     pub multikey: u32,
     /// How many entries it has.

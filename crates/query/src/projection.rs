@@ -2,15 +2,16 @@
 //!
 //! The rules are those of MongoDB's `find` from version 4.4 on:
 //!
-//! - A projection **includes** fields, and `_id` unless it says `_id: 0`, or **excludes** fields, never both but for `_id`.
-//!   What is true or a number other than 0 includes, false and 0 exclude. Without fields it returns everything.
-//! - **Paths** lead into maps, and through arrays into all their maps, arrays in arrays too; a number is a name. Elements
-//!   that are no maps are left out by an inclusion and kept by an exclusion. `{a: {b: 1}}` is `{"a.b": 1}`. No path may be
-//!   another's or lead into it.
+//! - A projection **includes** fields, and `_id` unless it says `_id: 0`, or **excludes** fields,
+//!   never both but for `_id`. What is true or a number other than 0 includes, false and 0 exclude.
+//!   Without fields it returns everything.
+//! - **Paths** lead into maps, and through arrays into all their maps, arrays in arrays too; a
+//!   number is a name. Elements that are no maps are left out by an inclusion and kept by an
+//!   exclusion. `{a: {b: 1}}` is `{"a.b": 1}`. No path may be another's or lead into it.
 //! - **Order**: that of the document; what `$elemMatch` finds comes last, in an inclusion.
-//! - **`$slice`** takes a number of elements (the last ones, if it is negative) or `[skip, limit]` (from the end, if skip is
-//!   negative). Alone it includes and excludes nothing. **`$elemMatch`** takes the first element that matches; alone
-//!   it includes its field and `_id`.
+//! - **`$slice`** takes a number of elements (the last ones, if it is negative) or `[skip, limit]`
+//!   (from the end, if skip is negative). Alone it includes and excludes nothing. **`$elemMatch`**
+//!   takes the first element that matches; alone it includes its field and `_id`.
 //! - **`a.$`** takes the element of the first array on the path for which a condition of the filter holds
 //!   ([`Filter::position`]).
 //! - Expressions and constants are refused by name.
@@ -73,7 +74,8 @@ impl Projection {
         parse::projection(projection)
     }
 
-    /// Refuses a positional projection if the filter has no condition on its first field, so that it could tell no element.
+    /// Refuses a positional projection if the filter has no condition on its first field, so that
+    /// it could tell no element.
     ///
     /// # Errors
     /// [`ProjectionError::Invalid`].

@@ -3,11 +3,13 @@
 //! The rules are those of MongoDB's `find`:
 //!
 //! - Values sort in the one order of all values ([`alluvium_document::compare`]); what is missing sorts as null.
-//! - An array stands for its elements (not for elements of theirs): ascending by the least, descending by the greatest.
-//!   An empty array sorts below null. Parts whose paths lead through the same array see one element of it at a time. Two
-//!   arrays side by side are refused ([`SortError::ParallelArrays`]).
-//! - A number in a path is a name in maps, and a position in arrays that are as long; what lies there counts alone. If it
-//!   is both in one array, that is refused ([`SortError::AmbiguousName`]). An array at the last position counts as a whole.
+//! - An array means its elements (not the elements of those): ascending by the least, descending by the greatest.
+//!   An empty array sorts below null. Parts whose paths lead through the same array see one element
+//!   of it at a time. Two arrays side by side are refused ([`SortError::ParallelArrays`]).
+//! - A number in a path is a name in maps, and a position in arrays that are as long; what lies
+//!   there counts alone. If it is both in one array, that is refused
+//!   ([`SortError::AmbiguousName`]). An array at the last
+//!   position counts as a whole.
 //!
 //! [`Sort::key`] gives a key of bytes for a document, so that comparing keys compares documents; [`TopK`] collects the
 //! first documents by it.
@@ -78,7 +80,7 @@ impl Sort {
     /// Reads a sort: a map from paths to 1 or -1. Without paths it sorts nothing: all documents are equal.
     ///
     /// # Errors
-    /// [`SortError`]: a direction that is none, a path that is none or comes twice, more than [`MAX_PARTS`] of them;
+    /// [`SortError`]: a wrong direction, a path that is malformed or comes twice, more than [`MAX_PARTS`] of them;
     /// `$natural`, `$meta` and other expressions are not supported.
     pub fn parse(sort: &Map) -> Result<Self, SortError> {
         let mut parts: Vec<SortPart> = Vec::with_capacity(sort.len().min(MAX_PARTS));
@@ -131,7 +133,7 @@ impl Sort {
         result
     }
 
-    /// Which of two documents comes first; equal if the sort does not tell.
+    /// Which of two documents comes first; equal if the sort does not distinguish them.
     ///
     /// # Errors
     /// As [`Sort::put_key`].

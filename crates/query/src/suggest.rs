@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-/// The question that ends an error message about an unknown name, such as `: did you mean $gt?`; empty if no known name is
-/// near. Upper and lower case count as the same.
+/// The question that ends an error message about an unknown name, such as `: did you mean $gt?`;
+/// empty if no known name is near. Upper and lower case count as the same.
 pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
     nearest(name, known).map_or_else(String::new, |name| format!(": did you mean {name}?"))
 }

@@ -1,31 +1,35 @@
 //! Updates by operators, as `{$set: {"name.first": "Ada"}, $inc: {logins: 1}}`.
 //!
-//! The operators: `$set`, `$unset`, `$inc`, `$mul`, `$min`, `$max`, `$bit`, `$push` (with `$each`, `$position`, `$slice`,
-//! `$sort`), `$addToSet` (with `$each`), `$pull` (by any filter), `$pullAll`, `$pop`, `$rename`, `$currentDate`,
-//! `$setOnInsert`. Rules and error codes are those of MongoDB from version 5.0 on, taken from its manual (the pages of the
-//! operators, "Field Names with Periods and Dollar Signs") and, where the manual is silent, from what its server does:
+//! The operators: `$set`, `$unset`, `$inc`, `$mul`, `$min`, `$max`, `$bit`, `$push` (with `$each`,
+//! `$position`, `$slice`, `$sort`), `$addToSet` (with `$each`), `$pull` (by any filter),
+//! `$pullAll`, `$pop`, `$rename`, `$currentDate`, `$setOnInsert`. Rules and error codes are those
+//! of MongoDB from version 5.0 on, taken from its manual (the pages of the operators, "Field Names
+//! with Periods and Dollar Signs") and, where the manual is silent, from what its server does:
 //!
 //! - **Paths.** Names lead into maps; numbers (without leading zeros) also to elements of arrays. Maps that are missing
 //!   are created, arrays never: `{$set: {"a.0": 1}}` makes `{a: {"0": 1}}` where there is no `a`. An array is filled up
 //!   with nulls as far as the position, with at most 1,500,000. Through other values there is no way
 //!   ([`UpdateError::PathNotViable`]), but for `$unset`, which then does nothing.
 //! - **What is not there** is created by `$set`, `$inc`, `$min`, `$max`, `$push`, `$addToSet`, `$currentDate`, and by
-//!   `$mul` as a zero; left alone by `$unset`, `$pull`, `$pop`, `$rename`. An element of an array that is unset becomes null.
+//!   `$mul` as a zero; left alone by `$unset`, `$pull`, `$pop`, `$rename`. An element of an array
+//!   that is unset becomes null.
 //! - **Order.** All changes of an update are made in one order, whatever their operators and however they are written:
 //!   that of the names at each level, by their bytes, numbers by value. So new fields are appended in that order, as in
 //!   MongoDB since 5.0. `$rename` has the place of its new name.
 //! - **Names.** Empty names are refused. So are fields of the document itself that begin with a dollar sign, also where
 //!   the update inserts (MongoDB takes those then); deeper ones may.
-//! - **Elements.** `$[]` stands for all elements of an array, `$[name]` for those that an array filter matches
-//!   ([`Update::parse_with`]), and `$` for the one that the filter of the operation tells ([`Update::resolved`]). There must
-//!   be an array. Which elements match is told before any of them changes. What is reached twice is a conflict.
+//! - **Elements.** `$[]` means all elements of an array, `$[name]` those that an array filter matches
+//!   ([`Update::parse_with`]), and `$` the one that the filter of the operation matched
+//!   ([`Update::resolved`]). There must be an array. Which elements match is determined before any
+//!   of them changes. What is reached twice is a conflict.
 //! - **`_id`** never changes. Setting it to what it is does nothing.
-//! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included; nor may two mean elements of one array
-//!   by name and by position.
-//! - **Limits.** [`alluvium_document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON; what `$[]` and `$[name]` stand for
-//!   is 4,194,304 positions at most, in all paths of an update together.
-//! - **Changed** is a document that is not identical to what it was: 1 and 1.0 are different, and a `$push` whose `$slice`
-//!   undoes it changes nothing.
+//! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included; nor may two
+//!   mean elements of one array by name and by position.
+//! - **Limits.** [`alluvium_document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON;
+//!   what `$[]` and `$[name]` represent is 4,194,304 positions at most, in all paths of an update
+//!   together.
+//! - **Changed** is a document that is not identical to what it was: 1 and 1.0 are different, and a
+//!   `$push` whose `$slice` undoes it changes nothing.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::{ID, RowError};
@@ -61,8 +65,8 @@ pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 /// What an update is applied in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Context {
-    /// The time that `$currentDate` writes: milliseconds since 1970 in UTC. As a timestamp it is cut to seconds from 1970
-    /// to 2106, with the increment 1.
+    /// The time that `$currentDate` writes: milliseconds since 1970 in UTC. As a timestamp it is
+    /// cut to seconds from 1970 to 2106, with the increment 1.
     pub time_ms: i64,
     /// True while a document is made that was not there, so that `$setOnInsert` applies.
     pub inserting: bool,
@@ -113,14 +117,15 @@ impl Update {
     /// Reads an update. It has at least one operator; an operator without fields does nothing.
     ///
     /// # Errors
-    /// Every kind of [`UpdateError`] that can be told without a document: [`UpdateError::FailedToParse`] (a document in
+    /// Every kind of [`UpdateError`] that can be found without a document:
+    /// [`UpdateError::FailedToParse`] (a document in
     /// place of an update, too, and operators that are not made here, by their names),
     /// [`UpdateError::ConflictingUpdateOperators`], errors of paths and operands.
     pub fn parse(update: &Map) -> Result<Self, UpdateError> {
         Self::parse_with(update, &[])
     }
 
-    /// As [`Update::parse`], with array filters: `$[grade]` in a path stands for the elements that
+    /// As [`Update::parse`], with array filters: `$[grade]` in a path represents the elements that
     /// `{"grade.score": {$gte: 85}}` matches.
     ///
     /// ```
@@ -138,8 +143,9 @@ impl Update {
     /// ```
     ///
     /// # Errors
-    /// As there; of the filters [`UpdateError::Filter`], [`UpdateError::BadValue`] (a name without a filter, or that is none)
-    /// and [`UpdateError::FailedToParse`] (a filter that is not used, or has several names).
+    /// As there; of the filters [`UpdateError::Filter`], [`UpdateError::BadValue`] (a name without
+    /// a filter, or that is none) and [`UpdateError::FailedToParse`] (a filter that is not used, or
+    /// has several names).
     pub fn parse_with(update: &Map, array_filters: &[Value]) -> Result<Self, UpdateError> {
         // All conditions of the update share what patterns may take.
         let patterns = Patterns::default();
@@ -169,8 +175,8 @@ impl Update {
         self.apply_to(document, context, |document| Ok(over(bson::document_size(document))))
     }
 
-    /// The document that an upsert by `_id` inserts: `_id` alone, then the update with `$setOnInsert`. `time_ms` is that of
-    /// [`Context`].
+    /// The document that an upsert by `_id` inserts: `_id` alone, then the update with
+    /// `$setOnInsert`. `time_ms` is that of [`Context`].
     ///
     /// # Errors
     /// [`UpdateError`], for instance if the update sets another `_id`.
@@ -205,7 +211,7 @@ impl Update {
         let (mut changed, mut growth) = (false, 0usize);
         let mut make = |document: &mut F, change: &Change, positions: &[usize]| {
             changed |= walk::change(document, change, positions, context)?;
-            // Many changes that are each within the limits must not fill the memory before anybody looks.
+            // Many changes that are each within the limits must not fill the memory before the size is checked.
             growth = growth.saturating_add(change.action.growth_max(&change.path));
             if growth > MAX_DOCUMENT_BYTES {
                 check_size(document)?;

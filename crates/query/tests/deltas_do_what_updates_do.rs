@@ -128,14 +128,15 @@ proptest! {
             let same = ["$set", "$unset", "$min", "$max", "$addToSet", "$pull", "$pullAll", "$setOnInsert", "$currentDate"];
             if written.iter().all(|(operator, _)| same.contains(&operator.as_str().unwrap())) {
                 let again = checked(&update, &after);
-                // But a position that one operator had nothing to do at may be filled with null for another's that is above.
+                // But a position that one operator had nothing to do at may be filled with null for
+                // another's that is above.
                 let filled = again.is_err() && format!("{after:?}").matches("Null").count() > format!("{map:?}").matches("Null").count();
                 prop_assert!(filled || again == Ok((after, false)));
             }
         }
     }
 
-    /// What names in brackets stand for, written out.
+    /// What names in brackets represent, written out.
     #[test]
     fn several_elements_change_as_each_of_them_does(map in document(), written in update(3)) {
         let Ok(update) = parse(&written) else { return Ok(()) };

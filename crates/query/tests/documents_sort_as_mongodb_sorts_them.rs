@@ -47,16 +47,17 @@ fn cases() {
     });
 }
 
-/// A document of which arrays are taken apart, and for each path the value that it had before, where an array lies below it.
+/// A document of which arrays are taken apart, and for each path the value that it had before,
+/// where an array lies below it.
 struct Apart {
     document: Value,
     whole: Vec<Option<Value>>,
 }
 
-/// The tuples of values that a document is sorted by: all that it has, unless arrays stand side by side.
+/// The tuples of values that a document is sorted by: all that it has, unless arrays are side by side.
 ///
-/// An array where a path leads is taken apart once for all paths that lead through it, as often as there are any. A path that
-/// ends above it leads to the whole value.
+/// An array where a path leads is taken apart once for all paths that lead through it, as often as
+/// there are any. A path that ends above it leads to the whole value.
 fn tuples(documents: Vec<Apart>, paths: &[Vec<&str>]) -> Option<Vec<Vec<Value>>> {
     let mut all = Vec::new();
     for Apart { document, mut whole } in documents {
@@ -80,7 +81,7 @@ fn tuples(documents: Vec<Apart>, paths: &[Vec<&str>]) -> Option<Vec<Vec<Value>>>
     Some(all)
 }
 
-/// Stands for an array element that is an array: it is not taken apart again.
+/// Represents an array element that is an array: it is not taken apart again.
 const KEPT: &str = "an array that stays whole";
 
 /// The path of the first array on the way.
@@ -104,7 +105,7 @@ fn plain(value: &Value, path: &[&str]) -> Value {
     }
 }
 
-/// The document once for each element of the array at the path, which stands in the array's place.
+/// The document once for each element of the array at the path, which is in the array's place.
 fn elements(document: &Value, path: &[&str]) -> Vec<Value> {
     let at: FieldPath = path.join(".").parse().unwrap();
     let array = at.get(document).unwrap().as_array().unwrap();

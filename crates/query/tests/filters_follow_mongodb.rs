@@ -1,13 +1,15 @@
 //! Filters, and the documents that match, in `filters/`: one file for an operator, from MongoDB's description of it.
 //!
-//! A file holds filters, a line each, and below each its answer: the names of the documents of `values.txt`, and of those
-//! that the file adds in lines with a `+`, that match; or the code and message of the error. Where the filter's one form
-//! is another text, it stands between. `UPDATE=1` writes the answers that are given, to be read before they are kept.
+//! A file holds filters, a line each, and below each its answer: the names of the documents of
+//! `values.txt`, and of those that the file adds in lines with a `+`, that match; or the code and
+//! message of the error. Where the filter's one form is another text, it is written between.
+//! `UPDATE=1` writes the answers that are given, to be read before they are kept.
 //!
 //! Of a filter on the field `a` alone, more is asked, by MongoDB's rules of paths. A value at `a.b`, in a map, in a map
-//! in an array, or as `_id`, passes what it passes at `a`. In an array it mostly does, too; where it does not, or only there,
-//! names stand behind `-` and `+`: an array in an array is not entered, so what its elements pass is lost (`$eq`, ranges,
-//! `$in`, `$type`, …); what asks for arrays (`$size`, `$elemMatch`, `$type: "array"`, ranges of arrays) sees the outer one and
+//! in an array, or as `_id`, passes what it passes at `a`. In an array it mostly does, too; where
+//! it does not, or only there, names follow `-` and `+`: an array in an array is not entered, so
+//! what its elements pass is lost (`$eq`, ranges, `$in`, `$type`, …); what asks for arrays
+//! (`$size`, `$elemMatch`, `$type: "array"`, ranges of arrays) sees the outer one and
 //! its elements; what is missing is not in an array.
 //!
 //! Each filter is asked of a document under a shape, of one that describes itself, and of a decoded map.

@@ -1,5 +1,5 @@
-//! A filter matches what a second evaluator says, which shares nothing with the first; of rows, of documents that describe
-//! themselves and of decoded maps alike; and its text is an equal filter.
+//! A filter matches what a second evaluator says, which shares nothing with the first; of rows, of
+//! documents that describe themselves and of decoded maps alike; and its text is an equal filter.
 
 mod common;
 

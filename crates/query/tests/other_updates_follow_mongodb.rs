@@ -1,7 +1,7 @@
 //! Updates of several elements, by conditions, of bits, as upserts by filter, and replacements: cases in `cases/`.
 //!
-//! Each goes every way there is: through a draft of a document under a shape, through one of a self-describing document,
-//! through a decoded map, and, if it can be, as a delta.
+//! Each goes every way there is: through a draft of a document under a shape, through one of a
+//! self-describing document, through a decoded map, and, if it can be, as a delta.
 
 mod common;
 

@@ -1,8 +1,8 @@
 //! Plans as text, in `plans/`: one file for a kind of plan.
 //!
 //! A file sets the scene (`documents`, `partitions`, `index` with its keys, options and what is known of it) and asks
-//! (`find` with a filter, `sort`, `needs`, `skip`, `limit`, `hint`); below each question stands the plan. `UPDATE=1` writes
-//! the plans that are given, to be read before they are kept.
+//! (`find` with a filter, `sort`, `needs`, `skip`, `limit`, `hint`); below each question stands the
+//! plan. `UPDATE=1` writes the plans that are given, to be read before they are kept.
 #![allow(clippy::disallowed_methods)]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Whatever way a plan takes, it finds the documents that the filter matches, in the order that it promises. Its steps are
-//! carried out on the entries that documents yield.
+//! Whatever way a plan takes, it finds the documents that the filter matches, in the order that it
+//! promises. Its steps are carried out on the entries that documents yield.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the positional operator stands for: the first element of an array for which the filter's conditions on it hold.
+//! What the positional operator represents: the first element of an array for which the filter's conditions on it hold.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! An update of fields that are there leaves the rest of the row as it is: the draft makes the new row from the old one.
+//! An update of fields that are there leaves the rest of the row as it is: the draft makes the new
+//! row from the old one.
 
 mod common;
 
@@ -9,7 +10,7 @@ use common::{map_of, stored};
 
 const DOCUMENT: &str = r#"{"_id":1,"n":1,"s":"x","m":{"k":1},"a":[1,{"b":2}]}"#;
 
-/// Whether the row of the document after the update is patched, or made anew.
+/// Whether the row of the document after the update is patched, or made again.
 fn is_patched(update: &str) -> bool {
     let document = map_of(DOCUMENT);
     let update = Update::parse(&map_of(update)).unwrap();

@@ -232,7 +232,7 @@ fn a_condition_has_the_limits_of_a_filter_in_its_one_form_too() {
     assert_eq!(update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH)])).unwrap_err().code().number(), 15);
 }
 
-/// Whatever the operand: the update is refused, or its delta is read back. Nobody could read the document otherwise.
+/// Whatever the operand: the update is refused, or its delta is read back. Otherwise the document could not be read.
 #[test]
 fn no_operator_makes_a_delta_that_nests_too_deep_to_be_read() {
     let each = |value: Value| Value::Map(Map::from([("$each", Value::Array(vec![value]))]));
@@ -296,7 +296,7 @@ fn paths_stand_for_no_more_elements_than_a_limit() {
         let mut map = document.clone();
         let result =
             update.apply_to_map(&mut map, &CONTEXT).map_err(|error| (error.code().number(), error.to_string()));
-        let said = "the paths of the update stand for elements at more than 4194304 positions together, the last one \
+        let said = "the paths of the update lead to elements at more than 4194304 positions together, the last one \
                     being 'a.$[].f16': update fewer fields of them at a time";
         assert_eq!(result.err(), if fits { None } else { Some((10334, said.to_owned())) });
         let delta = update.to_delta(&CONTEXT).unwrap();

@@ -15,7 +15,7 @@ fn id(rng: &mut Rng, len: usize) -> String {
     (0..len).map(|_| char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[rng.usize(..36)])).collect()
 }
 
-/// Text of about this many bytes, as it stands between quotes in JSON.
+/// Text of about this many bytes, as it is written between quotes in JSON.
 fn text(rng: &mut Rng, len: usize) -> String {
     let mut out = String::new();
     while out.len() < len {

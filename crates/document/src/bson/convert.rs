@@ -57,7 +57,7 @@ impl From<Document> for Value {
     }
 }
 
-/// Fails where [`encode_document`] does, and on a field that stands twice.
+/// Fails where [`encode_document`] does, and on a field that occurs twice.
 impl TryFrom<Value> for Bson {
     type Error = BsonError;
 
@@ -66,7 +66,7 @@ impl TryFrom<Value> for Bson {
     }
 }
 
-/// Fails where [`encode_document`] does, and on a field that stands twice.
+/// Fails where [`encode_document`] does, and on a field that occurs twice.
 impl TryFrom<Map> for Document {
     type Error = BsonError;
 

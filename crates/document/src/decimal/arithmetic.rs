@@ -77,7 +77,7 @@ impl Decimal {
         if a.digits.len().max(b.digits.len()) > Self::MAX_RESULT_DIGITS {
             return Err(DecimalError::TooManyDigits);
         }
-        // Two digits more than wanted, and a last one that tells whether anything was left over.
+        // Two digits more than wanted, and a last one that shows whether there is a remainder.
         let shift = (QUOTIENT_DIGITS + 2 + b.digits.len() as i64 - a.digits.len() as i64).max(0);
         let ten = BigInt::from(10);
         let dividend = a.unscaled() * ten.pow(u32::try_from(shift).unwrap_or(u32::MAX));

@@ -5,7 +5,7 @@ use num_bigint::BigUint;
 use std::cmp::Ordering;
 
 /// A double's exact decimal expansion has at most 767 significant digits; more digits of a
-/// decimal can only tell that it is above what the first ones say.
+/// decimal can only show that the number is above them.
 const DOUBLE_DIGITS: usize = 800;
 
 impl Decimal {

@@ -17,7 +17,7 @@ pub enum InexactError {
     #[error("a field has the name {0:?}, which Extended JSON reads as another value")]
     Name(String),
     /// Readers refuse it, or keep one of the two.
-    #[error("the field {0:?} stands twice in a map")]
+    #[error("the field {0:?} occurs twice in a map")]
     Twice(String),
 }
 

@@ -60,7 +60,7 @@ impl<'a> Writer<'a> {
     ) -> Result<(), DocumentError> {
         let start = self.begin();
         for field in shape.fields() {
-            // Where it stands: of several reasons the first is told, as it is for decoded documents.
+            // Where it is: of several errors the first is returned, as it is for decoded documents.
             if shape.has_zero_in_name() && field.name.contains('\0') {
                 return Err(BsonError::Nul.into());
             }
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
         self.finish(start)
     }
 
-    /// Writes a value and gives the byte that stands before its name.
+    /// Writes a value and gives the byte that precedes its name.
     #[inline]
     fn put_value(&mut self, rest: &mut &'a [u8], levels: usize) -> Result<u8, DocumentError> {
         let before = *rest;

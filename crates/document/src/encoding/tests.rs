@@ -8,7 +8,7 @@ fn bytes(value: impl Into<Value>) -> Vec<u8> {
     out
 }
 
-/// The table of the seed's bytes, row by row.
+/// The table of the bytes of codes 1 to 9, row by row.
 #[test]
 fn the_seeds_bytes() {
     assert_eq!(bytes(()), [0x01]);
@@ -32,7 +32,7 @@ fn the_seeds_bytes() {
     assert_eq!(bytes(map), [0x19, 0x54, 0x57, 0x68, 0x65, 0x6c, 0x6c, 0x6f]);
 }
 
-/// Our own types behind the seed's codes: part of the format.
+/// The types behind codes 1 to 9: part of the format.
 #[test]
 fn the_further_types() {
     assert_eq!(bytes(3.0), [0x3a]);
@@ -75,7 +75,7 @@ fn a_hundred_levels_and_no_more() {
     assert_eq!(skip(&mut &nested(1_000_000)[..]), Ok(()));
 }
 
-/// So many codes, each in the scope of the one around it.
+/// `n` codes, each in the scope of the one around it.
 fn codes(levels: usize) -> Value {
     (0..levels).fold(Value::Null, |inner, _| {
         Value::Code(Box::new(Code { code: "f".into(), scope: Some(Map::from([("s", inner)])) }))

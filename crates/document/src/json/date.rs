@@ -9,7 +9,8 @@ const MILLIS_PER_DAY: i64 = 86_400_000;
 pub(super) const MAX_PLAIN: i64 = 253_402_300_799_999;
 
 /// Appends `millis` since 1970 as `2012-12-24T12:15:30.501Z`; whole seconds have no fraction. Years that have not four
-/// digits are written with a sign and six, as ISO 8601 has them: `+010000-01-01T00:00:00Z`; or with more, if it must be.
+/// digits are written with a sign and six, as ISO 8601 has them: `+010000-01-01T00:00:00Z`; or with
+/// more, if it must be.
 pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
     let (day, in_day) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY));
     let (year, month, day) = date(day);
@@ -50,8 +51,8 @@ pub(super) fn parse(text: &str) -> Option<i64> {
     millis_of(day, seconds - offset_seconds(zone)?, millis)
 }
 
-/// As [`parse`]; and a day alone, a time without a zone, which is UTC, a blank before the time, and years as [`write()`]
-/// writes them.
+/// As [`parse`]; and a day alone, a time without a zone, which is UTC, a blank before the time, and
+/// years as [`write()`] writes them.
 pub(super) fn parse_lenient(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let (year, rest) = match bytes.first()? {
@@ -75,7 +76,7 @@ pub(super) fn parse_lenient(text: &str) -> Option<i64> {
     millis_of(day, seconds - offset, millis)
 }
 
-/// Years beyond four digits have so many at least, and so many at most.
+/// Years beyond four digits have between these numbers of digits.
 const YEAR_DIGITS: u32 = 6;
 const YEAR_DIGITS_MAX: usize = 9;
 

@@ -22,13 +22,13 @@ pub enum Reason {
     /// The text ends within a value, or is empty.
     #[error("the text ends too early")]
     UnexpectedEnd,
-    /// Something else should stand here.
+    /// Something else should be here.
     #[error("expected {0}")]
     Expected(&'static str),
     /// There is more behind the value.
     #[error("trailing characters behind the value")]
     Trailing,
-    /// A field stands twice in one map.
+    /// A field occurs twice in one map.
     #[error("duplicate field {0:?}")]
     DuplicateField(String),
     /// The bytes are not UTF-8.

@@ -1,8 +1,8 @@
 //! Extended JSON that holds every value, and gives it back exactly.
 //!
 //! Canonical Extended JSON keeps the types of all values and the digits of all decimals, but it has no
-//! text for maps whose keys are not strings, cannot tell a map with a field `$oid` from an object id, and
-//! readers refuse a name that stands twice. A map of these kinds is written as
+//! text for maps whose keys are not strings, cannot distinguish a map with a field `$oid` from an object id, and
+//! readers refuse a name that occurs twice. A map of these kinds is written as
 //! `{"$alluviumMap":[key,value,key,value,…]}` in place of itself; every other value as in canonical form.
 
 use super::parse::Parser;
@@ -10,7 +10,7 @@ use super::{Format, JsonError, PrintError, Reason, print_map};
 use crate::value::{Code, MAX_DEPTH, Map, Value};
 use std::collections::HashSet;
 
-/// The name of the one field that stands for a map.
+/// The name of the one field that represents a map.
 const NAME: &str = "$alluviumMap";
 /// A level of a value takes at most three in the text (code whose scope is such a map), and the
 /// innermost one up to three more.
@@ -52,7 +52,7 @@ fn wrap(value: &Value) -> Value {
     }
 }
 
-/// A map whose names all go into JSON as they are, or one that stands for it.
+/// A map whose names all go into JSON as they are, or one that represents it.
 fn wrap_map(map: &Map) -> Map {
     let mut seen = HashSet::with_capacity(map.len());
     let plain = |name: &str| !name.starts_with('$');
@@ -82,7 +82,7 @@ fn unwrap_map(mut map: Map) -> Result<Map, &'static str> {
     }
     let list = match (map.len(), map.entries.pop()) {
         (1, Some((_, Value::Array(list)))) if list.len() % 2 == 0 => list,
-        _ => return Err("it must be an array of keys and values by turns, and stand alone"),
+        _ => return Err("it must be an array of keys and values in turn, with no other field beside it"),
     };
     let mut entries = Vec::with_capacity(list.len() / 2);
     let mut list = list.into_iter();

@@ -1,4 +1,4 @@
-//! MongoDB's Extended JSON v2: maps that stand for other values.
+//! MongoDB's Extended JSON v2: maps that represent other values.
 //!
 //! Canonical, relaxed and the older forms of `$date` and `$binary` are taken alike.
 
@@ -27,11 +27,11 @@ const NAMES: [&str; 18] = [
     "$scope",
     "$symbol",
     "$dbPointer",
-    // Stands beside `$binary` in its old form; alone it is an operator.
+    // Is written beside `$binary` in its old form; alone it is an operator.
     "$type",
 ];
 
-/// The name as it stands in the list, if it makes a map another value.
+/// The name as it is in the list, if it makes a map another value.
 fn known(name: &str) -> Option<&'static str> {
     NAMES[..NAMES.len() - 1].iter().copied().find(|known| *known == name)
 }
@@ -41,7 +41,7 @@ pub(crate) fn is_extended(name: &str) -> bool {
     name.starts_with('$') && known(name).is_some()
 }
 
-/// What a map stands for: itself, if it has no name of Extended JSON.
+/// What a map represents: itself, if it has no name of Extended JSON.
 ///
 /// # Errors
 /// [`Reason::Extended`] if it has one and is not well formed.
@@ -52,7 +52,7 @@ pub(crate) fn interpret(map: Map) -> Result<Value, Reason> {
     let result = match name {
         "$binary" if map.contains("$type") => old_binary(&map),
         "$code" | "$scope" => code(map),
-        _ if map.len() > 1 => Err("no other field may stand beside it"),
+        _ if map.len() > 1 => Err("no other field may be beside it"),
         _ => match map.entries.into_iter().next() {
             Some((_, value)) => single(name, value),
             None => Err("it has no value"),
@@ -71,7 +71,7 @@ fn single(name: &str, value: Value) -> Result<Value, &'static str> {
             .ok_or("it is not an ISO 8601 date, such as 2024-05-01 or 2024-05-01T12:30:00Z"),
         ("$date", Value::Int32(millis)) => Ok(Value::DateTime(i64::from(millis))),
         ("$date", Value::Int64(millis)) => Ok(Value::DateTime(millis)),
-        // A map is left here where nobody interpreted it before, as JSON text is from the inside out.
+        // A map is left here where it was not interpreted before, as JSON text is from the inside out.
         ("$date", Value::Map(inner)) => match interpret(inner) {
             Ok(Value::Int64(millis)) => Ok(Value::DateTime(millis)),
             _ => Err("it must be an ISO 8601 date in a string, or milliseconds"),

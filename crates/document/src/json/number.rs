@@ -9,7 +9,8 @@ const POWERS: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// Reads a number at the front of `input` and gives it with the number of bytes taken. What follows it is not looked at.
+/// Reads a number at the front of `input` and gives it with the number of bytes taken. What follows
+/// it is not looked at.
 ///
 /// An integer becomes the smaller of int32 and int64 that holds it, else a decimal. With a fraction or an exponent it
 /// becomes a double if the double's shortest text has the same value, else a decimal of the same digits.
@@ -84,7 +85,7 @@ fn parse_fraction(
         if at == start {
             return wanted_digit(at);
         }
-        // Out of the fast path below if there are so many digits that they may have overflowed.
+        // Out of the fast path below if the digits may have overflowed.
         let power = if at - start > 9 { i64::MAX / 2 } else { power as i64 };
         exponent = if sign == Some(b'-') { -power } else { power };
     }

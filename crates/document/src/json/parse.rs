@@ -22,7 +22,7 @@ const MAX_KEPT: usize = 4096;
 /// What went wrong, and at which byte. Boxed, so that results stay small.
 type Failure = Box<(usize, Reason)>;
 
-/// Parses one JSON value; white space may stand around it. Extended JSON is understood.
+/// Parses one JSON value; white space may surround it. Extended JSON is understood.
 ///
 /// # Errors
 /// [`JsonError`] with line, column and reason.
@@ -56,7 +56,7 @@ impl Parser {
         }
     }
 
-    /// A value whose text has at most so many levels, and where it has more than [`MAX_DEPTH`], if it does.
+    /// A value whose text has at most `levels` levels, and where it has more than [`MAX_DEPTH`], if it does.
     pub(super) fn parse_levels(&mut self, json: &[u8], levels: usize) -> Result<(Value, Option<usize>), JsonError> {
         let text =
             std::str::from_utf8(json).map_err(|error| JsonError::at(json, error.valid_up_to(), Reason::InvalidUtf8))?;
@@ -83,7 +83,7 @@ struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// With so many levels left, or fewer, the text is deeper than [`MAX_DEPTH`].
+    /// With this number of levels left, or fewer, the text is deeper than [`MAX_DEPTH`].
     deep: usize,
     /// The first place where it was.
     deep_at: Option<usize>,
@@ -270,7 +270,7 @@ impl Reader<'_> {
     }
 }
 
-/// Finds names that stand twice in one map, in time that no input makes quadratic.
+/// Finds names that occur twice in one map, in time that no input makes quadratic.
 #[derive(Default)]
 struct Names {
     /// Of the names before this one, the hashes, once there are more than a few.
@@ -298,7 +298,7 @@ impl Names {
         self.mark(name) && contains(before, name)
     }
 
-    /// Sets the bit of `name` and tells whether it was set.
+    /// Sets the bit of `name` and returns whether it was set.
     #[inline]
     fn mark(&mut self, name: &str) -> bool {
         let bytes = name.as_bytes();
@@ -313,7 +313,7 @@ impl Names {
         was
     }
 
-    /// The first name that stands twice and was not looked for when it came.
+    /// The first name that occurs twice and was not looked for when it came.
     fn late_duplicate(&self, map: &Map) -> Option<(usize, String)> {
         if self.places.is_empty() {
             return None;

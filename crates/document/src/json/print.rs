@@ -75,8 +75,9 @@ pub fn to_string(value: &Value, format: Format) -> Result<String, PrintError> {
     Ok(String::from_utf8(out).unwrap_or_default())
 }
 
-/// Relaxed extended JSON on one line. A value that has no JSON, because a map in it has a key that is no string, is written
-/// as the error in angle brackets; [`to_string`] returns the error instead.
+/// Relaxed extended JSON on one line. A value that has no JSON, because a map in it has a key that
+/// is no string, is written as the error in angle brackets; [`to_string`] returns the error
+/// instead.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match to_string(self, Format::RELAXED) {

@@ -29,7 +29,7 @@ pub fn find_special(bytes: &[u8]) -> usize {
 }
 
 /// Reads the escape behind a backslash at the front of `input` (the backslash is gone already) and appends what it
-/// stands for. Gives the number of bytes taken.
+/// represents. Gives the number of bytes taken.
 ///
 /// # Errors
 /// How many bytes behind the backslash, and the reason.

@@ -1,4 +1,4 @@
-//! Where values inside rows stand in the order, found without decoding them whole.
+//! Where values inside rows rank in the order, found without decoding them whole.
 
 use std::cmp::Ordering;
 

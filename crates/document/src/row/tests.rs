@@ -38,7 +38,7 @@ pub(crate) fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A map of few names; a name may stand twice.
+/// A map of few names; a name may occur twice.
 fn any_map(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Map> {
     let name = prop_oneof![Just(""), Just("a"), Just("b"), Just("ä\n"), Just("$date"), Just("_id"), Just("id")];
     proptest::collection::vec((name.prop_map(|name| Value::String(name.into())), values), 0..6)

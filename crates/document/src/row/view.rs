@@ -201,7 +201,8 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// What lies at `path` below: field names and array positions, separated by dots. An empty path is the value itself.
+    /// What lies at `path` below: field names and array positions, separated by dots. An empty path
+    /// is the value itself.
     ///
     /// # Errors
     /// [`RowError`] if bytes on the way are damaged.

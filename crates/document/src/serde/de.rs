@@ -35,7 +35,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Takes a map of any format; one that stands for another value is an error.
+/// Takes a map of any format; one that represents another value is an error.
 impl<'de> Deserialize<'de> for Map {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
@@ -55,7 +55,7 @@ macro_rules! visit {
     };
 }
 
-/// The smallest type that holds the integer: other formats do not tell widths apart as we do.
+/// The smallest type that holds the integer: other formats do not distinguish widths as we do.
 fn natural(n: impl Into<Decimal>) -> Value {
     let decimal: Decimal = n.into();
     match decimal.to_i64() {

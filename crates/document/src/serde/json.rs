@@ -6,7 +6,7 @@ use crate::value::{Double, MAX_DEPTH, Map, Value};
 use serde::de::Error;
 use serde_json::Value as Json;
 
-/// Extended JSON becomes what it stands for; fails if it is not well formed, and on too many levels.
+/// Extended JSON becomes what it represents; fails if it is not well formed, and on too many levels.
 impl TryFrom<Json> for Value {
     type Error = SerdeError;
 
@@ -40,7 +40,7 @@ fn from_json(json: Json, depth: usize) -> Result<Value, SerdeError> {
     })
 }
 
-/// Numbers are plain where `serde_json` has them, the rarer types canonical Extended JSON. A field that stands twice
+/// Numbers are plain where `serde_json` has them, the rarer types canonical Extended JSON. A field that occurs twice
 /// is there once, with the first value. Fails on keys that are no strings.
 impl TryFrom<&Value> for Json {
     type Error = PrintError;

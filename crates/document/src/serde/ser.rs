@@ -12,7 +12,7 @@ use serde::ser::{
 /// The value of anything that serde can serialize.
 ///
 /// Unsigned integers beyond 63 bits and 128-bit integers become decimals where they must. Structs named as in Extended
-/// JSON (those of the `bson` crate) become the values that they stand for; maps never do.
+/// JSON (those of the `bson` crate) become the values that they represent; maps never do.
 ///
 /// # Errors
 /// [`SerdeError`] from the type, and for more than [`MAX_DEPTH`] levels.
@@ -103,7 +103,7 @@ struct MapBuilder {
     inner: ToValue,
 }
 
-/// What is under the name of an enum's variant stands in a map of one entry.
+/// What is under the name of an enum's variant is in a map of one entry.
 fn under(variant: Option<&'static str>, value: Value) -> Value {
     match variant {
         Some(name) => Value::Map(Map::from([(name, value)])),

@@ -191,7 +191,7 @@ fn each(value: Value, change: fn(Value) -> Value) -> Value {
     }
 }
 
-/// Other formats do not tell the widths of integers apart.
+/// Other formats do not distinguish the widths of integers.
 fn natural(value: Value) -> Value {
     each(value, |value| match value {
         Value::Int64(n) => i32::try_from(n).map_or(Value::Int64(n), Value::Int32),

@@ -42,8 +42,8 @@ type Chunk = OnceLock<Box<[OnceLock<Arc<Shape>>]>>;
 /// The shapes of one collection. All look-ups are without locks.
 ///
 /// Shapes are only ever added. A shape is published by number first and in the index by hash after that, so that
-/// whoever finds it by hash finds it by number too. One thread at a time adds: a map that is seen by another thread
-/// meanwhile stays self-describing, as if it had been seen once less.
+/// a shape that is found by hash is found by number, too. One thread at a time adds: a map that is
+/// seen by another thread concurrently stays self-describing, as if it had been seen once less.
 #[derive(Debug)]
 pub struct ShapeTable {
     options: ShapeOptions,
@@ -78,8 +78,8 @@ impl ShapeTable {
         }
     }
 
-    /// A table of the shapes that were found when a collection was opened. New shapes get numbers from `next_number`, or
-    /// above the highest of `shapes` if that is greater.
+    /// A table of the shapes that were found when a collection was opened. New shapes get numbers
+    /// from `next_number`, or above the highest of `shapes` if that is greater.
     ///
     /// # Errors
     /// [`ShapeError::Conflict`] if two different shapes have one number.
@@ -203,7 +203,7 @@ impl ShapeTable {
         let seen = few.load(Ordering::Relaxed);
         let slot = match self.sightings.get() {
             None if seen == 0 || seen & !0xff == tag => few,
-            // Two shapes meet in a slot: in the larger table, all begin anew.
+            // Two shapes meet in a slot: in the larger table, all begin again.
             _ => {
                 let slots = self.sightings.get_or_init(|| (0..SIGHTINGS).map(|_| AtomicU64::new(0)).collect());
                 &slots[hash as usize % SIGHTINGS]
@@ -246,7 +246,7 @@ impl ShapeTable {
         let Some((chunk, at)) = place(shape.number) else { return };
         let chunk = self.by_number[chunk].get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
         let (number, hash) = (shape.number, shape.hash);
-        // Before anybody can find it: see `Draft::bson_size_max`.
+        // Before any thread can find it: see `Draft::bson_size_max`.
         let longest = shape.fields.iter().map(|field| field.name.len()).max();
         self.longest_name.fetch_max(longest.unwrap_or(0), Ordering::Relaxed);
         self.len.fetch_add(1, Ordering::Relaxed);

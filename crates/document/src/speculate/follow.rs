@@ -184,8 +184,8 @@ fn follow(templates: &[Template], place: Place, values: &mut Values, job: &mut J
     Some(Next::EndOfTemplate { template: place.template, at })
 }
 
-/// The field where `line` leaves the template's text from `text_at` to `text_end`, and whether it does so with its value
-/// (or else with its name).
+/// The field where `line` leaves the template's text from `text_at` to `text_end`, and whether it
+/// does so with its value (or else with its name).
 fn diverges(template: &Template, text_at: usize, text_end: usize, line: &[u8]) -> (usize, bool) {
     let text = &template.text[text_at..text_end];
     let place = text_at + common_prefix(text, line);

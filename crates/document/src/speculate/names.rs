@@ -1,4 +1,4 @@
-//! The field names that were seen, as a tree: a node stands for the names from the start of a map up to it.
+//! The field names that were seen, as a tree: a node represents the names from the start of a map up to it.
 //!
 //! Only names of maps that were parsed in full before enter the tree, so no path holds a name twice, and a map whose
 //! names are walked along a path needs no check for duplicates.
@@ -10,9 +10,9 @@ use crate::shape::Shape;
 /// A node's number.
 pub(super) type NodeId = u32;
 
-/// The start of maps inside documents. Their names stand here as the printer writes them.
+/// The start of maps inside documents. Their names are kept here as the printer writes them.
 pub(super) const NESTED: NodeId = 0;
-/// The start of documents. Their names stand here as the text has them.
+/// The start of documents. Their names are kept here as the text has them.
 pub(super) const DOCUMENT: NodeId = 1;
 
 /// When more names than this follow the same names, those are forgotten and learnt again as they come.
@@ -52,7 +52,7 @@ impl Names {
         Self { nodes: vec![Node::new(b"", false), Node::new(b"", false)] }
     }
 
-    /// Whether the tree has grown so much that it should be [cleared](Self::clear).
+    /// Whether the tree has grown to a size at which it should be [cleared](Self::clear).
     pub(super) fn is_full(&self) -> bool {
         self.nodes.len() >= MAX_NODES
     }

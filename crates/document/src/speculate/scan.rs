@@ -6,8 +6,8 @@
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Marks (in its highest bit) each byte of `word` that ends a run of plain text inside a JSON string: a quote, a backslash
-/// or a control character. Exact up to the lowest mark.
+/// Marks (in its highest bit) each byte of `word` that ends a run of plain text inside a JSON
+/// string: a quote, a backslash or a control character. Exact up to the lowest mark.
 #[inline]
 fn special_bytes(word: u64) -> u64 {
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
@@ -20,8 +20,8 @@ fn is_special(byte: u8) -> bool {
     byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
-/// Where plain text that begins at `start` ends: the position of a quote, a backslash or a control character, or the end
-/// of `line`; and whether any byte before it is not ASCII.
+/// Where plain text that begins at `start` ends: the position of a quote, a backslash or a control
+/// character, or the end of `line`; and whether any byte before it is not ASCII.
 #[inline]
 pub(super) fn plain_end(line: &[u8], start: usize) -> (usize, bool) {
     let mut high = 0;
@@ -122,7 +122,8 @@ fn up_to_eight(line: &[u8], start: usize) -> (u64, usize) {
             u64::from_le_bytes(chunk)
         }
     };
-    // Zero in every byte that is a digit: high half 3, also after adding 6. A carry comes only from a byte that is none.
+    // Zero in every byte that is a digit: high half 3, also after adding 6. A carry comes only from
+    // a byte that is no digit.
     let not_three = |word: u64| (word & (ONES * 0xf0)) ^ (ONES * 0x30);
     let others = not_three(word) | not_three(word.wrapping_add(ONES * 0x06));
     let count = others.trailing_zeros() as usize / 8;
@@ -162,7 +163,7 @@ pub(super) fn skip_space(line: &[u8], start: usize) -> usize {
     at
 }
 
-/// Appends what the escape at `at` (a backslash) stands for. Gives the position after it, or None if it is no escape of
+/// Appends what the escape at `at` (a backslash) represents. Gives the position after it, or None if it is no escape of
 /// JSON or half of a surrogate pair.
 pub(super) fn unescape(line: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
     let byte = match line.get(at + 1)? {

@@ -10,7 +10,7 @@ use super::scan::{skip_space, string_end, value_end};
 use super::value::Values;
 use crate::shape::Shape;
 
-/// Where a field stands in a line: its name (with all from the end of the value before it) and its value.
+/// Where a field is in a line: its name (with all from the end of the value before it) and its value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     /// Begin of the name between its quotes.
@@ -22,7 +22,7 @@ pub(super) struct Span {
 /// A field within the template's text and row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field {
-    /// In the tree of names; of the last entry, which stands for the closing brace, it means nothing.
+    /// In the tree of names; of the last entry, which represents the closing brace, it means nothing.
     pub(super) node: NodeId,
     pub(super) is_id: bool,
     /// The text from the end of the value before up to the value.
@@ -90,8 +90,8 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// A template of this line, whose fields are `spans` and whose names are `nodes` in the tree (and whether they are the
-    /// `_id`).
+    /// A template of this line, whose fields are `spans` and whose names are `nodes` in the tree
+    /// (and whether they are the `_id`).
     pub(super) fn new(line: &[u8], spans: &[Span], nodes: &[(NodeId, bool)], shape: Arc<Shape>) -> Self {
         let mut learnt = Vec::with_capacity(spans.len() + 1);
         let mut end = 0;
@@ -167,7 +167,7 @@ impl Learnt {
         self.score = self.score.saturating_sub(PENALTY);
         if self.score == 0 {
             self.value.clear();
-            // Maps with names use shapes, which must be told for every line.
+            // Maps with names use shapes, which have to be noted for every line.
             let may_be_constant = match value.first() {
                 Some(b'[') => value == b"[]",
                 Some(b'{') => value == b"{}",

@@ -85,7 +85,7 @@ impl Values {
             return Some(at + 1);
         }
         if line[at..].starts_with(b"\"$") {
-            // The brace stands before the space.
+            // The brace precedes the space.
             return self.put_extended(line, start - 1, head, row, levels);
         }
         let mut node = NESTED;
@@ -108,7 +108,7 @@ impl Values {
         Some(at + 1)
     }
 
-    /// A map that begins with an operator goes to the full parser by itself, and on if it stands for a scalar.
+    /// A map that begins with an operator goes to the full parser by itself, and on if it represents a scalar.
     #[cold]
     fn put_extended(
         &mut self,
@@ -124,7 +124,7 @@ impl Values {
         Some(end)
     }
 
-    /// The scalar that the map at `start` stands for, and the position behind it.
+    /// The scalar that the map at `start` represents, and the position behind it.
     fn extended(&mut self, line: &[u8], start: usize, levels: usize) -> Option<(Value, usize)> {
         let end = value_end(line, start)?;
         // What it nests must not count less here than in the whole line.

@@ -83,7 +83,7 @@ fn in_elements<N: Node>(array: &N, test: &Test) -> Result<bool, N::Error> {
     Ok(false)
 }
 
-/// An array in the way stands for its elements that are maps, and for the element whose position is the next name.
+/// An array in the way means its elements that are maps, and the element whose position is the next name.
 fn in_array<N: Node>(array: &N, steps: &[Step], test: &Test) -> Result<bool, N::Error> {
     for (at, element) in array.elements().enumerate() {
         if in_element(&element?, at, steps, test)? {
@@ -135,7 +135,7 @@ fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> {
 }
 
 impl Comparison {
-    /// Whether a value that stands so to the operand is on the right side.
+    /// Whether a value with this order relative to the operand is on the right side.
     pub(super) fn takes(self, order: Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),

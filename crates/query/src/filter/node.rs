@@ -170,7 +170,7 @@ impl Node for ValueRef<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Decoded<'a> {
     Map(&'a Map),
-    /// A map of one field that nobody made.
+    /// A map of one field that was not built.
     Named(&'a str, &'a Value),
     /// No map.
     Value(&'a Value),

@@ -13,7 +13,7 @@ use crate::code::ErrorCode;
 use crate::dollar::is_reference_name;
 use crate::suggest::suggestion;
 
-/// Operators of MongoDB that are not made here; all others are unknown there, too.
+/// Operators of MongoDB that are not supported; all others are unknown in MongoDB, too.
 const UNSUPPORTED: [&str; 21] = [
     "$where",
     "$expr",
@@ -141,11 +141,11 @@ fn or(filters: Vec<Filter>) -> Filter {
     }
 }
 
-/// So many branches a planner looks up one by one, which may save a sort.
+/// The most branches that a planner looks up one by one, which may save a sort.
 const FEW_BRANCHES: usize = 64;
 
-/// Branches that ask for single values of one field are one list of them. A value that a list cannot hold, or would take for
-/// a pattern, stays a branch of its own.
+/// Branches that ask for single values of one field are one list of them. A value that a list
+/// cannot hold, or would take for a pattern, stays a branch of its own.
 fn lists(branches: Vec<Filter>) -> Vec<Filter> {
     let mut rest: Vec<Filter> = Vec::with_capacity(branches.len());
     let mut listed: BTreeMap<Box<str>, (usize, Vec<Value>, Vec<Pattern>)> = BTreeMap::new();
@@ -185,7 +185,7 @@ fn lists(branches: Vec<Filter>) -> Vec<Filter> {
     rest
 }
 
-/// True if a value is read as itself where it stands in a list.
+/// True if a value is read as itself where it is in a list.
 fn is_listable(value: &Value) -> bool {
     match value {
         Value::Regex(_) => false,
@@ -361,9 +361,9 @@ fn test(field: &str, name: &str, operand: &Value, patterns: &Patterns) -> Result
             }
             false => format!("unknown operator {name} for '{field}'{}", suggestion(name, &OF_FIELDS)),
         })),
-        name => {
-            Err(bad(format!("'{name}' stands among operators for '{field}' and is none: to compare maps, write $eq")))
-        }
+        name => Err(bad(format!(
+            "'{name}' is among the operators for '{field}' but is not an operator: to compare maps, write $eq"
+        ))),
     }
 }
 
@@ -503,7 +503,7 @@ fn unknown_at_top(name: &str) -> FilterError {
         return unsupported(name);
     }
     bad(match name {
-        "$not" => "$not stands behind a field's name; to negate a whole filter, write {$nor: [filter]}".to_owned(),
+        "$not" => "$not is an operator for a field: to negate a whole filter, write {$nor: [filter]}".to_owned(),
         name if OF_FIELDS.contains(&name) => {
             format!(
                 "{name} is an operator for a field: write it behind the field's name, as in {{field: {{{name}: …}}}}"

@@ -84,7 +84,7 @@ fn condition_entry(condition: &Condition) -> (&'static str, Value) {
     }
 }
 
-/// Operators for one value. Several equalities are `$all`; what else stands twice has its name twice in the map.
+/// Operators for one value. Several equalities are `$all`; what else occurs twice has its name twice in the map.
 fn operators(conditions: &[Condition]) -> Map {
     let equal: Vec<Value> = conditions.iter().filter_map(listed_by_all).cloned().collect();
     let is_all = equal.len() > 1;

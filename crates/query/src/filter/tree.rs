@@ -10,8 +10,8 @@ use super::pattern::Pattern;
 use super::types::TypeSet;
 use super::{ElementFilter, Filter};
 
-/// The values that a filter demands at paths, as often as that was written. Filters that match the same are equal, whatever
-/// they demand.
+/// The values that a filter demands at paths, as often as that was written. Filters that match the
+/// same are equal, whatever they demand.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Demands(pub Vec<(Box<str>, Value)>);
 
@@ -41,7 +41,7 @@ pub(crate) struct Path {
     pub steps: Box<[Step]>,
 }
 
-/// A name, and the position in arrays that it also stands for.
+/// A name, and the position in arrays that it also represents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub name: Box<str>,

@@ -29,7 +29,7 @@ const TYPES: [(&str, i32); 21] = [
     ("maxKey", 127),
 ];
 
-/// The types that `number` stands for.
+/// The types that `number` represents.
 const NUMBERS: [&str; 4] = ["double", "int", "long", "decimal"];
 
 /// BSON's number for the type of a value.
@@ -86,7 +86,7 @@ impl TypeSet {
         let found = operand.as_i64().and_then(|code| TYPES.iter().position(|(_, known)| i64::from(*known) == code));
         match found {
             Some(bit) => Ok(Self(1 << bit)),
-            None if operand.is_number() => Err(FilterError::bad("$type has a number that is none of a type")),
+            None if operand.is_number() => Err(FilterError::bad("$type has a number that is not the number of a type")),
             None => {
                 let found = operand.type_name();
                 Err(FilterError::TypeMismatch(format!(

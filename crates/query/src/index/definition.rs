@@ -86,7 +86,8 @@ impl Definition {
         Ok(index)
     }
 
-    /// True if these are the keys of the index on `_id` that every collection has; whatever name is given, it has its own.
+    /// True if these are the keys of the index on `_id` that every collection has; whatever name is
+    /// given, it has its own.
     ///
     /// # Errors
     /// [`IndexError::InvalidOption`] for an option that does not go with it.
@@ -110,8 +111,8 @@ impl Definition {
         Ok(true)
     }
 
-    /// Reads a definition in one map, as [`Definition::to_map`] writes it and `listIndexes` shows it: the options, and the
-    /// keys under `key`.
+    /// Reads a definition in one map, as [`Definition::to_map`] writes it and `listIndexes` shows
+    /// it: the options, and the keys under `key`.
     ///
     /// # Errors
     /// As [`Definition::parse`].
@@ -264,7 +265,7 @@ impl Definition {
             ));
         }
         if self.name == "*" {
-            let what = "an index cannot have the name *, which stands for all";
+            let what = "an index cannot have the name *, which means all indexes";
             return Err(IndexError::BadValue(what.to_owned()));
         }
         if self.name == "_id_" {
@@ -297,7 +298,8 @@ impl Definition {
     }
 }
 
-/// Reads a partial filter: MongoDB allows equality, `$exists: true`, `$gt`, `$gte`, `$lt`, `$lte`, `$type`, `$in`, `$and`, `$or`.
+/// Reads a partial filter: MongoDB allows equality, `$exists: true`, `$gt`, `$gte`, `$lt`, `$lte`,
+/// `$type`, `$in`, `$and`, `$or`.
 fn partial(map: &Map) -> Result<Filter, IndexError> {
     let filter = Filter::parse(map).map_err(IndexError::Filter)?;
     check_partial(map)?;
@@ -374,7 +376,7 @@ fn parts(keys: &Map) -> Result<Vec<Part>, IndexError> {
             IndexError::CannotCreateIndex(format!("the path {name:?} of an index cannot be used: {error}"))
         })?;
         if parts.iter().any(|part| part.path == path) {
-            return bad(format!("the path {name} stands twice in an index"));
+            return bad(format!("the path {name} occurs twice in an index"));
         }
         parts.push(Part { path, order: order_of(name, order)? });
     }

@@ -9,7 +9,7 @@ use crate::filter::FilterError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// A definition is none, or asks for what is not made here.
+    /// A definition is malformed, or asks for something that is not supported.
     #[error("{0}")]
     CannotCreateIndex(String),
     /// An option is of the wrong type.
@@ -36,8 +36,8 @@ pub enum IndexError {
     /// A number in a path means an element of an array, and a field of its maps too.
     #[error("{0}")]
     AmbiguousPath(String),
-    /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or there are more than [`crate::index::MAX_KEYS`], or of more
-    /// bytes than [`crate::index::MAX_KEYS_BYTES`].
+    /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or there are more than
+    /// [`crate::index::MAX_KEYS`], or of more bytes than [`crate::index::MAX_KEYS_BYTES`].
     #[error("{0}")]
     KeyTooLong(String),
     /// The index on `_id` is to be dropped.

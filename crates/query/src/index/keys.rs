@@ -44,9 +44,10 @@ impl Definition {
         }
     }
 
-    /// The one key of a document in which no part leads to an array: appends its bytes to `out`, and to `values` what cannot
-    /// be told from them. False, with both as they were, if there may be another number of keys, or an error: ask
-    /// [`Definition::keys`] then. Makes no other memory.
+    /// The one key of a document in which no part leads to an array: appends its bytes to `out`,
+    /// and to `values` what cannot be told from them. False, with both as they were, if there may
+    /// be another number of keys, or an error: ask [`Definition::keys`] then. Makes no other
+    /// memory.
     #[inline]
     pub fn plain_key(&self, document: &Map, out: &mut Vec<u8>, values: &mut Vec<u8>) -> bool {
         if self.is_sparse() || self.partial_filter().is_some() {
@@ -98,8 +99,8 @@ impl Definition {
         self.at_most(document, Most::NEW)
     }
 
-    /// As [`Definition::keys_of`], of a document that is stored: also of one that an earlier build has taken, which had other
-    /// limits of all keys together.
+    /// As [`Definition::keys_of`], of a document that is stored: also of one that an earlier build
+    /// has taken, which had other limits of all keys together.
     ///
     /// # Errors
     /// As [`Definition::keys_of`].
@@ -125,8 +126,8 @@ impl Definition {
         Expansion::of(self, &map, most)
     }
 
-    /// Refuses a document whose entries would have more than [`MAX_KEYS_BYTES`] together, each with the key of its `_id`,
-    /// of so many bytes.
+    /// Refuses a document whose entries would have more than [`MAX_KEYS_BYTES`] together, each with
+    /// the key of its `_id`, of so many bytes.
     ///
     /// # Errors
     /// [`IndexError::KeyTooLong`].

@@ -6,7 +6,8 @@ use super::cost::Cost;
 use super::{Hint, Query};
 use crate::filter::Filter;
 
-/// How a plan reaches the documents. It identifies a candidate: two candidates for one query have different access paths.
+/// How a plan reaches the documents. It identifies a candidate: two candidates for one query have
+/// different access paths.
 ///
 /// As text ([`fmt::Display`]) it is the name that `explain` prints for a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -19,9 +19,9 @@ pub(super) struct Bounds {
     pub exact: bool,
 }
 
-/// Whose keys they are.
+/// Where the keys come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum KeySource {
     /// Those that a document yields at a path.
     Path {
         /// A document may yield several, for the path leads through an array or to one.
@@ -35,7 +35,7 @@ pub(super) enum Of {
     Value,
 }
 
-impl Of {
+impl KeySource {
     fn is_value(self) -> bool {
         self == Self::Value
     }
@@ -59,7 +59,7 @@ impl Bounds {
         Self { set: Intervals::none(), exact: true }
     }
 
-    pub fn of_condition(condition: &Condition, of: Of) -> Self {
+    pub fn of_condition(condition: &Condition, of: KeySource) -> Self {
         let mut bounds = match condition {
             Condition::Test(test) => Self::of_test(test, of),
             Condition::Not(conditions) => Self::of_negation(conditions, of),
@@ -70,8 +70,8 @@ impl Bounds {
     }
 
     /// Not all of the conditions hold: one of them does not.
-    fn of_negation(conditions: &[Condition], of: Of) -> Self {
-        if let ([Condition::Test(Test::Exists)], Of::Path { positions: false, .. }) = (conditions, of) {
+    fn of_negation(conditions: &[Condition], of: KeySource) -> Self {
+        if let ([Condition::Test(Test::Exists)], KeySource::Path { positions: false, .. }) = (conditions, of) {
             // What is missing has the key null, and so may have what is there.
             return Self::inexact(Intervals::point(Value::Null));
         }
@@ -82,13 +82,13 @@ impl Bounds {
         }
         let set = Intervals::union(inner.iter().map(|bounds| bounds.set.complement()));
         let exact = match of {
-            Of::Value => true,
-            Of::Path { multikey, .. } => !multikey,
+            KeySource::Value => true,
+            KeySource::Path { multikey, .. } => !multikey,
         };
         Self { set, exact }
     }
 
-    fn of_test(test: &Test, of: Of) -> Self {
+    fn of_test(test: &Test, of: KeySource) -> Self {
         match test {
             Test::Compare(Comparison::Equal, operand) => Self::equal(&operand.value, of),
             Test::Compare(comparison, operand) => Self::range(*comparison, operand, of),
@@ -106,15 +106,15 @@ impl Bounds {
         }
     }
 
-    fn equal(value: &Value, of: Of) -> Self {
+    fn equal(value: &Value, of: KeySource) -> Self {
         match (value, of) {
             // Maps before the one at a position yield no key of their own, and lack the field.
-            (Value::Null, Of::Path { positions: true, .. }) => Self::all(),
+            (Value::Null, KeySource::Path { positions: true, .. }) => Self::all(),
             // What is no map in an array on the way has the key null, and does not count as null.
-            (Value::Null, Of::Path { multikey, dotted, .. }) => {
+            (Value::Null, KeySource::Path { multikey, dotted, .. }) => {
                 Self { set: Intervals::point(Value::Null), exact: !(multikey && dotted) }
             }
-            (Value::Array(elements), Of::Path { .. }) => {
+            (Value::Array(elements), KeySource::Path { .. }) => {
                 let first = elements.first().cloned().unwrap_or(Value::Undefined);
                 Self::inexact(Intervals::union([Intervals::point(first), Intervals::point(value.clone())]))
             }
@@ -122,7 +122,7 @@ impl Bounds {
         }
     }
 
-    fn range(comparison: Comparison, operand: &Operand, of: Of) -> Self {
+    fn range(comparison: Comparison, operand: &Operand, of: KeySource) -> Self {
         let value = &operand.value;
         let or_equal = matches!(comparison, Comparison::GreaterOrEqual | Comparison::LessOrEqual);
         let above = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
@@ -149,7 +149,7 @@ impl Bounds {
         Self { set, exact: true }
     }
 
-    fn of_list(list: &In, of: Of) -> Self {
+    fn of_list(list: &In, of: KeySource) -> Self {
         let is_plain = |value: &Value| !matches!(value, Value::Null | Value::Array(_));
         if list.patterns.is_empty() && list.values.iter().all(is_plain) {
             // They are in order, and none is another's.
@@ -162,7 +162,7 @@ impl Bounds {
         Self { set: Intervals::union(all.into_iter().map(|bounds| bounds.set)), exact }
     }
 
-    fn of_types(types: TypeSet, of: Of) -> Self {
+    fn of_types(types: TypeSet, of: KeySource) -> Self {
         if types.has("array") && !of.is_value() {
             return Self::all();
         }
@@ -191,12 +191,12 @@ impl Bounds {
     }
 
     /// An element that passes is a key.
-    fn of_element(filter: &ElementFilter, of: Of) -> Self {
+    fn of_element(filter: &ElementFilter, of: KeySource) -> Self {
         match (&filter.form, of) {
-            (_, Of::Value) => Self::inexact(arrays()),
-            (_, Of::Path { positions: true, .. }) | (Form::Fields(_), _) => Self::all(),
+            (_, KeySource::Value) => Self::inexact(arrays()),
+            (_, KeySource::Path { positions: true, .. }) | (Form::Fields(_), _) => Self::all(),
             (Form::Element(conditions), _) => {
-                let of_each = conditions.iter().map(|condition| Self::of_condition(condition, Of::Value).set);
+                let of_each = conditions.iter().map(|condition| Self::of_condition(condition, KeySource::Value).set);
                 Self::inexact(of_each.fold(Intervals::all(), |all, one| all.intersection(&one)))
             }
         }

@@ -13,7 +13,7 @@ pub(super) const BRANCHES_IN_ALL: usize = 4096;
 /// How often they look at an index that may serve. Each takes some microseconds.
 pub(super) const SCANS_IN_ALL: usize = 16_384;
 
-/// How often somebody looks into an index.
+/// How often an index is sampled.
 const LOOKS_IN_ALL: usize = 4096;
 
 /// About how many bytes of other conditions they copy.
@@ -63,7 +63,7 @@ impl Budget {
         }
     }
 
-    /// Takes so many looks at indexes; false if there are not so many left, and then takes none.
+    /// Takes `scans` looks at indexes; takes none and returns false if fewer are left.
     pub fn take_scans(&self, scans: usize) -> bool {
         take(&self.scans, scans)
     }

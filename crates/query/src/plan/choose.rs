@@ -3,7 +3,7 @@
 use alluvium_document::Value;
 
 use super::access::{AccessPath, Rejected, Rejection, Unusable};
-use super::bounds::{Bounds, Of};
+use super::bounds::{Bounds, KeySource};
 use super::budget::{Budget, weight};
 use super::cost::{self, Cost, ScanEstimate};
 use super::interval::Intervals;
@@ -128,7 +128,7 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
 
 /// True if no value passes one of the conditions.
 fn finds_nothing(filter: &Filter) -> bool {
-    let of = Of::Path { multikey: true, dotted: true, positions: true };
+    let of = KeySource::Path { multikey: true, dotted: true, positions: true };
     filter.clauses.iter().any(|clause| match clause {
         Clause::Field { condition: Condition::Test(Test::In(list)), .. } => {
             list.values.is_empty() && list.patterns.is_empty()
@@ -142,7 +142,7 @@ fn finds_nothing(filter: &Filter) -> bool {
 struct Planner<'a> {
     query: &'a Query<'a>,
     collection: &'a Collection<'a>,
-    /// The same, with nobody who looks into indexes.
+    /// The same, without an estimator.
     unseen: Collection<'a>,
     paths: Paths<'a>,
     /// What is left for unions.
@@ -164,7 +164,7 @@ impl<'a> Planner<'a> {
             } else if depth == DEPTH_MAX {
                 Err(Unusable::NoBounds)
             } else {
-                // Of branches nobody is told who could not serve.
+                // For branches the unusable indexes are not reported.
                 continue;
             };
             match candidate {
@@ -232,7 +232,7 @@ impl<'a> Planner<'a> {
     /// The intervals of `_id` that the filter leaves, and the clauses that are met by them.
     fn ids(&self, predicates: &Predicates<'_>) -> (Intervals, Vec<usize>) {
         // An _id is always there, and never an array.
-        let of = Of::Value;
+        let of = KeySource::Value;
         let (mut set, mut proved) = (Intervals::all(), Vec::new());
         for (at, condition) in predicates.conditions("_id") {
             let bounds = Bounds::of_condition(condition, of);
@@ -280,7 +280,8 @@ impl<'a> Planner<'a> {
         Some(Candidate { access: AccessPath::Lookup, node, proved: Some(proved), cost, ordered, most: count })
     }
 
-    /// A scan of an index, and the fetch of the documents if it takes one. If the first part has bounds, `scans` is told.
+    /// A scan of an index, and the fetch of the documents if it takes one. If the first part has
+    /// bounds, it is added to `scans`.
     fn index<'f>(
         &self,
         predicates: &Predicates<'f>,
@@ -358,7 +359,7 @@ impl<'a> Planner<'a> {
             let mut parts = index.definition.parts().iter().enumerate();
             parts.any(|(at, part)| told >> at & 1 == 1 && part.path.as_str() == path)
         };
-        // Whether a map around a missing field is there is not told.
+        // An entry does not say whether a map around a missing field exists.
         let of_output =
             |path: &str| (tells(path) && !path.contains('.')) || (path == "_id" && self.collection.natural_ids);
         let sort = self.query.sort.iter().map(|part| part.path.as_str());
@@ -499,7 +500,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The parts, as bits, whose values entries tell as documents have them.
+/// The parts, as bits, whose values in entries are those of the documents.
 fn told_parts(index: &Index<'_>) -> u64 {
     let is_told = |(at, part): &(usize, &Part)| {
         let plain = !part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());

@@ -1,7 +1,7 @@
 //! What plans cost: estimates in microseconds of one thread.
 //!
 //! The figures are those of the engine with blocks of 4 KB that are not cached (a block takes some 7 µs to decode and
-//! holds some ten rows, or some 200 entries). What matters is how they stand to each other: an index pays up to about an
+//! holds some ten rows, or some 200 entries). What matters is their ratio: an index pays up to about an
 //! eighth of the documents.
 
 use super::interval::Intervals;
@@ -18,8 +18,8 @@ pub const SCAN_ENTRY_US: f64 = 0.15;
 pub const FETCH_US: f64 = 8.0;
 /// The beginning of a range, in each partition.
 pub const SEEK_US: f64 = 8.0;
-/// So many entries outside the bounds are looked at one by one, for each partition, before a reader seeks the next that may be
-/// within: about what a seek costs.
+/// The number of entries outside the bounds that are read one by one, for each partition, before a
+/// reader seeks the next that may be within: about what a seek costs.
 pub const JUMP_ENTRIES: u32 = 32;
 /// The most ranges of a scan that an index is looked into for.
 const ESTIMATED_RANGES: usize = 16;
@@ -119,7 +119,7 @@ impl ScanEstimate {
     }
 }
 
-/// The share of the entries that lie in the ranges of a scan, as far as somebody has looked.
+/// The share of the entries that lie in the ranges of a scan, as far as the estimator knows it.
 fn share_of_ranges(bounds: &[PartBounds], index: &Index<'_>, collection: &Collection<'_>) -> Option<f64> {
     let estimator = collection.estimator?;
     if bounds.first().is_none_or(PartBounds::is_all) {
@@ -134,15 +134,16 @@ fn share_of_ranges(bounds: &[PartBounds], index: &Index<'_>, collection: &Collec
     if ranges.len() > ESTIMATED_RANGES { None } else { estimator.share(index, &ranges) }
 }
 
-/// The share of the documents in a set of `_id`s: as somebody finds who looks, where there is a choice; else as a rule.
+/// The share of the documents in a set of `_id`s: from the estimator, where there is a choice; else by a rule of thumb.
 pub(super) fn share_of_ids(set: &Intervals, collection: &Collection<'_>) -> f64 {
     let looks = !set.is_all() && set.0.len() <= ESTIMATED_RANGES && !collection.indexes.is_empty();
     let estimator = collection.estimator.filter(|_| looks);
     estimator.and_then(|estimator| estimator.share_of_ids(&id_ranges(&set.0))).unwrap_or_else(|| width(set))
 }
 
-/// How many groups of entries there are that a scan looks for, each with the same values in the parts before the last one that
-/// has bounds; none if that is not known, or if the ranges of the scan tell them apart.
+/// How many groups of entries there are that a scan looks for, each with the same values in the
+/// parts before the last one that has bounds; none if that is not known, or if the ranges of the
+/// scan separate them.
 fn groups(bounds: &[PartBounds], index: &Index<'_>) -> Option<f64> {
     let last = bounds.iter().rposition(|part| !part.is_all())?;
     let is_loose = bounds[..last].iter().any(|part| !part.is_points());
@@ -167,7 +168,7 @@ fn part_fraction(part: &PartBounds, at: usize, index: &Index<'_>) -> f64 {
     }
 }
 
-/// A sort of so many documents, of which the first are wanted.
+/// A sort of `documents` documents, of which the first are wanted.
 pub(super) fn sort(documents: f64, first: Option<u64>) -> Cost {
     let held = first.map_or(documents, |first| documents.min(first as f64)).max(1.0);
     Cost::of_time(documents * COMPARE_US * (held + 1.0).log2().max(1.0))

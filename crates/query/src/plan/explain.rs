@@ -40,7 +40,8 @@ fn of_cost(cost: &Cost) -> Value {
     Value::Map(map.into_iter().map(|(name, x)| (name, whole(x))).collect())
 }
 
-/// A line for each step, the last step first and what it takes from below it, indented; then what was rejected, and why.
+/// A line for each step, the last step first and what it takes from below it, indented; then what
+/// was rejected, and why.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.root.write(f, 0)?;

@@ -1,6 +1,6 @@
 //! Whether a filter says as much as another: what a partial index is asked.
 
-use super::bounds::{Bounds, Of};
+use super::bounds::{Bounds, KeySource};
 use super::budget::Budget;
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Condition, Test};
@@ -11,8 +11,8 @@ const DEPTH_MAX: usize = 4;
 /// What the comparison of two conditions on one path counts for, besides the values in their lists.
 const SAME_PATH: usize = 32;
 
-/// True if every document that matches `filter` matches `other`. False if that is not seen, or the budget does not suffice
-/// for looking.
+/// True if every document that matches `filter` matches `other`. False if that is not seen, or the
+/// budget does not suffice for looking.
 pub(super) fn implies(filter: &Filter, other: &Filter, budget: &Budget) -> bool {
     implies_all(&filter.clauses, other, DEPTH_MAX, budget)
 }
@@ -60,6 +60,7 @@ fn field_implies(clause: &Clause, wanted: &Clause, budget: &Budget) -> bool {
     if !budget.take_comparisons(SAME_PATH + values(test) + values(wanted)) {
         return false;
     }
-    let [test, wanted] = [condition, &Condition::Test(wanted.clone())].map(|it| Bounds::of_condition(it, Of::Value));
+    let [test, wanted] =
+        [condition, &Condition::Test(wanted.clone())].map(|it| Bounds::of_condition(it, KeySource::Value));
     wanted.exact && test.set.is_subset(&wanted.set)
 }

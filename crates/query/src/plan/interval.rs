@@ -31,7 +31,7 @@ impl Edge {
     }
 }
 
-/// The values between two edges. As text, `[` and `]` stand for bounds that belong to it, `(` and `)` for others.
+/// The values between two edges. As text, `[` and `]` are bounds that belong to it, `(` and `)` bounds that do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interval {
     /// Where it begins.

@@ -1,17 +1,17 @@
-//! Where, from an entry that lies outside the bounds of a scan, the next one within them may be: what a reader seeks, instead
-//! of looking at each entry in between.
+//! Where, from an entry that lies outside the bounds of a scan, the next one within them may be:
+//! what a reader seeks, instead of looking at each entry in between.
 
 use super::ranges::after;
 use super::scan::IndexScan;
 use crate::index::MAX_PARTS;
 
-/// Where an entry stands to the bounds of a scan.
+/// Where an entry is relative to the bounds of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// Within the bounds of all parts.
     Within,
-    /// Outside. Of those that are behind it in the direction of the scan, the first one that may be within is: forwards at or
-    /// above this key, backwards below it.
+    /// Outside. Of those that are behind it in the direction of the scan, the first one that may be
+    /// within is: forwards at or above this key, backwards below it.
     Outside(Vec<u8>),
     /// Outside, and so are all that are behind it.
     End,
@@ -59,8 +59,8 @@ impl IndexScan {
         Place::Within
     }
 
-    /// Behind all entries that have the same values in the parts up to this one, as [`Place::Outside`] says it; `None` if there
-    /// can be none.
+    /// Behind all entries that have the same values in the parts up to this one, as
+    /// [`Place::Outside`] says it; `None` if there can be none.
     pub fn behind(&self, entry: &[u8], part: usize) -> Option<Vec<u8>> {
         let mut rest = entry;
         if !self.bounds.iter().take(part + 1).all(|part| part.skip(&mut rest)) {
@@ -92,7 +92,8 @@ impl IndexScan {
         None
     }
 
-    /// A key above all below the entry that may be within the bounds, if the part `outside` is the first one that is not.
+    /// A key above all below the entry that may be within the bounds, if the part `outside` is the
+    /// first one that is not.
     fn below(&self, parts: &Parts<'_>, outside: usize) -> Option<Vec<u8>> {
         for at in (0..=outside).rev() {
             let part = &self.bounds[at];

@@ -1,5 +1,5 @@
-//! What a filter says of the paths of indexes: found once for all indexes that have them, so that neither many indexes nor
-//! long lists of values make the planning long.
+//! What a filter says of the paths of indexes: found once for all indexes that have them, so that
+//! neither many indexes nor long lists of values make the planning long.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use alluvium_document::path::array_index;
 use alluvium_document::row::ID;
 
 use super::Index;
-use super::bounds::{Bounds, Of};
+use super::bounds::{Bounds, KeySource};
 use super::interval::Intervals;
 use super::ranges::PartBounds;
 use super::selectivity::width;
@@ -130,7 +130,7 @@ impl Set {
 }
 
 impl ClauseBounds {
-    fn new(clause: usize, condition: &Condition, of: Of, element_of: Option<&str>) -> Self {
+    fn new(clause: usize, condition: &Condition, of: KeySource, element_of: Option<&str>) -> Self {
         let bounds = Bounds::of_condition(condition, of);
         Self {
             clause,
@@ -195,7 +195,7 @@ impl<'f> Predicates<'f> {
     fn clauses(&self, part: &Part, multikey: bool) -> Vec<ClauseBounds> {
         let path = part.path.as_str();
         let positions = part.path.names().any(|name| array_index(name).is_some());
-        let of = Of::Path { multikey, dotted: part.path.depth() > 1, positions };
+        let of = KeySource::Path { multikey, dotted: part.path.depth() > 1, positions };
         let mut found: Vec<ClauseBounds> =
             self.conditions(path).map(|(clause, condition)| ClauseBounds::new(clause, condition, of, None)).collect();
         if positions {
@@ -209,11 +209,11 @@ impl<'f> Predicates<'f> {
                 Clause::Field { path, condition } if &*path.text == rest => Some(condition),
                 _ => None,
             });
-            let of = Of::Path { multikey: true, dotted: rest.contains('.'), positions };
+            let of = KeySource::Path { multikey: true, dotted: rest.contains('.'), positions };
             let one = |condition| ClauseBounds::new(*clause, condition, of, Some(&array.text));
             found.extend(inner.map(one).take(CONDITIONS_MAX.saturating_sub(found.len())));
         }
-        // As they stand in the filter.
+        // As they are written in the filter.
         found.sort_by_key(|one| one.clause);
         found
     }

@@ -23,20 +23,22 @@ pub struct IndexScan {
     /// The entries alone answer, and this is what their values must meet, laid out as a document. None: the documents
     /// are read.
     pub covered: Option<Filter>,
-    /// What the values of an entry must meet, laid out as a document, before its document is read: conditions that bounds do
-    /// not tell, and that are asked of the document again. Empty if the entries alone answer.
+    /// What the values of an entry must meet, laid out as a document, before its document is read:
+    /// conditions that bounds do not tell, and that are asked of the document again. Empty if the
+    /// entries alone answer.
     pub keys: Filter,
-    /// A document may have several entries, so that each must be told once.
+    /// A document may have several entries, so that the documents of a scan have to be made unique.
     pub multikey: bool,
-    /// Bit n is set if an entry tells the value of part n as the document has it.
+    /// Bit n is set if an entry has the value of part n as the document has it.
     pub(super) tells: u64,
 }
 
 impl IndexScan {
-    /// The ranges of bytes that the entries lie in, in the order of the bytes, none meeting another: one for each way to
-    /// take single values for the first parts, and an interval of the next. For a backward scan they are to be taken from
-    /// the last to the first. Between them lie entries, too, that
-    /// [`IndexScan::admits`] tells apart, and that [`IndexScan::place`] tells a reader to pass over.
+    /// The ranges of bytes that the entries lie in, in the order of the bytes, none meeting
+    /// another: one for each way to take single values for the first parts, and an interval of the
+    /// next. For a backward scan they are to be taken from the last to the first. They may also
+    /// contain entries outside the bounds: [`IndexScan::admits`] detects these, and
+    /// [`IndexScan::place`] finds the next key to seek.
     pub fn ranges(&self) -> Vec<KeyRange> {
         ranges_of(&self.bounds)
     }
@@ -50,7 +52,7 @@ impl IndexScan {
         })
     }
 
-    /// What entries tell of a condition, and bounds do not: the share of them that it leaves.
+    /// What entries decide of a condition, and bounds do not: the share of them that it leaves.
     pub(super) fn asks(&self, clause: &Clause) -> Option<f64> {
         let Clause::Field { path, condition } = clause else { return None };
         let is_told = |at: usize| self.tells >> at & 1 == 1;
@@ -64,8 +66,8 @@ impl IndexScan {
         Filter { clauses: asked.cloned().collect(), ..Filter::default() }
     }
 
-    /// The document that the filter of a covered scan, or of its keys, is asked of, from what [`Definition::values`] gives: as much of it as
-    /// the parts tell.
+    /// The document that the filter of a covered scan, or of its keys, is asked of, from what
+    /// [`Definition::values`] gives: as much of it as the parts tell.
     pub fn document(&self, values: &[Option<Value>]) -> Map {
         let mut document = Map::new();
         for (part, value) in self.bounds.iter().zip(values) {
@@ -144,8 +146,8 @@ pub(super) fn bounded<'f>(predicates: &Predicates<'f>, index: &Index<'f>) -> Bou
     found
 }
 
-/// True if an entry that a document has for the one condition is one that it has for the other: their paths lead through
-/// no array together, or to one element of it.
+/// True if an entry that a document has for the one condition is one that it has for the other:
+/// their paths lead through no array together, or to one element of it.
 fn agree(before: &Taken<'_>, candidate: &ClauseBounds, part: &Part) -> bool {
     fn first(path: &str) -> &str {
         path.split('.').next().unwrap_or_default()

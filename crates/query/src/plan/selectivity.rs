@@ -11,8 +11,8 @@ use super::interval::{Interval, Intervals, bracket};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Comparison, Condition, Test};
 
-/// The share of the values of a path that one value has, where no statistics say otherwise; and those of a range with two
-/// ends, of a range with one end, and of a type.
+/// The share of the values of a path that one value has, where no statistics say otherwise; and
+/// those of a range with two ends, of a range with one end, and of a type.
 pub(super) const POINT: f64 = 0.01;
 const BETWEEN: f64 = 0.1;
 const BESIDE: f64 = 0.33;
@@ -32,7 +32,7 @@ fn fraction_of(intervals: &[Interval]) -> f64 {
             return 1.0;
         }
         if matches!(interval.low.value, Value::Regex(_)) && matches!(interval.high.value, Value::Regex(_)) {
-            // Whoever looks for texts takes stored regular expressions along; there are hardly any.
+            // A search for texts includes stored regular expressions, which are rare.
             return 0.0;
         }
         let (low, high) = bracket(&interval.low.value);
@@ -82,7 +82,7 @@ fn of_condition(path: &str, condition: &Condition, shares: &Shares<'_>) -> f64 {
     }
 }
 
-/// The share of the values within its bounds that a condition leaves; none if bounds tell nearly all that it says.
+/// The share of the values within its bounds that a condition leaves; none if bounds express nearly all of it.
 pub(super) fn within_bounds(condition: &Condition) -> Option<f64> {
     match condition {
         Condition::Test(Test::Regex(pattern)) => match pattern.prefix() {

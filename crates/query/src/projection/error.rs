@@ -9,18 +9,18 @@ use crate::filter::FilterError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProjectionError {
-    /// It is no projection: paths that collide, inclusions among exclusions, operands of the wrong form; beside the
+    /// It is wrong: paths that collide, inclusions among exclusions, operands of the wrong form; beside the
     /// message MongoDB's code.
     #[error("{0}")]
     Invalid(String, ErrorCode),
-    /// What MongoDB takes and is not made here: expressions and constants. The message names it.
+    /// A feature of MongoDB that is not supported: expressions and constants. The message names it.
     #[error("{0}")]
     NotSupported(String),
-    /// The condition of an `$elemMatch` is none.
+    /// The condition of an `$elemMatch` is wrong.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// The filter tells no element for a positional projection.
-    #[error("the filter tells no element of '{0}' for the projection '{0}.$': ask for one with $elemMatch")]
+    /// The filter gives no element for a positional projection.
+    #[error("the filter matches no element of '{0}' for the projection '{0}.$': add a condition on the array")]
     NoPosition(String),
     /// A document is damaged.
     #[error(transparent)]

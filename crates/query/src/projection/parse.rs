@@ -45,7 +45,7 @@ fn invalid(code: ErrorCode, message: impl Into<String>) -> ProjectionError {
     ProjectionError::Invalid(message.into(), code)
 }
 
-/// A path that may stand in a projection.
+/// A path that may be in a projection.
 fn path(text: &str) -> Result<FieldPath> {
     let path: FieldPath = text
         .parse()
@@ -62,7 +62,7 @@ fn join(parent: &str, name: &str) -> String {
 }
 
 impl Parser {
-    /// One field of a projection; `parent` is the path of the map that it stands in.
+    /// One field of a projection; `parent` is the path of the map that it is in.
     fn element(&mut self, parent: &str, name: &str, value: &Value) -> Result<()> {
         let full = join(parent, name);
         let is_position = name == "$" || name.ends_with(".$") || name.contains(".$.");
@@ -135,7 +135,7 @@ impl Parser {
         }
         if full.contains(".$.") {
             let message =
-                format!("the positional operator in the projection '{full}' stands at the end, as in 'a.b.$'");
+                format!("the positional operator in the projection '{full}' must be at the end, as in 'a.b.$'");
             return Err(invalid(ErrorCode::Location31394, message));
         }
         let path = path(full.strip_suffix('$').and_then(|path| path.strip_suffix('.')).unwrap_or_default())?;
@@ -207,7 +207,7 @@ impl Parser {
 
     fn finish(mut self) -> Projection {
         let kind = self.kind.unwrap_or({
-            // What nobody says is as MongoDB has it.
+            // By default it is as in MongoDB.
             let included = if self.slices {
                 self.id == Some(true)
             } else {

@@ -14,7 +14,7 @@ pub enum SortError {
     /// A direction is neither 1 nor -1.
     #[error("{0}")]
     NotADirection(String),
-    /// A path is none; beside the message MongoDB's code.
+    /// A path is malformed; beside the message MongoDB's code.
     #[error("{0}")]
     Path(String, ErrorCode),
     /// A path comes twice.
@@ -23,7 +23,7 @@ pub enum SortError {
     /// More than [`crate::sort::MAX_PARTS`] parts.
     #[error("a sort has at most {} parts", crate::sort::MAX_PARTS)]
     TooManyParts,
-    /// Something that MongoDB sorts by, and that is not made here.
+    /// A sort that MongoDB has and that is not supported.
     #[error("{0}")]
     Unsupported(String),
     /// A document has arrays side by side in two parts of the sort.

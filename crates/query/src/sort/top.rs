@@ -24,7 +24,7 @@ const OVERHEAD: usize = 64;
 pub struct TopK<T> {
     /// The last one that is kept on top.
     heap: BinaryHeap<Kept<T>>,
-    /// How many are kept; all if there is none.
+    /// How many are kept; all if `None`.
     limit: Option<usize>,
     bytes: usize,
     bytes_max: usize,
@@ -61,7 +61,7 @@ impl<T> PartialEq for Kept<T> {
 impl<T> Eq for Kept<T> {}
 
 impl<T> TopK<T> {
-    /// Keeps `limit` items (all, if there is none) in at most `bytes_max` bytes of memory. Who skips some of them first
+    /// Keeps `limit` items (all, if `None`) in at most `bytes_max` bytes of memory. Who skips some of them first
     /// adds that to the limit.
     pub fn new(limit: Option<usize>, bytes_max: usize) -> Self {
         Self { heap: BinaryHeap::new(), limit, bytes: 0, bytes_max, offered: 0 }

@@ -113,7 +113,7 @@ impl Action {
             }
             // A delta with it could not be read.
             Self::Pull(Pull::Equal(value)) => value.is_too_deep(),
-            // In a delta they stand in an array.
+            // In a delta they are in an array.
             Self::PullAll(values) => values.iter().any(|value| value.is_deeper_than(MAX_DEPTH - 1)),
             Self::RenameFrom(from) => return check_rename(from, path),
             _ => false,

@@ -7,7 +7,7 @@ use alluvium_document::Value;
 use alluvium_document::compare::{compare, equal};
 use alluvium_document::path::FieldPath;
 
-/// From so many values on, `$addToSet` and `$pullAll` look them up in a set.
+/// From this number of values on, `$addToSet` and `$pullAll` look them up in a set.
 const MANY: usize = 4;
 
 /// An end of an array.
@@ -32,7 +32,8 @@ pub(super) struct Push {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sort {
     Whole(Direction),
-    /// By these fields; elements that are no maps are maps without fields, and a field that is not there counts as null.
+    /// By these fields; elements that are no maps are maps without fields, and a field that is not
+    /// there counts as null.
     Fields(Vec<(FieldPath, Direction)>),
 }
 

@@ -29,7 +29,7 @@ impl Bitwise {
 }
 
 impl Bit {
-    /// Reads what stands at a path: `{and: 5}`.
+    /// Reads what is at a path: `{and: 5}`.
     pub fn parse(operand: &Value) -> Result<Self, UpdateError> {
         let Value::Map(map) = operand else {
             let found = operand.type_name();

@@ -57,14 +57,16 @@ type Result<T> = std::result::Result<T, DeltaError>;
 type ParseFilter = fn(&Map) -> std::result::Result<Filter, FilterError>;
 
 impl Update {
-    /// The update as bytes that [`crate::fold`] applies later, whatever the document then is. `$currentDate` is resolved to
-    /// the context's time; `$setOnInsert` is left out, since a delta on an absent document does nothing.
+    /// The update as bytes that [`crate::fold`] applies later, whatever the document then is.
+    /// `$currentDate` is resolved to the context's time; `$setOnInsert` is left out, since a delta
+    /// on an absent document does nothing.
     ///
     /// # Errors
     /// [`UpdateError::ImmutableField`] if a path is `_id` or leads into it: that can be checked, never written blind.
-    /// [`UpdateError::BadValue`] if a path has the positional operator `$`, which only [`Update::resolved`] tells, or if a
-    /// condition has a regular expression: what that matches may differ between builds, and a delta means the same for
-    /// ever; or if a condition would not be read back as it is. [`UpdateError::TooLarge`] beyond [`MAX_DOCUMENT_BYTES`].
+    /// [`UpdateError::BadValue`] if a path has the positional operator `$`, which only
+    /// [`Update::resolved`] replaces, or if a condition has a regular expression: what that matches
+    /// may differ between builds, and a delta means the same for ever; or if a condition would not
+    /// be read back as it is. [`UpdateError::TooLarge`] beyond [`MAX_DOCUMENT_BYTES`].
     pub fn to_delta(&self, context: &Context) -> std::result::Result<Vec<u8>, UpdateError> {
         let mut delta = vec![VERSION];
         for ArrayFilter { name, filter } in &self.filters {
@@ -157,7 +159,7 @@ fn check_blind(filter: &Filter, what: &str) -> std::result::Result<(), UpdateErr
     Ok(())
 }
 
-/// Refuses conditions that a delta would not give back: nobody could read the document it belongs to.
+/// Refuses conditions that a delta would not give back: the document that it belongs to could not be read.
 fn check_kept(filter: &Filter, what: &str, parse: ParseFilter) -> std::result::Result<(), UpdateError> {
     let problem = match parse(&filter.to_map()) {
         Ok(again) if again == *filter => return Ok(()),
@@ -281,7 +283,7 @@ fn take_change(rest: &mut &[u8]) -> Result<Change> {
     *rest = after;
     let path = if operator == RENAME { take_plain_path(rest)? } else { take_path(rest)? };
     if place::has_matched(&path) {
-        return Err(damaged("a path has a position that nobody told"));
+        return Err(damaged("a path has a position that is not resolved"));
     }
     let action = match operator {
         SET => Action::Set(take(rest)?),

@@ -46,11 +46,11 @@ pub enum UpdateError {
     /// `_id` would change.
     #[error("{0}")]
     ImmutableField(String),
-    /// The document or delta would be larger than [`crate::update::MAX_DOCUMENT_BYTES`]; or the paths stand for too many
-    /// elements.
+    /// The document or delta would be larger than [`crate::update::MAX_DOCUMENT_BYTES`]; or the
+    /// paths represent too many elements.
     #[error("{0}")]
     TooLarge(String),
-    /// A condition of `$pull`, or an array filter, is none.
+    /// A condition of `$pull`, or an array filter, is wrong.
     #[error(transparent)]
     Filter(#[from] FilterError),
     /// The document is damaged.

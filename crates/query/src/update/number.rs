@@ -18,13 +18,13 @@ pub(super) enum Operation {
     Multiply,
 }
 
-/// The result, in MongoDB's types: two integers of 32 bits give one of 32 bits if that holds the result; otherwise integers
-/// give one of 64 bits, and what that does not hold is an error; a double and integers give a double; a decimal and
-/// anything a decimal.
+/// The result, in MongoDB's types: two integers of 32 bits give one of 32 bits if that holds the
+/// result; otherwise integers give one of 64 bits, and what that does not hold is an error; a
+/// double and integers give a double; a decimal and anything a decimal.
 ///
 /// Decimals are exact, but where decimal128 has both, the result is the nearest that it has, half to even (infinite
-/// beyond its exponents, zero below them). A double beside a decimal counts as its first 15 digits, zeros included, as in
-/// MongoDB: 0.1 is 0.100000000000000.
+/// beyond its exponents, zero below them). A double beside a decimal counts as its first 15 digits,
+/// zeros included, as in MongoDB: 0.1 is 0.100000000000000.
 pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Value, NumberError> {
     match (a, b) {
         (Value::Int32(a), Value::Int32(b)) => {
@@ -45,8 +45,8 @@ pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Valu
     }
 }
 
-/// What `$mul` by the number makes of nothing: its product with the integer 0, which has the number's type, sign and, of a
-/// decimal, exponent. Null of what is no number.
+/// What `$mul` by the number makes of nothing: its product with the integer 0, which has the
+/// number's type, sign and, of a decimal, exponent. Null of what is no number.
 pub(super) fn zero_like(number: &Value) -> Value {
     compute(Operation::Multiply, number, &Value::Int32(0)).unwrap_or(Value::Null)
 }

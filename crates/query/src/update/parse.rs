@@ -11,7 +11,7 @@ use super::{Change, UpdateError, place};
 use crate::filter::Patterns;
 use crate::suggest::suggestion;
 
-/// Operators of MongoDB that are not made here; all others are unknown there, too.
+/// Operators of MongoDB that are not supported; all others are unknown in MongoDB, too.
 const UNSUPPORTED: [&str; 1] = ["$pushAll"];
 
 const KNOWN: [&str; 15] = [
@@ -32,7 +32,7 @@ const KNOWN: [&str; 15] = [
     "$currentDate",
 ];
 
-/// The changes that an update asks for, as they stand in it.
+/// The changes that an update asks for, as they are written in it.
 pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, UpdateError> {
     if !update.entries.first().is_some_and(|(name, _)| name.as_str().is_some_and(|name| name.starts_with('$'))) {
         return Err(parse(
@@ -126,7 +126,7 @@ fn unknown(operator: &str) -> UpdateError {
     }
     if !operator.starts_with('$') {
         return parse(&format!(
-            "'{operator}' stands among update operators and is none: write {{$set: …}} around fields"
+            "'{operator}' is among the update operators, but is not one: write {{$set: …}} around fields"
         ));
     }
     parse(&format!("unknown update operator {operator}{}", suggestion(operator, &KNOWN)))

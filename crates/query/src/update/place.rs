@@ -1,5 +1,5 @@
-//! Names in paths that stand for elements of arrays: `$[]` for all, `$[name]` for those that an array filter matches, `$`
-//! for the one that the filter of the whole operation tells.
+//! Names in paths that represent elements of arrays: `$[]` for all, `$[name]` for those that an
+//! array filter matches, `$` for the one that the filter of the operation matched.
 
 use std::cmp::Ordering;
 
@@ -11,13 +11,14 @@ use super::fields::Fields;
 use super::{Change, Context, Update, UpdateError, order};
 use crate::filter::{Filter, MAX_FILTER_BYTES, Patterns};
 
-/// The most positions of elements that the changes of an update are made at: all are known before the first change is made.
+/// The most positions of elements that the changes of an update are made at: all are known before
+/// the first change is made.
 const MAX_POSITIONS: usize = 4 << 20;
 
-/// What the filter of the operation tells.
+/// The element that the filter of the operation matched.
 pub(super) const MATCHED: &str = "$";
 
-/// True if the name stands for several elements: `$[]`, `$[name]`.
+/// True if the name represents several elements: `$[]`, `$[name]`.
 pub(super) fn is_several(name: &str) -> bool {
     identifier(name).is_some()
 }
@@ -27,12 +28,12 @@ pub(super) fn identifier(name: &str) -> Option<&str> {
     name.strip_prefix("$[")?.strip_suffix(']')
 }
 
-/// How many names of the path stand for several elements.
+/// How many names of the path represent several elements.
 pub(super) fn count(path: &FieldPath) -> usize {
     if path.as_str().contains("$[") { path.names().filter(|name| is_several(name)).count() } else { 0 }
 }
 
-/// Which elements a name in brackets stands for.
+/// Which elements a name in brackets represents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ArrayFilter {
     pub name: Box<str>,
@@ -150,7 +151,7 @@ impl Update {
         self.changes.iter().any(|change| has_matched(&change.path))
     }
 
-    /// True if a path stands for several elements of an array.
+    /// True if a path represents several elements of an array.
     pub(super) fn has_several(&self) -> bool {
         self.changes.iter().any(|change| count(&change.path) > 0)
     }
@@ -211,10 +212,10 @@ impl Update {
         Ok(())
     }
 
-    /// The update with the positions for `$` that a document's filter tells.
+    /// The update with the positions for `$` that the filter matched in the document.
     ///
     /// # Errors
-    /// [`UpdateError::BadValue`] if the filter tells none: it has no condition on the array, or that is no array.
+    /// [`UpdateError::BadValue`] if the filter gives none: it has no condition on the array, or that is no array.
     /// [`UpdateError::ConflictingUpdateOperators`] if two paths then mean the same; the document is damaged.
     pub fn resolved(&self, filter: &Filter, document: &alluvium_document::Document) -> Result<Self, UpdateError> {
         let mut changes = self.changes.clone();
@@ -245,27 +246,25 @@ pub(super) fn has_matched(path: &FieldPath) -> bool {
 
 pub(super) fn no_position(change: &Change) -> UpdateError {
     let operator = change.action.operator();
-    bad(format!(
-        "{operator} of '{}': the filter tells no element for '$': it needs a condition on the array",
-        change.path
-    ))
+    bad(format!("{operator} of '{}': the filter matches no element for '$': add a condition on the array", change.path))
 }
 
-/// The places of changes: the elements that their names stand for.
+/// The places of changes: the elements that their names represent.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     places: Vec<Place>,
     positions: Vec<usize>,
 }
 
-/// An index into the changes of the update, and one into [`Located::positions`], where the positions of the change begin.
+/// An index into the changes of the update, and one into [`Located::positions`], where the
+/// positions of the change begin.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     change: usize,
     positions_at: usize,
 }
 
-/// A change, and the positions in arrays for the names that stand for several elements.
+/// A change, and the positions in arrays for the names that represent several elements.
 #[derive(Clone, Copy)]
 pub(super) struct LocatedChange<'a> {
     pub change: &'a Change,
@@ -331,7 +330,7 @@ impl<'a> LocatedChange<'a> {
     }
 }
 
-/// Finds the elements that a path stands for.
+/// Finds the elements that a path represents.
 struct Finder<'a> {
     update: &'a Update,
     change: &'a Change,
@@ -345,7 +344,7 @@ impl Finder<'_> {
         self.enter(value, 1, last, &mut Vec::new(), out)
     }
 
-    /// `depth` names led to the value; the last one that stands for several elements is at `last`.
+    /// `depth` names led to the value; the last one that represents several elements is at `last`.
     fn enter(
         &self,
         value: Option<&Value>,
@@ -357,7 +356,7 @@ impl Finder<'_> {
         if depth > last {
             if out.len() + taken.len() > MAX_POSITIONS {
                 return Err(UpdateError::TooLarge(format!(
-                    "the paths of the update stand for elements at more than {MAX_POSITIONS} positions together, the \
+                    "the paths of the update lead to elements at more than {MAX_POSITIONS} positions together, the \
                      last one being '{}': update fewer fields of them at a time",
                     self.change.path
                 )));

@@ -8,7 +8,7 @@ use super::place::check_canonical;
 use crate::dollar::is_reference_name;
 use crate::filter::{Filter, FilterError, Patterns};
 
-/// The name under which an element stands in a filter of elements.
+/// The name under which an element is in a filter of elements.
 const ELEMENT: &str = "element";
 
 /// Which elements go.
@@ -23,8 +23,9 @@ pub(super) enum Pull {
 }
 
 impl Pull {
-    /// The condition that an operand of `$pull` stands for: operators for the element itself; a map without, or with
-    /// `$and`, `$or`, `$nor` or the fields `$ref`, `$id`, `$db` of references, for elements that are maps; a regular expression; any other value for what equals it.
+    /// The condition that an operand of `$pull` represents: operators for the element itself; a map without, or with
+    /// `$and`, `$or`, `$nor` or the fields `$ref`, `$id`, `$db` of references, for elements that
+    /// are maps; a regular expression; any other value for what equals it.
     pub fn parse(operand: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
         match operand {
             Value::Map(map) if is_operators(map) => Self::of_element(operand, patterns),

@@ -18,7 +18,7 @@ pub enum Modification {
 }
 
 impl Modification {
-    /// Reads what stands for an update: operators if the first name begins with a dollar sign, else a document.
+    /// Reads the operand of an update: operators if the first name begins with a dollar sign, else a document.
     ///
     /// # Errors
     /// As [`Update::parse_with`] and [`Replacement::parse`]; [`UpdateError::FailedToParse`] for array filters of a

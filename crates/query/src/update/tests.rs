@@ -44,10 +44,7 @@ fn messages_name_the_operator_and_the_field() {
         (r#"{"$set":{"a.$[]":1}}"#, "$set of 'a.$[]' needs an array at 'a', which is of type string"),
         (r#"{"$set":{"b.c.$[]":1}}"#, "$set of 'b.c.$[]' needs an array at 'b.c', where nothing is"),
         (r#"{"$set":{"a.$[x]":1}}"#, "no array filter has the name 'x' of the path 'a.$[x]'"),
-        (
-            r#"{"$inc":{"c.$":1}}"#,
-            "$inc of 'c.$': the filter tells no element for '$': it needs a condition on the array",
-        ),
+        (r#"{"$inc":{"c.$":1}}"#, "$inc of 'c.$': the filter matches no element for '$': add a condition on the array"),
     ];
     for (text, message) in cases {
         let mut document = map(r#"{"_id":1,"a":"x","c":[]}"#);

@@ -10,9 +10,10 @@ impl Update {
     /// True if there is a document of which the update changes what an index or a filter sees at this path: the values
     /// there, in arrays on the way too, or whether there are any.
     ///
-    /// `$setOnInsert` changes no document that is there. So it is true if another change is made at the path, at one that leads to it, or in what lies there. A number and a
-    /// positional operator in a change stand for elements of arrays, which a path enters by itself. A change at a position
-    /// may append elements, where all paths through the array see them.
+    /// `$setOnInsert` changes no document that is there. So it is true if another change is made at
+    /// the path, at one that leads to it, or in what lies there. A number and a
+    /// positional operator in a change represent elements of arrays, which a path enters by itself.
+    /// A change at a position may append elements, where all paths through the array see them.
     pub fn touches(&self, path: &FieldPath) -> bool {
         let names: Vec<&str> = path.names().collect();
         self.changes.iter().any(|change| change.touches(&names))
@@ -31,7 +32,7 @@ enum Entered {
 impl Change {
     fn touches(&self, names: &[&str]) -> bool {
         match &self.action {
-            // Nobody has seen a document that is being inserted.
+            // A document that is being inserted has no readers yet.
             Action::SetOnInsert(_) => false,
             // What is renamed is in no array.
             Action::RenameFrom(from) => {

@@ -10,8 +10,8 @@ use crate::filter::Filter;
 
 impl Update {
     /// The document that an upsert by a filter inserts: the fields that the filter demands
-    /// ([`Filter::equalities`]), then the update with `$setOnInsert`. `_id` comes first; if neither says one, there is none
-    /// yet. `time_ms` is that of [`Context`].
+    /// ([`Filter::equalities`]), then the update with `$setOnInsert`. `_id` comes first; if neither
+    /// says one, there is none yet. `time_ms` is that of [`Context`].
     ///
     /// # Errors
     /// [`UpdateError::NotSingleValueField`] if the filter demands a field twice, or one inside another;

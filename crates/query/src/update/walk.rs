@@ -13,8 +13,8 @@ use super::{Change, Context, UpdateError};
 /// The most nulls that an array is filled up with, so that a position far behind its end can be set. MongoDB's limit.
 const MAX_PADDING: usize = 1_500_000;
 
-/// Makes one change; `positions` are those for the names that stand for several elements. Whether the document is another
-/// one now. On an error it is as it was.
+/// Makes one change; `positions` are those for the names that represent several elements. Whether
+/// the document is another one now. On an error it is as it was.
 pub(super) fn change<F: Fields>(
     fields: &mut F,
     Change { path, action }: &Change,
@@ -75,7 +75,7 @@ impl Way<'_> {
     }
 
     /// Changes what `names` lead to from `value`, whose own name is `own`.
-    /// `positions` are those for the names that stand for several elements.
+    /// `positions` are those for the names that represent several elements.
     fn enter<'p, I>(
         self,
         value: &mut Value,

@@ -1,11 +1,11 @@
 //! Cases as text: `input | input => output`, one a line; lines that begin with `#` and empty ones stay as they are.
 //!
-//! With `UPDATE=1` in the environment the outputs are written anew: look at the difference before you keep it.
+//! With `UPDATE=1` in the environment the outputs are written again: look at the difference before you keep it.
 #![allow(clippy::disallowed_methods)]
 
 use std::path::Path;
 
-/// Checks, or writes anew, the outputs of a file in `cases/`.
+/// Checks, or writes again, the outputs of a file in `cases/`.
 pub fn check(file: &str, output_of: impl Fn(&[&str]) -> String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));

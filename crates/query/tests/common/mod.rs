@@ -14,7 +14,7 @@ use alluvium_document::row::encode_row;
 use alluvium_document::shape::{ShapeOptions, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value, json, key};
 
-/// The map that JSON text stands for.
+/// The map that JSON text represents.
 pub fn map_of(text: &str) -> Map {
     match json::parse(text.as_bytes()) {
         Ok(Value::Map(map)) => map,

@@ -1,5 +1,6 @@
-//! Documents of arrays in arrays and values of many types, and filters with every operator that meets them: nulls and what is
-//! missing, negations over arrays, `$elemMatch` in `$elemMatch`, `$all`, `$type`, `$mod` and bits.
+//! Documents of arrays in arrays and values of many types, and filters with every operator that
+//! meets them: nulls and what is missing, negations over arrays, `$elemMatch` in `$elemMatch`,
+//! `$all`, `$type`, `$mod` and bits.
 
 use alluvium_document::value::{Binary, Regex};
 use alluvium_document::{Map, Value};

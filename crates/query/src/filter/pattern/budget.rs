@@ -11,7 +11,7 @@ use alluvium_document::value::Regex as Stored;
 /// The most memory that the program of a pattern may take.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
-/// About the most memory that all patterns take together once they are compiled, and what stands for the time that
+/// About the most memory that all patterns take together once they are compiled, which also bounds the time that
 /// this takes.
 const COMPILED_BYTES_IN_ALL: usize = 16 << 20;
 

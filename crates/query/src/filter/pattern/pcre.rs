@@ -1,13 +1,15 @@
 //! Patterns as MongoDB takes them, which are PCRE's, in the syntax of the crate `regex`.
 //!
-//! What both have but mean differently is written out: classes (`[a[b]`, `[&&]` and `[+--]` have no sets within sets here), `\w`,
-//! `\d`, `\s` and `\b`, which know ASCII unless `(*UCP)` stands first, `$` before a last line break, `\<`, `\v`, `{` that
-//! begins no count. What only PCRE has is written out where that is possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal numbers,
+//! What both have but mean differently is written out: classes (`[a[b]`, `[&&]` and `[+--]` have no
+//! sets within sets here), `\w`, `\d`, `\s` and `\b`, which know ASCII unless `(*UCP)` comes first,
+//! `$` before a last line break, `\<`, `\v`, `{` that begins no count. What only PCRE has is
+//! written out where that is possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal numbers,
 //! comments), and refused by name where it is not: look-around, back references, atomic groups, possessive counts.
 //!
-//! What differs still: with `i`, `[\w]` and `[[:alpha:]]` take two letters that fold to ASCII (`ſ` and the Kelvin sign), `\B` goes
-//! by words of Unicode, with `m` an empty line behind the last line break is one, what stands behind `$` or `\Z` in a pattern
-//! cannot be that last line break, and `\R` may take half of a `\r\n`.
+//! What differs still: with `i`, `[\w]` and `[[:alpha:]]` take two letters that fold to ASCII (`ſ`
+//! and the Kelvin sign), `\B` goes by words of Unicode, with `m` an empty line behind the last line
+//! break is one, what follows `$` or `\Z` in a pattern cannot be that last line break, and `\R` may
+//! take half of a `\r\n`.
 //!
 //! Source: the page `pcre2pattern` of PCRE2's documentation.
 
@@ -39,7 +41,7 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<String, Refused> 
     Ok(translator.out)
 }
 
-/// What stands before a place of a pattern.
+/// What precedes a place of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// Nothing that can be repeated, or it was dealt with.
@@ -77,7 +79,7 @@ impl<'a> Translator<'a> {
         Self { rest, out, flags, outside, quoting: false, unicode: false, groups: 0, before }
     }
 
-    /// Takes what may stand first and nowhere else.
+    /// Takes what may only come first.
     fn begin(&mut self) {
         loop {
             if self.take("(*UCP)") {
@@ -99,14 +101,14 @@ impl<'a> Translator<'a> {
         self.rest.chars().next()
     }
 
-    /// Goes on behind `text`, if it stands here.
+    /// Goes on behind `text`, if it is here.
     fn take(&mut self, text: &str) -> bool {
         let rest = self.rest.strip_prefix(text);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 
-    /// Goes on behind the characters that fit, at most so many, and returns them.
+    /// Goes on behind the characters that fit, at most `most` of them, and returns them.
     fn take_while(&mut self, most: usize, fits: impl Fn(char) -> bool) -> &'a str {
         let mut ends = self.rest.char_indices().enumerate().filter(|(count, (_, c))| *count >= most || !fits(*c));
         let end = ends.next().map_or(self.rest.len(), |(_, (at, _))| at);
@@ -115,7 +117,7 @@ impl<'a> Translator<'a> {
         taken
     }
 
-    /// Goes on behind `end`, and returns what stands before it.
+    /// Goes on behind `end`, and returns what precedes it.
     fn take_until(&mut self, end: char, what: &str) -> Result<&'a str, Refused> {
         let (taken, rest) =
             self.rest.split_once(end).ok_or_else(|| format!("{what} is not closed: {end} is missing"))?;

@@ -81,8 +81,9 @@ pub(super) struct Most {
 impl Most {
     /// Of documents that are to be stored.
     pub const NEW: Self = Self { keys: MAX_KEYS, bytes: MAX_KEYS_BYTES };
-    /// Of documents that are stored. Earlier builds have taken more bytes, and half as many keys again at most; beyond that
-    /// no index has taken the document, and there is no need to fill the memory with its keys.
+    /// Of documents that are stored. Earlier builds have taken more bytes, and half as many keys
+    /// again at most; beyond that no index has taken the document, and there is no need to fill the
+    /// memory with its keys.
     pub const STORED: Self = Self { keys: 2 * MAX_KEYS, bytes: usize::MAX };
 }
 
@@ -106,8 +107,8 @@ impl<'d> Expansion<'d> {
         }
     }
 
-    /// Makes room where equal keys take it; an error if those that differ are too many. Each time that this is done, half as many
-    /// more as are there have come at least.
+    /// Makes room where equal keys take it; an error if those that differ are too many. Each time
+    /// that this is done, half as many more as are there have come at least.
     fn make_room(&mut self) -> Result<(), IndexError> {
         self.distinct();
         self.check()?;

@@ -207,7 +207,8 @@ fn keys_of_one_document_have_a_limit_together() {
 fn repeats_do_not_raise_the_limit_of_keys() {
     let tags = index(r#"{"tags": 1}"#, "{}");
     let of = |tags: Vec<i32>| Map::from([("tags", Value::from_iter(tags))]);
-    // A thousand keys less than may be, the first again, and then others: the second time that room is made is far away.
+    // A thousand keys less than may be, the first again, and then others: the second time that room
+    // is made is far away.
     let repeated: Vec<i32> = (0..MAX_KEYS as i32 - 1000).chain([0; 2000]).chain(2_000_000..2_400_000).collect();
     let document = of(repeated);
     let error = tags.keys(&document).unwrap_err().to_string();

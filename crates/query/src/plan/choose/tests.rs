@@ -6,7 +6,7 @@ use super::super::budget::{BRANCHES_IN_ALL, SCANS_IN_ALL};
 use super::super::{Definition, Estimator, KeyRange};
 use super::*;
 
-/// Counts how often somebody asks, which is at least once for each branch that is planned.
+/// Counts the calls, which is at least once for each branch that is planned.
 #[derive(Debug, Default)]
 struct Counter(AtomicUsize);
 

@@ -72,7 +72,7 @@ fn what_no_encoder_writes_is_refused() {
         ("01  11 17 61 18 04", "without an operand"),
         ("01  11 17 61 28 34 14", "unknown operation"),
         ("01  11 17 61 28 04 2A", "takes integers"),
-        ("01  03 37 61 2E 24 14", "nobody told"),
+        ("01  03 37 61 2E 24 14", "not resolved"),
         ("01  0F 57 61 2E 24 5B 5D 17 62", "no path with a positional operator"),
         ("01  0F 17 62 57 61 2E 24 5B 5D", "no path with a positional operator"),
         ("01  03 67 61 2E 24 5B 78 5D 14", "no array filter"),
@@ -141,7 +141,7 @@ fn what_another_build_may_answer_otherwise_is_no_delta() {
     assert!(error.to_string().contains("regular expression"), "{error}");
 }
 
-/// However many branches a condition has, and whatever stands in them, what is written is read again.
+/// However many branches a condition has, and whatever is in them, what is written is read again.
 #[test]
 fn conditions_of_many_branches_are_read_as_they_were_written() {
     let or = |name: &str, branches: usize| {

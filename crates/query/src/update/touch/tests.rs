@@ -81,7 +81,7 @@ fn positions_are_elements_that_paths_enter_by_themselves() {
         assert_eq!(touches("$set", changed, path), appends, "$set {changed} {path}");
         assert_eq!(touches("$unset", changed, path), other, "$unset {changed} {path}");
     }
-    // What the filter will tell may be any position.
+    // The position that the filter gives may be any position.
     assert!(
         touches("$set", "a.$.b", "a.c") && !touches("$unset", "a.$.b", "a.c") && touches("$unset", "a.$.b", "a.3.b")
     );

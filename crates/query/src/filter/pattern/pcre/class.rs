@@ -5,7 +5,7 @@ use super::{Refused, Translator};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// What stands in a class.
+/// What is in a class.
 enum Item {
     Char(char),
     Set(Cow<'static, str>),
@@ -51,7 +51,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Ends of quotations stand for nothing.
+    /// Ends of quotations have no meaning.
     fn skip_ends(&mut self) {
         while self.take("\\E") || (!self.quoting && self.take("\\Q\\E")) {
             self.quoting = false;

@@ -3,7 +3,7 @@
 use super::{END, Refused, Translator};
 use std::borrow::Cow;
 
-/// What an escape stands for.
+/// What an escape represents.
 pub(super) enum Escaped {
     Char(char),
     /// A set of characters, as a class, or something that is no character.
@@ -26,7 +26,7 @@ const NO_BREAKS: &str = r"[^\n\x0B\f\r\x{85}\x{2028}\x{2029}]";
 const BREAK: &str = r"(?:\r\n|[\n\x0B\f\r\x{85}\x{2028}\x{2029}])";
 
 impl Translator<'_> {
-    /// What stands behind a backslash outside of a class.
+    /// What follows a backslash outside of a class.
     pub(super) fn escape(&mut self) -> Result<Escaped, Refused> {
         let set = match self.peek() {
             Some('b') if self.unicode => r"\b",
@@ -58,7 +58,7 @@ impl Translator<'_> {
         digits.parse::<u32>().is_ok_and(|number| number < 10 || number <= self.groups)
     }
 
-    /// What stands behind a backslash in a class.
+    /// What follows a backslash in a class.
     pub(super) fn escape_in_class(&mut self) -> Result<Escaped, Refused> {
         match self.peek() {
             Some('b') => {

@@ -60,7 +60,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `(?i)`, which holds to the end of the group that it stands in, or `(?i:…)`.
+    /// `(?i)`, which holds to the end of the group that it is in, or `(?i:…)`.
     fn options(&mut self) -> Result<(), Refused> {
         let mut flags = self.flags;
         let (mut on, mut off) = (String::new(), String::new());

@@ -237,7 +237,7 @@ proptest! {
     #[test]
     fn any_pattern_finds_what_pcre_finds(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
         let pattern = pieces.concat();
-        // What stands behind a `$` would have to find the line break again.
+        // What follows a `$` would have to find the line break again.
         let behind = |end: &str| pattern.split(end).skip(1).any(|behind| !behind.is_empty());
         // PCRE gives nothing back of `\\N*` for the sake of `\\R`, nor half of a line break.
         let apart = behind("$") || behind("\\Z") || pattern.contains("\\R");
