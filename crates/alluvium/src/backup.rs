@@ -21,7 +21,7 @@
 //! # }
 //! ```
 
-use crate::{Database, Result};
+use alluvium_collections::error::Result;
 use alluvium_env::Env;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -30,39 +30,6 @@ pub use alluvium_store::{
     CheckedCheckpoint, CheckpointOptions, CheckpointReport, FileChecksum, ListedFile, Listing, RestoreOptions,
     RestoreReport,
 };
-
-impl Database {
-    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while others read and
-    /// write: all writes up to one moment, none beyond. Sorted files get a second name there, where `dir`
-    /// is on the same file system, and are copied else; of the log, what memory held is copied. Nothing has
-    /// the name `dir` until all of it is durable.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// use alluvium::backup::{CheckpointOptions, RestoreOptions, restore};
-    ///
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
-    /// let (monday, tuesday) = (dir.path().join("monday"), dir.path().join("tuesday"));
-    /// db.checkpoint(&monday, &CheckpointOptions::default())?;
-    /// db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday), ..CheckpointOptions::default() })?;
-    ///
-    /// let again = dir.path().join("again");
-    /// restore(&alluvium_env::Env::os(), &tuesday, &again, RestoreOptions::default())?;
-    /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Open`] if `dir` is taken or within a database, or the base is no checkpoint of this
-    /// database; [`crate::ErrorKind::NoSpace`]; [`crate::Error::Stopped`]; what writing says. The database goes on, and nothing has the
-    /// name `dir`.
-    pub fn checkpoint(&self, dir: impl AsRef<Path>, options: &CheckpointOptions) -> Result<CheckpointReport> {
-        Ok(self.inner.store.checkpoint(dir.as_ref(), options)?)
-    }
-}
 
 /// Checks the checkpoint in `from`, every block of it unless [`RestoreOptions::quick`] is set, and makes a
 /// database of it in `to`, which must not exist or be empty.

@@ -1,13 +1,14 @@
 //! Write batches over collections.
 
-use crate::write;
-use crate::{Collection, Database, Durability, Error, IntoDocument, Result};
-use alluvium_document::{Map, Value};
-use alluvium_query::update::Update;
-use alluvium_store::{LockMode, TreeId};
-
-mod plan;
-use plan::Plan;
+use crate::collection::Collection;
+use alluvium_collections::batch::{self, BatchAction, BatchOperation};
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::Result;
+use alluvium_collections::ids;
+use alluvium_collections::input::IntoDocument;
+use alluvium_document::Value;
+use alluvium_query::update::{Context, Update};
+use alluvium_store::Durability;
 
 /// Puts, inserts, deletes and blind updates over any collections of a database: all of them happen, at one
 /// moment, or none. Operations on one document take effect in their order.
@@ -25,23 +26,15 @@ use plan::Plan;
 /// ```
 #[must_use = "a batch does nothing until `commit`"]
 pub struct WriteBatch {
-    database: Database,
-    operations: Vec<(Collection, Operation)>,
+    engine: EngineHandle,
+    operations: Vec<BatchOperation>,
     durability: Durability,
 }
 
-enum Operation {
-    Put(Map),
-    Insert(Map),
-    Delete(Value),
-    /// The `_id`, the update, and the update as a delta.
-    Apply(Value, Update, Vec<u8>),
-}
-
 impl WriteBatch {
-    pub(crate) fn new(database: Database) -> Self {
-        let durability = database.inner.store.options().durability;
-        Self { database, operations: Vec::new(), durability }
+    pub(crate) fn new(engine: EngineHandle) -> Self {
+        let durability = engine.store().options().durability;
+        Self { engine, operations: Vec::new(), durability }
     }
 
     /// Acknowledges the batch at another point than the database's default.
@@ -76,9 +69,8 @@ impl WriteBatch {
     /// [`Error::InvalidDocument`], [`Error::InvalidId`], [`Error::Json`].
     pub fn put(&mut self, collection: &Collection, id: impl Into<Value>, document: impl IntoDocument) -> Result<()> {
         let mut map = document.into_map()?;
-        write::set_id(&mut map, id.into())?;
-        self.operations.push((collection.clone(), Operation::Put(map)));
-        Ok(())
+        ids::set_id(&mut map, id.into())?;
+        self.push(collection, BatchAction::Put(map))
     }
 
     /// Inserts a document, as [`Collection::insert_one`]; returns its `_id`. Whether the `_id` is
@@ -98,9 +90,9 @@ impl WriteBatch {
     /// [`Error::InvalidDocument`], [`Error::Json`].
     pub fn insert(&mut self, collection: &Collection, document: impl IntoDocument) -> Result<Value> {
         let mut map = document.into_map()?;
-        write::ensure_id(&mut map, &self.database.inner.env);
+        ids::ensure_id(&mut map, &self.engine.env);
         let id = map.get("_id").cloned().unwrap_or(Value::Null);
-        self.operations.push((collection.clone(), Operation::Insert(map)));
+        self.push(collection, BatchAction::Insert(map))?;
         Ok(id)
     }
 
@@ -121,9 +113,8 @@ impl WriteBatch {
     /// [`Error::InvalidId`].
     pub fn delete(&mut self, collection: &Collection, id: impl Into<Value>) -> Result<()> {
         let id = id.into();
-        write::id_key(&id)?;
-        self.operations.push((collection.clone(), Operation::Delete(id)));
-        Ok(())
+        ids::id_key(&id)?;
+        self.push(collection, BatchAction::Delete(id))
     }
 
     /// Applies an update blind, as [`Collection::apply`].
@@ -143,11 +134,11 @@ impl WriteBatch {
     /// [`Error::InvalidId`], [`Error::Update`].
     pub fn apply(&mut self, collection: &Collection, id: impl Into<Value>, update: impl IntoDocument) -> Result<()> {
         let id = id.into();
-        write::id_key(&id)?;
+        ids::id_key(&id)?;
         let update = Update::parse(&update.into_map()?)?;
-        let delta = update.to_delta(&collection.context())?;
-        self.operations.push((collection.clone(), Operation::Apply(id, update, delta)));
-        Ok(())
+        let context = Context { time_ms: self.engine.env.clock.unix_millis(), inserting: false };
+        let delta = update.to_delta(&context)?;
+        self.push(collection, BatchAction::Update { id, update, delta })
     }
 
     /// The number of operations.
@@ -193,49 +184,12 @@ impl WriteBatch {
     /// [`Error::DuplicateKey`] for an insert; or as for any write. Nothing of the batch happened
     /// then, unless the error is [`crate::ErrorKind::OutcomeUnknown`].
     pub fn commit(self) -> Result<()> {
-        loop {
-            match self.try_commit() {
-                // A collection was dropped meanwhile, or has other indexes: it is looked up, or created, again.
-                Err(Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_))) => {
-                    self.database.inner.catalog.settle(&self.database.inner.store)?;
-                }
-                result => return result,
-            }
-        }
+        batch::write(&self.engine, &self.operations, self.durability)
     }
 
-    fn try_commit(&self) -> Result<()> {
-        let store = &self.database.inner.store;
-        let plan = Plan::new(&self.operations)?;
-        let mut claimed: Vec<(TreeId, Vec<u8>)> = Vec::new();
-        let mut reserved = plan.guess(store);
-        loop {
-            // What reads nothing is encoded before the first lock, when its size can be paid for exactly.
-            let early = if plan.reads { None } else { Some(plan.encode(&self.database, &self.operations)?) };
-            if let Some(encoded) = early.as_ref() {
-                reserved = encoded.batch.encoded_bytes();
-                claimed = encoded.claimed();
-                if encoded.mark_multikey(store)? {
-                    continue;
-                }
-            }
-            let _admitted = store.admit(reserved)?;
-            let claims = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
-            let guard = store.lock_all(plan.locks().chain(claims));
-            let encoded = match early {
-                Some(encoded) => encoded,
-                None => plan.encode(&self.database, &self.operations)?,
-            };
-            let wanted = encoded.claimed();
-            let lacking = wanted.iter().any(|key| !claimed.contains(key));
-            if plan.reads && (lacking || encoded.batch.encoded_bytes() > reserved || encoded.finds_arrays()) {
-                drop((guard, _admitted));
-                encoded.mark_multikey(store)?;
-                reserved = reserved.max(encoded.batch.encoded_bytes());
-                claimed.extend(wanted);
-                continue;
-            }
-            return encoded.write(store, self.durability, &guard);
-        }
+    fn push(&mut self, collection: &Collection, action: BatchAction) -> Result<()> {
+        let collection = collection.target.name()?.clone();
+        self.operations.push(BatchOperation { collection, action });
+        Ok(())
     }
 }

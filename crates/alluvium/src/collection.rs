@@ -1,24 +1,38 @@
 //! A collection: what is done to its documents.
 
-use crate::catalog::Open;
-use crate::cursor::Scan;
-use crate::database::Snapshot;
-use crate::names::FullName;
-use crate::read::{CollectionAt, Reader};
-use crate::write::{self, Encoded};
-use crate::{Database, Durability, Error, IntoDocument, Result, TypedCollection};
+use crate::at::CollectionAt;
+use crate::scan::Scan;
+use crate::target::Target;
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::Result;
+use alluvium_collections::ids;
+use alluvium_collections::input::IntoDocument;
+use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, Map, Value};
-use alluvium_store::{LockMode, Store};
-use std::sync::Arc;
+use alluvium_store::Durability;
 use std::sync::atomic::AtomicBool;
+
+mod by_filter;
+mod indexes;
+mod loads;
+mod queries;
+mod typed;
+mod updates;
+
+pub use typed::{TypedCollection, TypedCursor};
 
 /// A handle on a collection. Cheap to clone; it holds a name, not the collection, which may be
 /// dropped and created again while the handle lives.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Collection {
-    pub(crate) database: Database,
-    name: Result<FullName>,
-    pub(crate) durability: Durability,
+    pub(crate) target: Target,
+}
+
+/// For parts of the library that work on the engine.
+impl AsRef<EngineHandle> for Collection {
+    fn as_ref(&self) -> &EngineHandle {
+        &self.target.engine
+    }
 }
 
 /// What [`Collection::insert_one`] did.
@@ -36,9 +50,8 @@ pub struct InsertManyResult {
 }
 
 impl Collection {
-    pub(crate) fn new(database: Database, name: Result<FullName>) -> Self {
-        let durability = database.inner.store.options().durability;
-        Self { database, name, durability }
+    pub(crate) fn new(target: Target) -> Self {
+        Self { target }
     }
 
     /// The full name, `logical.collection`.
@@ -55,7 +68,7 @@ impl Collection {
     /// # Errors
     /// [`Error::InvalidName`] if the handle was made with a name that is not allowed.
     pub fn full_name(&self) -> Result<String> {
-        Ok(self.name.clone()?.to_string())
+        Ok(self.target.name()?.to_string())
     }
 
     /// The same collection, with writes acknowledged at another point than the database's default.
@@ -71,7 +84,7 @@ impl Collection {
     /// ```
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
+        self.target.durability = durability;
         self
     }
 
@@ -86,7 +99,7 @@ impl Collection {
     /// # }
     /// ```
     pub fn durability(&self) -> Durability {
-        self.durability
+        self.target.durability
     }
 
     /// The same collection, its documents as values of your type.
@@ -125,7 +138,7 @@ impl Collection {
     /// # }
     /// ```
     pub fn at(&self, snapshot: &Snapshot) -> CollectionAt {
-        CollectionAt::new(self.clone(), snapshot.clone())
+        CollectionAt::new(self.target.clone(), snapshot.clone())
     }
 
     /// The names of the fields that documents share, at any depth, sorted: what a user may ask for. Costs no reading of
@@ -147,69 +160,10 @@ impl Collection {
     /// # Errors
     /// [`Error::NoSuchCollection`], or what keeps the shapes from being read.
     pub fn field_names(&self) -> Result<Vec<String>> {
-        let open = self.open()?;
-        let fields = open.shapes.iter().flat_map(|shape| shape.fields());
+        let state = self.target.engine.catalog.require(self.target.name()?)?;
+        let fields = state.shapes.iter().flat_map(|shape| shape.fields());
         let names: std::collections::BTreeSet<&str> = fields.map(|field| &*field.name).collect();
         Ok(names.into_iter().map(str::to_owned).collect())
-    }
-
-    pub(crate) fn store(&self) -> &Store {
-        &self.database.inner.store
-    }
-
-    pub(crate) fn name(&self) -> Result<&FullName> {
-        self.name.as_ref().map_err(Clone::clone)
-    }
-
-    /// The shared state; an error if the collection does not exist.
-    pub(crate) fn open(&self) -> Result<Arc<Open>> {
-        self.database.inner.catalog.require(self.store(), self.name()?)
-    }
-
-    /// The shared state of the collection that had the name at the snapshot, if there is one.
-    pub(crate) fn open_at(&self, snapshot: Option<&Snapshot>) -> Result<Arc<Open>> {
-        match snapshot {
-            Some(snapshot) => self.database.inner.catalog.require_at(self.store(), self.name()?, snapshot),
-            None => self.open(),
-        }
-    }
-
-    /// The shared state; nothing if the collection does not exist.
-    pub(crate) fn existing(&self) -> Result<Option<Arc<Open>>> {
-        self.database.inner.catalog.find(self.store(), self.name()?)
-    }
-
-    /// The shared state; the collection is created if it does not exist.
-    pub(crate) fn open_or_create(&self) -> Result<Arc<Open>> {
-        self.database.inner.catalog.find_or_create(self.store(), self.name()?)
-    }
-
-    /// Runs a write, again if the collection is dropped or gets other indexes while it is being prepared.
-    pub(crate) fn retry<T>(&self, mut write: impl FnMut(&Arc<Open>) -> Result<T>) -> Result<T> {
-        loop {
-            match write(&self.open_or_create()?) {
-                Err(Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_))) => {
-                    self.database.inner.catalog.settle(&self.database.inner.store)?;
-                }
-                result => return result,
-            }
-        }
-    }
-
-    /// As [`Collection::retry`], for a write that needs the collection.
-    pub(crate) fn retry_existing<T>(&self, mut write: impl FnMut(&Arc<Open>) -> Result<T>) -> Result<T> {
-        loop {
-            match write(&self.open()?) {
-                Err(Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_))) => {
-                    self.database.inner.catalog.settle(&self.database.inner.store)?;
-                }
-                result => return result,
-            }
-        }
-    }
-
-    pub(crate) fn reader<'a>(&'a self, snapshot: Option<&'a Snapshot>) -> Result<Reader<'a>> {
-        Ok(Reader { store: self.store(), open: self.open_at(snapshot)?, name: self.name()?, snapshot })
     }
 
     /// Inserts a document. Without an `_id` it gets an object id. The `_id` becomes its first field.
@@ -255,26 +209,12 @@ impl Collection {
         let mut maps = Vec::new();
         for document in documents {
             let mut map = document.into_map()?;
-            write::ensure_id(&mut map, &self.database.inner.env);
+            ids::ensure_id(&mut map, &self.target.engine.env);
             maps.push(map);
         }
-        self.retry(|open| self.insert_maps(open, &maps))?;
+        self.target.writer()?.insert(&maps)?;
         let id = |map: Map| map.get("_id").cloned().unwrap_or(Value::Null);
         Ok(InsertManyResult { inserted_ids: maps.into_iter().map(id).collect() })
-    }
-
-    fn insert_maps(&self, open: &Open, maps: &[Map]) -> Result<()> {
-        let (store, name) = (self.store(), self.name()?);
-        let mut encoded = Encoded::new(store, open, name);
-        for map in maps {
-            encoded.put(open, map, None)?;
-        }
-        encoded.prepare(store, open)?;
-        let _admitted = store.admit(encoded.bytes(open))?;
-        let locks = encoded.lock(store, open, LockMode::Exclusive);
-        encoded.refuse_existing(store, open, maps)?;
-        encoded.entries.check_unique(store, open, name)?;
-        encoded.commit_locked(store, open, self.durability, &locks)
     }
 
     /// Puts a document under `id`, replacing the one that is there. Reads nothing.
@@ -297,12 +237,8 @@ impl Collection {
     /// As [`Collection::insert_one`], but for the duplicate.
     pub fn put(&self, id: impl Into<Value>, document: impl IntoDocument) -> Result<()> {
         let mut map = document.into_map()?;
-        write::set_id(&mut map, id.into())?;
-        self.retry(|open| {
-            let mut encoded = Encoded::new(self.store(), open, self.name()?);
-            encoded.put(open, &map, None)?;
-            encoded.commit_blind(self.store(), open, self.durability)
-        })
+        ids::set_id(&mut map, id.into())?;
+        self.target.writer()?.put(&map)
     }
 
     /// Deletes the document with this `_id`, whether it is there or not. Reads nothing.
@@ -323,12 +259,7 @@ impl Collection {
     /// # Errors
     /// [`Error::NoSuchCollection`], [`Error::InvalidId`], or as for any write.
     pub fn delete(&self, id: impl Into<Value>) -> Result<()> {
-        let key = write::id_key(&id.into())?;
-        self.retry_existing(|open| {
-            let mut encoded = Encoded::new(self.store(), open, self.name()?);
-            encoded.delete(open, &key);
-            encoded.commit_blind(self.store(), open, self.durability)
-        })
+        self.target.writer()?.delete(&id.into())
     }
 
     /// Deletes the document with this `_id` and returns it, if it was there: reads.
@@ -348,7 +279,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::delete`].
     pub fn get_and_delete(&self, id: impl Into<Value>) -> Result<Option<Document>> {
-        self.remove(id.into(), |_| Ok(true))
+        self.target.writer()?.remove(&id.into(), |_| Ok(true))
     }
 
     /// The document with this `_id`.
@@ -370,7 +301,7 @@ impl Collection {
     /// # Errors
     /// [`Error::NoSuchCollection`], [`Error::InvalidId`], [`crate::ErrorKind::Corruption`].
     pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
-        self.reader(None)?.get(&id.into())
+        self.target.reader(None)?.get(&id.into())
     }
 
     /// The documents with these `_id`s, in their order, all of one moment.
@@ -390,7 +321,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn get_many<I: Into<Value>>(&self, ids: impl IntoIterator<Item = I>) -> Result<Vec<Option<Document>>> {
-        self.at(&self.database.snapshot()).get_many(ids)
+        self.at(&self.target.engine.snapshot()).get_many(ids)
     }
 
     /// Some fields of the document with this `_id`, in the order of `paths`; `_id` comes first.
@@ -411,7 +342,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
-        self.reader(None)?.get_fields(&id.into(), paths)
+        self.target.reader(None)?.get_fields(&id.into(), paths)
     }
 
     /// The documents in the order of their `_id`s: a scan to be narrowed and then started.
@@ -428,7 +359,7 @@ impl Collection {
     /// # }
     /// ```
     pub fn scan(&self) -> Scan {
-        Scan::new(self.clone(), None)
+        Scan::new(self.target.clone(), None)
     }
 
     /// What sorted files hold of the collection's documents, and about how many there are. Reads a few blocks of
@@ -451,10 +382,11 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn stats(&self) -> Result<alluvium_store::TreeStats> {
-        let (name, open) = (self.name()?.clone(), self.open()?);
-        self.store().tree_stats(open.documents).map_err(|error| match error {
-            // Dropped meanwhile: named as if it had been found so before.
-            alluvium_store::Error::NoSuchTree(_) => self.database.inner.catalog.missing(self.store(), &name),
+        let (engine, name) = (&self.target.engine, self.target.name()?);
+        let documents = engine.catalog.require(name)?.documents;
+        engine.store().tree_stats(documents).map_err(|error| match error {
+            // Dropped concurrently: the same error as if it had been dropped before.
+            alluvium_store::Error::NoSuchTree(_) => engine.catalog.missing(name),
             error => error.into(),
         })
     }
@@ -475,7 +407,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn count(&self) -> Result<u64> {
-        self.at(&self.database.snapshot()).count()
+        self.at(&self.target.engine.snapshot()).count()
     }
 
     /// As [`Collection::count`], until somebody sets `stop`.
@@ -495,7 +427,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`]; [`crate::ErrorKind::Stopped`] if it was stopped.
     pub fn count_unless(&self, stop: &AtomicBool) -> Result<u64> {
-        self.reader(Some(&self.database.snapshot()))?.count(stop)
+        self.target.reader(Some(&self.target.engine.snapshot()))?.count(stop)
     }
 
     /// Drops the collection.
@@ -515,6 +447,6 @@ impl Collection {
     /// # Errors
     /// As [`Database::drop_collection`].
     pub fn drop(&self) -> Result<()> {
-        self.database.inner.catalog.drop(self.store(), self.name()?)
+        self.target.engine.catalog.drop(self.target.name()?)
     }
 }

@@ -1,46 +1,38 @@
 //! The database: a directory, open.
 
-use crate::catalog::Catalog;
-use crate::fold::Folds;
-use crate::index::Gathering;
-use crate::names::FullName;
-use crate::past::Past;
-use crate::tasks::{Handle, Tasks};
-use crate::{Builder, Collection, LogicalDatabase, OpenReport, Result, Stats, WriteBatch};
+use crate::batch::WriteBatch;
+use crate::collection::Collection;
+use crate::logical::LogicalDatabase;
+use crate::target::Target;
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::names::FullName;
+use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::space::{self, InputBytes, Space};
+use alluvium_collections::verify::VerifyReport;
+use alluvium_collections::{expire, indexes, open, sweep, verify};
 use alluvium_env::Env;
-use alluvium_store::{Options, Store};
+use alluvium_store::{CheckpointOptions, CheckpointReport, OpenReport, Options, Stats, Store};
+use alluvium_transfer::dump::{self, DumpOptions, DumpReport};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+mod builder;
+
+pub use builder::Builder;
 
 /// An open database. Cheap to clone; closed when the last clone is dropped, or by
 /// [`Database::close`], which also tells whether that went well.
 #[derive(Clone)]
 pub struct Database {
-    pub(crate) inner: Arc<DatabaseInner>,
-    /// None where the database works for itself. It is what is dropped that counts.
-    #[allow(dead_code)]
-    pub(crate) handle: Option<Arc<Handle>>,
+    pub(crate) engine: EngineHandle,
 }
 
-pub(crate) struct DatabaseInner {
-    pub store: Store,
-    pub catalog: Catalog,
-    pub env: Env,
-    pub tasks: Tasks,
-    /// Who gathers entries of indexes in memory.
-    pub gathering: Gathering,
-}
-
-/// A moment of the whole database. It never changes; reads at it see what was visible then, under the
-/// names that collections had then.
-///
-/// Cheap to clone. It keeps old versions on disk until its last clone is dropped, or until it is
-/// older than [`Builder::snapshot_max_age`] or keeps more than [`Builder::snapshot_max_debt`].
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    pub(crate) store: alluvium_store::Snapshot,
-    pub(crate) past: Arc<Past>,
+/// For operations of other parts of the library, such as [`crate::dump::Dump::restore`].
+impl AsRef<EngineHandle> for Database {
+    fn as_ref(&self) -> &EngineHandle {
+        &self.engine
+    }
 }
 
 /// What [`Database::collections`] tells of a collection.
@@ -101,16 +93,7 @@ impl Database {
     }
 
     pub(crate) fn open_with(env: Env, path: &Path, options: Options) -> Result<Self> {
-        if alluvium_readonly::is_read_only(&env, path).map_err(alluvium_store::Error::from)? {
-            return Err(crate::Error::NeverChanges(path.to_owned()));
-        }
-        let folds = Arc::new(Folds::default());
-        let options = Options { fold: Some(folds.clone()), definitions: Some(folds.clone()), ..options };
-        let store = Store::open(env.clone(), path, options)?;
-        let catalog = Catalog::load(&store, folds)?;
-        // If it cannot be done now, a later flush does it.
-        let _later = store.discard_damage();
-        Ok(Self::start(DatabaseInner { store, catalog, env, tasks: Tasks::default(), gathering: Gathering::default() }))
+        Ok(Self { engine: open::open(env, path, options)? })
     }
 
     /// What opening found: whether the last close was clean, what was replayed, what was lost.
@@ -124,7 +107,7 @@ impl Database {
     /// # }
     /// ```
     pub fn report(&self) -> &OpenReport {
-        self.inner.store.report()
+        self.engine.store().report()
     }
 
     /// The directory.
@@ -138,7 +121,7 @@ impl Database {
     /// # }
     /// ```
     pub fn path(&self) -> &Path {
-        self.inner.store.path()
+        self.engine.store().path()
     }
 
     /// Partitions of the database.
@@ -152,7 +135,7 @@ impl Database {
     /// # }
     /// ```
     pub fn partitions(&self) -> u32 {
-        self.inner.store.partitions()
+        self.engine.store().partitions()
     }
 
     /// A handle on the collection `logical.collection`, or `main.collection` without a dot. The
@@ -169,7 +152,7 @@ impl Database {
     /// # }
     /// ```
     pub fn collection(&self, name: &str) -> Collection {
-        Collection::new(self.clone(), FullName::parse(name))
+        Collection::new(Target::new(&self.engine, FullName::parse(name)))
     }
 
     /// A handle on a logical database. It exists as long as it has collections.
@@ -185,7 +168,7 @@ impl Database {
     /// # }
     /// ```
     pub fn logical(&self, name: &str) -> LogicalDatabase {
-        LogicalDatabase::new(self.clone(), name)
+        LogicalDatabase::new(self.engine.clone(), name)
     }
 
     /// The names of the logical databases, sorted.
@@ -201,7 +184,7 @@ impl Database {
     /// # }
     /// ```
     pub fn list_logical_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.inner.catalog.list().into_iter().map(|n| n.logical).collect();
+        let mut names: Vec<String> = self.engine.catalog.list().into_iter().map(|n| n.logical).collect();
         names.dedup();
         names
     }
@@ -220,7 +203,7 @@ impl Database {
     /// ```
     pub fn collections(&self) -> Vec<CollectionInfo> {
         let info = |n: FullName| CollectionInfo { logical: n.logical, name: n.collection };
-        self.inner.catalog.list().into_iter().map(info).collect()
+        self.engine.catalog.list().into_iter().map(info).collect()
     }
 
     /// The collections that there were at a snapshot, sorted by name.
@@ -241,7 +224,7 @@ impl Database {
     /// What keeps the registry from being read, such as [`crate::ErrorKind::SnapshotTooOld`].
     pub fn collections_at(&self, snapshot: &Snapshot) -> Result<Vec<CollectionInfo>> {
         let info = |n: FullName| CollectionInfo { logical: n.logical, name: n.collection };
-        let names = self.inner.catalog.list_at(&self.inner.store, snapshot)?;
+        let names = self.engine.catalog.list_at(snapshot)?;
         Ok(names.into_iter().map(info).collect())
     }
 
@@ -261,8 +244,8 @@ impl Database {
     /// [`crate::Error::CollectionExists`], [`crate::Error::InvalidName`], or as for any write.
     pub fn create_collection(&self, name: &str) -> Result<Collection> {
         let name = FullName::parse(name)?;
-        self.inner.catalog.create(&self.inner.store, &name)?;
-        Ok(Collection::new(self.clone(), Ok(name)))
+        self.engine.catalog.create(&name)?;
+        Ok(Collection::new(Target::new(&self.engine, Ok(name))))
     }
 
     /// Renames a collection, also into another logical database. Handles with the old name do not
@@ -283,7 +266,7 @@ impl Database {
     /// [`crate::Error::NoSuchCollection`], [`crate::Error::CollectionExists`], or as for any write.
     pub fn rename_collection(&self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (FullName::parse(from)?, FullName::parse(to)?);
-        self.inner.catalog.rename(&self.inner.store, &from, &to)
+        self.engine.catalog.rename(&from, &to)
     }
 
     /// Drops a collection: readers that come later do not see it; its space is given back in the
@@ -303,7 +286,7 @@ impl Database {
     /// # Errors
     /// [`crate::Error::NoSuchCollection`], or as for any write.
     pub fn drop_collection(&self, name: &str) -> Result<()> {
-        self.inner.catalog.drop(&self.inner.store, &FullName::parse(name)?)
+        self.engine.catalog.drop(&FullName::parse(name)?)
     }
 
     /// An empty write batch: puts, inserts and deletes over any collections, all or nothing.
@@ -322,7 +305,7 @@ impl Database {
     /// # }
     /// ```
     pub fn write_batch(&self) -> WriteBatch {
-        WriteBatch::new(self.clone())
+        WriteBatch::new(self.engine.clone())
     }
 
     /// Takes a snapshot of the latest visible moment.
@@ -340,7 +323,7 @@ impl Database {
     /// # }
     /// ```
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { store: self.inner.store.snapshot(), past: Arc::default() }
+        self.engine.snapshot()
     }
 
     /// Figures of the running database. Costs microseconds.
@@ -355,7 +338,7 @@ impl Database {
     /// # }
     /// ```
     pub fn stats(&self) -> Stats {
-        self.inner.store.stats()
+        self.engine.store().stats()
     }
 
     /// Makes every write so far durable; the acknowledgement of [`crate::Durability::Bulk`] writes.
@@ -374,7 +357,7 @@ impl Database {
     /// # Errors
     /// [`crate::ErrorKind::Poisoned`] or [`crate::ErrorKind::OutcomeUnknown`].
     pub fn sync(&self) -> Result<()> {
-        Ok(self.inner.store.sync()?)
+        Ok(self.engine.store().sync()?)
     }
 
     /// Writes what is in memory to sorted files.
@@ -393,7 +376,7 @@ impl Database {
     /// # Errors
     /// [`crate::ErrorKind::NoSpace`] and what else keeps it from going on.
     pub fn flush(&self) -> Result<()> {
-        Ok(self.inner.store.flush()?)
+        Ok(self.engine.store().flush()?)
     }
 
     /// Flushes, and waits until no compaction is due.
@@ -411,7 +394,7 @@ impl Database {
     /// # Errors
     /// As [`Database::flush`].
     pub fn settle(&self) -> Result<()> {
-        Ok(self.inner.store.settle()?)
+        Ok(self.engine.store().settle()?)
     }
 
     /// Merges everything into one sorted run a partition, and gives back all space that can be.
@@ -450,17 +433,7 @@ impl Database {
     /// # Errors
     /// As [`Database::flush`]; [`crate::ErrorKind::Stopped`] if it was stopped.
     pub fn compact_unless(&self, stop: &AtomicBool) -> Result<()> {
-        let mut swept = Ok(0);
-        if !self.inner.catalog.ready_indexes().is_empty() {
-            self.flush()?;
-            swept = self.sweep_indexes_unless(stop);
-        }
-        self.inner.catalog.learn_all(&self.inner.store);
-        if !self.inner.store.compact_unless(stop)? {
-            return Err(crate::Error::Stopped);
-        }
-        // What keeps stale entries in one index keeps nothing else from being merged.
-        swept.map(|_gone| ())
+        open::compact(&self.engine, stop)
     }
 
     /// Closes the database, so that it can be opened again at once. Collections, snapshots, cursors and
@@ -481,13 +454,257 @@ impl Database {
     /// [`crate::ErrorKind::Io`] if the log could not be sealed; acknowledged writes are safe even
     /// then.
     pub fn close(&self) -> Result<()> {
-        self.inner.tasks.stop();
-        Ok(self.inner.store.close()?)
+        self.engine.close()
     }
 
     /// The store below, for tests and tools.
     #[doc(hidden)]
     pub fn store(&self) -> &Store {
-        &self.inner.store
+        self.engine.store()
+    }
+}
+
+/// Upkeep: indexes, expiry, checks.
+impl Database {
+    /// Goes on with all index builds that were interrupted, and waits for them. One that fails does not keep the others
+    /// from being built; the first error is returned. A database does that by itself after it is
+    /// opened; who cannot wait for it calls this.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.finish_indexes()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::Collection::create_index`].
+    pub fn finish_indexes(&self) -> crate::Result<()> {
+        indexes::finish_interrupted(&self.engine)
+    }
+
+    /// Deletes the documents that have expired: those with a date, at the path of an index with `expireAfterSeconds`, that
+    /// lies so many seconds or more in the past. Of several dates in an array the first counts. Returns how many. A database
+    /// does that by itself every minute.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let sessions = db.collection("sessions");
+    /// sessions.create_index_with(r#"{"seen": 1}"#, r#"{"expireAfterSeconds": 3600}"#)?;
+    /// sessions.put(1, r#"{"seen": {"$date": "2001-01-01T00:00:00Z"}}"#)?;
+    /// sessions.put(2, r#"{"seen": "a text never expires"}"#)?;
+    /// assert_eq!(db.delete_expired()?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for any read and write: the first error, after all indexes and documents were gone through; what was deleted
+    /// stays so.
+    pub fn delete_expired(&self) -> Result<u64> {
+        expire::delete_expired(&self.engine)
+    }
+
+    /// Removes stale entries of all indexes from the files: entries of documents that were replaced or deleted without being
+    /// read. Reads pass over them in any case; this gives their space back. A database does it by itself where they
+    /// are many, and [`Database::compact`] does it too. Returns how many are gone.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// pets.put("rex", r#"{"age": 4}"#)?; // Reads nothing, so the entry of 3 stays.
+    /// db.flush()?;
+    /// assert_eq!(db.sweep_indexes()?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::flush`].
+    pub fn sweep_indexes(&self) -> Result<u64> {
+        sweep::sweep_all(&self.engine, &AtomicBool::new(false))
+    }
+
+    /// Checks everything: every block, reference and count of the files below, as [`alluvium_store::Store::verify`] does, and
+    /// then every document of every collection: that its deltas can be folded, that its shape is there, that
+    /// all of its values can be decoded, and that it is found by its `_id`; and every index: that each document has its
+    /// entries, and that no entry leads anybody astray. Returns the damage found, one error
+    /// for each damaged place (of a collection or an index at most a hundred); empty is good.
+    ///
+    /// A collection is checked as it is at one snapshot, which lives no longer than any: one that takes longer to check
+    /// than [`crate::Builder::snapshot_max_age`] ends it.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// for damage in db.verify()? {
+    ///     eprintln!("{damage}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What keeps the check itself from going on, such as [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn verify(&self) -> Result<Vec<Error>> {
+        self.verify_unless(&AtomicBool::new(false))
+    }
+
+    /// As [`Database::verify`], until somebody sets `stop`.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// assert!(db.verify_unless(&stop)?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::verify`]; [`crate::ErrorKind::Stopped`] if it was stopped.
+    pub fn verify_unless(&self, stop: &AtomicBool) -> Result<Vec<Error>> {
+        Ok(self.verify_all(stop)?.damage)
+    }
+
+    /// As [`Database::verify`], with what indexes have, until somebody sets `stop`.
+    ///
+    /// ```
+    /// # use std::sync::atomic::AtomicBool;
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.put("rex", r#"{"kind": "dog"}"#)?;
+    /// let stop = AtomicBool::new(false); // which another thread may set
+    /// let report = db.verify_all(&stop)?;
+    /// assert!(report.damage.is_empty() && report.indexes[0].entries == 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::verify`]; [`crate::ErrorKind::Stopped`] if it was stopped.
+    pub fn verify_all(&self, stop: &AtomicBool) -> Result<VerifyReport> {
+        verify::verify(&self.engine, stop)
+    }
+}
+
+/// Checkpoints, dumps, and the space that long operations need.
+impl Database {
+    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while others read and
+    /// write: all writes up to one moment, none beyond. Sorted files get a second name there, where `dir`
+    /// is on the same file system, and are copied else; of the log, what memory held is copied. Nothing has
+    /// the name `dir` until all of it is durable.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// use alluvium::backup::{CheckpointOptions, RestoreOptions, restore};
+    ///
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// let (monday, tuesday) = (dir.path().join("monday"), dir.path().join("tuesday"));
+    /// db.checkpoint(&monday, &CheckpointOptions::default())?;
+    /// db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday), ..CheckpointOptions::default() })?;
+    ///
+    /// let again = dir.path().join("again");
+    /// restore(&alluvium_env::Env::os(), &tuesday, &again, RestoreOptions::default())?;
+    /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Open`] if `dir` is taken or within a database, or the base is no checkpoint of this
+    /// database; [`crate::ErrorKind::NoSpace`]; [`crate::Error::Stopped`]; what writing says. The database goes on, and nothing has the
+    /// name `dir`.
+    pub fn checkpoint(&self, dir: impl AsRef<Path>, options: &CheckpointOptions) -> Result<CheckpointReport> {
+        Ok(self.engine.store().checkpoint(dir.as_ref(), options)?)
+    }
+
+    /// Writes all collections of one moment into the directory `dir`, which must not exist, be empty, or hold what
+    /// is left of a dump that was killed: that is removed. `progress` is told of documents and bytes so far.
+    ///
+    /// ```
+    /// use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let other = alluvium::Database::open(dir.path().join("other"))?;
+    /// # let to = dir.path().join("dump");
+    /// db.collection("pets").insert_one(r#"{"_id": "rex", "kind": "dog"}"#)?;
+    /// db.dump(&to, &DumpOptions::default(), |documents, _| println!("{documents} documents"))?;
+    /// let dump = Dump::read(&alluvium_env::Env::os(), &to)?;
+    /// dump.restore(&other, &RestoreOptions::default())?;
+    /// assert_eq!(other.collection("pets").count()?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Dump`] if the directory holds something, or another dump is being written there; [`Error::Export`]
+    /// naming a document that cannot be written; what else reading and writing say. Nothing is left of the dump then.
+    pub fn dump(&self, dir: &Path, options: &DumpOptions, progress: impl FnMut(u64, u64)) -> Result<DumpReport> {
+        dump::dump(&self.engine, dir, options, progress)
+    }
+
+    /// What loading so many bytes of input will need: an estimate from how the database's own documents are compressed,
+    /// and what [`crate::Builder::disk_reserve`] keeps free. Of `packed` bytes, of files compressed with gzip or
+    /// Zstandard, only their number is known, not what is inside. Costs microseconds.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.load_space(1 << 20, 0).check()?; // room for a megabyte of JSON?
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn load_space(&self, plain_bytes: u64, packed_bytes: u64) -> Space {
+        space::load_space(&self.engine, InputBytes { plain: plain_bytes, packed: packed_bytes })
+    }
+
+    /// What [`Database::compact`] needs at most: it rewrites one partition after the other and removes the old files of
+    /// each when the new ones are there. Costs microseconds.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let space = db.compact_space();
+    /// assert!(space.is_enough(), "{} bytes are needed", space.needed_bytes);
+    /// db.compact()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn compact_space(&self) -> Space {
+        space::compact_space(&self.engine)
+    }
+
+    /// What [`Database::dump`] to `dir` will need without compression: an estimate from the bytes of rows.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// db.dump_space(&dir.path().join("dump")).check()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn dump_space(&self, dir: &Path) -> Space {
+        space::dump_space(&self.engine, dir)
     }
 }

@@ -1,94 +1,19 @@
-//! Questions: which documents, in which order, what of them.
-//!
-//! A question is planned (`alluvium_query::plan`) and carried out step by step, each document when it is asked for, all at one
-//! snapshot (`docs/decisions/0030-carrying-out-plans.md`).
+//! Queries of one collection.
 
-use crate::cursor::Cursor;
-use crate::{Collection, IntoDocument, Result, Snapshot};
+use crate::target::Target;
+use alluvium_collections::cursor::Cursor;
+use alluvium_collections::error::Result;
+use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query};
+use alluvium_collections::input::IntoDocument;
+use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::view::CollectionView;
 use alluvium_document::path::FieldPath;
-use alluvium_document::{Document, Map, Value};
+use alluvium_document::{Document, Value};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-mod explain;
-mod limits;
-mod moment;
-mod planning;
-mod question;
-mod seen;
-mod statistics;
-mod step;
-
-pub use explain::Explanation;
-pub(crate) use limits::Limits;
-pub(crate) use moment::Moment;
-pub(crate) use planning::Plans;
-pub(crate) use question::{Owned, Question};
-pub(crate) use statistics::StatisticsCell;
-pub(crate) use step::{Answer, project};
-
-/// The name or the keys of the index that is to be used: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or `-1` for a
-/// scan of all documents.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hint(pub(crate) Value);
-
-impl From<&str> for Hint {
-    /// The name of an index; or its keys, if the text begins with a brace.
-    fn from(text: &str) -> Self {
-        Self(Value::from(text))
-    }
-}
-
-impl From<&String> for Hint {
-    fn from(text: &String) -> Self {
-        Self(Value::from(text.as_str()))
-    }
-}
-
-impl From<String> for Hint {
-    fn from(text: String) -> Self {
-        Self(Value::from(text))
-    }
-}
-
-impl From<Map> for Hint {
-    fn from(keys: Map) -> Self {
-        Self(Value::Map(keys))
-    }
-}
-
-/// What is asked, as it was given.
-#[derive(Clone)]
-pub(crate) struct Asked {
-    pub filter: Result<Map>,
-    pub sort: Option<Result<Map>>,
-    pub projection: Option<Result<Map>>,
-    pub skip: u64,
-    pub limit: Option<u64>,
-    pub hint: Option<Hint>,
-    pub limits: Limits,
-    pub allow_disk_use: bool,
-    pub seen_bytes_max: usize,
-}
-
-impl Asked {
-    pub fn new(filter: impl IntoDocument) -> Self {
-        Self {
-            filter: filter.into_map(),
-            sort: None,
-            projection: None,
-            skip: 0,
-            limit: None,
-            hint: None,
-            limits: Limits::default(),
-            allow_disk_use: true,
-            seen_bytes_max: usize::MAX,
-        }
-    }
-}
-
-/// A question that was not asked yet: made by [`Collection::find`], narrowed, and then run.
+/// A query that has not run yet: made by [`crate::Collection::find`], narrowed, and then run.
 ///
 /// ```
 /// # fn main() -> alluvium::Result<()> {
@@ -103,20 +28,17 @@ impl Asked {
 /// # }
 /// ```
 #[derive(Clone)]
-#[must_use = "a question is not asked until `run`, `first`, `count`, `distinct` or `explain`"]
+#[must_use = "a query does nothing until `run`, `first`, `count`, `distinct` or `explain`"]
 pub struct Find {
-    collection: Collection,
+    target: Target,
     at: Option<Snapshot>,
-    asked: Asked,
+    request: FindRequest,
     batch_size: usize,
 }
 
-/// How many documents [`Cursor::next_batch`] returns if nothing else is said: as MongoDB's first batch.
-pub(crate) const BATCH_SIZE: usize = 101;
-
 impl Find {
-    pub(crate) fn new(collection: Collection, at: Option<Snapshot>, filter: impl IntoDocument) -> Self {
-        Self { collection, at, asked: Asked::new(filter), batch_size: BATCH_SIZE }
+    pub(crate) fn new(target: Target, at: Option<Snapshot>, filter: impl IntoDocument) -> Self {
+        Self { target, at, request: FindRequest::new(filter), batch_size: BATCH_SIZE }
     }
 
     /// In this order, `{"age": -1, "name": 1}`. Without, documents come as they are found.
@@ -130,7 +52,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn sort(mut self, sort: impl IntoDocument) -> Self {
-        self.asked.sort = Some(sort.into_map());
+        self.request.sort = Some(sort.into_map());
         self
     }
 
@@ -145,7 +67,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn skip(mut self, documents: u64) -> Self {
-        self.asked.skip = documents;
+        self.request.skip = documents;
         self
     }
 
@@ -159,7 +81,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn limit(mut self, documents: u64) -> Self {
-        self.asked.limit = Some(documents).filter(|documents| *documents > 0);
+        self.request.limit = Some(documents).filter(|documents| *documents > 0);
         self
     }
 
@@ -174,7 +96,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn projection(mut self, projection: impl IntoDocument) -> Self {
-        self.asked.projection = Some(projection.into_map());
+        self.request.projection = Some(projection.into_map());
         self
     }
 
@@ -189,7 +111,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn hint(mut self, index: impl Into<Hint>) -> Self {
-        self.asked.hint = Some(index.into());
+        self.request.hint = Some(index.into());
         self
     }
 
@@ -219,7 +141,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
-        self.asked.limits.set_max_time(time);
+        self.request.limits.set_max_time(time);
         self
     }
 
@@ -237,7 +159,7 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.asked.limits.stop = Some(stop);
+        self.request.limits.stop = Some(stop);
         self
     }
 
@@ -253,14 +175,14 @@ impl Find {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn allow_disk_use(mut self, allow: bool) -> Self {
-        self.asked.allow_disk_use = allow;
+        self.request.allow_disk_use = allow;
         self
     }
 
     /// Remembers no more than so many bytes of keys to return each document once; for tests.
     #[doc(hidden)]
     pub fn remember(mut self, bytes: usize) -> Self {
-        self.asked.seen_bytes_max = bytes;
+        self.request.seen_bytes_max = bytes;
         self
     }
 
@@ -296,9 +218,9 @@ impl Find {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::Error::NoSuchCollection`]; [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor> {
-        let question = Question::new(self.asked)?;
-        let moment = Moment::of(&self.collection, self.at.as_ref())?;
-        Ok(Cursor::found(Answer::new(moment, question, false)?, self.batch_size))
+        let query = Query::new(self.request)?;
+        let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
+        Ok(Cursor::found(Execution::new(view, query, false)?, self.batch_size))
     }
 
     /// The first document.
@@ -314,7 +236,7 @@ impl Find {
     /// # Errors
     /// As [`Find::run`] and its cursor.
     pub fn first(mut self) -> Result<Option<Document>> {
-        self.asked.limit = Some(1);
+        self.request.limit = Some(1);
         self.run()?.next().transpose()
     }
 
@@ -353,12 +275,13 @@ impl Find {
         self.counting(true)?.explain()
     }
 
-    fn counting(mut self, timed: bool) -> Result<Answer> {
-        // The order changes nothing, but a wrong one is told.
-        self.asked.projection = None;
-        let mut question = Question::new(self.asked)?;
-        question.only_count();
-        Answer::new(Moment::of(&self.collection, self.at.as_ref())?, question, timed)
+    fn counting(mut self, timed: bool) -> Result<Execution> {
+        // The order changes no count, but a wrong one is an error.
+        self.request.projection = None;
+        let mut query = Query::new(self.request)?;
+        query.only_count();
+        let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
+        Execution::new(view, query, timed)
     }
 
     /// The distinct values at a path, in the order of all values; arrays give their elements.
@@ -376,8 +299,8 @@ impl Find {
     /// As [`Find::run`] and its cursor; [`crate::Error::Distinct`].
     pub fn distinct(self, path: &str) -> Result<Vec<Value>> {
         let mut distinct = alluvium_query::distinct::Distinct::new(path)?;
-        let mut answer = self.differing(distinct.path().clone(), false)?;
-        while let Some(document) = answer.next_raw()? {
+        let mut execution = self.differing(distinct.path().clone(), false)?;
+        while let Some(document) = execution.next_raw()? {
             distinct.add(&document)?;
         }
         Ok(distinct.into_values().collect())
@@ -402,11 +325,12 @@ impl Find {
         self.differing(distinct.path().clone(), true)?.explain()
     }
 
-    fn differing(mut self, path: FieldPath, timed: bool) -> Result<Answer> {
-        self.asked.projection = None;
-        let mut question = Question::new(self.asked)?;
-        question.only_values(path);
-        Answer::new(Moment::of(&self.collection, self.at.as_ref())?, question, timed)
+    fn differing(mut self, path: FieldPath, timed: bool) -> Result<Execution> {
+        self.request.projection = None;
+        let mut query = Query::new(self.request)?;
+        query.only_values(path);
+        let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
+        Execution::new(view, query, timed)
     }
 
     /// Asks the question, returns no documents, and tells how they are found and what that took.
@@ -428,107 +352,8 @@ impl Find {
     /// # Errors
     /// As [`Find::run`] and its cursor.
     pub fn explain(self) -> Result<Explanation> {
-        let question = Question::new(self.asked)?;
-        let moment = Moment::of(&self.collection, self.at.as_ref())?;
-        Answer::new(moment, question, true)?.explain()
-    }
-}
-
-impl Collection {
-    /// The documents that match a filter, in MongoDB's language: a question to be narrowed and then run. `{}` matches
-    /// all.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.insert_many([r#"{"_id": "rex", "kind": "dog"}"#, r#"{"_id": "tom", "kind": "cat"}"#])?;
-    /// for pet in pets.find(r#"{"kind": {"$in": ["dog", "wolf"]}}"#).run()? {
-    ///     assert_eq!(pet?.id(), &alluvium::Value::from("rex"));
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn find(&self, filter: impl IntoDocument) -> Find {
-        Find::new(self.clone(), None, filter)
-    }
-
-    /// The first document that matches.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.put("rex", r#"{"kind": "dog"}"#)?;
-    /// assert!(pets.find_one(r#"{"kind": "dog"}"#)?.is_some());
-    /// assert!(pets.find_one(r#"{"kind": "cat"}"#)?.is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Find::run`] and its cursor.
-    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<Document>> {
-        self.find(filter).first()
-    }
-
-    /// How many documents match.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
-    /// assert_eq!(pets.count_documents(r#"{"kind": "dog"}"#)?, 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Find::run`] and its cursor.
-    pub fn count_documents(&self, filter: impl IntoDocument) -> Result<u64> {
-        self.find(filter).count()
-    }
-
-    /// About how many documents the collection has: told from a few blocks of each sorted run, without a scan. Documents
-    /// that were rewritten or deleted lately may count.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
-    /// assert_eq!(pets.estimated_document_count()?, 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`crate::Error::NoSuchCollection`]; as for any read.
-    pub fn estimated_document_count(&self) -> Result<u64> {
-        Ok(self.stats()?.keys)
-    }
-
-    /// The distinct values at a path of the documents that match a filter, in the order of all values.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#, r#"{"kind": "dog"}"#])?;
-    /// assert_eq!(pets.distinct("kind", "{}")?, ["cat".into(), "dog".into()]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Find::distinct`].
-    pub fn distinct(&self, path: &str, filter: impl IntoDocument) -> Result<Vec<Value>> {
-        self.find(filter).distinct(path)
+        let query = Query::new(self.request)?;
+        let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
+        Execution::new(view, query, true)?.explain()
     }
 }

@@ -1,18 +1,21 @@
 //! Logical databases: the part of a collection's name before the first dot.
 
-use crate::names::{FullName, check_logical};
-use crate::{Collection, Database, Error, Result};
+use crate::collection::Collection;
+use crate::target::Target;
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::names::{FullName, check_logical};
 
 /// A handle on a logical database: what MongoDB's clients call a database.
 #[derive(Clone)]
 pub struct LogicalDatabase {
-    database: Database,
+    engine: EngineHandle,
     name: String,
 }
 
 impl LogicalDatabase {
-    pub(crate) fn new(database: Database, name: &str) -> Self {
-        Self { database, name: name.to_owned() }
+    pub(crate) fn new(engine: EngineHandle, name: &str) -> Self {
+        Self { engine, name: name.to_owned() }
     }
 
     /// The name.
@@ -35,7 +38,7 @@ impl LogicalDatabase {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn collection(&self, name: &str) -> Collection {
-        Collection::new(self.database.clone(), FullName::new(&self.name, name))
+        Collection::new(Target::new(&self.engine, FullName::new(&self.name, name)))
     }
 
     /// The names of its collections, sorted.
@@ -47,7 +50,7 @@ impl LogicalDatabase {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn list_collection_names(&self) -> Vec<String> {
-        let all = self.database.inner.catalog.list().into_iter();
+        let all = self.engine.catalog.list().into_iter();
         all.filter(|n| n.logical == self.name).map(|n| n.collection).collect()
     }
 
@@ -64,8 +67,8 @@ impl LogicalDatabase {
     /// As [`Database::create_collection`].
     pub fn create_collection(&self, name: &str) -> Result<Collection> {
         let name = FullName::new(&self.name, name)?;
-        self.database.inner.catalog.create(&self.database.inner.store, &name)?;
-        Ok(Collection::new(self.database.clone(), Ok(name)))
+        self.engine.catalog.create(&name)?;
+        Ok(Collection::new(Target::new(&self.engine, Ok(name))))
     }
 
     /// Drops all its collections. Each goes at once; together they are not one batch. One that somebody else drops or

@@ -4,6 +4,7 @@
 use alluvium::load::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, ErrorKind};
 use alluvium_env::sync::Mutex;
+use alluvium_testkit::IndexEntries;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -31,7 +31,7 @@ fn exported(scan: Scan, format: Exported) -> Vec<u8> {
     let mut out = Vec::new();
     encoder.begin(&mut out).unwrap();
     let mut cursor = scan.run().unwrap();
-    while cursor.encode_next(&mut encoder, &mut out).unwrap() {}
+    while encoder.write_next(&mut cursor, &mut out).unwrap() {}
     encoder.end(&mut out);
     out
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Database, Error, ErrorKind, Map, Value};
+use alluvium_testkit::IndexEntries;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,6 +3,7 @@
 
 use alluvium::{Database, Durability};
 use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_testkit::IndexEntries;
 use std::sync::Arc;
 
 fn open(disk: &Arc<MemFs>) -> Database {

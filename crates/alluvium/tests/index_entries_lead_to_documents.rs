@@ -4,6 +4,7 @@
 
 use alluvium::{Collection, Database, Map, Value};
 use alluvium_query::index::Definition;
+use alluvium_testkit::IndexEntries;
 use proptest::prelude::*;
 use std::path::Path;
 

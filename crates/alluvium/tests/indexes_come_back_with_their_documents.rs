@@ -7,6 +7,7 @@ use alluvium::load::Metadata;
 use alluvium::repair::{self, RepairOptions, RepairReport};
 use alluvium::{Collection, Database, Map, Value};
 use alluvium_env::{Env, OpenMode};
+use alluvium_testkit::IndexEntries;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

@@ -301,7 +301,7 @@ fn it_lasts_longer_than_any_snapshot() {
         batch.put(&pets, id, Map::from([("age", Value::from(id % 7)), ("n", Value::from(0))])).unwrap();
     }
     batch.commit().unwrap();
-    let spilled = alluvium::marks::KEYS_SPILLED.hits();
+    let spilled = alluvium_collections::marks::KEYS_SPILLED.hits();
     let result = std::thread::scope(|scope| {
         let update = pets.update_many(r#"{"age": {"$gt": 0}}"#, r#"{"$inc": {"n": 1}}"#);
         let updated = scope.spawn(|| update.run());
@@ -316,7 +316,7 @@ fn it_lasts_longer_than_any_snapshot() {
     let expected = (0..DOCUMENTS).filter(|id| id % 7 > 0).count() as u64;
     assert_eq!((result.matched_count, result.modified_count), (expected, expected));
     assert_eq!(pets.count_documents(r#"{"n": 1}"#).unwrap(), expected);
-    assert!(alluvium::marks::KEYS_SPILLED.hits() > spilled);
+    assert!(alluvium_collections::marks::KEYS_SPILLED.hits() > spilled);
     let left = env.fs.list(Path::new("db")).unwrap();
     assert!(!left.iter().any(|entry| entry.name.starts_with(alluvium_store::SORT_PREFIX)), "{left:?}");
 }

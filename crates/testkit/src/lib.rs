@@ -28,11 +28,13 @@ pub mod key_value;
 pub mod marks;
 pub mod model;
 pub mod pressure;
+mod read_entries;
 pub mod replay;
 pub mod runner;
 pub mod worlds;
 
 pub use model::{Id, Phase, State, map_of, read_state};
+pub use read_entries::IndexEntries;
 pub use replay::{seed, sequence};
 pub use runner::{Mix, Runner};
 pub use worlds::{PATH, World, random_options};

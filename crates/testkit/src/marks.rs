@@ -7,12 +7,13 @@ alluvium_env::declare_marks! {
 }
 
 /// Each crate that declares marks in its `src/marks.rs`, by the name of its directory.
-static CRATES: [(&str, &[&Mark]); 6] = [
-    ("alluvium", alluvium::marks::ALL),
+static CRATES: [(&str, &[&Mark]); 7] = [
+    ("collections", alluvium_collections::marks::ALL),
     ("env", alluvium_env::marks::ALL),
     ("lsm", alluvium_lsm::marks::ALL),
     ("store", alluvium_store::marks::ALL),
     ("testkit", ALL),
+    ("transfer", alluvium_transfer::marks::ALL),
     ("wal", alluvium_wal::marks::ALL),
 ];
 

@@ -88,10 +88,10 @@ fn cut_everywhere(test: &str, durability: Durability) {
             &alluvium_store::marks::UNFINISHED_CREATION,
             &alluvium_lsm::marks::LEFT_OVERS,
             &alluvium_testkit::marks::CRASH_DURING_RECOVERY,
-            &alluvium::marks::BUILD_RESUMED,
-            &alluvium::marks::BUILD_RESUMED_WITHIN,
+            &alluvium_collections::marks::BUILD_RESUMED,
+            &alluvium_collections::marks::BUILD_RESUMED_WITHIN,
             &alluvium_store::marks::SEALED_FOR_LOG,
-            &alluvium::marks::SHAPES_FULL,
+            &alluvium_collections::marks::SHAPES_FULL,
         ],
     );
 }

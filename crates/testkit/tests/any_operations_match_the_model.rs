@@ -15,11 +15,11 @@ static MET: [&Mark; 13] = [
     &alluvium_lsm::marks::FILES_HELD,
     &alluvium_store::marks::LOG_RESTORED,
     &alluvium_store::marks::DROP_WAITED,
-    &alluvium::marks::ENTRIES_SWEPT,
-    &alluvium::marks::STALE_ENTRY,
-    &alluvium::marks::FIRST_ARRAY,
-    &alluvium::marks::CHANGE_GREW,
-    &alluvium::marks::KEY_TAKEN,
+    &alluvium_collections::marks::ENTRIES_SWEPT,
+    &alluvium_collections::marks::STALE_ENTRY,
+    &alluvium_collections::marks::FIRST_ARRAY,
+    &alluvium_collections::marks::CHANGE_GREW,
+    &alluvium_collections::marks::KEY_TAKEN,
 ];
 
 #[test]

@@ -10,6 +10,7 @@ use alluvium_env::sync::atomic::AtomicBool;
 use alluvium_env::sync::{Arc, Mutex};
 use alluvium_env::thread::{JoinHandle, spawn};
 use alluvium_query::index::Definition;
+use alluvium_testkit::IndexEntries;
 use alluvium_testkit::World;
 use alluvium_testkit::concurrency::schedules::{self, small_options};
 use alluvium_testkit::model::indexes::{check_at, check_now, definition};

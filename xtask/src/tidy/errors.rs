@@ -6,7 +6,7 @@ use super::repo::{Repo, line_of};
 const PAGE: &str = "docs/ERRORS.md";
 
 /// The file of the library's errors.
-const LIBRARY: &str = "crates/alluvium/src/error.rs";
+const LIBRARY: &str = "crates/collections/src/error.rs";
 
 /// The headings of the page, the file that defines each type, and the first line of its definition.
 const TYPES: [(&str, &str, &str); 12] = [

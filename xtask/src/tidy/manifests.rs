@@ -17,7 +17,7 @@ const HOUSE: [(&str, &[&str]); 19] = [
     ("document", &["codec"]),
     ("query", &["document"]),
     ("exec", &["query", "env"]),
-    ("collections", &["store", "exec"]),
+    ("collections", &["store", "exec", "readonly"]),
     ("transfer", &["collections", "readonly"]),
     ("alluvium", &["transfer"]),
     ("wire", &["document"]),
@@ -28,7 +28,7 @@ const HOUSE: [(&str, &[&str]); 19] = [
 ];
 
 /// May be used by all, but only by their tests.
-const FOR_TESTS: [&str; 2] = ["testkit", "workbench"];
+const FOR_TESTS: [&str; 3] = ["testkit", "workbench", "alluvium"];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     for (dir, manifest) in repo.packages() {

@@ -1,10 +1,14 @@
 //! Many writes in one call, each with an outcome of its own.
 
 use super::{DeleteWhere, UpdateWhere};
-use crate::{Collection, Error, ErrorKind, IntoDocument, Result, UpdateResult};
+use crate::target::Target;
+use alluvium_collections::error::{Error, ErrorKind, Result};
+use alluvium_collections::ids;
+use alluvium_collections::input::IntoDocument;
+use alluvium_collections::results::{BulkWriteResult, UpdateResult};
 use alluvium_document::{Map, Value};
 
-/// One of the writes of [`Collection::bulk_write`].
+/// One of the writes of [`crate::Collection::bulk_write`].
 #[derive(Clone)]
 pub struct WriteModel(Kind);
 
@@ -16,7 +20,7 @@ enum Kind {
 }
 
 impl WriteModel {
-    /// An insert, as [`Collection::insert_one`].
+    /// An insert, as [`crate::Collection::insert_one`].
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
@@ -32,45 +36,27 @@ impl WriteModel {
     }
 }
 
-/// An update, as [`Collection::update_one`] and its like make it.
+/// An update, as [`crate::Collection::update_one`] and its like make it.
 impl From<UpdateWhere> for WriteModel {
     fn from(update: UpdateWhere) -> Self {
         Self(Kind::Update(Box::new(update)))
     }
 }
 
-/// A delete, as [`Collection::delete_one`] and [`Collection::delete_many`] make it.
+/// A delete, as [`crate::Collection::delete_one`] and [`crate::Collection::delete_many`] make it.
 impl From<DeleteWhere> for WriteModel {
     fn from(delete: DeleteWhere) -> Self {
         Self(Kind::Delete(Box::new(delete)))
     }
 }
 
-/// What a bulk write did.
-#[derive(Debug, Clone, PartialEq, Default)]
-#[non_exhaustive]
-pub struct BulkWriteResult {
-    /// Documents inserted, without those of upserts.
-    pub inserted_count: u64,
-    /// Documents that updates found.
-    pub matched_count: u64,
-    /// Documents that updates changed.
-    pub modified_count: u64,
-    /// Documents deleted.
-    pub deleted_count: u64,
-    /// The places of inserts among the writes, and the `_id`s of their documents.
-    pub inserted_ids: Vec<(usize, Value)>,
-    /// The places of upserts that inserted, and the `_id`s of their documents.
-    pub upserted_ids: Vec<(usize, Value)>,
-}
-
-/// Writes that were not made yet: made by [`Collection::bulk_write`].
+/// Writes that were not made yet: made by [`crate::Collection::bulk_write`].
 #[derive(Clone)]
 #[must_use = "nothing is written until `run`"]
 pub struct BulkWrite {
-    collection: Collection,
-    models: Vec<WriteModel>,
-    ordered: bool,
+    pub(crate) target: Target,
+    pub(crate) models: Vec<WriteModel>,
+    pub(crate) ordered: bool,
 }
 
 impl BulkWrite {
@@ -110,7 +96,7 @@ impl BulkWrite {
     pub fn run(self) -> Result<BulkWriteResult> {
         let (mut result, mut errors) = (BulkWriteResult::default(), Vec::new());
         for (at, model) in self.models.into_iter().enumerate() {
-            let Err(error) = write(&self.collection, at, model, &mut result) else { continue };
+            let Err(error) = write(&self.target, at, model, &mut result) else { continue };
             // No write would succeed after that.
             let ends = matches!(error.kind(), ErrorKind::Closed | ErrorKind::Poisoned | ErrorKind::OutcomeUnknown);
             errors.push((at, error));
@@ -125,10 +111,13 @@ impl BulkWrite {
     }
 }
 
-fn write(collection: &Collection, at: usize, model: WriteModel, result: &mut BulkWriteResult) -> Result<()> {
+fn write(target: &Target, at: usize, model: WriteModel, result: &mut BulkWriteResult) -> Result<()> {
     match model.0 {
         Kind::Insert(document) => {
-            let id = collection.insert_one(document?)?.inserted_id;
+            let mut document = document?;
+            ids::ensure_id(&mut document, &target.engine.env);
+            target.writer()?.insert(std::slice::from_ref(&document))?;
+            let id = document.get("_id").cloned().unwrap_or(Value::Null);
             result.inserted_count += 1;
             result.inserted_ids.push((at, id));
         }
@@ -138,7 +127,7 @@ fn write(collection: &Collection, at: usize, model: WriteModel, result: &mut Bul
                 result.matched_count += matched_count;
                 result.modified_count += modified_count;
             }
-            let UpdateResult { matched_count, modified_count, upserted_id } = done?;
+            let UpdateResult { matched_count, modified_count, upserted_id, .. } = done?;
             result.matched_count += matched_count;
             result.modified_count += modified_count;
             result.upserted_ids.extend(upserted_id.map(|id| (at, id)));
@@ -152,29 +141,4 @@ fn write(collection: &Collection, at: usize, model: WriteModel, result: &mut Bul
         }
     }
     Ok(())
-}
-
-impl Collection {
-    /// Many writes in one call: inserts, updates and deletes by filter, each with an outcome of its own. Those that are to
-    /// happen together or not at all belong into a [`crate::WriteBatch`].
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// use alluvium::WriteModel;
-    /// let pets = db.collection("pets");
-    /// let writes = [
-    ///     WriteModel::insert_one(r#"{"_id": "rex", "age": 3}"#),
-    ///     pets.update_one(r#"{"_id": "rex"}"#, r#"{"$inc": {"age": 1}}"#).into(),
-    ///     pets.delete_many(r#"{"age": {"$lt": 3}}"#).into(),
-    /// ];
-    /// let result = pets.bulk_write(writes).ordered(false).run()?;
-    /// assert_eq!((result.inserted_count, result.modified_count, result.deleted_count), (1, 1, 0));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn bulk_write(&self, writes: impl IntoIterator<Item = WriteModel>) -> BulkWrite {
-        BulkWrite { collection: self.clone(), models: writes.into_iter().collect(), ordered: true }
-    }
 }

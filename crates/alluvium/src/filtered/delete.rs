@@ -1,26 +1,19 @@
 //! Deletes by filter.
 
 use super::Where;
-use crate::find::{Explanation, Hint};
-use crate::{Collection, IntoDocument, Result};
+use alluvium_collections::error::Result;
+use alluvium_collections::find::{Explanation, Hint};
+use alluvium_collections::results::DeleteResult;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What a delete by filter did.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct DeleteResult {
-    /// Documents deleted.
-    pub deleted_count: u64,
-}
-
-/// A delete by filter that was not made yet: made by [`Collection::delete_one`] and [`Collection::delete_many`].
+/// A delete by filter that was not made yet: made by [`crate::Collection::delete_one`] and [`crate::Collection::delete_many`].
 #[derive(Clone)]
 #[must_use = "nothing is deleted until `run`"]
 pub struct DeleteWhere {
-    which: Where,
-    many: bool,
+    pub(crate) which: Where,
+    pub(crate) many: bool,
 }
 
 impl DeleteWhere {
@@ -97,7 +90,7 @@ impl DeleteWhere {
             true => Ok(job.all()?.matched_count),
             false => Ok(u64::from(job.one()?.matched)),
         })?;
-        Ok(DeleteResult { deleted_count })
+        Ok(DeleteResult::new(deleted_count))
     }
 
     /// Finds the documents, deletes nothing, and tells how they are found and what that took.
@@ -117,40 +110,5 @@ impl DeleteWhere {
     pub fn explain(self) -> Result<Explanation> {
         let one = !self.many;
         Ok(self.which.job(None, |job| job.explain(one))?.0)
-    }
-}
-
-impl Collection {
-    /// Deletes the first document that matches. [`Collection::delete`] deletes by `_id`, without looking.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "dog"}"#])?;
-    /// assert_eq!(pets.delete_one(r#"{"kind": "dog"}"#).run()?.deleted_count, 1);
-    /// assert_eq!(pets.count()?, 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn delete_one(&self, filter: impl IntoDocument) -> DeleteWhere {
-        DeleteWhere { which: Where::new(self, filter), many: false }
-    }
-
-    /// Deletes all documents that match at the moment when it is run, each in a batch of its own.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
-    /// assert_eq!(pets.delete_many(r#"{"kind": "dog"}"#).run()?.deleted_count, 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn delete_many(&self, filter: impl IntoDocument) -> DeleteWhere {
-        DeleteWhere { which: Where::new(self, filter), many: true }
     }
 }

@@ -1,19 +1,21 @@
 //! Writes of one document by filter that return it.
 
 use super::Where;
-use crate::find::{Explanation, Hint, project};
-use crate::{Collection, IntoDocument, Result, ReturnDocument};
+use alluvium_collections::error::Result;
+use alluvium_collections::find::{Explanation, Hint, project};
+use alluvium_collections::input::IntoDocument;
+use alluvium_collections::results::ReturnDocument;
 use alluvium_document::{Document, Value};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A write of one document that returns it: made by [`Collection::find_one_and_update`] and its like.
+/// A write of one document that returns it: made by [`crate::Collection::find_one_and_update`] and its like.
 #[derive(Clone)]
 #[must_use = "nothing happens until `run`"]
 pub struct FindAndModify {
-    which: Where,
-    returned: ReturnDocument,
+    pub(crate) which: Where,
+    pub(crate) returned: ReturnDocument,
 }
 
 impl FindAndModify {
@@ -28,7 +30,7 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn sort(mut self, sort: impl IntoDocument) -> Self {
-        self.which.asked.sort = Some(sort.into_map());
+        self.which.request.sort = Some(sort.into_map());
         self
     }
 
@@ -43,7 +45,7 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn projection(mut self, projection: impl IntoDocument) -> Self {
-        self.which.asked.projection = Some(projection.into_map());
+        self.which.request.projection = Some(projection.into_map());
         self
     }
 
@@ -182,59 +184,5 @@ impl FindAndModify {
     /// As [`FindAndModify::run`].
     pub fn explain(self) -> Result<Explanation> {
         Ok(self.which.job(None, |job| job.explain(true))?.0)
-    }
-}
-
-impl Collection {
-    /// Updates the first document that matches, and returns it. [`Collection::get_and_update`] does so by `_id`.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let jobs = db.collection("jobs");
-    /// jobs.insert_many([r#"{"_id": 1, "state": "new", "urgent": 1}"#, r#"{"_id": 2, "state": "new", "urgent": 9}"#])?;
-    /// let take = jobs.find_one_and_update(r#"{"state": "new"}"#, r#"{"$set": {"state": "taken"}}"#);
-    /// let job = take.sort(r#"{"urgent": -1}"#).projection(r#"{"state": 1}"#).run()?;
-    /// assert_eq!(job.unwrap().to_string(), r#"{"_id":2,"state":"new"}"#);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoDocument) -> FindAndModify {
-        FindAndModify { which: Where::new(self, filter).updating(update), returned: ReturnDocument::Before }
-    }
-
-    /// Puts a document in the place of the first one that matches, and returns that.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.put("rex", r#"{"age": 3}"#)?;
-    /// let before = pets.find_one_and_replace(r#"{"age": 3}"#, r#"{"age": 4}"#).run()?;
-    /// assert_eq!(before.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn find_one_and_replace(&self, filter: impl IntoDocument, document: impl IntoDocument) -> FindAndModify {
-        FindAndModify { which: Where::new(self, filter).replacing(document), returned: ReturnDocument::Before }
-    }
-
-    /// Deletes the first document that matches, and returns it. [`Collection::get_and_delete`] does so by `_id`.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.put("rex", r#"{"age": 3}"#)?;
-    /// assert!(pets.find_one_and_delete(r#"{"age": 3}"#).run()?.is_some());
-    /// assert!(pets.find_one_and_delete(r#"{"age": 3}"#).run()?.is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindAndModify {
-        FindAndModify { which: Where::new(self, filter), returned: ReturnDocument::Before }
     }
 }

@@ -1,19 +1,21 @@
 //! Updates and replacements by filter.
 
 use super::Where;
-use crate::find::{Explanation, Hint};
-use crate::{Collection, IntoDocument, Result, UpdateResult};
+use alluvium_collections::error::Result;
+use alluvium_collections::find::{Explanation, Hint};
+use alluvium_collections::input::IntoDocument;
+use alluvium_collections::results::UpdateResult;
 use alluvium_document::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// An update by filter that was not made yet: made by [`Collection::update_one`] and its like.
+/// An update by filter that was not made yet: made by [`crate::Collection::update_one`] and its like.
 #[derive(Clone)]
 #[must_use = "nothing is updated until `run`"]
 pub struct UpdateWhere {
-    which: Where,
-    many: bool,
+    pub(crate) which: Where,
+    pub(crate) many: bool,
 }
 
 impl UpdateWhere {
@@ -59,7 +61,7 @@ impl UpdateWhere {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn sort(mut self, sort: impl IntoDocument) -> Self {
-        self.which.asked.sort = Some(sort.into_map());
+        self.which.request.sort = Some(sort.into_map());
         self
     }
 
@@ -134,14 +136,7 @@ impl UpdateWhere {
         let many = self.many;
         let (result, _) = self.which.job(None, |job| match many {
             true => job.all(),
-            false => {
-                let done = job.one()?;
-                Ok(UpdateResult {
-                    matched_count: u64::from(done.matched),
-                    modified_count: u64::from(done.matched && done.changed),
-                    upserted_id: done.upserted_id,
-                })
-            }
+            false => Ok(job.one()?.into()),
         })?;
         Ok(result)
     }
@@ -163,62 +158,5 @@ impl UpdateWhere {
     pub fn explain(self) -> Result<Explanation> {
         let one = !self.many;
         Ok(self.which.job(None, |job| job.explain(one))?.0)
-    }
-}
-
-impl Collection {
-    /// Updates the first document that matches: `{"$set": …}`, `{"$inc": …}` and so on. [`Collection::update`] does so by
-    /// `_id`.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
-    /// let result = pets.update_one(r#"{"kind": "dog"}"#, r#"{"$inc": {"age": 1}}"#).run()?;
-    /// assert_eq!((result.matched_count, result.modified_count), (1, 1));
-    /// let result = pets.update_one(r#"{"_id": "tom"}"#, r#"{"$set": {"kind": "cat"}}"#).upsert(true).run()?;
-    /// assert_eq!(result.upserted_id, Some("tom".into()));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoDocument) -> UpdateWhere {
-        UpdateWhere { which: Where::new(self, filter).updating(update), many: false }
-    }
-
-    /// Updates all documents that match at the moment when it is run, each in a batch of its own.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
-    /// let result = pets.update_many(r#"{"kind": "dog"}"#, r#"{"$set": {"barks": true}}"#).run()?;
-    /// assert_eq!(result.modified_count, 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoDocument) -> UpdateWhere {
-        UpdateWhere { which: Where::new(self, filter).updating(update), many: true }
-    }
-
-    /// Puts a document in the place of the first one that matches; the `_id` stays. [`Collection::replace`] does so by
-    /// `_id`.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
-    /// pets.replace_one(r#"{"kind": "dog"}"#, r#"{"kind": "wolf"}"#).run()?;
-    /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","kind":"wolf"}"#);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn replace_one(&self, filter: impl IntoDocument, document: impl IntoDocument) -> UpdateWhere {
-        UpdateWhere { which: Where::new(self, filter).replacing(document), many: false }
     }
 }

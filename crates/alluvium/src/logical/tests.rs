@@ -1,4 +1,4 @@
-use super::*;
+use crate::database::Database;
 
 #[test]
 fn a_collection_that_goes_meanwhile_keeps_no_other_from_being_dropped() {

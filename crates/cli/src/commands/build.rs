@@ -125,7 +125,13 @@ impl Args {
         let input = (bytes(false), bytes(true));
         match self.no_space_check {
             true => Ok(()),
-            false => exit::enough_space(Space::for_build(env, &self.path, self.key_values, input, memory_bytes as u64)),
+            false => exit::enough_space(Space::for_build(
+                env,
+                &self.path,
+                self.key_values,
+                alluvium::InputBytes { plain: input.0, packed: input.1 },
+                memory_bytes as u64,
+            )),
         }
     }
 

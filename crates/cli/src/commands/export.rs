@@ -166,7 +166,7 @@ fn write(
     let mut chunk = Vec::with_capacity(CHUNK_BYTES + (64 << 10));
     let mut bytes = 0;
     encoder.begin(&mut chunk)?;
-    while cursor.encode_next(encoder, &mut chunk)? {
+    while encoder.write_next(&mut cursor, &mut chunk)? {
         stop.check()?;
         if chunk.len() >= CHUNK_BYTES {
             target.write(&chunk)?;

@@ -12,6 +12,7 @@ pub use copies::{Fixture, LINES, LOADED, copies, load_input, print_read_only, re
 
 use super::types::types;
 use crate::model::{Id, State, map_of, read_state};
+use crate::read_entries::IndexEntries;
 use crate::worlds::{PATH, World, files_in};
 use alluvium::{Compression, Database, Durability, Map, Value};
 use alluvium_document::json::{parse_exact, print_exact};

@@ -102,7 +102,7 @@ pub fn loads(data: &[u8]) {
         let mut cursor = collection.scan().run().expect("a scan");
         let mut encoded = encoder.begin(&mut bytes);
         while encoded.is_ok()
-            && cursor.encode_next(&mut encoder, &mut bytes).unwrap_or_else(|e| {
+            && encoder.write_next(&mut cursor, &mut bytes).unwrap_or_else(|e| {
                 encoded = Err(e);
                 false
             })
@@ -139,7 +139,7 @@ fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     let mut bytes = Vec::new();
     encoder.begin(&mut bytes).expect("fields are given");
     let mut cursor = collection.scan().run().expect("a scan");
-    while cursor.encode_next(&mut encoder, &mut bytes).unwrap_or_else(|e| panic!("written as rows: {e}")) {}
+    while encoder.write_next(&mut cursor, &mut bytes).unwrap_or_else(|e| panic!("written as rows: {e}")) {}
     encoder.end(&mut bytes);
     let again = db.create_collection("again.rows").expect("a collection");
     let format = Format::Csv(Csv { separator, types: columns.clone(), ..Csv::default() });

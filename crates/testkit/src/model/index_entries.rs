@@ -6,6 +6,7 @@ use super::Id;
 use super::filters::Filter;
 use super::indexes::{DEFINITIONS, Index, definition};
 use super::values::{compare, split};
+use crate::read_entries::IndexEntries;
 use alluvium::{Collection, Map, Snapshot, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

@@ -4,6 +4,7 @@
 //! of that snapshot yield, and the definition that yields it is the same pure function for both.
 
 use super::Id;
+use crate::read_entries::IndexEntries;
 use alluvium::{Collection, Database, ErrorKind, Map, Snapshot, Value};
 use alluvium_codec::varint;
 use alluvium_query::index::Definition;

@@ -3,10 +3,16 @@
 use super::engine::{Engine, Failure, Session, Sizes};
 use super::row::{Field, INDEXES, Pairs, Row, row_key};
 use super::run::Settings;
+use alluvium::Snapshot;
 use alluvium::{Collection, Database, Durability, Map};
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::index::IndexSet;
+use alluvium_collections::index_scan::{IndexScan, Proof};
+use alluvium_collections::names::FullName;
 use alluvium_store::{Bounds, Options, Store, TreeId, TreeStats, Tuning};
 use std::ops::Bound;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +89,33 @@ struct Documents {
     indexes: Vec<String>,
 }
 
+impl Documents {
+    fn index_set(&self) -> Result<Arc<IndexSet>, Failure> {
+        let engine: &EngineHandle = self.database.as_ref();
+        Ok(engine
+            .catalog
+            .require(&FullName::parse(&self.collection.full_name()?).map_err(alluvium::Error::from)?)?
+            .indexes())
+    }
+
+    /// Walks proved entries of an index from the first key of `from`; with `fetch`, with their documents. Returns their count,
+    /// at most `limit`.
+    fn walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize, Failure> {
+        let set = self.index_set()?;
+        let keys = set.find(index).map(|index| index.keys(from, &[])).transpose()?;
+        let first = keys.and_then(|keys| keys.keys.into_iter().next()).map(|key| key.bytes);
+        let bounds = Bounds { lower: first.map_or(Bound::Unbounded, Bound::Included), ..Bounds::all() };
+        let proof = if fetch { Proof::Documents } else { Proof::Numbers };
+        let name = FullName::parse(&self.collection.full_name()?).map_err(alluvium::Error::from)?;
+        let mut scan = IndexScan::open(self.database.as_ref(), &name, at, index, bounds, proof)?;
+        let mut found = 0;
+        while found < limit && scan.next_by(proof)? {
+            found += 1;
+        }
+        Ok(found)
+    }
+}
+
 impl Engine for Documents {
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
         Ok(Box::new(DocumentSession { engine: self, maps: Vec::new() }))
@@ -93,7 +126,8 @@ impl Engine for Documents {
     }
 
     fn sizes(&self) -> Result<Sizes, Failure> {
-        let indexes = self.indexes.iter().map(|index| self.collection.index_size(index));
+        let (store, set) = (self.database.store(), self.index_set()?);
+        let indexes = self.indexes.iter().filter_map(|name| set.find(name)).map(|index| store.tree_stats(index.tree));
         let indexes: Vec<TreeStats> = indexes.collect::<Result<_, _>>()?;
         Ok(divide(self.database.store(), &self.collection.stats()?, &indexes))
     }
@@ -123,7 +157,7 @@ impl Session for DocumentSession<'_> {
             let Some(name) = self.engine.indexes.get(index - 1) else { return Ok(None) };
             let from = from.document();
             let snapshot = self.engine.database.snapshot();
-            return Ok(Some(self.engine.collection.index_walk(&snapshot, name, &from, limit, fetch)?));
+            return Ok(Some(self.engine.walk(&snapshot, name, &from, limit, fetch)?));
         }
         let cursor = self.engine.collection.scan().from(from.id).limit(limit as u64).run()?;
         let mut found = 0;

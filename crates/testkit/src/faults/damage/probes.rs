@@ -1,6 +1,7 @@
 //! Reads of a database that may be damaged: small ones, so that whole parts are distinguished from damaged ones.
 
 use crate::formats::fixtures::VALUES;
+use crate::read_entries::IndexEntries;
 use alluvium::{Database, Document, Result, Value};
 use alluvium_store::ValuesOf;
 use std::fmt::Write;

@@ -182,7 +182,7 @@ fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
     let mut encoder = Encoder::new(format).canonical(true);
     let mut out = Vec::new();
     encoder.begin(&mut out).expect("it begins");
-    match open.cursor.encode_next(&mut encoder, &mut out) {
+    match encoder.write_next(&mut open.cursor, &mut out) {
         Ok(true) => {
             let taken = open.left.take(|map| read_again(&out, text).is_some_and(|found| found == *map));
             let shown = String::from_utf8_lossy(&out);

@@ -3,6 +3,7 @@
 use super::maintenance::{flush, merging};
 use crate::model::indexes::{DEFINITIONS, Index, check_at, check_now, definition, refused, yielded};
 use crate::model::{Id, Phase, State, index_entries};
+use crate::read_entries::IndexEntries;
 use crate::runner::expectations::expect_there;
 use crate::runner::kept::KeptSnapshot;
 use crate::runner::session::{Mix, Session};

@@ -1,0 +1,182 @@
+//! A collection at a snapshot.
+
+use crate::find::Find;
+use crate::scan::Scan;
+use crate::target::Target;
+use alluvium_collections::error::Result;
+use alluvium_collections::input::IntoDocument;
+use alluvium_collections::snapshot::Snapshot;
+use alluvium_document::{Document, Map, Value};
+use std::sync::atomic::AtomicBool;
+
+/// A collection as it was at a snapshot, under the name that it had then. Reads only.
+#[derive(Clone, Debug)]
+pub struct CollectionAt {
+    target: Target,
+    snapshot: Snapshot,
+}
+
+impl CollectionAt {
+    pub(crate) fn new(target: Target, snapshot: Snapshot) -> Self {
+        Self { target, snapshot }
+    }
+
+    /// As [`crate::Collection::get`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert!(pets.at(&before).get("rex")?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
+        self.target.reader(Some(&self.snapshot))?.get(&id.into())
+    }
+
+    /// As [`crate::Collection::get_many`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// let found = pets.at(&before).get_many(["rex", "nobody"])?;
+    /// assert!(found[0].is_some() && found[1].is_none());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CollectionAt::get`].
+    pub fn get_many<I: Into<Value>>(&self, ids: impl IntoIterator<Item = I>) -> Result<Vec<Option<Document>>> {
+        let reader = self.target.reader(Some(&self.snapshot))?;
+        ids.into_iter().map(|id| reader.get(&id.into())).collect()
+    }
+
+    /// As [`crate::Collection::get_fields`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.update("rex", r#"{"$inc": {"age": 1}}"#)?;
+    /// let fields = pets.at(&before).get_fields("rex", &["age"])?.unwrap();
+    /// assert_eq!(fields.get("age").and_then(alluvium::Value::as_i64), Some(3));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CollectionAt::get`].
+    pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
+        self.target.reader(Some(&self.snapshot))?.get_fields(&id.into(), paths)
+    }
+
+    /// As [`crate::Collection::scan`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).scan().run()?.count(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn scan(&self) -> Scan {
+        Scan::new(self.target.clone(), Some(self.snapshot.clone()))
+    }
+
+    /// As [`crate::Collection::find`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).find(r#"{"age": {"$lt": 10}}"#).run()?.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn find(&self, filter: impl IntoDocument) -> Find {
+        Find::new(self.target.clone(), Some(self.snapshot.clone()), filter)
+    }
+
+    /// As [`crate::Collection::find_one`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert!(pets.at(&before).find_one(r#"{"age": 3}"#)?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<Document>> {
+        self.find(filter).first()
+    }
+
+    /// As [`crate::Collection::count_documents`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).count_documents(r#"{"age": {"$lt": 10}}"#)?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn count_documents(&self, filter: impl IntoDocument) -> Result<u64> {
+        self.find(filter).count()
+    }
+
+    /// As [`crate::Collection::distinct`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).distinct("age", "{}")?.len(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn distinct(&self, path: &str, filter: impl IntoDocument) -> Result<Vec<Value>> {
+        self.find(filter).distinct(path)
+    }
+
+    /// As [`crate::Collection::count`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!((pets.at(&before).count()?, pets.count()?), (3, 2));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CollectionAt::get`].
+    pub fn count(&self) -> Result<u64> {
+        self.target.reader(Some(&self.snapshot))?.count(&AtomicBool::new(false))
+    }
+}

@@ -1,0 +1,80 @@
+//! Loads of files.
+
+use super::Collection;
+use alluvium_collections::error::Result;
+use alluvium_transfer::load::{self, Input, LoadOptions, LoadReport, LoadedBefore, Metadata};
+
+impl Collection {
+    /// Loads an input in the format that the options name, by default JSON lines, creating the
+    /// collection if it does not exist.
+    ///
+    /// Files of every format are resumable: what was loaded before is passed over, by its offset in the
+    /// (decompressed) input.
+    ///
+    /// ```
+    /// use alluvium::load::{Input, LoadOptions};
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// let lines = "{\"_id\": 1, \"a\": true}\n{\"_id\": 2}\n";
+    /// let input = Input::stream("example", std::io::Cursor::new(lines));
+    /// let report = db.collection("c").load(input, LoadOptions::default())?;
+    /// assert_eq!(report.documents, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Load`] naming line, column and reason; [`Error::DuplicateKey`]; or as for any write.
+    /// What was loaded before the error stays, and is durable.
+    pub fn load(&self, input: Input, options: LoadOptions) -> Result<LoadReport> {
+        load::load(&self.target.engine, self.target.name()?, input, options)
+    }
+
+    /// How far an input was loaded before, with the same format and `id_field`; nothing if not at all, or if
+    /// the input is not resumable.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// use alluvium::load::{Input, LoadOptions};
+    /// let (path, pets) = (dir.path().join("pets.jsonl"), db.collection("pets"));
+    /// std::fs::write(&path, "{\"_id\": 1}\n").expect("space");
+    /// let input = || Input::file(&alluvium_env::Env::os(), &path);
+    /// pets.load(input()?, LoadOptions::default())?;
+    /// let before = pets.loaded_before(&input()?, &LoadOptions::default())?.expect("a mark");
+    /// assert!(before.finished && before.documents == 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn loaded_before(&self, input: &Input, options: &LoadOptions) -> Result<Option<LoadedBefore>> {
+        load::loaded_before(&self.target.engine, self.target.name()?, input, options)
+    }
+
+    /// Makes the indexes that `metadata` tell of, as far as they can be made here: see [`Metadata::unsupported_indexes`].
+    /// The collection is created if it does not exist. Made before its documents are loaded, they cost no walk over these.
+    /// Returns the names of those that were not there before.
+    ///
+    /// ```
+    /// # fn main() -> alluvium::Result<()> {
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// use alluvium::{Map, Value, load::Metadata};
+    /// let index = Map::from([("key", Value::Map(Map::from([("author", Value::from(1))]))), ("name", "by".into())]);
+    /// let metadata = Metadata { indexes: vec![index], ..Metadata::default() };
+    /// assert_eq!(db.collection("comments").create_indexes_of(&metadata)?, ["by"]);
+    /// assert!(db.collection("comments").create_indexes_of(&metadata)?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::create_index_with`].
+    pub fn create_indexes_of(&self, metadata: &Metadata) -> Result<Vec<String>> {
+        metadata.create_indexes(&self.target.engine, self.target.name()?)
+    }
+}

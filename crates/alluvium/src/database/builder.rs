@@ -1,0 +1,310 @@
+//! How a database is opened.
+
+use super::Database;
+use alluvium_collections::error::Result;
+use alluvium_collections::space::{InputBytes, Space};
+use alluvium_env::Env;
+use alluvium_store::{Compression, Durability, Options};
+use std::path::Path;
+use std::time::Duration;
+
+/// Options for opening a database; made by [`Database::builder`].
+///
+/// ```
+/// # fn main() -> alluvium::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let path = dir.path().join("example.alluvium");
+/// let db = alluvium::Database::builder().memory(64 << 20).partitions(2).open(&path)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Builder {
+    env: Env,
+    pub(crate) options: Options,
+}
+
+impl Builder {
+    /// True if a database is at the path already, so that opening it creates none.
+    ///
+    /// ```
+    /// # let builder = || alluvium::Database::builder().env(alluvium_env::Env::in_memory(1));
+    /// assert!(!builder().is_there("db")?);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`].
+    pub fn is_there(&self, path: impl AsRef<Path>) -> Result<bool> {
+        Ok(alluvium_store::is_store(&self.env, path.as_ref())?)
+    }
+
+    /// As [`Database::load_space`], of a database that is not there yet: asked before it is created.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// alluvium::Database::builder().new_load_space(&path, 1 << 20, 0).check()?; // room for a megabyte of JSON?
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn new_load_space(&self, path: impl AsRef<Path>, plain_bytes: u64, packed_bytes: u64) -> Space {
+        Space::for_new(
+            &self.env,
+            path.as_ref(),
+            InputBytes { plain: plain_bytes, packed: packed_bytes },
+            self.options.disk_reserve(),
+        )
+    }
+
+    pub(crate) fn new() -> Self {
+        Self { env: Env::os(), options: Options::default() }
+    }
+
+    /// The memory budget in bytes: memtables, caches, filters, indexes, dictionaries and flushes
+    /// together. More memory means fewer, larger flushes and more cached blocks. At least 8 MiB.
+    /// Default: 256 MiB.
+    ///
+    /// What the program's allocator keeps of memory that was given back comes on top. With a small budget and glibc, set
+    /// `MALLOC_ARENA_MAX=1` and `MALLOC_MMAP_THRESHOLD_=262144`, or call `mallopt`, as the command line does: 4 GB of text
+    /// under 32 MB then took 31 MB. With documents of many MB and up to 1 GB of budget, set `MALLOC_MMAP_THRESHOLD_=4194304`.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().memory(64 << 20).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.options.memory_bytes = bytes;
+        self
+    }
+
+    /// The partitions of a *new* database, 1 to 256. They are fixed for its life; more of them let
+    /// more cores write at once. Opening an existing database with another number is an error.
+    /// Default: 4, or what the database has.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().partitions(2).open(&path)?;
+    /// assert_eq!(db.stats().partitions.len(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn partitions(mut self, partitions: u32) -> Self {
+        self.options.partitions = Some(partitions);
+        self
+    }
+
+    /// When writes are acknowledged that do not say otherwise. Default:
+    /// [`Durability::Periodic`]: they survive the death of the process; power loss may take the
+    /// last 100 ms and two syncs.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().durability(alluvium::Durability::Sync).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.options.durability = durability;
+        self
+    }
+
+    /// How often the log is synced under periodic durability. Default: 100 ms.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().sync_interval(std::time::Duration::from_millis(20)).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn sync_interval(mut self, interval: Duration) -> Self {
+        self.options.sync_interval = interval;
+        self
+    }
+
+    /// Bytes of a data block before compression, 1 KiB to 1 MiB. Small blocks make random reads
+    /// cheaper, large ones make files smaller. Default: 2 KiB.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().block_bytes(8 << 10).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn block_bytes(mut self, bytes: usize) -> Self {
+        self.options.block_bytes = bytes;
+        self
+    }
+
+    /// Compression of blocks. Default: Zstandard level 3 with trained dictionaries.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().compression(alluvium::Compression::Lz4).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.options.compression = compression;
+        self
+    }
+
+    /// Threads for flushes and compactions, at least 1 (two are started even then, so that a flush
+    /// never waits for a compaction). Default: one for each core.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().threads(2).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.threads = Some(threads);
+        self
+    }
+
+    /// Create the database if it does not exist. Default: true.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let opened = alluvium::Database::builder().create_if_missing(false).open(&path);
+    /// assert_eq!(opened.err().unwrap().kind(), alluvium::ErrorKind::Open);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn create_if_missing(mut self, create: bool) -> Self {
+        self.options.create_if_missing = create;
+        self
+    }
+
+    /// How long a snapshot or cursor may live before it is ended, so that it does not pin the disk
+    /// for ever. Default: one hour.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().snapshot_max_age(std::time::Duration::from_secs(600)).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn snapshot_max_age(mut self, age: Duration) -> Self {
+        self.options.snapshot_max_age = age;
+        self
+    }
+
+    /// Bytes that files may keep on disk for the sake of snapshots and cursors; beyond that the oldest
+    /// are ended. Default: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().snapshot_max_debt(4 << 30).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn snapshot_max_debt(mut self, bytes: u64) -> Self {
+        self.options.snapshot_max_debt_bytes = Some(bytes);
+        self
+    }
+
+    /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: a write
+    /// whose log would take them is refused with [`crate::ErrorKind::NoSpace`] (deletes may take
+    /// half). Nothing is set aside; what matters is what is free. 0 turns it off. Default: two fifths
+    /// of the memory budget and 64 MiB, together 166 MiB with the default budget.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().disk_reserve(1 << 30).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn disk_reserve(mut self, bytes: u64) -> Self {
+        self.options.disk_reserve_bytes = Some(bytes);
+        self
+    }
+
+    /// Read and write sorted files without the system's page cache (`O_DIRECT`): the memory budget is then all that
+    /// caches, which pays where other programs need the rest of the memory, and where a benchmark is to measure the
+    /// disk. Linux only; on a file system that cannot do it, opening fails by name. Default: false.
+    ///
+    /// ```
+    /// # let path = "db";
+    /// let builder = alluvium::Database::builder().direct_io(true).memory(1 << 30);
+    /// # let _ = (builder, path);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn direct_io(mut self, direct: bool) -> Self {
+        self.options.direct_io = direct;
+        self
+    }
+
+    /// Open even if the log is damaged in its middle, skipping damaged records; the lost numbers
+    /// are in the [`crate::OpenReport`]. Default: false, such a database is not opened.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().accept_log_damage(true).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn accept_log_damage(mut self, accept: bool) -> Self {
+        self.options.accept_log_damage = accept;
+        self
+    }
+
+    /// The outside world to run in. Tests use one in memory. Default: the operating system.
+    ///
+    /// ```
+    /// let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?; // no file is written
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// All options of the store at once, for tests and benchmarks.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };
+    /// let db = alluvium::Database::builder().options(options).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Opens the database in the directory `path`.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().open(&path)?;
+    /// db.close()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Open`], [`crate::ErrorKind::InUse`], [`crate::ErrorKind::Invalid`] for
+    /// an option out of range, [`crate::ErrorKind::Corruption`].
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        Database::open_with(self.env, path.as_ref(), self.options)
+    }
+}

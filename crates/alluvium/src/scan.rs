@@ -1,0 +1,149 @@
+//! Scans: documents in the order of their `_id`s.
+
+use crate::target::Target;
+use alluvium_collections::cursor::{Cursor, ScanRange};
+use alluvium_collections::error::Result;
+use alluvium_collections::read_only::ReadOnlyDocuments;
+use alluvium_collections::snapshot::Snapshot;
+use alluvium_document::Value;
+
+/// A scan that has not started: which documents, in which direction.
+///
+/// ```
+/// # fn main() -> alluvium::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// let numbers = db.collection("numbers");
+/// numbers.insert_many((0..10).map(|n| format!(r#"{{"_id": {n}}}"#)))?;
+/// let last: Vec<_> = numbers.scan().from(3).reverse().limit(2).run()?.collect::<Result<_, _>>()?;
+/// assert_eq!(last[0].to_string(), r#"{"_id":9}"#);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "a scan does nothing until `run`"]
+pub struct Scan {
+    origin: Origin,
+    range: ScanRange,
+}
+
+/// What is scanned.
+#[derive(Clone)]
+enum Origin {
+    Collection(Target, Option<Snapshot>),
+    ReadOnly(ReadOnlyDocuments),
+}
+
+impl Scan {
+    pub(crate) fn new(target: Target, snapshot: Option<Snapshot>) -> Self {
+        Self::over(Origin::Collection(target, snapshot))
+    }
+
+    pub(crate) fn read_only(store: ReadOnlyDocuments) -> Self {
+        Self::over(Origin::ReadOnly(store))
+    }
+
+    fn over(origin: Origin) -> Self {
+        Self { origin, range: ScanRange::default() }
+    }
+
+    /// From this `_id` on, itself included, in ascending order, also when reversed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let found: Vec<_> = pets.scan().from("rex").run()?.collect::<Result<_, _>>()?;
+    /// assert_eq!(found[0].to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn from(mut self, id: impl Into<Value>) -> Self {
+        self.range.from = Some(id.into());
+        self
+    }
+
+    /// Up to this `_id`, itself excluded, in ascending order, also when reversed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// assert_eq!(pets.scan().from("ada").to("tom").run()?.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn to(mut self, id: impl Into<Value>) -> Self {
+        self.range.to = Some(id.into());
+        self
+    }
+
+    /// From the highest `_id` to the lowest.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let last = pets.scan().reverse().run()?.next().unwrap()?;
+    /// assert_eq!(last.to_string(), r#"{"_id":"tom","age":7}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn reverse(mut self) -> Self {
+        self.range.reverse = true;
+        self
+    }
+
+    /// At most so many documents; 0 is no limit.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// assert_eq!(pets.scan().limit(2).run()?.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn limit(mut self, documents: u64) -> Self {
+        self.range.limit = Some(documents).filter(|documents| *documents > 0);
+        self
+    }
+
+    /// At a snapshot instead of the moment when the scan is run. Of no effect on a read-only store.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.scan().snapshot(&before).run()?.count(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn snapshot(mut self, snapshot: &Snapshot) -> Self {
+        if let Origin::Collection(_, at) = &mut self.origin {
+            *at = Some(snapshot.clone());
+        }
+        self
+    }
+
+    /// Starts the scan.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// for document in pets.scan().run()? {
+    ///     println!("{}", document?);
+    /// }
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`], [`crate::Error::InvalidId`],
+    /// [`crate::ErrorKind::SnapshotTooOld`].
+    pub fn run(self) -> Result<Cursor> {
+        match self.origin {
+            Origin::Collection(target, snapshot) => {
+                Cursor::scan(&target.engine, target.name()?, snapshot.as_ref(), self.range)
+            }
+            Origin::ReadOnly(store) => Cursor::scan_read_only(&store, self.range),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The collection that a handle or a builder stands for.
+
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::Result;
+use alluvium_collections::names::{FullName, InvalidName};
+use alluvium_collections::read::Reader;
+use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::write::Writer;
+use alluvium_store::Durability;
+
+/// A collection by name, with the durability of writes to it. A name that is not allowed is refused when it is used.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub engine: EngineHandle,
+    name: std::result::Result<FullName, InvalidName>,
+    pub durability: Durability,
+}
+
+impl Target {
+    pub fn new(engine: &EngineHandle, name: std::result::Result<FullName, InvalidName>) -> Self {
+        let durability = engine.store().options().durability;
+        Self { engine: engine.clone(), name, durability }
+    }
+
+    pub fn name(&self) -> Result<&FullName> {
+        self.name.as_ref().map_err(|error| error.clone().into())
+    }
+
+    pub fn writer(&self) -> Result<Writer<'_>> {
+        Ok(Writer { engine: &self.engine, name: self.name()?, durability: self.durability })
+    }
+
+    /// Reads the latest documents, or those of a snapshot.
+    pub fn reader<'a>(&'a self, snapshot: Option<&'a Snapshot>) -> Result<Reader<'a>> {
+        Reader::new(&self.engine, self.name()?, snapshot)
+    }
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.name {
+            Ok(name) => write!(f, "{name}"),
+            Err(error) => write!(f, "{:?} (not allowed)", error.name),
+        }
+    }
+}

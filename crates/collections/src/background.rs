@@ -1,0 +1,67 @@
+//! Background work of an open database beside its store: it resumes index builds that were interrupted, deletes what
+//! has expired, and sweeps stale entries from indexes.
+//!
+//! The threads hold the engine, but do not keep the database open: when the last handle of a user is dropped, the threads are
+//! stopped and joined.
+
+use crate::engine::EngineHandle;
+use crate::error::{Error, ErrorKind};
+use crate::expire::delete_expired;
+use crate::index::Index;
+use crate::indexes::finish_all;
+use crate::names::FullName;
+use crate::sweep::sweep_where_due;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The interval at which expired documents are deleted, as in MongoDB, and stale index entries are swept.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// Starts the threads, if the options of the store say so.
+pub(crate) fn start(engine: &EngineHandle) {
+    if !engine.store().options().background {
+        return;
+    }
+    // Indexes that are declared from now on are built by the threads that declare them.
+    let unfinished = engine.catalog.unfinished_indexes();
+    if !unfinished.is_empty() {
+        start_thread(engine, "alluvium-builds", move |engine| resume_builds(engine, unfinished));
+    }
+    start_thread(engine, "alluvium-tasks", run_periodic);
+}
+
+/// Without the thread, indexes wait until they are asked for, and expired documents stay.
+fn start_thread(engine: &EngineHandle, name: &'static str, run: impl FnOnce(&EngineHandle) + Send + 'static) {
+    let own = engine.for_background();
+    match alluvium_env::thread::try_spawn(name, move || run(&own)) {
+        Ok(thread) => engine.tasks.add(thread),
+        Err(error) => log::warn!(target: "alluvium::index", "no thread for background work: {error}"),
+    }
+}
+
+fn resume_builds(engine: &EngineHandle, unfinished: Vec<(FullName, Arc<Index>)>) {
+    // Each failure is logged.
+    let _logged = finish_all(engine, unfinished, |name, index, error| {
+        let index = index.definition.name();
+        let outcome = match error {
+            Error::Index(_) | Error::DuplicateIndexKey { .. } => "is given up, and dropped",
+            error if error.kind() == ErrorKind::Closed => {
+                log::info!(target: "alluvium::index", "the build of {index} of {name} goes on at the next opening");
+                return;
+            }
+            _ => "is not ready",
+        };
+        log::warn!(target: "alluvium::index", "the index {index} of {name}, which was being built, {outcome}: {error}");
+    });
+}
+
+fn run_periodic(engine: &EngineHandle) {
+    while engine.tasks.wait(INTERVAL) {
+        if let Err(error) = delete_expired(engine) {
+            log::warn!(target: "alluvium::index", "expired documents stay for now: {error}");
+        }
+        if let Err(error) = sweep_where_due(engine) {
+            log::warn!(target: "alluvium::index", "stale index entries stay for now: {error}");
+        }
+    }
+}

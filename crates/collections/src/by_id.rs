@@ -1,0 +1,275 @@
+//! Writes of single documents by `_id`: blind, and read-modify-write with no other write in between.
+
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result};
+use crate::ids;
+use crate::names::FullName;
+use crate::read::Reader;
+use crate::results::{ReturnDocument, UpdateResult, Version};
+use crate::snapshot::Snapshot;
+use crate::state::CollectionState;
+use crate::write::{Existence, WriteTxn, Writer};
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_query::update::{Context, Update};
+use std::sync::Arc;
+
+/// What a change writes of a document that was read.
+pub(crate) enum Change {
+    Nothing,
+    /// The draft.
+    Row,
+    /// The draft, or this delta, which makes the same of the document.
+    Delta(Vec<u8>),
+    Delete,
+}
+
+/// A delta is written in place of a row that is this many times as large, at least.
+const WORTH_A_DELTA: usize = 4;
+/// A document has at most this many deltas and one more: each makes reads slower until it is folded.
+const DELTAS_MAX: usize = 7;
+
+impl<'a> Writer<'a> {
+    /// Inserts documents that have their `_id`s, all or none.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`], [`Error::InvalidDocument`], [`Error::InvalidId`]; as for any write.
+    pub fn insert(&self, documents: &'a [Map]) -> Result<()> {
+        self.blind(Existence::Create, |txn| documents.iter().try_for_each(|document| txn.insert(0, document)))
+    }
+
+    /// Puts a document that has its `_id`, replacing an existing one. Reads nothing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidDocument`], [`Error::InvalidId`]; as for any write.
+    pub fn put(&self, document: &Map) -> Result<()> {
+        self.blind(Existence::Create, |txn| txn.put(0, document))
+    }
+
+    /// Deletes the document with this `_id`, whether it exists or not. Reads nothing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidId`]; as for any write.
+    pub fn delete(&self, id: &Value) -> Result<()> {
+        let key = ids::id_key(id)?;
+        self.blind(Existence::Require, |txn| {
+            txn.delete(0, &key);
+            Ok(())
+        })
+    }
+
+    /// Deletes and returns the document with this `_id` if `predicate` says so.
+    ///
+    /// # Errors
+    /// As for any read and write; those of `predicate`.
+    pub fn remove(&self, id: &Value, mut predicate: impl FnMut(&Document) -> Result<bool>) -> Result<Option<Document>> {
+        let removed = self.rewrite(id, None, |draft| {
+            let document = draft.original().clone();
+            Ok(if predicate(&document)? { (Change::Delete, Some(document)) } else { (Change::Nothing, None) })
+        })?;
+        Ok(removed.flatten())
+    }
+
+    /// Reads a document, lets `change` change it, and writes it back, with no other write of it in between. Returns what `change`
+    /// returned when the write was made; `None` if there is no such document. `update` is the update that `change` applies, if
+    /// it is one: then a write that touches no index writes no entries.
+    pub(crate) fn rewrite<T>(
+        &self,
+        id: &Value,
+        update: Option<&Update>,
+        mut change: impl FnMut(&mut Draft) -> Result<(Change, T)>,
+    ) -> Result<Option<T>> {
+        let key = ids::id_key(id)?;
+        self.reading(&key, |state, txn| {
+            let changed = self.change_read(state, txn, &key, id, update, &mut change);
+            // Of many documents, the error names the one that is damaged, or that the update cannot be applied to.
+            changed.map_err(|error| error.of_document(self.name, id))
+        })
+    }
+
+    fn change_read<T>(
+        &self,
+        state: &Arc<CollectionState>,
+        txn: &mut WriteTxn<'a>,
+        key: &[u8],
+        id: &Value,
+        update: Option<&Update>,
+        change: &mut impl FnMut(&mut Draft) -> Result<(Change, T)>,
+    ) -> Result<Option<T>> {
+        let reader = Reader::latest(self.engine.store(), state.clone(), self.name);
+        let Some(folded) = reader.get_folded(key, id)? else { return Ok(None) };
+        let before = folded.document;
+        let mut draft = reader.draft(before.clone())?;
+        let (change, value) = change(&mut draft)?;
+        match change {
+            Change::Nothing => {}
+            Change::Delete => txn.delete_read(0, key, &before)?,
+            Change::Delta(delta) if folded.deltas < DELTAS_MAX && is_worth_it(&delta, &draft) => {
+                match update.is_none_or(|update| txn.indexes(0).is_touched_by(update)) {
+                    true => txn.delta_read(0, key, &delta, &before, &draft)?,
+                    false => txn.delta_untouched(0, key, &delta),
+                }
+            }
+            Change::Row | Change::Delta(_) => txn.put_draft(0, key, &before, draft)?,
+        }
+        Ok(Some(value))
+    }
+
+    /// Lets `change` change a document; false from it leaves the document unchanged. Returns false if there is no such document.
+    ///
+    /// # Errors
+    /// As for any read and write; those of `change`.
+    pub fn modify(&self, id: &Value, mut change: impl FnMut(&mut Draft) -> Result<bool>) -> Result<bool> {
+        let found = self.rewrite(id, None, |draft| {
+            let change = if change(draft)? { Change::Row } else { Change::Nothing };
+            Ok((change, ()))
+        })?;
+        Ok(found.is_some())
+    }
+
+    /// Applies an update to the document with this `_id`.
+    ///
+    /// # Errors
+    /// [`Error::UpdateOf`] if it cannot be applied; as for any read and write.
+    pub fn update(&self, id: &Value, update: &Update) -> Result<UpdateResult> {
+        let changed = self.rewrite(id, Some(update), |draft| {
+            let context = self.engine.update_context();
+            let changed = update.apply(draft, &context)?.changed;
+            Ok((change_by(update, &context, changed), changed))
+        })?;
+        Ok(UpdateResult {
+            matched_count: u64::from(changed.is_some()),
+            modified_count: u64::from(changed == Some(true)),
+            upserted_id: None,
+        })
+    }
+
+    /// As [`Writer::update`]; where there is no such document, inserts one with this `_id` and what the update sets.
+    ///
+    /// # Errors
+    /// As [`Writer::update`] and [`Writer::insert`].
+    pub fn upsert(&self, id: &Value, update: &Update) -> Result<UpdateResult> {
+        // Looked up again if another writer inserts or deletes it concurrently.
+        loop {
+            match self.update(id, update) {
+                Err(Error::NoSuchCollection { .. }) => {}
+                Ok(result) if result.matched_count == 0 => {}
+                result => return result,
+            }
+            let mut document = update.for_upsert(id.clone(), self.engine.update_context().time_ms)?;
+            ids::ensure_id(&mut document, &self.engine.env);
+            match self.insert(std::slice::from_ref(&document)) {
+                Ok(()) => {
+                    let upserted_id = document.get(ids::ID).cloned();
+                    return Ok(UpdateResult { upserted_id, ..UpdateResult::default() });
+                }
+                Err(Error::DuplicateKey { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Applies an update without reading the document, as a delta. If it touches an index, it reads after all. An update that
+    /// cannot be applied leaves the document unchanged.
+    ///
+    /// # Errors
+    /// As for any write.
+    pub fn update_blind(&self, id: &Value, update: &Update) -> Result<()> {
+        let delta = update.to_delta(&self.engine.update_context())?;
+        let key = ids::id_key(id)?;
+        let is_blind = self.blind(Existence::Require, |txn| {
+            if txn.indexes(0).is_touched_by(update) {
+                return Ok(false);
+            }
+            txn.delta(0, &key, &delta);
+            Ok(true)
+        })?;
+        if is_blind {
+            return Ok(());
+        }
+        match self.update(id, update) {
+            Ok(_) => Ok(()),
+            // The same as for a delta.
+            Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(self.engine.store().check_writable()?),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces a document that exists.
+    ///
+    /// # Errors
+    /// As for any read and write.
+    pub fn replace(&self, id: &Value, document: &Map) -> Result<UpdateResult> {
+        let found = self.modify(id, |draft| {
+            draft.replace(document.clone());
+            Ok(true)
+        })?;
+        let count = u64::from(found);
+        Ok(UpdateResult { matched_count: count, modified_count: count, upserted_id: None })
+    }
+
+    /// Applies an update, and returns the document as it was before, or is afterwards.
+    ///
+    /// # Errors
+    /// As [`Writer::update`].
+    pub fn get_and_update(&self, id: &Value, update: &Update, which: ReturnDocument) -> Result<Option<Document>> {
+        self.rewrite(id, Some(update), |draft| {
+            let context = self.engine.update_context();
+            let whole = |draft: &Draft| -> Result<Document> { Ok(Document::from_map(&draft.clone().into_map()?)?) };
+            let before = if which == ReturnDocument::Before { Some(whole(draft)?) } else { None };
+            let changed = update.apply(draft, &context)?.changed;
+            let returned = match before {
+                Some(before) => before,
+                None => whole(draft)?,
+            };
+            Ok((change_by(update, &context, changed), returned))
+        })
+    }
+
+    /// Replaces a document if it has this version still; false otherwise.
+    ///
+    /// # Errors
+    /// As for any read and write.
+    pub fn replace_if(&self, id: &Value, version: Version, document: &Map) -> Result<bool> {
+        let key = ids::id_key(id)?;
+        let replaced = self.rewrite(id, None, |draft| {
+            // The document is locked, so its visible version does not change.
+            let documents = self.engine.catalog.require(self.name)?.documents;
+            let is_same = self.engine.store().version(documents, &key)? == Some(version.0);
+            if is_same {
+                draft.replace(document.clone());
+            }
+            Ok((if is_same { Change::Row } else { Change::Nothing }, is_same))
+        })?;
+        Ok(replaced == Some(true))
+    }
+}
+
+/// A document and its version.
+///
+/// # Errors
+/// As for any read.
+pub fn get_versioned(engine: &EngineHandle, name: &FullName, id: &Value) -> Result<Option<(Document, Version)>> {
+    // At a snapshot, so that the two belong together.
+    let snapshot: Snapshot = engine.snapshot();
+    let Some(document) = Reader::new(engine, name, Some(&snapshot))?.get(id)? else { return Ok(None) };
+    let state = engine.collection_at(name, Some(&snapshot))?;
+    let seq = engine.store().version_at(&snapshot.store, state.documents, &ids::id_key(id)?)?;
+    Ok(seq.map(|seq| (document, Version(seq))))
+}
+
+/// What an applied update writes.
+pub(crate) fn change_by(update: &Update, context: &Context, changed: bool) -> Change {
+    if !changed {
+        return Change::Nothing;
+    }
+    // An update that names `_id` has no delta, and leaves the `_id` as it is.
+    update.to_delta(context).map_or(Change::Row, Change::Delta)
+}
+
+/// A document whose fields change is written whole, so that it gets a shape with them.
+fn is_worth_it(delta: &[u8], draft: &Draft) -> bool {
+    draft.patched_bytes().is_some_and(|row| delta.len() * WORTH_A_DELTA <= row)
+}
+
+#[cfg(test)]
+mod tests;

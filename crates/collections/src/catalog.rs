@@ -1,0 +1,318 @@
+//! Which collections there are, and the state that each shares between all handles.
+//!
+//! A collection is two trees of the store: its documents, and its system tree (shapes, progress of
+//! loads). The description of a tree says which; it is written in the same batch as the tree.
+
+use crate::error::unreadable_index;
+use crate::error::{Error, Result};
+use crate::folding::Folds;
+use crate::index::{Index, IndexSet};
+use crate::names::FullName;
+use crate::state::CollectionState;
+use crate::trees::{INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, describe_documents, read_documents};
+use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
+use alluvium_env::sync::atomic::{AtomicU64, Ordering};
+use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
+use alluvium_store::{Bounds, Durability, Store, TreeId};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use strsim::levenshtein;
+
+/// The collections of a database.
+pub struct Catalog {
+    store: Store,
+    names: RwLock<BTreeMap<FullName, Entry>>,
+    /// Held while the set of collections changes.
+    change: Mutex<()>,
+    /// Held exclusively while indexes come or go: see [`Catalog::hold_indexes`].
+    loads: RwLock<()>,
+    /// The names are those of every snapshot from this number on; [`CHANGING`] while they change.
+    settled: AtomicU64,
+    folds: Arc<Folds>,
+}
+
+/// Names are being changed: nobody knows of which moment they are.
+const CHANGING: u64 = u64::MAX;
+
+/// A change of names, until it is dropped.
+struct Changing<'a> {
+    catalog: &'a Catalog,
+    _one_at_a_time: MutexGuard<'a, ()>,
+}
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        // Whatever came of it is visible, or never will be.
+        self.catalog.settled.store(self.catalog.store.visible(), Ordering::SeqCst);
+    }
+}
+
+#[derive(Clone)]
+struct Entry {
+    documents: TreeId,
+    system: TreeId,
+    indexes: Arc<IndexSet>,
+    open: Option<Arc<CollectionState>>,
+}
+
+impl Entry {
+    /// The trees of the collection.
+    fn trees(&self) -> Vec<TreeId> {
+        let indexes = self.indexes.indexes.iter().map(|index| index.tree);
+        [self.documents, self.system].into_iter().chain(indexes).collect()
+    }
+
+    fn set_indexes(&mut self, indexes: IndexSet) {
+        self.indexes = Arc::new(indexes);
+        if let Some(open) = &self.open {
+            open.set_indexes(self.indexes.clone());
+        }
+    }
+}
+
+impl Catalog {
+    /// Reads the catalogue from the store's registry of trees.
+    pub(crate) fn load(store: Store, folds: Arc<Folds>) -> Result<Self> {
+        let mut names = BTreeMap::new();
+        let trees = store.trees();
+        let mut indexes: BTreeMap<TreeId, Vec<Arc<Index>>> = BTreeMap::new();
+        for (tree, description) in &trees {
+            match Index::read(*tree, description) {
+                Some((documents, index)) => indexes.entry(documents).or_default().push(Arc::new(index)),
+                None if description.first() == Some(&INDEX) => return Err(unreadable_index(*tree)),
+                None => {}
+            }
+        }
+        for (documents, description) in trees {
+            if let Some((name, system)) = read_documents(&description) {
+                if !store.report().lost.is_empty() {
+                    raise_shapes(&store, &name, system)?;
+                }
+                let indexes = indexes.remove(&documents).unwrap_or_default();
+                let indexes = Arc::new(IndexSet { schema: store.schema(documents), indexes });
+                names.insert(name, Entry { documents, system, indexes, open: None });
+            }
+        }
+        Ok(Self {
+            names: RwLock::new(names),
+            change: Mutex::new(()),
+            loads: RwLock::new(()),
+            settled: AtomicU64::new(store.visible()),
+            folds,
+            store,
+        })
+    }
+
+    /// Begins to change names, before anything is written.
+    fn changing(&self) -> Changing<'_> {
+        let change = self.change.lock();
+        self.settled.store(CHANGING, Ordering::SeqCst);
+        Changing { catalog: self, _one_at_a_time: change }
+    }
+
+    /// The key/value store that holds the collections.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// True if what was looked up before holds for a snapshot with this number too.
+    pub(crate) fn unchanged_since(&self, snapshot: u64) -> bool {
+        self.settled.load(Ordering::SeqCst) <= snapshot
+    }
+
+    /// The shared state of the collection with this tree of documents, if somebody has opened it.
+    pub(crate) fn state_of(&self, documents: TreeId) -> Option<Arc<CollectionState>> {
+        let names = self.names.read();
+        names.values().find(|entry| entry.documents == documents)?.open.clone()
+    }
+
+    /// The collections, by name.
+    pub fn list(&self) -> Vec<FullName> {
+        self.names.read().keys().cloned().collect()
+    }
+
+    /// The collection's shared state; `None` if it does not exist.
+    pub fn find(&self, name: &FullName) -> Result<Option<Arc<CollectionState>>> {
+        match self.names.read().get(name) {
+            Some(Entry { open: Some(open), .. }) => return Ok(Some(open.clone())),
+            Some(_) => {}
+            None => return Ok(None),
+        }
+        // First use since open: its shapes are read once, by one thread.
+        let _change = self.change.lock();
+        let Some(entry) = self.names.read().get(name).cloned() else { return Ok(None) };
+        if let Some(open) = entry.open {
+            return Ok(Some(open));
+        }
+        let shapes = load_shapes(&self.store, name, entry.system, None)?;
+        self.folds.learn(entry.documents, &shapes);
+        let open = CollectionState::new(entry.documents, entry.system, shapes, entry.indexes);
+        if let Some(entry) = self.names.write().get_mut(name) {
+            entry.open = Some(open.clone());
+        }
+        Ok(Some(open))
+    }
+
+    /// Reads the shapes of all collections that have not been used yet: without them deltas are kept as they are, as they
+    /// are where shapes cannot be read.
+    pub fn learn_all(&self) {
+        for name in self.list() {
+            let _unread = self.find(&name);
+        }
+    }
+
+    /// As [`Catalog::find`], with an error that names the nearest collection.
+    pub fn require(&self, name: &FullName) -> Result<Arc<CollectionState>> {
+        self.find(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    /// The error for a collection that does not exist.
+    pub fn missing(&self, name: &FullName) -> Error {
+        match self.store.check_open() {
+            Ok(()) => no_such_collection(name, self.names.read().keys()),
+            Err(closed) => closed.into(),
+        }
+    }
+
+    /// Creates a collection. An error if it exists.
+    pub fn create(&self, name: &FullName) -> Result<Arc<CollectionState>> {
+        let _change = self.changing();
+        // What others wrote last may be lost: nobody who writes is told that it is there.
+        self.store.check_writable()?;
+        if self.names.read().contains_key(name) {
+            return Err(Error::CollectionExists(name.to_string()));
+        }
+        self.create_locked(name)
+    }
+
+    /// The collection, created if it does not exist.
+    pub fn find_or_create(&self, name: &FullName) -> Result<Arc<CollectionState>> {
+        loop {
+            if let Some(open) = self.find(name)? {
+                return Ok(open);
+            }
+            match self.create(name) {
+                Err(Error::CollectionExists(_)) => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn create_locked(&self, name: &FullName) -> Result<Arc<CollectionState>> {
+        // The documents' description names the system tree, which is created right before it.
+        let trees = self.store.create_trees_with(2, |ids| vec![vec![SYSTEM], describe_documents(name, ids[0])])?;
+        let (system, documents) = (trees[0], trees[1]);
+        let shapes = Arc::new(ShapeTable::new(shape_options(&self.store)));
+        self.folds.learn(documents, &shapes);
+        let indexes = Arc::new(IndexSet { schema: self.store.schema(documents), indexes: Vec::new() });
+        let open = CollectionState::new(documents, system, shapes, indexes.clone());
+        let entry = Entry { documents, system, indexes, open: Some(open.clone()) };
+        self.names.write().insert(name.clone(), entry);
+        Ok(open)
+    }
+
+    /// Drops a collection.
+    pub fn drop(&self, name: &FullName) -> Result<()> {
+        let _change = self.changing();
+        self.store.check_writable()?;
+        let Some(entry) = self.names.read().get(name).cloned() else {
+            return Err(self.missing(name));
+        };
+        let dropped = self.store.drop_trees(&entry.trees());
+        // Also if nobody knows whether it is durable: reads go on, and nothing of it can be read any more.
+        if dropped.is_ok() || self.store.description(entry.documents).is_none() {
+            self.names.write().remove(name);
+        }
+        Ok(dropped?)
+    }
+
+    /// Renames a collection. An error if the new name is taken.
+    pub fn rename(&self, from: &FullName, to: &FullName) -> Result<()> {
+        let _change = self.changing();
+        let _indexes = self.loads.write();
+        self.store.check_writable()?;
+        let Some(mut entry) = self.names.read().get(from).cloned() else {
+            return Err(self.missing(from));
+        };
+        if self.names.read().contains_key(to) {
+            return Err(Error::CollectionExists(to.to_string()));
+        }
+        let description = describe_documents(to, entry.system);
+        let described = self.store.describe_trees(&[(entry.documents, &description)]);
+        // As for a drop: also if nobody knows whether it is durable.
+        if described.is_err() && self.store.description(entry.documents) != Some(description) {
+            return Ok(described?);
+        }
+        let indexes = entry.indexes.indexes.clone();
+        entry.set_indexes(IndexSet { schema: self.store.schema(entry.documents), indexes });
+        let mut names = self.names.write();
+        names.remove(from);
+        names.insert(to.clone(), entry);
+        Ok(described?)
+    }
+}
+
+/// The error for a collection that is not among these.
+pub(crate) fn no_such_collection<'a>(name: &FullName, names: impl Iterator<Item = &'a FullName>) -> Error {
+    // By the letters of the name itself: that both are in `main` makes them no more alike.
+    let distance = |n: &FullName| levenshtein(&n.logical, &name.logical) + levenshtein(&n.collection, &name.collection);
+    let names = names.map(|n| (distance(n), n.to_string()));
+    let most = name.collection.chars().count() / 2;
+    let nearest = names.min().filter(|(d, _)| *d <= most).map(|(_, name)| name);
+    Error::NoSuchCollection { name: name.to_string(), nearest }
+}
+
+/// The number that shapes must not stay below, though no definition has it: see [`raise_shapes`].
+fn lowest_next(store: &Store, system: TreeId) -> Result<u32> {
+    let mut value = Vec::new();
+    let found = store.get(system, LOWEST_NEXT, &mut value)?;
+    Ok(value.try_into().ok().filter(|_| found).map_or(1, u32::from_le_bytes))
+}
+
+/// Opening skipped damage in the log, where definitions of shapes may have been. Rows that use them
+/// must stay unreadable, by name: their numbers are passed over, for good.
+fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
+    let next = load_shapes(store, name, system, None)?.next_number();
+    let next = next.saturating_add(ShapeOptions::default().max_in_use);
+    let mut batch = store.batch();
+    batch.put(system, LOWEST_NEXT, &next.to_le_bytes());
+    store.write(batch, Durability::Sync)?;
+    Ok(())
+}
+
+/// Reads the shapes of a collection, as they are now or were at a snapshot.
+pub(crate) fn load_shapes(
+    store: &Store,
+    name: &FullName,
+    system: TreeId,
+    snapshot: Option<&alluvium_store::Snapshot>,
+) -> Result<Arc<ShapeTable>> {
+    let bounds = Bounds {
+        lower: Bound::Included(vec![SHAPE_PREFIX]),
+        upper: Bound::Excluded(vec![SHAPE_PREFIX + 1]),
+        reverse: false,
+    };
+    let mut scan = store.scan(system, bounds, snapshot)?;
+    let mut shapes = Vec::new();
+    let damaged =
+        |reason: String| Error::DamagedDocument { collection: name.to_string(), id: "(shapes)".to_owned(), reason };
+    while let Some((_, mut value)) = scan.next()? {
+        shapes.push(Shape::decode(&mut value).map_err(|e| damaged(e.to_string()))?);
+    }
+    let next = shapes.iter().map(Shape::number).max().unwrap_or(0) + 1;
+    let next = next.max(lowest_next(store, system)?);
+    let table = ShapeTable::open(shape_options(store), shapes, next);
+    Ok(Arc::new(table.map_err(|e| damaged(e.to_string()))?))
+}
+
+fn shape_options(store: &Store) -> ShapeOptions {
+    let usual = ShapeOptions::default();
+    ShapeOptions { max_in_use: store.options().tuning.max_definitions.unwrap_or(usual.max_in_use), ..usual }
+}
+
+mod indexes;
+mod past;
+
+#[cfg(test)]
+mod tests;

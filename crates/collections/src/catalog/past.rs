@@ -1,0 +1,74 @@
+//! Names at a snapshot: a collection that was dropped or renamed since is read there under the name that it had.
+
+use super::{Catalog, load_shapes, no_such_collection};
+use crate::error::Result;
+use crate::names::FullName;
+use crate::snapshot::{PastTrees, Snapshot};
+use crate::state::CollectionState;
+use crate::trees::read_documents;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Catalog {
+    /// The collections that existed at a snapshot, by name.
+    ///
+    /// # Errors
+    /// What keeps the registry from being read.
+    pub fn list_at(&self, snapshot: &Snapshot) -> Result<Vec<FullName>> {
+        let now = self.list();
+        if self.unchanged_since(snapshot.seq()) {
+            return Ok(now);
+        }
+        Ok(self.past_names(snapshot)?.keys().cloned().collect())
+    }
+
+    /// The state of the collection that had this name at a snapshot.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::NoSuchCollection`] if none had; what keeps the registry from being read.
+    pub fn require_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Arc<CollectionState>> {
+        let now = self.find(name);
+        // Checked after the name was looked up: a change before that is seen here.
+        if self.unchanged_since(snapshot.seq()) {
+            return now?.ok_or_else(|| self.missing(name));
+        }
+        let names = self.past_names(snapshot)?;
+        let Some(&PastTrees { documents, system }) = names.get(name) else {
+            self.store.check_open()?;
+            return Err(no_such_collection(name, names.keys()));
+        };
+        if let Some(state) = self.state_of(documents) {
+            return Ok(state);
+        }
+        let mut known = snapshot.past.states.lock();
+        if let Some(state) = known.get(&documents) {
+            return Ok(state.clone());
+        }
+        // The shapes that folds use, if the collection was used before it was dropped: they include all that the snapshot
+        // knows. The collection may also be about to be created, or used for the first time: then folds must not fall back on
+        // what this snapshot knows.
+        let shapes = match self.folds.known(documents) {
+            Some(shapes) => shapes,
+            None => {
+                let shapes = load_shapes(&self.store, name, system, Some(&snapshot.store))?;
+                self.folds.learn_unknown(documents, shapes)
+            }
+        };
+        let state = CollectionState::new(documents, system, shapes, Arc::default());
+        known.insert(documents, state.clone());
+        Ok(state)
+    }
+
+    fn past_names<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s BTreeMap<FullName, PastTrees>> {
+        if let Some(names) = snapshot.past.names.get() {
+            return Ok(names);
+        }
+        let trees = self.store.trees_at(&snapshot.store)?.into_iter();
+        let named = trees.filter_map(|(documents, description)| {
+            let (name, system) = read_documents(&description)?;
+            Some((name, PastTrees { documents, system }))
+        });
+        let names = named.collect();
+        Ok(snapshot.past.names.get_or_init(|| names))
+    }
+}

@@ -1,0 +1,168 @@
+//! Documents one after the other.
+
+use crate::engine::EngineHandle;
+use crate::error::Result;
+use crate::find::{BATCH_SIZE, Execution};
+use crate::ids::id_key;
+use crate::names::FullName;
+use crate::read::{decode, fields_of};
+use crate::read_only::ReadOnlyDocuments;
+use crate::snapshot::Snapshot;
+use crate::state::CollectionState;
+use alluvium_document::{Document, Map, Value};
+use alluvium_store::Bounds;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Which documents a scan returns, in which direction.
+#[derive(Debug, Clone, Default)]
+pub struct ScanRange {
+    /// The least `_id`, included.
+    pub from: Option<Value>,
+    /// The end, excluded.
+    pub to: Option<Value>,
+    /// From the highest `_id` to the lowest.
+    pub reverse: bool,
+    /// The most documents; `None`: all.
+    pub limit: Option<u64>,
+}
+
+/// Documents in order, all at one snapshot; ends after the first error.
+pub struct Cursor {
+    rows: Rows,
+    name: FullName,
+    left: u64,
+}
+
+/// Where the rows come from.
+enum Rows {
+    Collection {
+        scan: alluvium_store::Scan,
+        state: Arc<CollectionState>,
+        /// Keeps the database open.
+        _engine: EngineHandle,
+    },
+    ReadOnly(alluvium_readonly::Scan, ReadOnlyDocuments),
+    /// The documents of a query, and how many are a batch.
+    Found(Box<Execution>, usize),
+}
+
+impl Cursor {
+    /// Scans documents in the order of their `_id`s, at a snapshot or now.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::NoSuchCollection`], [`crate::error::Error::InvalidId`]; what keeps the store from being read.
+    pub fn scan(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>, range: ScanRange) -> Result<Self> {
+        // First the snapshot, then the name at it: no drop comes between.
+        let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());
+        let state = engine.collection_at(name, Some(&snapshot))?;
+        let key = |id: Option<Value>| id.map(|id| id_key(&id)).transpose();
+        let bounds = Bounds {
+            lower: key(range.from)?.map_or(Bound::Unbounded, Bound::Included),
+            upper: key(range.to)?.map_or(Bound::Unbounded, Bound::Excluded),
+            reverse: range.reverse,
+        };
+        let scan = engine.store().scan(state.documents, bounds, Some(&snapshot.store))?;
+        let rows = Rows::Collection { scan, state, _engine: engine.clone() };
+        Ok(Self { rows, name: name.clone(), left: range.limit.unwrap_or(u64::MAX) })
+    }
+
+    /// Scans a read-only store in the order of its keys.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::InvalidId`].
+    pub fn scan_read_only(store: &ReadOnlyDocuments, range: ScanRange) -> Result<Self> {
+        let key = |id: Option<Value>| id.map(|id| store.key(&id)).transpose();
+        let bounds = alluvium_readonly::Bounds {
+            lower: key(range.from)?.map_or(Bound::Unbounded, Bound::Included),
+            upper: key(range.to)?.map_or(Bound::Unbounded, Bound::Excluded),
+            reverse: range.reverse,
+        };
+        let rows = Rows::ReadOnly(store.pairs().scan(&bounds), store.clone());
+        Ok(Self { rows, name: store.name().clone(), left: range.limit.unwrap_or(u64::MAX) })
+    }
+
+    /// The documents of a query, `batch_size` in a batch.
+    pub fn found(execution: Execution, batch_size: usize) -> Self {
+        let name = execution.collection().clone();
+        Self { rows: Rows::Found(Box::new(execution), batch_size), name, left: u64::MAX }
+    }
+
+    /// The next documents, as many as the batch size of the query (`Find::batch_size`); none at the end.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let mut cursor = pets.find(r#"{"age": {"$gt": 5}}"#).batch_size(10).run()?;
+    /// assert_eq!(cursor.next_batch()?.len(), 2);
+    /// assert!(cursor.next_batch()?.is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As the iterator's items; what came before the error in the batch is lost.
+    pub fn next_batch(&mut self) -> Result<Vec<Document>> {
+        let size = match &self.rows {
+            Rows::Found(_, size) => *size,
+            _ => BATCH_SIZE,
+        };
+        self.by_ref().take(size).collect()
+    }
+
+    /// The next document's `_id` and some of its fields, as `Collection::get_fields`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let mut cursor = pets.scan().run()?;
+    /// let fields = cursor.next_fields(&["age"])?.unwrap();
+    /// assert_eq!(fields.get("age").and_then(alluvium::Value::as_i64), Some(12));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As the iterator's items.
+    pub fn next_fields(&mut self, paths: &[&str]) -> Result<Option<Map>> {
+        match self.next() {
+            Some(document) => fields_of(&document?, paths, &self.name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The collection.
+    pub fn name(&self) -> &FullName {
+        &self.name
+    }
+
+    fn step(&mut self) -> Result<Option<Document>> {
+        match &mut self.rows {
+            Rows::Collection { scan, state, .. } => match scan.next()? {
+                Some((key, row)) => decode(&state.shapes, &self.name, key, row.to_vec()).map(Some),
+                None => Ok(None),
+            },
+            Rows::ReadOnly(scan, store) => match scan.next()? {
+                Some((key, row)) => store.document(key, row.to_vec()).map(Some),
+                None => Ok(None),
+            },
+            Rows::Found(execution, _) => execution.next_document(),
+        }
+    }
+}
+
+impl Iterator for Cursor {
+    type Item = Result<Document>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let item = self.step().transpose();
+        if !matches!(item, Some(Ok(_))) {
+            self.left = 0;
+        }
+        item
+    }
+}

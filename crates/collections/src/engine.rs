@@ -1,0 +1,157 @@
+//! The engine: the catalogue with its store, the environment, and the background work of one open database.
+
+use crate::catalog::Catalog;
+use crate::error::{Error, Result};
+use crate::gathering::Gathering;
+use crate::names::FullName;
+use crate::snapshot::Snapshot;
+use crate::state::CollectionState;
+use alluvium_env::Env;
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_query::update::Context;
+use alluvium_store::Store;
+use std::ops::Deref;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// An open database.
+pub struct Engine {
+    /// The collections, and the store that they are in.
+    pub catalog: Catalog,
+    /// The outside world.
+    pub env: Env,
+    /// The threads of background work.
+    pub(crate) tasks: Tasks,
+    /// The places for work that gathers index entries in memory.
+    pub(crate) gathering: Gathering,
+}
+
+impl Engine {
+    pub(crate) fn new(catalog: Catalog, env: Env) -> Self {
+        Self { catalog, env, tasks: Tasks::default(), gathering: Gathering::default() }
+    }
+
+    /// The key/value store.
+    pub fn store(&self) -> &Store {
+        self.catalog.store()
+    }
+
+    /// A snapshot of what is visible now.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.store().snapshot())
+    }
+
+    /// The state of the collection that has the name now, or had it at a snapshot.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCollection`]; what keeps its shapes from being read.
+    pub fn collection_at(&self, name: &FullName, snapshot: Option<&Snapshot>) -> Result<Arc<CollectionState>> {
+        match snapshot {
+            Some(snapshot) => self.catalog.require_at(name, snapshot),
+            None => self.catalog.require(name),
+        }
+    }
+
+    /// The time that updates are made with.
+    pub(crate) fn update_context(&self) -> Context {
+        Context { time_ms: self.env.clock.unix_millis(), inserting: false }
+    }
+
+    /// Ends background work and closes the store.
+    ///
+    /// # Errors
+    /// What keeps the log from being synced and sealed.
+    pub fn close(&self) -> Result<()> {
+        self.tasks.stop();
+        Ok(self.store().close()?)
+    }
+}
+
+/// Whether background work is to end, and its threads.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    stopping: Mutex<bool>,
+    changed: Condvar,
+    threads: Mutex<Vec<alluvium_env::thread::JoinHandle<()>>>,
+}
+
+impl Tasks {
+    /// True if background work must end now.
+    pub fn stopping(&self) -> bool {
+        *self.stopping.lock()
+    }
+
+    /// An error if background work must end now.
+    pub fn check(&self) -> Result<()> {
+        if self.stopping() { Err(Error::Store(alluvium_store::Error::Closed)) } else { Ok(()) }
+    }
+
+    /// Waits for `time`, or until work must end; false in that case.
+    pub fn wait(&self, time: Duration) -> bool {
+        let mut stopping = self.stopping.lock();
+        if !*stopping {
+            self.changed.wait_for(&mut stopping, time);
+        }
+        !*stopping
+    }
+
+    pub fn add(&self, thread: alluvium_env::thread::JoinHandle<()>) {
+        self.threads.lock().push(thread);
+    }
+
+    /// Ends background work and waits until it has ended.
+    pub fn stop(&self) {
+        *self.stopping.lock() = true;
+        self.changed.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // A panic was logged already.
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// A shared engine. When the last handle that a user holds is dropped, background work ends and then the database is closed.
+#[derive(Clone)]
+pub struct EngineHandle {
+    engine: Arc<Engine>,
+    /// `None` for background threads, which do not keep the database open.
+    _stop: Option<Arc<StopOnDrop>>,
+}
+
+struct StopOnDrop(Weak<Engine>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        if let Some(engine) = self.0.upgrade() {
+            engine.tasks.stop();
+        }
+    }
+}
+
+impl EngineHandle {
+    pub(crate) fn new(engine: Engine) -> Self {
+        let engine = Arc::new(engine);
+        let stop = Arc::new(StopOnDrop(Arc::downgrade(&engine)));
+        Self { engine, _stop: Some(stop) }
+    }
+
+    /// The handle of a background thread.
+    pub(crate) fn for_background(&self) -> Self {
+        Self { engine: self.engine.clone(), _stop: None }
+    }
+}
+
+impl AsRef<EngineHandle> for EngineHandle {
+    fn as_ref(&self) -> &EngineHandle {
+        self
+    }
+}
+
+impl Deref for EngineHandle {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        &self.engine
+    }
+}

@@ -1,0 +1,176 @@
+//! Expiry: documents whose date in an index with `expireAfterSeconds` has passed are deleted.
+
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result};
+use crate::ids::id_key;
+use crate::index::Index;
+use crate::index_scan::IndexScan;
+use crate::view::CollectionView;
+use crate::write::Writer;
+use alluvium_document::{Value, key};
+use alluvium_query::index::Order;
+use alluvium_store::Bounds;
+use hashbrown::HashSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// So many documents are found at one snapshot and then deleted one by one.
+const AT_A_TIME: usize = 1000;
+
+/// Deletes the documents that have expired. Returns their count.
+///
+/// # Errors
+/// The first error, after all indexes and documents were visited.
+pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
+    let (mut deleted, mut failed) = (0, None);
+    for (name, index) in engine.catalog.ready_indexes() {
+        let Some(after_s) = index.definition.expire_after_s() else { continue };
+        let now_ms = engine.env.clock.unix_millis();
+        let cutoff_ms = now_ms.saturating_sub(i64::from(after_s) * 1000);
+        let mut expiry = Expiry {
+            writer: Writer { engine, name: &name, durability: engine.store().options().durability },
+            index: &index,
+            cutoff_ms,
+            deleted: 0,
+            left: Left::default(),
+        };
+        let result = expiry.run();
+        deleted += expiry.deleted;
+        match expiry.left.error.map_or(result, Err) {
+            Ok(()) => {}
+            // Dropped concurrently.
+            Err(Error::NoSuchCollection { .. } | Error::Store(alluvium_store::Error::NoSuchTree(_))) => {}
+            // The other indexes are not affected.
+            Err(error) => {
+                let index = index.definition.name();
+                log::warn!(target: "alluvium::index", "documents of {name} do not expire by {index}: {error}");
+                failed = failed.or(Some(error));
+            }
+        }
+    }
+    failed.map_or(Ok(deleted), Err)
+}
+
+/// Deletes of what has expired by one index. A document that cannot be deleted keeps no other from being deleted.
+struct Expiry<'a> {
+    writer: Writer<'a>,
+    index: &'a Arc<Index>,
+    cutoff_ms: i64,
+    deleted: u64,
+    left: Left,
+}
+
+impl Expiry<'_> {
+    fn run(&mut self) -> Result<()> {
+        let Writer { engine, name, .. } = self.writer;
+        loop {
+            // As many as bytes, where that is set: few.
+            let options = engine.store().options();
+            let at_a_time = options.tuning.gather_bytes.map_or(AT_A_TIME, |bytes| bytes.clamp(1, AT_A_TIME));
+            let found = self.find(at_a_time)?;
+            let all = found.len() < at_a_time;
+            let before = (self.deleted, self.left.keys.len());
+            for id in found {
+                if engine.tasks.stopping() {
+                    return Ok(());
+                }
+                let key = id_key(&id)?;
+                // Read again, under its lock: its date may have changed.
+                let removed = self.writer.remove(&id, |document| {
+                    // An index that was dropped concurrently, perhaps with its collection, deletes nothing any more.
+                    let known = engine.catalog.require(name)?.indexes();
+                    if !known.indexes.iter().any(|known| known.tree == self.index.tree) {
+                        return Ok(false);
+                    }
+                    let keys = self.index.stored_keys_of(document)?.keys;
+                    let (low, high) = dates(self.index, self.cutoff_ms);
+                    Ok(keys.iter().any(|key| key.bytes >= low && key.bytes <= high))
+                });
+                match removed {
+                    Ok(removed) => self.deleted += u64::from(removed.is_some()),
+                    Err(error) => {
+                        self.left.note(error)?;
+                        self.left.keys.insert(key);
+                    }
+                }
+            }
+            if all || before == (self.deleted, self.left.keys.len()) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The `_id`s of the first documents that have expired, at most `most`, without those that are left.
+    fn find(&mut self, most: usize) -> Result<Vec<Value>> {
+        let Writer { engine, name, .. } = self.writer;
+        let snapshot = engine.snapshot();
+        let state = engine.catalog.require(name)?;
+        let (low, mut high) = dates(self.index, self.cutoff_ms);
+        // Beyond the key of any `_id`.
+        high.push(0xff);
+        let bounds = Bounds { lower: Bound::Included(low), upper: Bound::Excluded(high), reverse: false };
+        let view = CollectionView::new(engine, state, name, snapshot);
+        let mut scan = IndexScan::new(view, self.index.clone(), bounds)?;
+        let mut found = Vec::new();
+        while found.len() < most {
+            let document = match scan.next_document() {
+                Ok(Some(document)) => document,
+                Ok(None) => break,
+                Err(error) => {
+                    self.left.note(error)?;
+                    continue;
+                }
+            };
+            if !found.contains(document.id()) && !self.left.holds(document.id())? {
+                found.push(document.id().clone());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Documents that have expired and cannot be deleted.
+#[derive(Default)]
+struct Left {
+    /// The keys of their `_id`s.
+    keys: HashSet<Vec<u8>>,
+    /// Why the first one cannot.
+    error: Option<Error>,
+}
+
+impl Left {
+    /// Takes note of an error that concerns one document. Any other is given back.
+    fn note(&mut self, error: Error) -> Result<()> {
+        let of_one = match &error {
+            Error::DamagedDocument { .. } | Error::InvalidDocument(_) | Error::Index(_) | Error::IndexOf { .. } => true,
+            Error::Store(error) => matches!(error, alluvium_store::Error::BatchTooLarge { .. }),
+            _ => false,
+        };
+        if !of_one {
+            return Err(error);
+        }
+        self.error.get_or_insert(error);
+        Ok(())
+    }
+
+    fn holds(&self, id: &Value) -> Result<bool> {
+        Ok(!self.keys.is_empty() && self.keys.contains(&id_key(id)?))
+    }
+}
+
+/// The least and the greatest index key of dates up to the cutoff.
+fn dates(index: &Index, cutoff_ms: i64) -> (Vec<u8>, Vec<u8>) {
+    let of = |ms: i64| {
+        let mut bytes = Vec::new();
+        key::encode(&Value::DateTime(ms), &mut bytes);
+        bytes
+    };
+    let (first, last) = (of(i64::MIN), of(cutoff_ms));
+    match index.definition.parts().first().map(|part| part.order) {
+        Some(Order::Descending) => {
+            let inverted = |bytes: Vec<u8>| bytes.into_iter().map(|byte| !byte).collect();
+            (inverted(last), inverted(first))
+        }
+        _ => (first, last),
+    }
+}

@@ -1,0 +1,21 @@
+//! Queries: a request is parsed ([`Query`]), planned, and executed ([`Execution`]), document by document, all at one snapshot
+//! (`docs/decisions/0030-carrying-out-plans.md`).
+
+mod counts;
+mod execution;
+mod explain;
+mod planning;
+mod query;
+mod request;
+mod run;
+mod seen;
+mod statistics;
+mod step;
+
+pub use execution::{Execution, project};
+pub use explain::Explanation;
+pub use query::Query;
+pub use request::{FindRequest, Hint};
+
+/// Documents in a batch of a cursor, by default: MongoDB's number.
+pub const BATCH_SIZE: usize = 101;

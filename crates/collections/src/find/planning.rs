@@ -1,0 +1,288 @@
+//! Which plan is taken: the planner's, with what queries of the same form have taught.
+
+use super::counts::Report;
+use super::query::Query;
+use super::statistics;
+use crate::error::Result;
+use crate::index::IndexSet;
+use crate::marks;
+use crate::planner_state::PlanCache;
+use crate::view::CollectionView;
+use alluvium_document::compare::type_rank;
+use alluvium_document::{Map, Value};
+use alluvium_query::plan::{self, Hint, KeyRange, Needs, Plan, Rejected, Rejection};
+use alluvium_store::{Bounds, TreeId};
+use hashbrown::HashMap;
+use std::cell::{Cell, RefCell};
+use std::fmt::Write;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// A plan was wrong if it looked at so many times as much as was estimated, and at so much more.
+const WRONG_TIMES: f64 = 10.0;
+const WRONG_MORE: f64 = 1000.0;
+
+/// A plan, and what it was made of.
+#[derive(Clone)]
+pub(crate) struct Planned {
+    pub plan: Arc<Plan>,
+    pub indexes: Arc<IndexSet>,
+    /// The form of the query, if plans for it are remembered.
+    form: Option<Arc<str>>,
+    /// It is what was taken before for this form.
+    pub cached: bool,
+}
+
+/// So many ranges are looked into for one plan.
+const ESTIMATES_MAX: usize = 64;
+
+/// Ranges of the keys of a tree.
+type RangesOf = (TreeId, Vec<KeyRange>);
+
+/// Looks into indexes and among documents: in one partition, since documents lie in partitions by chance.
+struct Shares<'a> {
+    view: &'a CollectionView,
+    indexes: &'a IndexSet,
+    asked: Cell<usize>,
+    /// What was looked up before: a planner weighs an index several times.
+    known: RefCell<HashMap<RangesOf, Option<f64>>>,
+    /// The entries of the trees that were looked into.
+    entries: RefCell<HashMap<TreeId, Option<u64>>>,
+}
+
+impl<'a> Shares<'a> {
+    fn of(view: &'a CollectionView, indexes: &'a IndexSet) -> Self {
+        let (known, entries) = (RefCell::default(), RefCell::default());
+        Self { view, indexes, asked: Cell::new(0), known, entries }
+    }
+
+    /// What cannot be read is not known: the plan that is taken then says so.
+    fn estimate(&self, tree: TreeId, bounds: &Bounds) -> Option<u64> {
+        self.view.store().estimate(tree, 0, bounds).ok()
+    }
+
+    fn share_of(&self, tree: TreeId, ranges: &[KeyRange]) -> Option<f64> {
+        let looked = || self.look(tree, ranges);
+        *self.known.borrow_mut().entry((tree, ranges.to_vec())).or_insert_with(looked)
+    }
+
+    fn look(&self, tree: TreeId, ranges: &[KeyRange]) -> Option<f64> {
+        self.asked.set(self.asked.get() + ranges.len());
+        if self.asked.get() > ESTIMATES_MAX {
+            return None;
+        }
+        let all = || self.estimate(tree, &Bounds::all());
+        let all = (*self.entries.borrow_mut().entry(tree).or_insert_with(all))?;
+        let of_range = |range: &KeyRange| {
+            let upper = range.to.clone().map_or(Bound::Unbounded, Bound::Excluded);
+            self.estimate(tree, &Bounds { lower: Bound::Included(range.from.clone()), upper, reverse: false })
+        };
+        let within: u64 = ranges.iter().map(of_range).sum::<Option<u64>>()?;
+        // One partition tells little of what is rare.
+        Some(((within as f64 + 0.5) / (all as f64 + 1.0)).min(1.0))
+    }
+}
+
+impl std::fmt::Debug for Shares<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shares").finish_non_exhaustive()
+    }
+}
+
+impl plan::Estimator for Shares<'_> {
+    fn share(&self, index: &plan::Index<'_>, ranges: &[KeyRange]) -> Option<f64> {
+        let name = index.definition.name();
+        let tree = self.indexes.indexes.iter().find(|listed| listed.definition.name() == name)?.tree;
+        self.share_of(tree, ranges)
+    }
+
+    fn share_of_ids(&self, ranges: &[KeyRange]) -> Option<f64> {
+        self.share_of(self.view.state.documents, ranges)
+    }
+}
+
+/// The plan of a query at a view. `explains`: with what was not taken, and why; nothing of it is remembered.
+pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Result<Planned> {
+    let indexes = view.state.indexes();
+    let statistics = statistics::current(view, &indexes);
+    let mut usable = Vec::with_capacity(indexes.indexes.len());
+    for index in &indexes.indexes {
+        // One that is listed may have been dropped before the view: who drops it takes it off the list last.
+        if index.serves(view.snapshot.seq()) && view.store().is_readable_at(&view.snapshot.store, index.tree)? {
+            usable.push(index);
+        }
+    }
+    // The bits are read after the snapshot was taken: what it sees is in them.
+    let described: Vec<plan::Index<'_>> = usable
+        .into_iter()
+        .map(|index| {
+            let known = statistics.of(index.tree);
+            plan::Index {
+                definition: &index.definition,
+                multikey: index.multikey.load(std::sync::atomic::Ordering::SeqCst),
+                entries: known.map_or(statistics.documents, |known| known.entries),
+                distinct: known.map(|known| known.distinct.as_slice()).unwrap_or_default(),
+                bytes: known.map_or(0, |known| known.bytes),
+            }
+        })
+        .collect();
+    let shares = Shares::of(view, &indexes);
+    let collection = plan::Collection {
+        documents: statistics.documents,
+        bytes: statistics.bytes,
+        partitions: view.store().partitions(),
+        natural_ids: statistics.natural_ids,
+        indexes: &described,
+        estimator: Some(&shares),
+    };
+    let spec = plan::Query {
+        filter: &query.filter,
+        sort: query.sort.parts(),
+        needs: query.needs.as_deref().map_or(Needs::Documents, Needs::Paths),
+        skip: query.skip,
+        limit: query.limit,
+        hint: query.hint.as_ref().map(super::query::IndexHint::as_planned),
+    };
+    let remembers = !described.is_empty() && query.hint.is_none();
+    if !remembers {
+        let plan = plan::plan(&spec, &collection)?;
+        return Ok(Planned { plan: Arc::new(plan), indexes, form: None, cached: false });
+    }
+    let form: Arc<str> = form_of(query).into();
+    let (plan, cached) = remembered(&view.state.plans, &indexes, &form, spec, explains, &collection)?;
+    Ok(Planned { plan: Arc::new(plan), indexes, form: Some(form), cached })
+}
+
+fn remembered(
+    plans: &PlanCache,
+    indexes: &IndexSet,
+    form: &Arc<str>,
+    spec: plan::Query<'_>,
+    explains: bool,
+    collection: &plan::Collection<'_>,
+) -> Result<(Plan, bool)> {
+    let (taken, costly) = plans.with_form(indexes, form, |form| (form.index.clone(), form.costly.clone()));
+    if let Some(name) = &taken {
+        let hinted = plan::Query { hint: Some(Hint::Name(name)), ..spec.clone() };
+        // What is taken anyhow need not be looked into.
+        let estimator = collection.estimator.filter(|_| explains);
+        let known = plan::Collection { estimator, ..collection.clone() };
+        if let Ok(mut plan) = plan::plan(&hinted, &known) {
+            if explains {
+                plan.rejected = beside(name, plan::plan(&spec, collection)?);
+            }
+            return Ok((plan, true));
+        }
+    }
+    let mut plan = plan::plan(&spec, collection)?;
+    // What has cost more than it was thought to is compared as that.
+    let cost = |name: &str, estimated: f64| {
+        costly.iter().find(|(known, _)| known == name).map_or(estimated, |(_, measured)| measured.max(estimated))
+    };
+    if let Some(name) = plan.index_name() {
+        let own = cost(name, plan.cost.time_us);
+        let others = plan.rejected.iter().filter_map(|rejected| {
+            let hint = rejected.access.hint(&spec)?;
+            let estimated = rejected.reason.cost()?.time_us;
+            Some((rejected.access.index_name().map_or(estimated, |name| cost(name, estimated)), hint))
+        });
+        let cheaper = others.filter(|(cost, _)| *cost < own).min_by(|(a, _), (b, _)| a.total_cmp(b));
+        if let Some((_, hint)) = cheaper {
+            let mut other = plan::plan(&plan::Query { hint: Some(hint), ..spec.clone() }, collection)?;
+            plan.rejected.retain(|rejected| rejected.access != other.access);
+            other.rejected = plan.rejected;
+            plan = other;
+        }
+    }
+    if !explains {
+        let index = plan.index_name().map(str::to_owned);
+        plans.with_form(indexes, form, |form| form.index = index);
+    }
+    Ok((plan, false))
+}
+
+/// The rejected candidates beside the index that earlier queries of this form used: those that planning again rejects, and the one
+/// that it would choose, if that is another.
+fn beside(used: &str, again: Plan) -> Vec<Rejected> {
+    let Plan { access, cost, mut rejected, .. } = again;
+    rejected.retain(|rejected| rejected.access.index_name() != Some(used));
+    if access.index_name() != Some(used) {
+        let reason = Rejection::PreviousChoice { cost, index: used.to_owned() };
+        rejected.insert(0, Rejected { access, reason });
+    }
+    rejected
+}
+
+/// Takes note of what a plan has cost so far, if that is more than was estimated for all of it.
+pub(crate) fn learn(view: &CollectionView, planned: &Planned, report: &Report) {
+    let Some(form) = &planned.form else { return };
+    let (mut keys, mut documents) = (0, 0);
+    total(report, &mut keys, &mut documents);
+    let (looked, thought) = ((keys + documents) as f64, planned.plan.cost.entries + planned.plan.cost.documents);
+    if looked <= thought * WRONG_TIMES + WRONG_MORE {
+        return;
+    }
+    let time_us = keys as f64 * plan::cost::SCAN_ENTRY_US + documents as f64 * plan::cost::FETCH_US;
+    statistics::discard(view);
+    let index = planned.plan.index_name().map(str::to_owned);
+    view.state.plans.with_form(&planned.indexes, form, |form| {
+        let Some(index) = index else { return };
+        let known = form.costly.iter().any(|(known, measured)| *known == index && *measured * 2.0 >= time_us);
+        // What is taken although that is known is still the best.
+        if !known {
+            marks::PLAN_FORGOTTEN.hit();
+            form.index = None;
+            form.costly.retain(|(known, _)| *known != index);
+            form.costly.push((index, time_us));
+        }
+    });
+}
+
+fn total(report: &Report, keys: &mut u64, documents: &mut u64) {
+    *keys += report.counts.keys;
+    *documents += report.counts.documents;
+    report.inputs.iter().for_each(|input| total(input, keys, documents));
+}
+
+/// The form of a query: its paths, operators and types, without the values.
+fn form_of(query: &Query) -> String {
+    let mut form = String::new();
+    of_filter(&query.filter.to_map(), &mut form);
+    for part in query.sort.parts() {
+        let _infallible = write!(form, "|{}{}", if part.is_descending() { '-' } else { '+' }, part.path);
+    }
+    match &query.needs {
+        None => form.push_str("|*"),
+        Some(paths) => paths.iter().for_each(|path| {
+            let _infallible = write!(form, "|={path}");
+        }),
+    }
+    let wanted = query.limit.map(|limit| limit.saturating_add(query.skip));
+    let _infallible = write!(form, "|{:?}", wanted.map(|wanted| wanted.checked_ilog2()));
+    form
+}
+
+fn of_filter(filter: &Map, form: &mut String) {
+    for (name, value) in filter.iter() {
+        let name = name.as_str().unwrap_or_default();
+        let _infallible = write!(form, ",{name}:");
+        match value {
+            Value::Map(inner) if !inner.is_empty() => of_filter(inner, form),
+            Value::Array(values) if values.iter().all(|value| value.as_map().is_some()) && name.starts_with('$') => {
+                values.iter().filter_map(Value::as_map).for_each(|inner| of_filter(inner, form));
+                form.push(';');
+            }
+            // Many values are another form than few.
+            Value::Array(values) => {
+                let _infallible = write!(form, "[{:?}]", values.len().checked_ilog2());
+            }
+            value => {
+                let _infallible = write!(form, "{}", type_rank(value));
+            }
+        }
+    }
+    form.push('.');
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! A query, read and checked.
+
+use super::request::{FindRequest, Hint};
+use crate::error::{Error, Result};
+use crate::input::IntoDocument;
+use crate::limits::Limits;
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_query::plan;
+use alluvium_query::projection::Projection;
+use alluvium_query::sort::Sort;
+
+/// What is request.
+#[derive(Debug, Clone)]
+pub struct Query {
+    pub(crate) filter: Filter,
+    pub(crate) sort: Sort,
+    pub(crate) projection: Option<Projection>,
+    pub(crate) skip: u64,
+    pub(crate) limit: Option<u64>,
+    pub(crate) hint: Option<IndexHint>,
+    /// The paths whose values are enough; `None`: whole documents.
+    pub(crate) needs: Option<Vec<FieldPath>>,
+    /// Of documents with the same values at the paths of `needs` one is enough.
+    any_of_equals: bool,
+    pub(crate) limits: Limits,
+    pub(crate) allow_disk_use: bool,
+    /// The most bytes of keys that are remembered to return each document once.
+    pub(crate) seen_bytes_max: usize,
+}
+
+/// A hint that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum IndexHint {
+    Name(String),
+    Keys(Map),
+    Natural { backward: bool },
+}
+
+impl IndexHint {
+    /// Reads a hint.
+    fn new(hint: Hint) -> Result<Self> {
+        let keys = match hint.0 {
+            Value::String(text) if text.trim_start().starts_with('{') => {
+                text.as_str().into_map().map_err(|error| match error {
+                    Error::Json(what) => Error::Json(format!("the hint is no JSON: {what}")),
+                    error => error,
+                })?
+            }
+            Value::String(name) => return Ok(Self::Name(name)),
+            Value::Map(keys) => keys,
+            other => {
+                return Err(Error::InvalidDocument(format!("a hint is a name or a map, not {}", other.type_name())));
+            }
+        };
+        let natural = keys.get("$natural").filter(|_| keys.len() == 1);
+        Ok(match natural.and_then(Value::as_f64) {
+            Some(direction) if direction.abs() == 1.0 => Self::Natural { backward: direction < 0.0 },
+            _ if keys.contains("$natural") => {
+                return Err(alluvium_query::plan::PlanError::BadHint(
+                    "a hint of $natural is 1 or -1, and stands alone".to_owned(),
+                )
+                .into());
+            }
+            _ => Self::Keys(keys),
+        })
+    }
+
+    pub fn as_planned(&self) -> plan::Hint<'_> {
+        match self {
+            Self::Name(name) => plan::Hint::Name(name),
+            Self::Keys(keys) => plan::Hint::Keys(keys),
+            Self::Natural { backward } => plan::Hint::Natural { backward: *backward },
+        }
+    }
+}
+
+impl Query {
+    /// Parses and checks a request.
+    ///
+    /// # Errors
+    /// [`Error::Filter`], [`Error::Sort`], [`Error::Projection`], [`Error::Json`], [`Error::InvalidDocument`].
+    pub fn new(request: FindRequest) -> Result<Self> {
+        let filter = Filter::parse(&request.filter?)?;
+        let sort = Sort::parse(&request.sort.transpose()?.unwrap_or_default())?;
+        let projection = request.projection.transpose()?;
+        let projection = projection.map(|projection| Projection::parse(&projection)).transpose()?;
+        let projection = projection.filter(|projection| !projection.is_everything());
+        if let Some(projection) = &projection {
+            projection.check_position(&filter)?;
+        }
+        let needs = projection.as_ref().and_then(needs_of);
+        Ok(Self {
+            filter,
+            sort,
+            projection,
+            skip: request.skip,
+            limit: request.limit,
+            hint: request.hint.map(IndexHint::new).transpose()?,
+            needs,
+            any_of_equals: false,
+            limits: request.limits,
+            allow_disk_use: request.allow_disk_use,
+            seen_bytes_max: request.seen_bytes_max,
+        })
+    }
+
+    /// Starts the time that it was given: a write that searches several times has one time for all of it.
+    pub fn begin(&mut self, env: &alluvium_env::Env) {
+        self.limits.begin(env);
+    }
+
+    /// Nothing of the documents is request for.
+    pub fn only_count(&mut self) {
+        self.needs = Some(Vec::new());
+        self.sort = Sort::default();
+    }
+
+    /// Only the documents' keys are request for.
+    pub fn only_ids(&mut self) {
+        self.needs = Some(Vec::new());
+    }
+
+    /// Only the values at a path are request for, each at least once.
+    pub fn only_values(&mut self, path: FieldPath) {
+        self.needs = Some(vec![path]);
+        // Documents that are counted all count.
+        self.any_of_equals = self.skip == 0 && self.limit.is_none();
+    }
+
+    /// The path whose values are request for, each at least once.
+    pub fn distinct(&self) -> Option<&FieldPath> {
+        match self.needs.as_deref() {
+            Some([path]) if self.any_of_equals => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// The paths whose values are enough for a projection.
+fn needs_of(projection: &Projection) -> Option<Vec<FieldPath>> {
+    projection.needs()?.into_iter().map(|name| name.parse().ok()).collect()
+}

@@ -1,0 +1,83 @@
+//! Queries as callers give them.
+
+use crate::error::Result;
+use crate::input::IntoDocument;
+use crate::limits::Limits;
+use alluvium_document::{Map, Value};
+
+/// The name or the keys of the index that is to be used: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or `-1` for a
+/// scan of all documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hint(pub(crate) Value);
+
+impl Hint {
+    /// The name, or the keys.
+    pub fn into_value(self) -> Value {
+        self.0
+    }
+}
+
+impl From<&str> for Hint {
+    /// The name of an index; or its keys, if the text begins with a brace.
+    fn from(text: &str) -> Self {
+        Self(Value::from(text))
+    }
+}
+
+impl From<&String> for Hint {
+    fn from(text: &String) -> Self {
+        Self(Value::from(text.as_str()))
+    }
+}
+
+impl From<String> for Hint {
+    fn from(text: String) -> Self {
+        Self(Value::from(text))
+    }
+}
+
+impl From<Map> for Hint {
+    fn from(keys: Map) -> Self {
+        Self(Value::Map(keys))
+    }
+}
+
+/// A query as the caller gave it, not checked yet.
+#[derive(Clone)]
+pub struct FindRequest {
+    /// The filter.
+    pub filter: Result<Map>,
+    /// The order.
+    pub sort: Option<Result<Map>>,
+    /// The projection.
+    pub projection: Option<Result<Map>>,
+    /// Documents to skip.
+    pub skip: u64,
+    /// The most documents to return.
+    pub limit: Option<u64>,
+    /// The index to use.
+    pub hint: Option<Hint>,
+    /// What ends it early.
+    pub limits: Limits,
+    /// Sorts may spill into files.
+    pub allow_disk_use: bool,
+    /// The most bytes of keys that are remembered to return each document once.
+    pub seen_bytes_max: usize,
+}
+
+impl FindRequest {
+    /// All documents that match, in no order.
+    pub fn new(filter: impl IntoDocument) -> Self {
+        Self {
+            filter: filter.into_map(),
+            sort: None,
+            projection: None,
+            skip: 0,
+            limit: None,
+            hint: None,
+            limits: Limits::default(),
+            allow_disk_use: true,
+            seen_bytes_max: usize::MAX,
+        }
+    }
+}

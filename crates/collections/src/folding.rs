@@ -1,0 +1,86 @@
+//! What deltas do to documents, and which shapes these use: told to the store.
+
+use crate::trees::{read_documents, shape_key};
+use alluvium_document::row::shapes_used;
+use alluvium_document::shape::ShapeTable;
+use alluvium_document::{Document, Draft};
+use alluvium_env::sync::RwLock;
+use alluvium_store::{Definitions, Fold, FoldError, TreeId};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// Folds updates onto rows, with the shapes of the collections that have been used since open. Before a
+/// collection's shapes are read, nobody can tell what its rows mean, and flushes keep the deltas.
+#[derive(Default)]
+pub(crate) struct Folds {
+    shapes: RwLock<HashMap<TreeId, Arc<ShapeTable>>>,
+}
+
+impl Folds {
+    /// Takes note of the shapes of a collection's documents: all that come to be are added to this table.
+    pub fn learn(&self, documents: TreeId, shapes: &Arc<ShapeTable>) {
+        self.shapes.write().insert(documents, shapes.clone());
+    }
+
+    /// Takes note of the shapes that a snapshot knows, unless others are known, which then are given back: shapes may be
+    /// added to those.
+    pub fn learn_unknown(&self, documents: TreeId, shapes: Arc<ShapeTable>) -> Arc<ShapeTable> {
+        self.shapes.write().entry(documents).or_insert(shapes).clone()
+    }
+
+    /// The shapes of a collection's documents, if they were read.
+    pub fn known(&self, documents: TreeId) -> Option<Arc<ShapeTable>> {
+        self.shapes.read().get(&documents).cloned()
+    }
+}
+
+impl std::fmt::Debug for Folds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Folds").field("collections", &self.shapes.read().len()).finish()
+    }
+}
+
+impl Definitions for Folds {
+    fn kept_in(&self, description: &[u8]) -> Option<TreeId> {
+        read_documents(description).map(|(_, system)| system)
+    }
+
+    fn key(&self, number: u32) -> Vec<u8> {
+        shape_key(number).to_vec()
+    }
+
+    fn used(&self, value: &[u8], note: &mut dyn FnMut(u32)) {
+        // Of a damaged row, what stands before the damage is noted.
+        let _damaged = shapes_used(value, note);
+    }
+
+    fn at_hand(&self, tree: TreeId, number: u32) -> Option<Vec<u8>> {
+        let mut definition = Vec::new();
+        self.known(tree)?.get(number)?.encode(&mut definition);
+        Some(definition)
+    }
+}
+
+impl Fold for Folds {
+    fn fold(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        base: &[u8],
+        deltas: &[&[u8]],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u64>, FoldError> {
+        let Some(shapes) = self.known(tree) else { return Ok(None) };
+        let damaged = |what: String| FoldError(what);
+        let draft = Document::from_row(&shapes, key, base).and_then(Draft::new).map_err(|e| damaged(e.to_string()))?;
+        let folded =
+            alluvium_query::fold::fold(Some(draft), deltas.iter().copied()).map_err(|e| damaged(e.to_string()))?;
+        if let Some(draft) = folded.draft {
+            draft.encode_known_row(&shapes, out).map_err(|e| damaged(e.to_string()))?;
+        }
+        Ok(Some(folded.refused))
+    }
+}
+
+#[cfg(test)]
+mod tests;

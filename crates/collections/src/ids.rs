@@ -1,0 +1,94 @@
+//! The `_id` of a document: its place, its key, and the limits of a document.
+
+use crate::error::{Error, Result, id_text};
+use crate::object_id::new_object_id;
+use alluvium_document::{Map, Value};
+use alluvium_env::Env;
+
+/// The largest document, in bytes of BSON.
+pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
+
+/// The field that identifies a document.
+pub(crate) const ID: &str = "_id";
+
+/// Makes `_id` a document's first field; without one, a new object id.
+pub fn ensure_id(map: &mut Map, env: &Env) {
+    if !move_id(map) {
+        let id = Value::ObjectId(new_object_id(env));
+        map.entries.insert(0, (Value::from(ID), id));
+    }
+}
+
+/// Sets a document's `_id`, its first field. An `_id` that the document has already must be equal.
+///
+/// # Errors
+/// [`Error::InvalidId`].
+pub fn set_id(map: &mut Map, id: Value) -> Result<()> {
+    match map.get(ID) {
+        Some(own) if alluvium_document::compare::equal(own, &id) => {}
+        Some(own) => {
+            let what = format!("the document has _id {}, which is not {}", id_text(own), id_text(&id));
+            return Err(Error::InvalidId { code: 2, what });
+        }
+        None => map.entries.insert(0, (Value::from(ID), id)),
+    }
+    move_id(map);
+    Ok(())
+}
+
+/// As [`set_id`], for a document that is stored under this `_id`: the stored value stays, with its type.
+pub(crate) fn keep_id(map: &mut Map, id: Value) -> Result<()> {
+    set_id(map, id.clone())?;
+    // It is the first field now.
+    if let Some((_, own)) = map.entries.first_mut() {
+        *own = id;
+    }
+    Ok(())
+}
+
+/// Moves the `_id` to the front; false if there is none.
+fn move_id(map: &mut Map) -> bool {
+    match map.entries.iter().position(|(name, _)| name.as_str() == Some(ID)) {
+        Some(at) => {
+            map.entries[..=at].rotate_right(1);
+            true
+        }
+        None => false,
+    }
+}
+
+/// The key of an `_id`.
+///
+/// # Errors
+/// [`Error::InvalidId`].
+pub fn id_key(id: &Value) -> Result<Vec<u8>> {
+    alluvium_document::key::id_key(id).map_err(|error| {
+        let code = if matches!(error, alluvium_document::key::IdError::Dollar(_)) { 52 } else { 2 };
+        Error::InvalidId { code, what: error.to_string() }
+    })
+}
+
+/// The `_id` of a key, as text.
+pub fn key_text(mut key: &[u8]) -> String {
+    alluvium_document::key::decode(&mut key).map_or_else(|_| format!("key {key:02x?}"), |id| id_text(&id))
+}
+
+/// The key of a document that is within the limits.
+///
+/// # Errors
+/// [`Error::InvalidDocument`], [`Error::InvalidId`].
+pub fn checked_key(map: &Map) -> Result<Vec<u8>> {
+    let id = map.get(ID).ok_or_else(|| Error::InvalidDocument("it has no _id".to_owned()))?;
+    let key = id_key(id)?;
+    check_size(alluvium_document::bson::document_size(map))?;
+    Ok(key)
+}
+
+/// An error if a document of `size` bytes of BSON is too large.
+pub(crate) fn check_size(size: usize) -> Result<()> {
+    if size > MAX_DOCUMENT_BYTES {
+        let what = format!("it has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
+        return Err(Error::InvalidDocument(what));
+    }
+    Ok(())
+}

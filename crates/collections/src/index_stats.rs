@@ -1,0 +1,198 @@
+//! Figures of indexes.
+
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result};
+use crate::index::{Examined, Index, IndexProgress};
+use crate::index_scan::IndexScan;
+use crate::names::FullName;
+use crate::view::CollectionView;
+use alluvium_document::Map;
+use alluvium_store::Bounds;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Entries are looked at in so many places of an index,
+const PLACES: u64 = 16;
+/// in each so many.
+const AT_A_PLACE: u64 = 64;
+
+/// What [`Collection::index_stats`] tells of an index.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct IndexStats {
+    /// The name.
+    pub name: String,
+    /// The definition: `v`, `key`, `name` and the options that are set.
+    pub definition: Map,
+    /// False while it is being built; nobody asks it then.
+    pub ready: bool,
+    /// About how many entries it has, stale ones included.
+    pub entries: u64,
+    /// Bytes of the sorted files that hold this index alone. What is in memory, and in shared files, is not in it.
+    pub bytes: u64,
+    /// Bytes of the sorted files that hold other indexes or documents, too.
+    pub shared_bytes: u64,
+    /// Entries of a sample, taken all over the index: all of a small one.
+    pub sampled: u64,
+    /// Those of them that are stale: a write that did not read left them behind, and readers pass over them.
+    pub sampled_stale: u64,
+    /// How often it was asked since the database was opened.
+    pub uses: u64,
+    /// When it was asked last, in milliseconds since 1970; `None` for not since the database was opened.
+    pub last_used_ms: Option<i64>,
+    /// Entries that were looked at to answer, since the database was opened.
+    pub examined: u64,
+    /// Those of them that were stale.
+    pub examined_stale: u64,
+    /// Documents that the build has gone over since the database was opened, and about how many there are; `None` once
+    /// the index is ready.
+    pub build: Option<(u64, u64)>,
+}
+
+impl IndexStats {
+    /// About the part of the entries that is stale, 0 to 1, by the sample; `None` without entries.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// assert_eq!(pets.index_stats()?[0].stale_share(), Some(0.0));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stale_share(&self) -> Option<f64> {
+        (self.sampled > 0).then(|| self.sampled_stale as f64 / self.sampled as f64)
+    }
+}
+
+/// Figures of all indexes of a collection.
+///
+/// # Errors
+/// [`Error::NoSuchCollection`]; what keeps the indexes from being read.
+pub fn index_stats(engine: &EngineHandle, name: &FullName) -> Result<Vec<IndexStats>> {
+    let view = CollectionView::new(engine, engine.catalog.require(name)?, name, engine.snapshot());
+    let mut all = Vec::new();
+    for index in &view.state.indexes().indexes {
+        match stats(&view, index) {
+            Ok(stats) => all.push(stats),
+            // Dropped concurrently.
+            Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(all)
+}
+
+fn stats(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<IndexStats> {
+    let tree = view.store().tree_stats(index.tree)?;
+    let sample = sample(view, index)?;
+    let (examined, examined_stale) = index.usage.keys_and_stale();
+    let told = |progress: &IndexProgress| (progress.documents(), progress.documents_expected());
+    Ok(IndexStats {
+        name: index.definition.name().to_owned(),
+        definition: index.definition.to_map(),
+        ready: index.ready.is_some(),
+        entries: tree.keys,
+        bytes: tree.bytes,
+        shared_bytes: tree.shared_bytes,
+        sampled: sample.keys,
+        sampled_stale: sample.stale,
+        uses: index.usage.uses(),
+        last_used_ms: index.usage.last_ms(),
+        examined,
+        examined_stale,
+        build: index.ready.is_none().then(|| told(index.building.progress())),
+    })
+}
+
+/// About the part of an index's entries that is stale, 0 to 1.
+pub(crate) fn stale_share(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<f64> {
+    let sample = sample(view, index)?;
+    Ok(sample.stale as f64 / sample.keys.max(1) as f64)
+}
+
+/// Looks at entries all over the index, if there are many, or at all.
+fn sample(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Examined> {
+    let scan = |bounds| IndexScan::new(view.clone(), index.clone(), bounds);
+    let mut whole = scan(Bounds::all())?;
+    let mut few = 0;
+    while few < PLACES * AT_A_PLACE && whole.advance()? {
+        few += 1;
+        whole.is_proved()?;
+    }
+    if few < PLACES * AT_A_PLACE {
+        return Ok(whole.examined);
+    }
+    let (mut sum, mut behind) = (Examined::default(), Bound::Unbounded);
+    for from in places(view, index)? {
+        let lower = match behind {
+            Bound::Excluded(last) if last >= from => Bound::Excluded(last),
+            _ => Bound::Included(from),
+        };
+        let mut scan = scan(Bounds { lower: lower.clone(), ..Bounds::all() })?;
+        behind = lower;
+        while scan.examined.keys < AT_A_PLACE && scan.advance()? {
+            scan.is_proved()?;
+            behind = Bound::Excluded([scan.key(), scan.id()].concat());
+        }
+        sum.keys += scan.examined.keys;
+        sum.stale += scan.examined.stale;
+    }
+    Ok(sum)
+}
+
+/// [`PLACES`] keys, about as many entries from each to the next.
+fn places(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Vec<Vec<u8>>> {
+    let end = |reverse| -> Result<Vec<u8>> {
+        let mut scan = IndexScan::new(view.clone(), index.clone(), Bounds { reverse, ..Bounds::all() })?;
+        Ok(if scan.advance()? { [scan.key(), scan.id()].concat() } else { Vec::new() })
+    };
+    // Documents lie in partitions by chance, and their entries with them: one partition tells enough.
+    let count = |from: &[u8], to: &[u8]| {
+        let (lower, upper) = (Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec()));
+        view.store().estimate(index.tree, 0, &Bounds { lower, upper, reverse: false })
+    };
+    let mut keys = vec![end(false)?, end(true)?];
+    while (keys.len() as u64) <= PLACES {
+        let mut finer = Vec::with_capacity(keys.len() * 2);
+        for pair in keys.windows(2) {
+            finer.push(pair[0].clone());
+            finer.push(middle(&pair[0], &pair[1], count)?);
+        }
+        finer.extend(keys.pop());
+        keys = finer;
+    }
+    keys.pop();
+    Ok(keys)
+}
+
+/// A key with about as many entries between the first and it as between it and the last: looked for in the bytes behind what
+/// both begin with, taken for a number.
+fn middle(
+    first: &[u8],
+    last: &[u8],
+    count: impl Fn(&[u8], &[u8]) -> std::result::Result<u64, alluvium_store::Error>,
+) -> Result<Vec<u8>> {
+    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    let number = |key: &[u8]| {
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(&key[common..]).for_each(|(to, from)| *to = *from);
+        u64::from_be_bytes(bytes)
+    };
+    let (mut low, mut high) = (number(first), number(last));
+    let wanted = count(first, last)? / 2;
+    let mut key = first.to_vec();
+    while high.saturating_sub(low) > 1 {
+        let half = low + (high - low) / 2;
+        key = [&first[..common], &half.to_be_bytes()].concat();
+        let found = count(first, &key)?;
+        if found.abs_diff(wanted) <= wanted / 8 {
+            break;
+        }
+        if found < wanted { low = half } else { high = half }
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests;

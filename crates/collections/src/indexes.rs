@@ -1,0 +1,154 @@
+//! Administration of indexes: declare, build, look up by name or keys, list, drop.
+
+mod build;
+
+pub(crate) use build::{Build, finish};
+
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result, id_text};
+use crate::find::Hint;
+use crate::index::{Index, IndexProgress};
+use crate::input::IntoDocument;
+use crate::names::FullName;
+use alluvium_document::compare::equal;
+use alluvium_document::{Map, Value};
+use alluvium_query::index::Definition;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The index that every collection has.
+pub const ID_INDEX: &str = "_id_";
+
+/// An index that was declared.
+#[derive(Clone)]
+pub struct DeclaredIndex {
+    /// `None` for the index on `_id`, which exists always.
+    index: Option<Arc<Index>>,
+    added: bool,
+}
+
+/// Declares an index, and creates the collection if it does not exist. The index is not ready before [`DeclaredIndex::build`].
+///
+/// # Errors
+/// [`Error::Index`], [`Error::IndexConflict`], or as for any write.
+pub fn declare(engine: &EngineHandle, name: &FullName, keys: &Map, options: &Map) -> Result<DeclaredIndex> {
+    if Definition::is_on_id(keys, options)? {
+        engine.catalog.find_or_create(name)?;
+        return Ok(DeclaredIndex { index: None, added: false });
+    }
+    let definition = Definition::parse(keys, options)?;
+    engine.catalog.find_or_create(name)?;
+    let (index, added) = engine.catalog.add_index(name, definition)?;
+    Ok(DeclaredIndex { index: Some(index), added })
+}
+
+impl DeclaredIndex {
+    /// The progress of the build, whichever thread builds.
+    pub fn progress(&self) -> IndexProgress {
+        self.index.as_ref().map(|index| index.building.progress().clone()).unwrap_or_default()
+    }
+
+    /// False if the same index existed already.
+    pub fn is_new(&self) -> bool {
+        self.added
+    }
+
+    /// The name of the index.
+    pub fn name(&self) -> &str {
+        self.index.as_ref().map_or(ID_INDEX, |index| index.definition.name())
+    }
+
+    /// Builds the index, or waits for the thread that does.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if `stop` is set; [`Error::Index`] and [`Error::DuplicateIndexKey`] if documents do not go with the
+    /// index, which is dropped then; as for any read and write.
+    pub fn build(&self, engine: &EngineHandle, name: &FullName, stop: Option<&AtomicBool>) -> Result<()> {
+        match &self.index {
+            Some(index) => finish(&Build { engine, name, index, stop }).map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Builds all indexes of the list; one that fails keeps no other from being built. `failed` is called for each that fails.
+/// Returns the first error.
+pub(crate) fn finish_all(
+    engine: &EngineHandle,
+    unfinished: Vec<(FullName, Arc<Index>)>,
+    failed: impl Fn(&FullName, &Index, &Error),
+) -> Result<()> {
+    let mut first = Ok(());
+    for (name, index) in unfinished {
+        match finish(&Build { engine, name: &name, index: &index, stop: None }) {
+            // Dropped concurrently.
+            Ok(_) | Err(Error::NoSuchIndex { .. } | Error::NoSuchCollection { .. }) => {}
+            Err(error) => {
+                failed(&name, &index, &error);
+                first = first.and(Err(error));
+            }
+        }
+    }
+    first
+}
+
+/// Resumes all index builds that were interrupted, and waits for them.
+///
+/// # Errors
+/// The first error; the other builds are finished.
+pub fn finish_interrupted(engine: &EngineHandle) -> Result<()> {
+    finish_all(engine, engine.catalog.unfinished_indexes(), |_, _, _| {})
+}
+
+/// The name of the index with a name or with keys.
+///
+/// # Errors
+/// [`Error::NoSuchCollection`], [`Error::NoSuchIndex`], [`Error::AmbiguousKeys`], [`Error::Json`].
+pub fn index_name(engine: &EngineHandle, name: &FullName, index: Hint) -> Result<String> {
+    let no_such_index = |index: &str| Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() };
+    let set = engine.catalog.require(name)?.indexes();
+    let keys = match index.into_value() {
+        // A name may begin as keys do.
+        Value::String(name) if name == ID_INDEX || set.find(&name).is_some() => return Ok(name),
+        Value::String(text) if text.trim_start().starts_with('{') => text.as_str().into_map()?,
+        Value::Map(keys) => keys,
+        other => return Err(no_such_index(other.as_str().unwrap_or_default())),
+    };
+    let all = set.indexes.iter().map(|index| (index.definition.name(), index.definition.keys_map()));
+    let all = std::iter::once((ID_INDEX, Map::from([("_id", Value::from(1))]))).chain(all);
+    let names: Vec<&str> = all.filter(|(_, known)| has_same_keys(known, &keys)).map(|(name, _)| name).collect();
+    let shown = || id_text(&Value::Map(keys.clone()));
+    match names[..] {
+        [] => Err(no_such_index(&shown())),
+        [name] => Ok(name.to_owned()),
+        _ => Err(Error::AmbiguousKeys { collection: name.to_string(), keys: shown(), names: names.join(", ") }),
+    }
+}
+
+/// Drops the index with a name or with keys.
+///
+/// # Errors
+/// As [`index_name`]; an error for the index on `_id`; as for any write.
+pub fn drop_index(engine: &EngineHandle, name: &FullName, index: Hint) -> Result<()> {
+    engine.store().check_writable()?;
+    let index = index_name(engine, name, index)?;
+    if index == ID_INDEX {
+        return Err(alluvium_query::index::IndexError::CannotDropId.into());
+    }
+    engine.catalog.drop_indexes(name, Some(&index))
+}
+
+/// True if these are the same paths in one order, each with the same order.
+fn has_same_keys(a: &Map, b: &Map) -> bool {
+    let same = |(a, b): (&(Value, Value), &(Value, Value))| a.0 == b.0 && equal(&a.1, &b.1);
+    a.len() == b.len() && a.entries.iter().zip(&b.entries).all(same)
+}
+
+/// The definition of the index on `_id`.
+pub fn id_definition() -> Map {
+    let mut id = Map::new();
+    id.push("v", 2);
+    id.push("key", Map::from([("_id", Value::from(1))]));
+    id.push("name", ID_INDEX);
+    id
+}

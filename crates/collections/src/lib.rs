@@ -1,0 +1,59 @@
+//! The document engine: collections of documents in a key/value store.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`engine`] | an open database: catalogue, store, environment, background work |
+//! | [`catalog`], [`state`], [`snapshot`], [`trees`] | which collections and indexes exist, now and at a snapshot |
+//! | [`write`] | the one write protocol; [`by_id`], [`by_filter`] and [`batch`] use it |
+//! | [`read`], [`view`], [`cursor`] | documents at a snapshot |
+//! | [`find`] | queries: planned, executed, explained |
+//! | [`index`], [`indexes`], [`index_scan`] | what an index is; how it is declared and built; how entries are proved |
+//! | [`background`](open), [`expire`], [`sweep`] | what a database does without being asked |
+//! | [`verify`], [`repair`], [`inspect`] | damage: found, salvaged, looked at |
+//!
+//! Everything here takes an [`engine::EngineHandle`] and names; crate `alluvium` has the handles that users hold.
+
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod background;
+pub mod batch;
+pub mod by_filter;
+pub mod by_id;
+pub mod catalog;
+pub mod cursor;
+pub mod engine;
+pub mod error;
+pub mod expire;
+pub mod find;
+mod folding;
+mod gathering;
+pub mod ids;
+pub mod index;
+pub mod index_scan;
+pub mod index_stats;
+pub mod indexes;
+pub mod input;
+pub mod inspect;
+pub mod limits;
+pub mod marks;
+mod multikey;
+pub mod names;
+pub mod object_id;
+pub mod open;
+mod planner_state;
+pub mod read;
+pub mod read_only;
+pub mod repair;
+pub mod results;
+pub mod snapshot;
+pub mod space;
+mod spill;
+pub mod state;
+pub mod sweep;
+#[cfg(test)]
+mod testing;
+pub mod trees;
+pub mod verify;
+pub mod view;
+pub mod write;

@@ -1,0 +1,93 @@
+//! Names of logical databases and collections.
+
+/// The logical database of names without a dot.
+pub const DEFAULT_LOGICAL: &str = "main";
+
+/// A name that MongoDB's rules do not allow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the name {name:?} is not allowed: {reason}")]
+pub struct InvalidName {
+    /// The name.
+    pub name: String,
+    /// The rule that it breaks.
+    pub reason: &'static str,
+}
+
+/// A collection's full name: logical database and collection.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FullName {
+    /// The logical database.
+    pub logical: String,
+    /// The collection's name there.
+    pub collection: String,
+}
+
+impl FullName {
+    /// Splits `logical.collection`; without a dot, the logical database is `main`.
+    ///
+    /// # Errors
+    /// [`InvalidName`].
+    pub fn parse(name: &str) -> Result<Self, InvalidName> {
+        match name.split_once('.') {
+            Some((logical, collection)) => Self::new(logical, collection),
+            None => Self::new(DEFAULT_LOGICAL, name),
+        }
+    }
+
+    /// The name of a collection in a logical database.
+    ///
+    /// # Errors
+    /// [`InvalidName`].
+    pub fn new(logical: &str, collection: &str) -> Result<Self, InvalidName> {
+        check_logical(logical)?;
+        check_collection(collection)?;
+        Ok(Self { logical: logical.to_owned(), collection: collection.to_owned() })
+    }
+}
+
+impl std::fmt::Display for FullName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.logical, self.collection)
+    }
+}
+
+fn refuse(name: &str, reason: &'static str) -> Result<(), InvalidName> {
+    Err(InvalidName { name: name.to_owned(), reason })
+}
+
+/// Checks the name of a logical database: MongoDB's rules.
+pub fn check_logical(name: &str) -> Result<(), InvalidName> {
+    if name.is_empty() {
+        return refuse(name, "a logical database needs a name");
+    }
+    if name.len() > 63 {
+        return refuse(name, "a logical database's name has at most 63 bytes");
+    }
+    if name.contains(['/', '\\', ' ', '"', '$', '.', '\0']) {
+        return refuse(name, "a logical database's name has none of / \\ \" $ . space and NUL");
+    }
+    Ok(())
+}
+
+/// Checks the name of a collection: MongoDB's rules.
+pub fn check_collection(name: &str) -> Result<(), InvalidName> {
+    if name.is_empty() {
+        return refuse(name, "a collection needs a name");
+    }
+    if name.len() > 200 {
+        return refuse(name, "a collection's name has at most 200 bytes");
+    }
+    if name.contains(['$', '\0']) {
+        return refuse(name, "a collection's name has no $ and no NUL");
+    }
+    if name.starts_with('.') || name.ends_with('.') {
+        return refuse(name, "a collection's name does not begin or end with a dot");
+    }
+    if name.starts_with("system.") {
+        return refuse(name, "names that begin with system. are reserved");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! Opening a database, and maintenance of all of it.
+
+use crate::background;
+use crate::catalog::Catalog;
+use crate::engine::{Engine, EngineHandle};
+use crate::error::{Error, Result};
+use crate::folding::Folds;
+use crate::sweep::sweep_all;
+use alluvium_env::Env;
+use alluvium_store::{Options, Store};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Opens the database in a directory, and starts its background work.
+///
+/// # Errors
+/// What keeps the store from being opened; damage of the catalogue; [`Error::NeverChanges`] for a read-only store.
+pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
+    if alluvium_readonly::is_read_only(&env, path).map_err(alluvium_store::Error::from)? {
+        return Err(Error::NeverChanges(path.to_owned()));
+    }
+    let folds = Arc::new(Folds::default());
+    let options = Options { fold: Some(folds.clone()), definitions: Some(folds.clone()), ..options };
+    let store = Store::open(env.clone(), path, options)?;
+    let catalog = Catalog::load(store, folds)?;
+    // If it cannot be done now, a later flush does it.
+    let _later = catalog.store().discard_damage();
+    let engine = EngineHandle::new(Engine::new(catalog, env));
+    background::start(&engine);
+    Ok(engine)
+}
+
+/// Merges all files of each partition into its base, and removes stale index entries, until `stop` is set.
+///
+/// # Errors
+/// [`Error::Stopped`]; what keeps files from being read and written.
+pub fn compact(engine: &Engine, stop: &AtomicBool) -> Result<()> {
+    let mut swept = Ok(0);
+    if !engine.catalog.ready_indexes().is_empty() {
+        engine.store().flush()?;
+        swept = sweep_all(engine, stop);
+    }
+    engine.catalog.learn_all();
+    if !engine.store().compact_unless(stop)? {
+        return Err(Error::Stopped);
+    }
+    // An error that keeps stale entries in one index keeps nothing else from being merged.
+    swept.map(drop)
+}

@@ -1,0 +1,171 @@
+//! Reading documents: the latest, or those of a snapshot.
+
+use crate::engine::Engine;
+use crate::error::{Error, Result, id_text};
+use crate::ids;
+use crate::names::FullName;
+use crate::snapshot::Snapshot;
+use crate::state::CollectionState;
+use alluvium_document::row::RowError;
+use alluvium_document::shape::ShapeTable;
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_query::filter::Filter;
+use alluvium_store::{Bounds, Store};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Reads documents of one collection.
+pub struct Reader<'a> {
+    store: &'a Store,
+    state: Arc<CollectionState>,
+    name: &'a FullName,
+    snapshot: Option<&'a Snapshot>,
+}
+
+/// A document, and how many deltas it was folded from.
+pub(crate) struct Folded {
+    pub document: Document,
+    pub deltas: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the collection that has the name now, or had it at a snapshot.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCollection`]; what keeps its shapes from being read.
+    pub fn new(engine: &'a Engine, name: &'a FullName, snapshot: Option<&'a Snapshot>) -> Result<Self> {
+        let state = engine.collection_at(name, snapshot)?;
+        Ok(Self { store: engine.store(), state, name, snapshot })
+    }
+
+    /// Reads the latest documents of a collection.
+    pub(crate) fn latest(store: &'a Store, state: Arc<CollectionState>, name: &'a FullName) -> Self {
+        Self { store, state, name, snapshot: None }
+    }
+
+    /// The document with this `_id`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidId`]; damage; what keeps the store from being read.
+    pub fn get(&self, id: &Value) -> Result<Option<Document>> {
+        self.get_key(&ids::id_key(id)?, id)
+    }
+
+    pub(crate) fn get_key(&self, key: &[u8], id: &Value) -> Result<Option<Document>> {
+        let mut row = Vec::new();
+        let found = match self.snapshot {
+            Some(snapshot) => self.store.get_at(&snapshot.store, self.state.documents, key, &mut row)?,
+            None => self.store.get(self.state.documents, key, &mut row)?,
+        };
+        if !found {
+            return Ok(None);
+        }
+        decode(&self.state.shapes, self.name, key, row).map(Some).map_err(|e| with_id(e, id))
+    }
+
+    /// The latest version of a document.
+    pub(crate) fn get_folded(&self, key: &[u8], id: &Value) -> Result<Option<Folded>> {
+        let mut row = Vec::new();
+        let Some(deltas) = self.store.get_chained(self.state.documents, key, &mut row)? else { return Ok(None) };
+        let document = decode(&self.state.shapes, self.name, key, row).map_err(|e| with_id(e, id))?;
+        Ok(Some(Folded { document, deltas }))
+    }
+
+    /// A draft of a document that was read.
+    pub(crate) fn draft(&self, document: Document) -> Result<Draft> {
+        let id = document.id().clone();
+        Draft::new(document).map_err(|e| Error::DamagedDocument {
+            collection: self.name.to_string(),
+            id: id_text(&id),
+            reason: e.to_string(),
+        })
+    }
+
+    /// `_id` and the values at some paths of a document.
+    ///
+    /// # Errors
+    /// As [`Reader::get`].
+    pub fn get_fields(&self, id: &Value, paths: &[&str]) -> Result<Option<Map>> {
+        let Some(document) = self.get(id)? else { return Ok(None) };
+        fields_of(&document, paths, self.name).map(Some)
+    }
+
+    /// Counts the documents by walking all keys, until `stop` is set.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`]; what keeps the store from being read.
+    pub fn count(&self, stop: &AtomicBool) -> Result<u64> {
+        let snapshot = self.snapshot.map(|s| &s.store);
+        let mut scan = self.store.scan(self.state.documents, Bounds::all(), snapshot)?;
+        let mut count = 0;
+        while scan.next()?.is_some() {
+            count += 1;
+            Error::unless_stopped(stop)?;
+        }
+        Ok(count)
+    }
+}
+
+/// The document of a key and its row.
+///
+/// # Errors
+/// [`Error::DamagedDocument`].
+pub fn decode(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: Vec<u8>) -> Result<Document> {
+    Document::from_row(shapes, key, row).map_err(|e| Error::DamagedDocument {
+        collection: name.to_string(),
+        id: ids::key_text(key),
+        reason: e.to_string(),
+    })
+}
+
+/// Makes the error for damage that is found in a document after it was read.
+pub(crate) fn damaged(name: &FullName, document: &Document) -> impl Fn(RowError) -> Error {
+    move |error| Error::DamagedDocument {
+        collection: name.to_string(),
+        id: id_text(document.id()),
+        reason: error.to_string(),
+    }
+}
+
+/// True if a document that was read matches.
+pub(crate) fn matches(filter: &Filter, name: &FullName, document: &Document) -> Result<bool> {
+    filter.matches(document).map_err(damaged(name, document))
+}
+
+/// Decodes all of a stored document; returns its `_id`, which must be that of its key.
+pub(crate) fn check(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: &[u8]) -> Result<Value> {
+    let damaged =
+        |reason: String| Error::DamagedDocument { collection: name.to_string(), id: ids::key_text(key), reason };
+    let document = Document::from_row(shapes, key, row.to_vec()).map_err(|e| damaged(e.to_string()))?;
+    document.to_map().map_err(|e| damaged(e.to_string()))?;
+    match ids::id_key(document.id())? == key {
+        true => Ok(document.id().clone()),
+        false => Err(damaged(format!("it says that its _id is {}", id_text(document.id())))),
+    }
+}
+
+/// The same error, with the `_id` that was looked up.
+pub fn with_id(mut error: Error, wanted: &Value) -> Error {
+    if let Error::DamagedDocument { id, .. } = &mut error {
+        *id = id_text(wanted);
+    }
+    error
+}
+
+/// `_id` and the values at some paths, each under its path.
+///
+/// # Errors
+/// [`Error::DamagedDocument`].
+pub fn fields_of(document: &Document, paths: &[&str], name: &FullName) -> Result<Map> {
+    let damaged = damaged(name, document);
+    let mut fields = Map::new();
+    if !paths.contains(&"_id") {
+        fields.push("_id", document.id().clone());
+    }
+    for path in paths {
+        if let Some(value) = document.get_path(path).map_err(&damaged)? {
+            fields.push(*path, value.to_value().map_err(&damaged)?);
+        }
+    }
+    Ok(fields)
+}

@@ -1,0 +1,375 @@
+//! A new database made of what can still be read of a damaged one.
+//!
+//! The damaged database is only read. A document whose newest version is whole, and of which nothing newer can
+//! be lost, is *certain* and comes back where it was. One that may have been changed or deleted in what was
+//! lost is *doubtful*: it goes to a collection of its own, `NAME.doubtful`, so that nothing that was deleted
+//! comes back unasked, and nothing that can be read is thrown away. What lost parts of the log may have
+//! changed cannot be told by key: it is reported by numbers.
+
+mod examine;
+mod rows;
+mod trees;
+
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::indexes;
+use crate::names::FullName;
+use crate::trees::{SYSTEM, read_documents};
+use alluvium_env::Env;
+use alluvium_store::{Durability, Options, Salvage};
+use rows::{CollectionTrees, Rows};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trees::Trees;
+
+pub use alluvium_store::{Loss, LostNumbers};
+pub use examine::{Examined, examine};
+
+/// The logical database of collections whose names are lost.
+const RECOVERED: &str = "recovered";
+/// Unreadable documents are named up to so many.
+const MOST_NAMED: usize = 1000;
+
+/// How to repair.
+#[derive(Debug, Clone, Default)]
+pub struct RepairOptions {
+    /// The memory budget of the new database in bytes; `None`: the usual one.
+    pub memory_bytes: Option<usize>,
+    /// Set to true by anybody, the repair ends with [`Error::Stopped`], in the time that one file takes, and leaves nothing.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What was saved of one collection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepairedCollection {
+    /// Its full name.
+    pub name: String,
+    /// Documents that are certain.
+    pub documents: u64,
+    /// Documents of which something newer may be lost, a deletion too.
+    pub doubtful: u64,
+    /// The collection that they are in, if there are any.
+    pub doubtful_in: Option<String>,
+    /// Documents that cannot be decoded, though their bytes are whole.
+    pub unreadable: u64,
+    /// The indexes that were made anew, over the certain documents.
+    pub indexes: Vec<String>,
+    /// Those that could not be, and why.
+    pub indexes_lost: Vec<(String, String)>,
+}
+
+/// A document that cannot be decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its collection's full name.
+    pub collection: String,
+    /// Its `_id`, as extended JSON.
+    pub id: String,
+    /// What is missing or wrong.
+    pub reason: String,
+}
+
+/// What was saved, and what was lost and why.
+#[derive(Debug, Clone, Default)]
+pub struct RepairReport {
+    /// The collections, in the order of names.
+    pub collections: Vec<RepairedCollection>,
+    /// Entries of trees that are no collections: certain, and doubtful.
+    pub others: (u64, u64),
+    /// Indexes whose definitions are lost, nobody knows of which collections.
+    pub indexes_lost: u64,
+    /// What cannot be read of sorted files.
+    pub losses: Vec<Loss>,
+    /// Numbers of operations that the log has lost; each may have changed or deleted any document.
+    pub lost_numbers: Vec<LostNumbers>,
+    /// What else is wrong, a sentence each.
+    pub notes: Vec<String>,
+    /// Documents that cannot be decoded; a thousand at most.
+    pub unreadable: Vec<Unreadable>,
+    /// Sorted files read.
+    pub files: u64,
+    /// Whole data blocks in them.
+    pub blocks: u64,
+}
+
+impl RepairReport {
+    /// True if nothing is lost: the new database holds all that the damaged one did.
+    ///
+    /// ```
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// # db.close()?;
+    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+    /// # use alluvium::repair::{self, RepairOptions};
+    /// let report = repair::repair(&env, from, to, &RepairOptions::default())?;
+    /// assert!(report.is_whole(), "{:?} and {:?} are lost", report.losses, report.lost_numbers);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn is_whole(&self) -> bool {
+        let whole = |c: &RepairedCollection| c.unreadable + c.doubtful == 0 && c.indexes_lost.is_empty();
+        self.collections.iter().all(whole)
+            && self.indexes_lost == 0
+            && self.others.1 == 0
+            && self.lost_numbers.is_empty()
+            && !self.losses.iter().any(|loss| loss.entries)
+    }
+
+    /// Certain documents of all collections.
+    ///
+    /// ```
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// # db.close()?;
+    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+    /// # use alluvium::repair::{self, RepairOptions};
+    /// assert_eq!(repair::repair(&env, from, to, &RepairOptions::default())?.documents(), 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn documents(&self) -> u64 {
+        self.collections.iter().map(|collection| collection.documents).sum()
+    }
+
+    /// Doubtful documents of all collections.
+    ///
+    /// ```
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// # db.close()?;
+    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+    /// # use alluvium::repair::{self, RepairOptions};
+    /// assert_eq!(repair::repair(&env, from, to, &RepairOptions::default())?.doubtful(), 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn doubtful(&self) -> u64 {
+        self.collections.iter().map(|collection| collection.doubtful).sum()
+    }
+}
+
+/// The keys of a loss in words: its tree, and the first and last `_id` that may be lost, where they are known.
+///
+/// ```
+/// # let env = alluvium_env::Env::in_memory(1);
+/// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+/// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+/// # db.close()?;
+/// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+/// # use alluvium::repair::{self, RepairOptions};
+/// for loss in repair::repair(&env, from, to, &RepairOptions::default())?.losses {
+///     println!("{}: {}", loss.path.display(), repair::describe_range(&loss));
+/// }
+/// # alluvium::Result::Ok(())
+/// ```
+pub fn describe_range(loss: &Loss) -> String {
+    let split = |key: &[u8]| match key.split_first_chunk() {
+        Some((tree, rest)) => (u32::from_be_bytes(*tree), rest.to_vec()),
+        None => (0, Vec::new()),
+    };
+    // Bounds in an index are cut short, so not every one is an `_id`.
+    let show = |key: &[u8]| {
+        let mut rest = key;
+        match alluvium_document::key::decode(&mut rest) {
+            Ok(id) if rest.is_empty() => crate::error::id_text(&id),
+            _ if key.is_empty() => "the first".to_owned(),
+            _ => format!("\"{}\"", key.escape_ascii()),
+        }
+    };
+    let (tree, low) = split(&loss.from);
+    match loss.to.as_deref().map(split) {
+        Some((last, high)) if last == tree => format!("tree {tree}, from {} to {}", show(&low), show(&high)),
+        Some((last, high)) => format!("from {} of tree {tree} to {} of tree {last}", show(&low), show(&high)),
+        None => format!("from {} of tree {tree} to the last key of all", show(&low)),
+    }
+}
+
+/// Reads the damaged database in `from` and makes a new one of what is whole in `to`, which must not exist or be
+/// empty. Nothing has the name `to` until the new database is whole and durable.
+///
+/// ```
+/// # let env = alluvium_env::Env::in_memory(1);
+/// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+/// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+/// # db.close()?;
+/// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
+/// use alluvium::repair::{self, RepairOptions};
+///
+/// let report = repair::repair(&env, from, to, &RepairOptions::default())?;
+/// assert_eq!((report.documents(), report.is_whole()), (1, true));
+/// # alluvium::Result::Ok(())
+/// ```
+///
+/// # Errors
+/// [`crate::ErrorKind::Open`] if `from` is no database, or `to` is taken; [`crate::ErrorKind::InUse`];
+/// [`crate::ErrorKind::NoSpace`]; what reading and writing say. Damage is no error: it is in the report.
+pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
+    refuse_read_only(env, from)?;
+    let mut salvage = Salvage::read_unless(env, from, &options.stop)?;
+    alluvium_store::make_whole(env, to, |dir| {
+        // No other process writes to it before it is whole, and on a disk that fills up before nothing is left of it.
+        let defaults = Options::default();
+        let options_of_new = Options {
+            partitions: Some(salvage.partitions()),
+            disk_reserve_bytes: Some(0),
+            memory_bytes: options.memory_bytes.unwrap_or(defaults.memory_bytes),
+            durability: Durability::Bulk,
+            ..defaults
+        };
+        let engine = crate::open::open(env.clone(), dir, options_of_new)?;
+        let mut report = fill(&salvage, &engine, options)?;
+        engine.store().flush()?;
+        engine.close()?;
+        report.losses = std::mem::take(&mut salvage.losses);
+        report.lost_numbers = std::mem::take(&mut salvage.lost_numbers);
+        let told = std::mem::take(&mut salvage.notes).into_iter().chain(std::mem::take(&mut salvage.torn));
+        report.notes.splice(0..0, told);
+        (report.files, report.blocks) = (salvage.files, salvage.blocks);
+        Ok(report)
+    })
+}
+
+fn refuse_read_only(env: &Env, path: &Path) -> Result<()> {
+    match alluvium_readonly::is_read_only(env, path).map_err(alluvium_store::Error::from)? {
+        true => Err(Error::NeverChanges(path.to_owned())),
+        false => Ok(()),
+    }
+}
+
+fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Result<RepairReport> {
+    let mut report = RepairReport::default();
+    let trees = Trees::read(salvage)?;
+    let mut names: BTreeMap<FullName, (u32, u32, bool)> = BTreeMap::new();
+    for (tree, known) in &trees.described {
+        match read_documents(&known.description) {
+            Some((name, system)) => {
+                // Two of one name: a rename or a drop between them is lost. The newer has it.
+                if let Some(older) = names.insert(name.clone(), (*tree, system.0, known.doubtful)) {
+                    let other = free_name(&names, older.0)?;
+                    report.notes.push(format!("two collections are called {name}: the older one is {other} now"));
+                    names.insert(other, (older.0, older.1, true));
+                }
+            }
+            // A system tree goes with its collection.
+            None if known.description == [SYSTEM] => {}
+            None => copy_tree(salvage, engine, *tree, known, &mut report)?,
+        }
+    }
+    for (tree, system) in &trees.nameless {
+        let name = free_name(&names, *tree)?;
+        report.notes.push(format!("the name of a collection is lost: it is called {name}"));
+        names.insert(name, (*tree, *system, true));
+    }
+    let taken: Vec<String> = names.keys().map(ToString::to_string).collect();
+    for (name, (documents, system, doubtful)) in names {
+        let mut doubtful_name = format!("{name}.doubtful");
+        if FullName::parse(&doubtful_name).is_err() {
+            // The longest names leave no room.
+            doubtful_name = format!("{RECOVERED}.tree_{documents}.doubtful");
+        }
+        while taken.contains(&doubtful_name) {
+            doubtful_name.push('_');
+        }
+        let doubtful_name = FullName::parse(&doubtful_name)?;
+        engine.catalog.create(&name)?;
+        let rows =
+            Rows::new(engine, salvage, &name, CollectionTrees { documents, system }, &doubtful_name, &mut report)?;
+        let mut collection = rows.copy(documents, doubtful, options, &mut report)?;
+        for index in trees.indexes.get(&documents).into_iter().flatten() {
+            make_index(engine, &name, index, options, &mut collection)?;
+        }
+        report.collections.push(collection);
+    }
+    report.indexes_lost = trees.lost_indexes.len() as u64;
+    Ok(report)
+}
+
+/// Makes an index anew: what is left of its entries is of no use.
+fn make_index(
+    engine: &EngineHandle,
+    name: &FullName,
+    made: &Index,
+    options: &RepairOptions,
+    collection: &mut RepairedCollection,
+) -> Result<()> {
+    let index = &made.definition;
+    let declared = indexes::declare(engine, name, &index.keys_map(), &index.to_map());
+    let built = declared.and_then(|declared| {
+        declared.build(engine, name, Some(&options.stop))?;
+        Ok(declared.name().to_owned())
+    });
+    match built {
+        Ok(name) => collection.indexes.push(name),
+        // It was being built, and would have come to nothing.
+        Err(Error::Index(_) | Error::DuplicateIndexKey { .. }) if made.ready.is_none() => {}
+        // Documents that should have gone may be back, and have a key twice.
+        Err(error @ (Error::Index(_) | Error::IndexConflict { .. } | Error::DuplicateIndexKey { .. })) => {
+            collection.indexes_lost.push((index.name().to_owned(), error.to_string()));
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// A name for the collection of a tree that has none, or whose name another has.
+fn free_name<T>(names: &BTreeMap<FullName, T>, tree: u32) -> Result<FullName> {
+    let mut name = format!("tree_{tree}");
+    loop {
+        let free = FullName::new(RECOVERED, &name)?;
+        if !names.contains_key(&free) {
+            return Ok(free);
+        }
+        name.push('_');
+    }
+}
+
+/// Copies a tree that is no collection.
+fn copy_tree(
+    salvage: &Salvage,
+    engine: &EngineHandle,
+    tree: u32,
+    known: &trees::Described,
+    report: &mut RepairReport,
+) -> Result<()> {
+    let store = engine.store();
+    let make = |description: &[u8]| match known.multivalue {
+        true => store.create_multivalue_tree(description),
+        false => store.create_trees(&[description]).map(|trees| trees[0]),
+    };
+    let certain = make(&known.description)?;
+    let mut doubtful_tree = None;
+    let mut broken = 0u64;
+    salvage.scan(tree, &mut |key| {
+        let Some(value) = trees::plain_value(key) else { return Ok(()) };
+        let Ok(value) = value else {
+            broken += 1;
+            return Ok(());
+        };
+        let doubtful = key.doubtful || known.doubtful;
+        let to = match (doubtful, doubtful_tree) {
+            (false, _) => certain,
+            (true, Some(tree)) => tree,
+            (true, None) => *doubtful_tree.insert(make(&[b"doubtful ", known.description.as_slice()].concat())?),
+        };
+        let count = if doubtful { &mut report.others.1 } else { &mut report.others.0 };
+        *count += 1;
+        let mut batch = store.batch();
+        match trees::multivalue_parts(key.key).filter(|_| known.multivalue) {
+            Some((key, value)) => batch.put_value(to, &key, value),
+            None => batch.put(to, key.key, value),
+        }
+        store.write(batch, Durability::Bulk).map(|_| ())
+    })?;
+    if broken > 0 {
+        report.notes.push(format!("{broken} entries of tree {tree}, which is no collection, cannot be read"));
+    }
+    Ok(())
+}
+
+/// Ends the repair if somebody asked for it.
+fn check_stop(options: &RepairOptions) -> Result<()> {
+    if options.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
+}

@@ -1,0 +1,52 @@
+//! Snapshots of the whole database, with the names that collections had then.
+
+use crate::names::FullName;
+use crate::state::CollectionState;
+use alluvium_env::sync::Mutex;
+use alluvium_store::{Seq, TreeId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+/// The state of the whole database at one moment. It never changes; reads at it see what was visible then, under the
+/// names that collections had then.
+///
+/// Cheap to clone. It keeps old versions on disk until its last clone is dropped, or until it is
+/// older than `snapshot_max_age` or keeps more than `snapshot_max_debt` (see `alluvium::Builder`).
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The snapshot of the key/value store.
+    #[doc(hidden)]
+    pub store: alluvium_store::Snapshot,
+    pub(crate) past: Arc<PastNames>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(store: alluvium_store::Snapshot) -> Self {
+        Self { store, past: Arc::default() }
+    }
+
+    pub(crate) fn seq(&self) -> Seq {
+        self.store.seq()
+    }
+}
+
+/// The trees of a collection at a snapshot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PastTrees {
+    pub documents: TreeId,
+    pub system: TreeId,
+}
+
+/// What a snapshot has found out about collections, once names have changed since. Its clones share it.
+#[derive(Default)]
+pub(crate) struct PastNames {
+    pub names: OnceLock<BTreeMap<FullName, PastTrees>>,
+    /// Collections that are not in the catalogue any more, by their trees of documents.
+    pub states: Mutex<HashMap<TreeId, Arc<CollectionState>>>,
+}
+
+impl std::fmt::Debug for PastNames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PastNames").field("names", &self.names.get().map(BTreeMap::len)).finish_non_exhaustive()
+    }
+}

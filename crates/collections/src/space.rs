@@ -1,0 +1,190 @@
+//! What a long operation will need of the disk, before it begins.
+
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use alluvium_env::{Env, OpenMode};
+use std::path::Path;
+
+/// What documents of JSON come to on disk, in hundredths of its bytes, where the database has too few of its own to tell.
+const USUAL_PERCENT: u64 = 35;
+/// A row has about so many hundredths of the bytes of the JSON that it was made of.
+const ROW_PERCENT: u64 = 60;
+/// So many bytes of rows tell how well a database's documents are compressed.
+const TELLING_BYTES: u64 = 16 << 20;
+/// Compressed input comes to so many hundredths of its own bytes.
+const PACKED_PERCENT: u64 = 125;
+
+/// Of pairs as they are, a run or a store has at most so many hundredths of their bytes.
+const PAIRS_PERCENT: u64 = 105;
+/// A dump has at most about so many hundredths of the bytes of rows.
+const DUMP_PERCENT: u64 = 350;
+
+/// The bytes of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InputBytes {
+    /// Bytes of plain files.
+    pub plain: u64,
+    /// Bytes of files that are compressed with gzip or Zstandard.
+    pub packed: u64,
+}
+
+impl InputBytes {
+    /// The input of plain files with `bytes` bytes.
+    pub fn plain(bytes: u64) -> Self {
+        Self { plain: bytes, packed: 0 }
+    }
+}
+
+/// What an operation needs of the disk, and what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that it will need: an estimate for a load, at most so many for a compaction.
+    pub needed_bytes: u64,
+    /// Bytes that are free now, or more if the system does not tell.
+    pub available_bytes: u64,
+    purpose: &'static str,
+}
+
+impl Space {
+    /// What is free where `path` is, or will be: it need not exist.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// let space = alluvium::Space::at(&alluvium_env::Env::os(), &dir.path().join("new"), "the copy", 1 << 20);
+    /// assert!(space.is_enough() && space.needed_bytes == 1 << 20);
+    /// ```
+    pub fn at(env: &Env, path: &Path, purpose: &'static str, needed_bytes: u64) -> Self {
+        let there = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
+        // A relative path has the current directory for an ancestor.
+        let there = there.unwrap_or(Path::new("."));
+        // Where the system does not tell, the writes themselves will.
+        let available_bytes = env.fs.available_bytes(there).unwrap_or(u64::MAX);
+        Self { needed_bytes, available_bytes, purpose }
+    }
+
+    /// What [`crate::ReadOnly::build`] at `path` will need for so many bytes of input, plain and compressed: the store, and
+    /// beside it, if the input is more than `memory_bytes`, runs of the same size. An estimate for documents; `pairs` of keys and
+    /// values are taken not to compress.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// let (env, path) = (alluvium_env::Env::os(), dir.path().join("pets.ro"));
+    /// # use alluvium::InputBytes;
+    /// alluvium::Space::for_build(&env, &path, false, InputBytes::plain(1 << 20), 256 << 20).check()?; // room for a megabyte of JSON?
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn for_build(env: &Env, path: &Path, pairs: bool, input: InputBytes, memory_bytes: u64) -> Self {
+        let percent = if pairs { PAIRS_PERCENT } else { USUAL_PERCENT };
+        let once = share(input.plain, percent, 100).saturating_add(share(input.packed, PACKED_PERCENT, 100));
+        let runs = if input.plain.saturating_add(input.packed) > memory_bytes { once } else { 0 };
+        Self::at(env, path, "the build", once.saturating_add(runs))
+    }
+
+    /// What [`crate::repair::repair`] needs at most, about: as much as the files of the damaged database.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// # alluvium::Database::open(&path)?.close()?;
+    /// alluvium::Space::for_repair(&alluvium_env::Env::os(), &path, &dir.path().join("new"))?.check()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`] if the damaged database cannot be listed.
+    pub fn for_repair(env: &Env, from: &Path, to: &Path) -> Result<Self> {
+        Ok(Self::at(env, to, "the repair", bytes_below(env, from)?))
+    }
+
+    /// What a load into a new database at `path` will need.
+    pub fn for_new(env: &Env, path: &Path, input: InputBytes, reserve: u64) -> Self {
+        Self::at(env, path, "the load", load_bytes(input, USUAL_PERCENT, reserve))
+    }
+
+    /// True if there is room.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// assert!(db.load_space(1 << 20, 0).is_enough());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn is_enough(&self) -> bool {
+        self.needed_bytes <= self.available_bytes
+    }
+
+    /// An error if there is no room.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// db.load_space(1 << 20, 0).check()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotEnoughSpace`] with both figures.
+    pub fn check(&self) -> Result<()> {
+        if self.is_enough() {
+            return Ok(());
+        }
+        let Self { needed_bytes, available_bytes, purpose } = *self;
+        Err(Error::NotEnoughSpace { purpose, needed_bytes, available_bytes })
+    }
+}
+
+/// What loading an input will need.
+pub fn load_space(engine: &Engine, input: InputBytes) -> Space {
+    let partitions = engine.store().stats().partitions;
+    let raw: u64 = partitions.iter().map(|partition| partition.raw_bytes).sum();
+    let stored: u64 = partitions.iter().map(|partition| partition.bytes).sum();
+    let percent = match raw >= TELLING_BYTES {
+        true => share(stored, ROW_PERCENT, raw).clamp(10, 80),
+        false => USUAL_PERCENT,
+    };
+    let needed = load_bytes(input, percent, engine.store().disk_reserve_bytes());
+    Space::at(&engine.env, engine.store().path(), "the load", needed)
+}
+
+/// What a compaction needs at most.
+pub fn compact_space(engine: &Engine) -> Space {
+    let stats = engine.store().stats();
+    let largest = stats.partitions.iter().map(|partition| partition.bytes).max().unwrap_or(0);
+    // What is in memory is written to files first.
+    let needed = largest.saturating_add(stats.memtable_bytes as u64);
+    Space::at(&engine.env, engine.store().path(), "the compaction", needed)
+}
+
+/// What a dump to `dir` will need without compression: an estimate.
+pub fn dump_space(engine: &Engine, dir: &Path) -> Space {
+    let stats = engine.store().stats();
+    let raw: u64 = stats.partitions.iter().map(|partition| partition.raw_bytes).sum();
+    let rows = raw.saturating_add(stats.memtable_bytes as u64);
+    Space::at(&engine.env, dir, "the dump", share(rows, DUMP_PERCENT, 100))
+}
+
+/// The bytes of all files below a directory.
+fn bytes_below(env: &Env, dir: &Path) -> Result<u64> {
+    let mut bytes = 0u64;
+    for entry in env.fs.list(dir).map_err(alluvium_store::Error::from)? {
+        let path = dir.join(&entry.name);
+        bytes = bytes.saturating_add(match entry.is_dir {
+            true => bytes_below(env, &path)?,
+            // What is gone meanwhile, or cannot be read, is not copied.
+            false => env.fs.open(&path, OpenMode::Read).and_then(|file| file.len()).unwrap_or(0),
+        });
+    }
+    Ok(bytes)
+}
+
+/// What so many bytes of input, plain and packed, come to on disk, and what is kept free beside them.
+fn load_bytes(input: InputBytes, percent: u64, reserve: u64) -> u64 {
+    share(input.plain, percent, 100).saturating_add(share(input.packed, PACKED_PERCENT, 100)).saturating_add(reserve)
+}
+
+/// `bytes * part / whole`.
+fn share(bytes: u64, part: u64, whole: u64) -> u64 {
+    let share = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! What all handles of one collection share.
+
+use crate::index::IndexSet;
+use crate::marks;
+use crate::planner_state::{PlanCache, StatisticsCell};
+use alluvium_document::shape::ShapeTable;
+use alluvium_env::sync::atomic::{AtomicBool, Ordering};
+use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
+use alluvium_store::TreeId;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+/// What all handles of one collection share. It outlives a rename, and ends with a drop.
+pub struct CollectionState {
+    /// The tree of the documents.
+    pub documents: TreeId,
+    /// The tree of the shapes and of the progress of loads.
+    pub system: TreeId,
+    /// The shapes of the rows.
+    pub shapes: Arc<ShapeTable>,
+    /// The size of a change of a document, for reservations.
+    pub(crate) change_size: ChangeSize,
+    indexes: RwLock<Arc<IndexSet>>,
+    /// Held while the description of an index is rewritten.
+    pub(crate) index_change: Mutex<()>,
+    /// The planner's statistics.
+    pub(crate) statistics: StatisticsCell,
+    /// Held by inserts of upserts.
+    pub(crate) upserts: UpsertLocks,
+    /// Plans of earlier queries.
+    pub(crate) plans: PlanCache,
+    /// The table of shapes was seen to be full.
+    shapes_full: AtomicBool,
+}
+
+impl CollectionState {
+    pub(crate) fn new(documents: TreeId, system: TreeId, shapes: Arc<ShapeTable>, indexes: Arc<IndexSet>) -> Arc<Self> {
+        Arc::new(Self {
+            documents,
+            system,
+            shapes,
+            change_size: ChangeSize::default(),
+            indexes: RwLock::new(indexes),
+            index_change: Mutex::new(()),
+            statistics: StatisticsCell::default(),
+            upserts: UpsertLocks::default(),
+            plans: PlanCache::default(),
+            shapes_full: AtomicBool::new(false),
+        })
+    }
+
+    /// Marks, once, that the table of shapes is full.
+    pub(crate) fn note_shapes(&self) {
+        if self.shapes.is_full() && !self.shapes_full.swap(true, Ordering::Relaxed) {
+            marks::SHAPES_FULL.hit();
+        }
+    }
+
+    /// The current indexes.
+    pub fn indexes(&self) -> Arc<IndexSet> {
+        self.indexes.read().clone()
+    }
+
+    /// Replaces the indexes. Only the catalogue calls this, under its lock for changes.
+    pub(crate) fn set_indexes(&self, indexes: Arc<IndexSet>) {
+        *self.indexes.write() = indexes;
+    }
+}
+
+/// The least that is reserved for a change of a document, in bytes.
+const RESERVED_MIN_BYTES: usize = 1 << 10;
+
+/// The bytes that a change of a document wrote recently: what a write reserves before it has read the document.
+#[derive(Debug, Default)]
+pub(crate) struct ChangeSize(AtomicUsize);
+
+impl ChangeSize {
+    /// The bytes to reserve: enough for most changes.
+    pub fn reserve(&self) -> usize {
+        let typical = self.0.load(Ordering::Relaxed);
+        (typical + typical / 4).max(RESERVED_MIN_BYTES)
+    }
+
+    /// Follows growth at once and decay slowly.
+    pub fn note(&self, bytes: usize) {
+        let typical = self.0.load(Ordering::Relaxed);
+        let next = bytes.max(typical - typical / 16);
+        if next > RESERVED_MIN_BYTES / 2 && next != typical {
+            self.0.store(next, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Locks for upserts that found nothing, by the hash of the filter. A thread holds one while it looks once more and inserts:
+/// of several upserts with the same filter one inserts, also without a unique index.
+#[derive(Default)]
+pub(crate) struct UpsertLocks([Mutex<()>; 16]);
+
+impl UpsertLocks {
+    pub fn lock(&self, filter_hash: u64) -> MutexGuard<'_, ()> {
+        self.0[filter_hash as usize % self.0.len()].lock()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! Sweeps: stale entries leave the files.
+//!
+//! Evidence is the documents themselves (`docs/decisions/0034-evidence-is-the-documents.md`). At a snapshot `V` the numbers
+//! of the last full writes of a partition's documents are gathered. An entry under number `e`, not above `V`, may go:
+//!
+//! - if its document's last full write at `V` has a number `n` above `e`, and no live snapshot lies from `e` to below `n`:
+//!   a full write writes all entries of its document, so this one, if it is still yielded, is there again under `n` or
+//!   a later number;
+//! - if there is no such document at `V`, and no live snapshot lies from `e` to below `V`.
+//!
+//! Deltas and the notes of checked updates are never evidence: those have deleted exactly what went.
+
+use crate::engine::{Engine, EngineHandle};
+use crate::error::{Error, Result};
+use crate::gathering::gather_bytes;
+use crate::index::Index;
+use crate::marks;
+use crate::names::FullName;
+use crate::state::CollectionState;
+use alluvium_store::{Bounds, Seq};
+use due::is_due;
+use hashbrown::HashMap;
+use std::cell::Cell;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The bytes that a document takes among the numbers, about.
+const NUMBER_BYTES: usize = 32;
+
+/// The numbers of the last full writes of documents with keys in a range, by the hashes of the keys.
+struct Numbers {
+    /// Of documents with one hash the lowest.
+    full: HashMap<u64, Seq>,
+    from: Bound<Vec<u8>>,
+    to: Bound<Vec<u8>>,
+    visible: Seq,
+    /// Ascending.
+    live: Vec<Seq>,
+    /// The oldest snapshot that sees an entry which could go without it.
+    withheld_by: Cell<Option<Seq>>,
+}
+
+impl Numbers {
+    fn covers(&self, id: &[u8]) -> bool {
+        let above = match &self.from {
+            Bound::Excluded(from) => id > from.as_slice(),
+            _ => true,
+        };
+        let below = match &self.to {
+            Bound::Included(to) => id <= to.as_slice(),
+            _ => true,
+        };
+        above && below
+    }
+
+    /// True if a live snapshot sees what was written under `from`, and not what was under `to`.
+    fn between(&self, from: Seq, to: Seq) -> bool {
+        let at = self.live.partition_point(|&snapshot| snapshot < from);
+        let sees = self.live.get(at).copied().filter(|&snapshot| snapshot < to);
+        if let Some(seq) = sees {
+            self.withheld_by.set(older(self.withheld_by.get(), Some(seq)));
+        }
+        sees.is_some()
+    }
+
+    fn may_go(&self, index: &Index, entry: &[u8], seq: Seq) -> bool {
+        let Ok(len) = index.definition.key_len(entry) else { return false };
+        let id = &entry[len..];
+        if seq > self.visible || !self.covers(id) {
+            return false;
+        }
+        match self.full.get(&alluvium_codec::hash64(id)) {
+            Some(&full) => full > seq && !self.between(seq, full),
+            None => !self.between(seq, self.visible),
+        }
+    }
+}
+
+/// The older of two snapshots.
+fn older(one: Option<Seq>, other: Option<Seq>) -> Option<Seq> {
+    one.into_iter().chain(other).min()
+}
+
+/// Says that a sweep is to end where it stands.
+type Stopping<'a> = &'a dyn Fn() -> bool;
+
+/// So many documents are gone over before somebody who wants to stop is heard.
+const STOP_EVERY: usize = 4096;
+
+/// Sweeps the indexes of a collection that are ready. Returns how many entries are gone from files, and the oldest snapshot for
+/// which some had to stay.
+fn sweep(engine: &Engine, name: &FullName, stopping: Stopping<'_>) -> Result<(u64, Option<Seq>)> {
+    let store = engine.store();
+    let Some(state) = engine.catalog.find(name)? else { return Ok((0, None)) };
+    let ready: Vec<Arc<Index>> =
+        state.indexes().indexes.iter().filter(|index| index.ready.is_some()).cloned().collect();
+    let (mut gone, mut withheld_by) = (0, None);
+    for partition in 0..store.partitions() {
+        if ready.is_empty() || stopping() {
+            break;
+        }
+        match sweep_partition(engine, &state, &ready, partition, stopping) {
+            Ok((from_here, by)) => (gone, withheld_by) = (gone + from_here, older(withheld_by, by)),
+            // Dropped meanwhile.
+            Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((gone, withheld_by))
+}
+
+fn sweep_partition(
+    engine: &Engine,
+    state: &CollectionState,
+    ready: &[Arc<Index>],
+    partition: u32,
+    stopping: Stopping<'_>,
+) -> Result<(u64, Option<Seq>)> {
+    let store = engine.store();
+    let bytes = gather_bytes(store);
+    let check = || if stopping() { Err(Error::Stopped) } else { Ok(()) };
+    let Ok(_place) = engine.gathering.enter(store, bytes, check) else { return Ok((0, None)) };
+    let mut from = Bound::Unbounded;
+    let (mut dropped, mut withheld_by) = (0, None);
+    loop {
+        let numbers = gather(engine, state, partition, from, bytes / NUMBER_BYTES, stopping)?;
+        for index in ready {
+            let may_go = |entry: &[u8], seq: Seq| numbers.may_go(index, entry, seq);
+            match store.sweep(index.tree, partition, numbers.visible, &may_go, stopping) {
+                Ok(gone) => {
+                    if gone > 0 {
+                        marks::ENTRIES_SWEPT.hit();
+                    }
+                    dropped += gone;
+                }
+                Err(alluvium_store::Error::NoSuchTree(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        withheld_by = older(withheld_by, numbers.withheld_by.get());
+        match numbers.to {
+            Bound::Included(to) if !stopping() => from = Bound::Excluded(to),
+            _ => return Ok((dropped, withheld_by)),
+        }
+    }
+}
+
+/// The numbers of the next `count` documents of a partition, or of fewer, if it is to stop.
+fn gather(
+    engine: &Engine,
+    state: &CollectionState,
+    partition: u32,
+    from: Bound<Vec<u8>>,
+    count: usize,
+    stopping: Stopping<'_>,
+) -> Result<Numbers> {
+    let store = engine.store();
+    let snapshot = store.snapshot();
+    let bounds = Bounds { lower: from.clone(), upper: Bound::Unbounded, reverse: false };
+    let mut scan = store.scan_partition(state.documents, partition, bounds, &snapshot)?;
+    let mut full: HashMap<u64, Seq> = HashMap::new();
+    let mut to = Bound::Unbounded;
+    while let Some((key, _)) = scan.next()? {
+        let ends = full.len() + 1 >= count || (full.len() % STOP_EVERY == STOP_EVERY - 1 && stopping());
+        let (hash, last) = (alluvium_codec::hash64(key), ends.then(|| key.to_vec()));
+        let number = scan.full_version();
+        full.entry(hash).and_modify(|known| *known = number.min(*known)).or_insert(number);
+        if let Some(last) = last {
+            to = Bound::Included(last);
+            break;
+        }
+    }
+    // While the snapshot is held: what begins to live later does so at it or above.
+    let live = store.live_snapshots();
+    Ok(Numbers { full, from, to, visible: snapshot.seq(), live, withheld_by: Cell::new(None) })
+}
+
+/// Sweeps the indexes of collections where one holds a quarter more entries than its documents yield. How many are gone.
+/// A collection where that fails keeps the others from nothing; the first error is told.
+pub(crate) fn sweep_where_due(engine: &EngineHandle) -> Result<u64> {
+    let stopping = || engine.tasks.stopping();
+    sweep_each(engine, |name| {
+        if !is_due(engine, name)? {
+            return Ok(0);
+        }
+        let (gone, withheld_by) = sweep(engine, name, &stopping)?;
+        if !stopping() {
+            note_swept(engine, name, withheld_by)?;
+        }
+        Ok(gone)
+    })
+}
+
+fn sweep_each(engine: &Engine, sweep: impl Fn(&FullName) -> Result<u64>) -> Result<u64> {
+    let (mut gone, mut first) = (0, Ok(()));
+    for name in collections(engine) {
+        match sweep(&name) {
+            Ok(here) => gone += here,
+            // Dropped meanwhile.
+            Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => {}
+            Err(error) => first = first.and(Err(error)),
+        }
+    }
+    first.map(|()| gone)
+}
+
+fn collections(engine: &Engine) -> Vec<FullName> {
+    let mut names: Vec<FullName> = engine.catalog.ready_indexes().into_iter().map(|(name, _)| name).collect();
+    names.dedup();
+    names
+}
+
+/// Takes note of how many entries there are to a document, after a sweep.
+fn note_swept(engine: &Engine, name: &FullName, withheld_by: Option<Seq>) -> Result<()> {
+    let store = engine.store();
+    let Some(state) = engine.catalog.find(name)? else { return Ok(()) };
+    let documents = store.tree_stats(state.documents)?.keys.max(1) as f64;
+    for index in state.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
+        index.swept.note(store.tree_stats(index.tree)?.keys as f64 / documents, withheld_by);
+    }
+    Ok(())
+}
+
+/// Sweeps all indexes until `stop` is set. Returns the count of entries removed.
+///
+/// # Errors
+/// The first error; the other collections are swept.
+pub fn sweep_all(engine: &Engine, stop: &AtomicBool) -> Result<u64> {
+    let stopping = || stop.load(Ordering::Relaxed) || engine.tasks.stopping();
+    sweep_each(engine, |name| Ok(sweep(engine, name, &stopping)?.0))
+}
+
+mod due;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! Whether a sweep is worth its while.
+
+use crate::engine::EngineHandle;
+use crate::error::Result;
+use crate::index::Index;
+use crate::index_stats::stale_share;
+use crate::names::FullName;
+use crate::view::CollectionView;
+use std::sync::Arc;
+
+/// Stale entries that are not worth a sweep, however few documents there are.
+const FEW: f64 = 10_000.0;
+/// A sweep is due when there is so much more than documents yield.
+const MORE: f64 = 1.25;
+
+/// True if an index of the collection holds a quarter more entries than its documents yield, and many more.
+pub(super) fn is_due(engine: &EngineHandle, name: &FullName) -> Result<bool> {
+    let store = engine.store();
+    let Some(state) = engine.catalog.find(name)? else { return Ok(false) };
+    let documents = store.tree_stats(state.documents)?.keys as f64;
+    for index in state.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
+        let entries = store.tree_stats(index.tree)?.keys as f64;
+        let per_document = index.swept.expected(store.live_snapshots().first().copied()).unwrap_or(0.0);
+        if entries > documents * per_document * MORE + FEW && is_stale(engine, name, index, entries, documents)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Looks at a sample of the entries: there may also be more of them because the documents yield more than those that were
+/// there when it was looked at last.
+fn is_stale(engine: &EngineHandle, name: &FullName, index: &Arc<Index>, entries: f64, documents: f64) -> Result<bool> {
+    let live = entries * (1.0 - stale_share(&CollectionView::open(engine, name, None)?, index)?);
+    if entries > live * MORE && entries - live > FEW {
+        return Ok(true);
+    }
+    index.swept.note_live(live / documents.max(1.0));
+    Ok(false)
+}

@@ -1,0 +1,210 @@
+//! Checking a whole database.
+
+mod indexes;
+
+use crate::catalog;
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind, Result, id_text};
+use crate::names::FullName;
+use crate::read;
+use crate::state::CollectionState;
+use crate::trees::shape_key;
+use alluvium_document::row::shapes_used;
+use alluvium_document::shape::ShapeTable;
+use alluvium_store::{Store, TreeId};
+use indexes::{Checking, Counted};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Of one collection, so many damaged documents are named at most.
+const MOST_OF_A_COLLECTION: usize = 100;
+
+/// What [`Database::verify_all`] has found.
+#[derive(Debug, Clone, Default)]
+pub struct VerifyReport {
+    /// An error for each damaged place; empty is good.
+    pub damage: Vec<Error>,
+    /// The indexes that were checked, in the order of their collections' names.
+    pub indexes: Vec<VerifiedIndex>,
+}
+
+/// An index that was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedIndex {
+    /// The collection's full name.
+    pub collection: String,
+    /// The index.
+    pub name: String,
+    /// False while it is being built: entries may be missing then, and nobody asks it.
+    pub ready: bool,
+    /// All entries.
+    pub entries: u64,
+    /// Those of them that are stale: their documents do not yield them any more, and readers pass over them.
+    pub stale: u64,
+}
+
+/// Checks everything: see `Database::verify_all`.
+///
+/// # Errors
+/// What keeps the check itself from going on; [`Error::Stopped`] if `stop` is set.
+pub fn verify(engine: &Engine, stop: &AtomicBool) -> Result<VerifyReport> {
+    let damage = engine.store().verify_unless(stop)?.into_iter().map(Into::into).collect();
+    let mut report = VerifyReport { damage, indexes: Vec::new() };
+    // Documents in a damaged file cannot be read: the file's error names the damage.
+    if report.damage.is_empty() {
+        for name in engine.catalog.list() {
+            verify_collection(engine, &name, stop, &mut report)?;
+        }
+    }
+    Error::unless_stopped(stop)?;
+    Ok(report)
+}
+
+fn verify_collection(engine: &Engine, name: &FullName, stop: &AtomicBool, report: &mut VerifyReport) -> Result<()> {
+    let damage = &mut report.damage;
+    let store = engine.store();
+    let state = match engine.catalog.find(name) {
+        Ok(Some(state)) => state,
+        // Dropped since.
+        Ok(None) => return Ok(()),
+        Err(error) => return note(error, damage),
+    };
+    if store.description(state.system).is_none() {
+        let reason = format!("its system tree {} is missing", state.system.0);
+        damage.push(Error::DamagedDocument { collection: name.to_string(), id: "(all)".to_owned(), reason });
+        return Ok(());
+    }
+    let snapshot = store.snapshot();
+    match Shapes::load(store, name, state.system, &snapshot) {
+        Ok(shapes) => verify_at(engine, &state, &snapshot, &shapes, stop, report),
+        Err(error) => note(error, damage),
+    }
+}
+
+/// Checks a collection as it is at a snapshot.
+fn verify_at(
+    engine: &Engine,
+    state: &CollectionState,
+    snapshot: &alluvium_store::Snapshot,
+    shapes: &Shapes,
+    stop: &AtomicBool,
+    report: &mut VerifyReport,
+) -> Result<()> {
+    let damage = &mut report.damage;
+    let (store, name) = (engine.store(), shapes.name);
+    let most = damage.len() + MOST_OF_A_COLLECTION;
+    let mut scan = match store.scan(state.documents, alluvium_store::Bounds::all(), Some(snapshot)) {
+        Ok(scan) => scan,
+        Err(alluvium_store::Error::NoSuchTree(_)) => return Ok(()),
+        Err(error) => return note(error.into(), damage),
+    };
+    let mut counted: Vec<Counted> = state.indexes().indexes.iter().map(Counted::new).collect();
+    let place = CheckedDocuments { store, name, documents: state.documents, snapshot };
+    let mut value = Vec::new();
+    loop {
+        Error::unless_stopped(stop)?;
+        let (key, row) = match scan.next() {
+            Ok(Some(found)) => found,
+            Ok(None) => break,
+            // Where it cannot go on, what follows is not checked.
+            Err(error) => return note(error.into(), damage),
+        };
+        let checked = place.check(shapes, key, row, &mut value);
+        let checked = checked.and_then(|table| match counted.is_empty() {
+            true => Ok(()),
+            false => {
+                let document = read::decode(&table, name, key, row.to_vec())?;
+                counted.iter_mut().try_for_each(|counted| counted.add(name, &document))
+            }
+        });
+        if let Err(error) = checked {
+            note(error, damage)?;
+            if damage.len() >= most {
+                return Ok(());
+            }
+        }
+    }
+    let checking = Checking { store, name, documents: state.documents, shapes, snapshot, stop };
+    for counted in &counted {
+        report.indexes.extend(checking.check(counted, damage)?);
+    }
+    Ok(())
+}
+
+/// The documents that are checked.
+struct CheckedDocuments<'a> {
+    store: &'a Store,
+    name: &'a FullName,
+    documents: TreeId,
+    snapshot: &'a alluvium_store::Snapshot,
+}
+
+impl CheckedDocuments<'_> {
+    /// Checks that a row can be decoded, and that it is found by its key; returns the shapes that it needs.
+    fn check(&self, shapes: &Shapes, key: &[u8], row: &[u8], value: &mut Vec<u8>) -> Result<Arc<ShapeTable>> {
+        let table = shapes.of_row(row)?;
+        let id = read::check(&table, self.name, key, row)?;
+        match self.store.get_at(self.snapshot, self.documents, key, value)? {
+            true => Ok(table),
+            false => Err(Error::DamagedDocument {
+                collection: self.name.to_string(),
+                id: id_text(&id),
+                reason: "it is met in a scan, and not found by its _id".to_owned(),
+            }),
+        }
+    }
+}
+
+/// The shapes of a collection as they are on disk: those of an open collection are in memory.
+struct Shapes<'a> {
+    store: &'a Store,
+    name: &'a FullName,
+    system: TreeId,
+    table: RefCell<Arc<ShapeTable>>,
+}
+
+impl<'a> Shapes<'a> {
+    fn load(store: &'a Store, name: &'a FullName, system: TreeId, snapshot: &alluvium_store::Snapshot) -> Result<Self> {
+        let table = catalog::load_shapes(store, name, system, Some(snapshot))?;
+        Ok(Self { store, name, system, table: RefCell::new(table) })
+    }
+
+    /// The shapes that a row of the snapshot needs. Deltas are folded with the shapes that there are by then, so it may have
+    /// one that came after the snapshot.
+    fn of_row(&self, row: &[u8]) -> Result<Arc<ShapeTable>> {
+        let table = self.table.borrow().clone();
+        let mut missing = None;
+        // Of a damaged row, what stands before the damage is noted.
+        let _damaged = shapes_used(row, &mut |number| {
+            if missing.is_none() && table.get(number).is_none() {
+                missing = Some(number);
+            }
+        });
+        let Some(number) = missing else { return Ok(table) };
+        match self.store.get(self.system, &shape_key(number), &mut Vec::new()) {
+            Ok(true) => {
+                let now = catalog::load_shapes(self.store, self.name, self.system, None)?;
+                self.table.replace(now.clone());
+                Ok(now)
+            }
+            // Missing there too, or dropped since.
+            Ok(false) | Err(alluvium_store::Error::NoSuchTree(_)) => Ok(table),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Keeps damage; anything else ends the check.
+fn note(error: Error, damage: &mut Vec<Error>) -> Result<()> {
+    match error.kind() {
+        ErrorKind::Corruption => {
+            damage.push(error);
+            Ok(())
+        }
+        _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! Checking the indexes of a collection: nothing is missing in them, and nothing stale would be shown.
+//!
+//! The documents are gone over once, and the keys that they yield are counted; then the entries, each of which is held
+//! against its document. No two entries are the same, so an index has an entry for each key if as many entries are
+//! yielded as there are keys. Only if not are the missing ones looked for, one by one.
+
+use super::{MOST_OF_A_COLLECTION, Shapes, VerifiedIndex, note};
+use crate::error::{Error, Result, id_text};
+use crate::ids::key_text;
+use crate::index::Index;
+use crate::names::FullName;
+use crate::read::decode;
+use alluvium_document::Document;
+use alluvium_store::{Bounds, Snapshot, Store, TreeId};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What is checked.
+pub(super) struct Checking<'a> {
+    pub store: &'a Store,
+    pub name: &'a FullName,
+    pub documents: TreeId,
+    pub shapes: &'a Shapes<'a>,
+    pub snapshot: &'a Snapshot,
+    pub stop: &'a AtomicBool,
+}
+
+/// An index, and how many keys the documents yield.
+pub(super) struct Counted {
+    index: Arc<Index>,
+    keys: u64,
+}
+
+impl Counted {
+    pub fn new(index: &Arc<Index>) -> Self {
+        Self { index: index.clone(), keys: 0 }
+    }
+
+    /// Counts the keys of a document. An index that is being built may not know of it yet, and need not be able to take it.
+    pub fn add(&mut self, name: &FullName, document: &Document) -> Result<()> {
+        if self.index.ready.is_none() {
+            return Ok(());
+        }
+        let id = || id_text(document.id());
+        let bad = |what: String| self.index.damaged(name, what);
+        let keys = self.index.stored_keys_of(document);
+        let keys = keys.map_err(|error| bad(format!("document {} cannot be indexed: {error}", id())))?;
+        self.keys += keys.keys.len() as u64;
+        let unknown = keys.multikey & !self.index.multikey.load(Ordering::SeqCst);
+        match unknown {
+            0 => Ok(()),
+            _ => Err(bad(format!("document {} has an array, and the index is not known to have any", id()))),
+        }
+    }
+}
+
+/// An error if the bytes are not the key of an `_id`.
+fn is_id(mut key: &[u8]) -> std::result::Result<(), alluvium_codec::DecodeError> {
+    alluvium_document::key::skip(&mut key, false)?;
+    if key.is_empty() { Ok(()) } else { Err(alluvium_codec::DecodeError::Invalid("the key of an _id")) }
+}
+
+/// How an entry stands to its document.
+enum Standing {
+    /// The document yields it.
+    Yielded,
+    /// It does not, and readers see that.
+    Stale,
+    /// Readers are led astray.
+    Wrong(String),
+}
+
+impl Checking<'_> {
+    /// Checks an index; damage is added to `damage`.
+    pub fn check(&self, counted: &Counted, damage: &mut Vec<Error>) -> Result<Option<VerifiedIndex>> {
+        let index = &counted.index;
+        let name = index.definition.name().to_owned();
+        let mut found = VerifiedIndex { collection: self.name.to_string(), name, ready: true, entries: 0, stale: 0 };
+        let most = damage.len() + MOST_OF_A_COLLECTION;
+        for partition in 0..self.store.partitions() {
+            match self.entries(index, partition, &mut found, damage, most) {
+                Ok(()) => {}
+                // Dropped since.
+                Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => return Ok(None),
+                Err(error) => note(error, damage)?,
+            }
+        }
+        found.ready = index.ready.is_some_and(|ready| ready <= self.snapshot.seq());
+        if found.ready && found.entries - found.stale != counted.keys && damage.len() < most {
+            self.name_missing(index, damage, most)?;
+        }
+        if index.definition.is_unique() && found.ready && damage.len() < most {
+            self.check_unique(index, damage)?;
+        }
+        Ok(Some(found))
+    }
+
+    fn entries(
+        &self,
+        index: &Arc<Index>,
+        partition: u32,
+        found: &mut VerifiedIndex,
+        damage: &mut Vec<Error>,
+        most: usize,
+    ) -> Result<()> {
+        let mut scan = self.store.scan_partition(index.tree, partition, Bounds::all(), self.snapshot)?;
+        while let Some((entry, value)) = scan.next()? {
+            self.check_stop()?;
+            let (entry, value) = (entry.to_vec(), value.to_vec());
+            found.entries += 1;
+            let len = index.definition.key_len(&entry);
+            let standing = match len.and_then(|len| is_id(&entry[len..]).map(|()| len)) {
+                Ok(len) if self.store.partition_of(&entry[len..]) != partition => {
+                    let place = self.store.partition_of(&entry[len..]);
+                    Standing::Wrong(format!("an entry in partition {partition} belongs to partition {place}"))
+                }
+                Ok(len) => self.standing(index, &entry[..len], &entry[len..], &value, scan.version())?,
+                Err(error) => {
+                    damage.push(index.damaged_entry(self.name, &error));
+                    Standing::Stale
+                }
+            };
+            match standing {
+                Standing::Yielded => {}
+                Standing::Stale => found.stale += 1,
+                Standing::Wrong(what) => {
+                    found.stale += 1;
+                    damage.push(index.damaged(self.name, what));
+                }
+            }
+            if damage.len() >= most {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds an entry, of an index key and the key of an `_id`, against its document.
+    fn standing(
+        &self,
+        index: &Index,
+        key: &[u8],
+        id: &[u8],
+        value: &[u8],
+        version: alluvium_codec::entry::Seq,
+    ) -> Result<Standing> {
+        let mut row = Vec::new();
+        let Some(written) = self.store.get_numbered_at(self.snapshot, self.documents, id, &mut row)? else {
+            return Ok(Standing::Stale);
+        };
+        let document = decode(&self.shapes.of_row(&row)?, self.name, id, row)?;
+        let keys = index.old_keys_of(&document, id)?.keys;
+        let yielded = keys.binary_search_by(|found| found.bytes.as_slice().cmp(key)).ok().map(|at| &keys[at]);
+        let shown = || key_text(id);
+        Ok(match yielded {
+            Some(_) if version > written => {
+                Standing::Wrong(format!("an entry of document {} is newer than the document", shown()))
+            }
+            Some(yielded) if version == written && yielded.values != value => {
+                Standing::Wrong(format!("an entry of document {} has other values than the document", shown()))
+            }
+            Some(_) => Standing::Yielded,
+            // Readers trust an entry with the number of its document.
+            None if version == written => {
+                Standing::Wrong(format!("it leads to document {} by a key that the document does not have", shown()))
+            }
+            None => Standing::Stale,
+        })
+    }
+
+    /// Looks for the entry of each key of each document.
+    fn name_missing(&self, index: &Index, damage: &mut Vec<Error>, most: usize) -> Result<()> {
+        let mut scan = self.store.scan(self.documents, Bounds::all(), Some(self.snapshot))?;
+        while let Some((id, row)) = scan.next()? {
+            self.check_stop()?;
+            let document = decode(&self.shapes.of_row(row)?, self.name, id, row.to_vec())?;
+            for key in index.stored_keys_of(&document)?.keys {
+                let entry = [key.bytes.as_slice(), id].concat();
+                let bounds =
+                    Bounds { lower: Bound::Included(entry.clone()), upper: Bound::Included(entry), reverse: false };
+                let partition = self.store.partition_of(id);
+                let there = self.store.scan_partition(index.tree, partition, bounds, self.snapshot)?.next()?.is_some();
+                if !there {
+                    let what = format!("document {} has no entry in it", key_text(id));
+                    damage.push(index.damaged(self.name, what));
+                }
+                if damage.len() >= most {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Names two documents with one key.
+    fn check_unique(&self, index: &Arc<Index>, damage: &mut Vec<Error>) -> Result<()> {
+        let mut scan = self.store.scan(index.tree, Bounds::all(), Some(self.snapshot))?;
+        let (mut key, mut ids): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
+        loop {
+            self.check_stop()?;
+            let next = scan.next()?.map(|(entry, _)| entry.to_vec());
+            let split = next.as_deref().and_then(|entry| Some(entry.split_at(index.definition.key_len(entry).ok()?)));
+            if let Some((found, id)) = split
+                && found == key.as_slice()
+            {
+                ids.push(id.to_vec());
+                continue;
+            }
+            if ids.len() > 1 {
+                let mut owners = Vec::new();
+                for id in &ids {
+                    let standing = self.standing(index, &key, id, &[], 0)?;
+                    if matches!(standing, Standing::Yielded) {
+                        owners.push(key_text(id));
+                    }
+                }
+                if let [first, second, ..] = &owners[..] {
+                    let what = format!("documents {first} and {second} have the same key in it, and it is unique");
+                    damage.push(index.damaged(self.name, what));
+                }
+            }
+            match (split, next.is_some()) {
+                (Some((found, id)), _) => (key, ids) = (found.to_vec(), vec![id.to_vec()]),
+                // What is no entry is named already.
+                (None, true) => ids.clear(),
+                (None, false) => return Ok(()),
+            }
+        }
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,224 @@
+//! Entries of documents, put into a batch behind the documents.
+
+use crate::error::{Error, Result};
+use crate::ids::key_text;
+use crate::index::{Index, IndexSet};
+use crate::multikey::MultikeyParts;
+use crate::names::FullName;
+use alluvium_document::{Document, Map};
+use alluvium_query::index::Keys;
+use alluvium_store::{Seq, TreeId, WriteBatch};
+use hashbrown::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The index entries of the documents of a batch, and what must happen before it is written.
+pub(crate) struct Entries<'a> {
+    set: Arc<IndexSet>,
+    /// The collection.
+    name: &'a FullName,
+    /// Parts that lead through arrays, and are not recorded as such: see [`crate::multikey::record_multikey`].
+    multikey: Vec<MultikeyParts>,
+    /// The unique index keys that each document of the batch has when the batch is done, by the key of its `_id`. Only
+    /// with unique indexes.
+    pub(super) claims: HashMap<Vec<u8>, Vec<Claim>>,
+    /// Those that a later put of the same document in the batch has taken from it.
+    replaced: Vec<Claim>,
+    /// A document of the batch is put twice.
+    twice: bool,
+    unique: bool,
+    entry: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// Which entries of a changed document a batch puts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Puts {
+    /// All: the batch writes the whole document.
+    All,
+    /// Those that the document did not yield before: the batch writes a delta.
+    New,
+}
+
+/// A key of a unique index that a document of the batch has.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub index: Arc<Index>,
+    pub key: Vec<u8>,
+}
+
+impl<'a> Entries<'a> {
+    /// For a batch under these indexes.
+    pub fn new(set: Arc<IndexSet>, name: &'a FullName) -> Self {
+        let unique = set.has_unique();
+        let (multikey, claims, replaced, entry, value) = Default::default();
+        Self { set, name, multikey, claims, replaced, twice: false, unique, entry, value }
+    }
+
+    /// The number of the schema that the batch is made under.
+    pub fn schema(&self) -> Seq {
+        self.set.schema
+    }
+
+    pub fn set(&self) -> &Arc<IndexSet> {
+        &self.set
+    }
+
+    /// The document's keys are not looked at if there is no index.
+    pub fn is_empty(&self) -> bool {
+        self.set.indexes.is_empty()
+    }
+
+    /// Adds the entries of a document that the batch puts.
+    pub fn put(&mut self, batch: &mut WriteBatch, id: &[u8], document: &Map) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.forget(id);
+        let set = self.set.clone();
+        for index in &set.indexes {
+            self.entry.clear();
+            self.value.clear();
+            // Mostly there is one key, and nothing to be kept of it.
+            let plain = !index.definition.is_unique();
+            if plain && index.definition.plain_key(document, &mut self.entry, &mut self.value) {
+                self.entry.extend_from_slice(id);
+                batch.put_entry(index.tree, &self.entry, &self.value);
+                continue;
+            }
+            let keys = index.keys(document, id).map_err(|error| refused(error, index, id, self.name))?;
+            self.put_keys_of(batch, id, index, &keys);
+        }
+        Ok(())
+    }
+
+    /// The keys of a document, for [`Entries::put_keys`].
+    pub fn keys_of(&self, id: &[u8], document: &Document) -> Result<Vec<Keys>> {
+        let keys =
+            |index: &Arc<Index>| index.keys_of(document, id).map_err(|error| refused(error, index, id, self.name));
+        self.set.indexes.iter().map(keys).collect()
+    }
+
+    /// The batch has deleted the document without looking, or changed what no index reads.
+    pub fn forget(&mut self, id: &[u8]) {
+        if self.unique
+            && let Some(before) = self.claims.insert(id.to_vec(), Vec::new())
+        {
+            self.twice = true;
+            self.replaced.extend(before);
+        }
+    }
+
+    /// True if the batch puts a document twice. Then entries are made again when one of the puts is taken out.
+    pub fn replaces(&self) -> bool {
+        self.twice
+    }
+
+    /// Adds the changes of entries of a document that the batch changes from `before` to `after` (`None`: deletes): deletes of the
+    /// entries that it does not yield any more, and puts of those that it yields now, all or just the new ones.
+    pub fn change(
+        &mut self,
+        batch: &mut WriteBatch,
+        id: &[u8],
+        before: &Document,
+        after: Option<&Map>,
+        puts: Puts,
+    ) -> Result<()> {
+        self.forget(id);
+        let set = self.set.clone();
+        for index in &set.indexes {
+            let old = index.old_keys_of(before, id)?;
+            let new = after.map(|after| index.keys(after, id)).transpose();
+            let new = new.map_err(|error| refused(error, index, id, self.name))?.unwrap_or_default();
+            let is_in = |keys: &Keys, key: &[u8]| keys.keys.binary_search_by(|k| k.bytes.as_slice().cmp(key)).ok();
+            for key in &old.keys {
+                if is_in(&new, &key.bytes).is_none() {
+                    self.entry(&key.bytes, id);
+                    batch.delete_entry(index.tree, &self.entry);
+                }
+            }
+            self.note(index, id, &new);
+            for key in &new.keys {
+                let same = is_in(&old, &key.bytes).is_some_and(|at| old.keys[at] == *key);
+                if puts == Puts::All || !same {
+                    self.entry(&key.bytes, id);
+                    batch.put_entry(index.tree, &self.entry, &key.values);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The batch has put a document with these keys, an index each: adds its entries.
+    pub fn put_keys(&mut self, batch: &mut WriteBatch, id: &[u8], keys: &[Keys]) {
+        if self.is_empty() {
+            return;
+        }
+        self.forget(id);
+        let set = self.set.clone();
+        for (index, found) in set.indexes.iter().zip(keys) {
+            self.put_keys_of(batch, id, index, found);
+        }
+    }
+
+    fn put_keys_of(&mut self, batch: &mut WriteBatch, id: &[u8], index: &Arc<Index>, found: &Keys) {
+        self.note(index, id, found);
+        for key in &found.keys {
+            self.entry(&key.bytes, id);
+            batch.put_entry(index.tree, &self.entry, &key.values);
+        }
+    }
+
+    fn entry(&mut self, key: &[u8], id: &[u8]) {
+        self.entry.clear();
+        self.entry.extend_from_slice(key);
+        self.entry.extend_from_slice(id);
+    }
+
+    /// Records arrays, and keys of unique indexes.
+    fn note(&mut self, index: &Arc<Index>, id: &[u8], found: &Keys) {
+        if found.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
+            match self.multikey.iter_mut().find(|parts| parts.index == index.tree) {
+                Some(known) => known.parts |= found.multikey,
+                None => self.multikey.push(MultikeyParts { index: index.tree, parts: found.multikey }),
+            }
+        }
+        if index.definition.is_unique() {
+            let claims = self.claims.entry_ref(id).or_default();
+            claims.extend(found.keys.iter().map(|key| Claim { index: index.clone(), key: key.bytes.clone() }));
+        }
+    }
+
+    /// The parts to record before the batch is written.
+    pub fn take_multikey(&mut self) -> Vec<MultikeyParts> {
+        std::mem::take(&mut self.multikey)
+    }
+
+    /// Forgets the unique keys of documents that are taken out of the batch.
+    pub fn keep(&mut self, mut keeps: impl FnMut(&[u8]) -> bool) {
+        self.claims.retain(|id, _| keeps(id));
+    }
+
+    /// True if keys are to be locked and looked for before the batch is written.
+    pub fn has_claims(&self) -> bool {
+        self.claims.values().any(|claims| !claims.is_empty())
+    }
+
+    /// The keys to be locked, each exclusively: also those that are yielded in between.
+    pub fn claimed(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
+        self.claims.values().flatten().chain(&self.replaced).map(|claim| (claim.index.tree, claim.key.as_slice()))
+    }
+}
+
+/// Names the document that an index cannot take, and the index.
+fn refused(error: Error, index: &Index, id: &[u8], name: &FullName) -> Error {
+    match error {
+        Error::Index(error) => Error::IndexOf {
+            collection: name.to_string(),
+            id: key_text(id),
+            index: index.definition.name().to_owned(),
+            error,
+        },
+        error => error,
+    }
+}

@@ -1,0 +1,615 @@
+//! A write on its way: see the [module](super).
+
+use super::entries::{Entries, Puts};
+use super::unique::Collection;
+use crate::engine::Engine;
+use crate::error::{Error, Result, id_text};
+use crate::ids::{check_size, checked_key, keep_id};
+use crate::index::IndexSet;
+use crate::marks;
+use crate::multikey::{MultikeyParts, record_multikey};
+use crate::names::FullName;
+use crate::state::CollectionState;
+use crate::trees::shape_key;
+use alluvium_document::row::encode_row;
+use alluvium_document::shape::Shape;
+use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Store, TreeId, WriteBatch};
+use hashbrown::HashSet;
+use std::sync::Arc;
+
+/// A buffer for rows that is larger than this many bytes is not kept.
+const KEPT_ROW_BYTES: usize = 1 << 20;
+
+/// A collection that a write goes to.
+#[derive(Clone)]
+pub struct Named<'a> {
+    pub name: &'a FullName,
+    pub state: Arc<CollectionState>,
+}
+
+/// A document to be locked: its collection (a place in the write's list), its key, and how.
+#[derive(Debug, Clone)]
+pub struct DocumentLock {
+    pub group: usize,
+    pub key: Vec<u8>,
+    pub mode: LockMode,
+}
+
+/// What a write that depends on documents needs before it can read them.
+pub struct Reads<'r> {
+    pub locks: &'r [DocumentLock],
+    /// The bytes to reserve: a guess, corrected once the documents were read.
+    pub reserve_bytes: usize,
+}
+
+/// The part of a write that goes to one collection.
+struct Group<'a> {
+    name: &'a FullName,
+    state: Arc<CollectionState>,
+    entries: Entries<'a>,
+    shapes: Vec<Arc<Shape>>,
+    /// The first of `shapes` whose definitions are in the batch.
+    shapes_put: usize,
+}
+
+/// A document that an insert must not find.
+struct Absent<'a> {
+    /// Its place among the locks.
+    lock: usize,
+    id: &'a Value,
+}
+
+/// A unique key that a write has locked.
+type Claimed = (TreeId, Vec<u8>);
+
+/// A write: a batch of the store, with what must happen before and after it is committed.
+pub struct WriteTxn<'a> {
+    store: &'a Store,
+    batch: WriteBatch,
+    groups: Vec<Group<'a>>,
+    locks: Vec<DocumentLock>,
+    absent: Vec<Absent<'a>>,
+    row: Vec<u8>,
+}
+
+/// A write that is admitted and holds its locks.
+pub struct Locked<'a> {
+    /// The write. Documents may be taken out of it.
+    pub txn: WriteTxn<'a>,
+    durability: Durability,
+    locks: LockGuard,
+    _admitted: Admitted<'a>,
+}
+
+/// Runs a write again as long as its collection is dropped, or gets other indexes, while it is prepared.
+pub fn retry<T>(engine: &Engine, mut write: impl FnMut() -> Result<T>) -> Result<T> {
+    loop {
+        match write() {
+            Err(Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_))) => {
+                engine.catalog.settle()?;
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Makes a write to `groups` by the steps of the [module](super). `encode` fills the transaction, and is called again when
+/// the write starts over; only the value of the last call is returned. A write that adds nothing writes nothing.
+pub fn execute<'a, T>(
+    store: &'a Store,
+    groups: &[Named<'a>],
+    durability: Durability,
+    reads: Option<Reads<'_>>,
+    mut encode: impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
+) -> Result<T> {
+    match reads {
+        None => execute_blind(store, groups, durability, encode),
+        Some(reads) => execute_reading(store, groups, durability, &reads, &mut encode),
+    }
+}
+
+/// Nothing is read: the batch is encoded before the first lock, so its size is known.
+fn execute_blind<'a, T>(
+    store: &'a Store,
+    groups: &[Named<'a>],
+    durability: Durability,
+    mut encode: impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
+) -> Result<T> {
+    let mut txn = WriteTxn::new(store, groups);
+    let value = encode(&mut txn)?;
+    if txn.is_empty() {
+        return Ok(value);
+    }
+    for group in &mut txn.groups {
+        group.record_multikey(store)?;
+    }
+    if txn.absent.is_empty() && !txn.groups.iter().any(|group| group.entries.has_claims()) {
+        // No key has to be checked: the store admits the batch and locks its keys by itself.
+        txn.put_shapes();
+        store.write(txn.batch, durability)?;
+        txn.groups.iter().for_each(Group::mark_shapes);
+        return Ok(value);
+    }
+    let bytes = txn.bytes();
+    let admitted = store.admit(bytes)?;
+    let locks = txn.lock(&txn.locks, &[]);
+    let locked = Locked { txn, durability, locks, _admitted: admitted };
+    locked.check()?;
+    locked.commit()?;
+    Ok(value)
+}
+
+/// The write depends on documents that it reads under their locks.
+fn execute_reading<'a, T>(
+    store: &'a Store,
+    groups: &[Named<'a>],
+    durability: Durability,
+    reads: &Reads<'_>,
+    encode: &mut impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
+) -> Result<T> {
+    // A guess is never refused, however large documents were before.
+    let mut reserved = reads.reserve_bytes.min(store.max_batch_bytes());
+    let mut claimed: Vec<Claimed> = Vec::new();
+    loop {
+        let admitted = store.admit(reserved)?;
+        let locks = lock(store, groups, reads.locks, &claimed);
+        // The indexes first: the documents that are read belong to these or later ones, and the commit refuses earlier ones.
+        let mut txn = WriteTxn::new(store, groups);
+        let value = encode(&mut txn)?;
+        if txn.is_empty() {
+            // Nothing to write is an answer only if what was read is durable or will be: not of a poisoned store.
+            store.check_writable()?;
+            return Ok(value);
+        }
+        let multikey: Vec<Vec<MultikeyParts>> =
+            txn.groups.iter_mut().map(|group| group.entries.take_multikey()).collect();
+        let more = txn.unlocked_claims(&claimed);
+        let bytes = txn.bytes();
+        if bytes > reserved || !more.is_empty() || multikey.iter().any(|parts| !parts.is_empty()) {
+            drop((txn, locks, admitted));
+            for (group, parts) in groups.iter().zip(multikey).filter(|(_, parts)| !parts.is_empty()) {
+                record_multikey(store, &group.state, &parts)?;
+            }
+            if bytes > reserved {
+                marks::CHANGE_GREW.hit();
+                reserved = bytes;
+            }
+            claimed.extend(more);
+            continue;
+        }
+        if let ([group], [_]) = (groups, reads.locks) {
+            group.state.change_size.note(bytes);
+        }
+        let locked = Locked { txn, durability, locks, _admitted: admitted };
+        locked.check()?;
+        locked.commit()?;
+        return Ok(value);
+    }
+}
+
+/// Locks documents and unique keys, all in one call.
+fn lock(store: &Store, groups: &[Named<'_>], documents: &[DocumentLock], claimed: &[Claimed]) -> LockGuard {
+    let documents = documents.iter().map(|lock| (groups[lock.group].state.documents, lock.key.as_slice(), lock.mode));
+    let claimed = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
+    store.lock_all(documents.chain(claimed))
+}
+
+impl<'a> WriteTxn<'a> {
+    /// An empty write under the indexes that the collections have now.
+    pub(crate) fn new(store: &'a Store, groups: &[Named<'a>]) -> Self {
+        let mut batch = store.batch();
+        let group = |named: &Named<'a>| Group::new(named.name, named.state.clone());
+        let groups: Vec<Group<'a>> = groups.iter().map(group).collect();
+        for group in &groups {
+            batch.expect_schema(group.state.documents, group.entries.schema());
+        }
+        Self { store, batch, groups, locks: Vec::new(), absent: Vec::new(), row: Vec::new() }
+    }
+
+    /// An empty write to one collection, with room for `bytes` of rows: see [`WriteTxn::put_encoded`].
+    pub fn with_room(engine: &'a Engine, name: &'a FullName, state: &Arc<CollectionState>, bytes: usize) -> Self {
+        let mut txn = Self::new(engine.store(), &[Named { name, state: state.clone() }]);
+        txn.batch.reserve(bytes);
+        txn
+    }
+
+    /// The indexes that the write to a collection keeps.
+    pub(crate) fn indexes(&self, group: usize) -> &Arc<IndexSet> {
+        self.groups[group].entries.set()
+    }
+
+    /// True if it writes nothing.
+    fn is_empty(&self) -> bool {
+        self.batch.is_empty()
+    }
+
+    /// Inserts a document that has its `_id`: an error at the check if the collection has it already.
+    pub(crate) fn insert(&mut self, group: usize, document: &'a Map) -> Result<()> {
+        let key = checked_key(document)?;
+        self.put_map(group, &key, document, None)?;
+        let id = document.get(crate::ids::ID).unwrap_or(&Value::Null);
+        self.absent.push(Absent { lock: self.locks.len(), id });
+        self.locks.push(DocumentLock { group, key, mode: LockMode::Exclusive });
+        Ok(())
+    }
+
+    /// Puts a document that has its `_id`, whether the collection has it or not.
+    pub(crate) fn put(&mut self, group: usize, document: &Map) -> Result<()> {
+        let key = checked_key(document)?;
+        self.put_map(group, &key, document, None)?;
+        self.locks.push(DocumentLock { group, key, mode: LockMode::Shared });
+        Ok(())
+    }
+
+    /// Deletes a document, whether the collection has it or not.
+    pub(crate) fn delete(&mut self, group: usize, key: &[u8]) {
+        let Group { state, entries, .. } = &mut self.groups[group];
+        self.batch.delete(state.documents, key);
+        entries.forget(key);
+        self.locks.push(DocumentLock { group, key: key.to_vec(), mode: LockMode::Shared });
+    }
+
+    /// Adds a delta that touches no index, whether the collection has the document or not.
+    pub(crate) fn delta(&mut self, group: usize, key: &[u8], delta: &[u8]) {
+        self.batch.delta(self.groups[group].state.documents, key, delta);
+        self.locks.push(DocumentLock { group, key: key.to_vec(), mode: LockMode::Shared });
+    }
+
+    /// Deletes a document that was read.
+    pub(crate) fn delete_read(&mut self, group: usize, key: &[u8], before: &Document) -> Result<()> {
+        let Group { state, entries, .. } = &mut self.groups[group];
+        self.batch.delete(state.documents, key);
+        entries.change(&mut self.batch, key, before, None, Puts::All)
+    }
+
+    /// Puts a document in place of one that was read.
+    pub(crate) fn put_read(&mut self, group: usize, key: &[u8], before: &Document, after: &Map) -> Result<()> {
+        self.encode(group, after, None)?;
+        self.add_row(group, key);
+        let entries = &mut self.groups[group].entries;
+        entries.change(&mut self.batch, key, before, Some(after), Puts::All)
+    }
+
+    /// Puts a changed document; `before` is what was read.
+    pub(crate) fn put_draft(&mut self, group: usize, key: &[u8], before: &Document, draft: Draft) -> Result<()> {
+        draft.bson_size_over(crate::ids::MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
+        let Group { state, entries, shapes, .. } = &mut self.groups[group];
+        if entries.is_empty() {
+            self.row.clear();
+            if draft.encode_row(&state.shapes, &mut self.row, shapes)? {
+                self.add_row(group, key);
+                return Ok(());
+            }
+        }
+        // The stored `_id`, not the one that was looked up: 1 finds 1.0, and 1.0 it stays.
+        let id = draft.id().clone();
+        let id_copy = draft.id_copy().map(str::to_owned);
+        let mut map = draft.into_map()?;
+        keep_id(&mut map, id)?;
+        if self.groups[group].entries.is_empty() {
+            let key = checked_key(&map)?;
+            return self.put_map(group, &key, &map, id_copy.as_deref());
+        }
+        self.encode(group, &map, id_copy.as_deref())?;
+        self.add_row(group, key);
+        let entries = &mut self.groups[group].entries;
+        entries.change(&mut self.batch, key, before, Some(&map), Puts::All)
+    }
+
+    /// Adds a delta to a document that was read, which makes `after` of it.
+    pub(crate) fn delta_read(
+        &mut self,
+        group: usize,
+        key: &[u8],
+        delta: &[u8],
+        before: &Document,
+        after: &Draft,
+    ) -> Result<()> {
+        let Group { state, entries, .. } = &mut self.groups[group];
+        self.batch.delta(state.documents, key, delta);
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let mut fields = Map::new();
+        for index in &entries.set().indexes {
+            for name in index.fields() {
+                if !fields.contains(name)
+                    && let Some(value) = after.get(name)?
+                {
+                    fields.push(name, value);
+                }
+            }
+        }
+        entries.change(&mut self.batch, key, before, Some(&fields), Puts::New)
+    }
+
+    /// As [`WriteTxn::delta_read`], for a delta that touches no index.
+    pub(crate) fn delta_untouched(&mut self, group: usize, key: &[u8], delta: &[u8]) {
+        self.batch.delta(self.groups[group].state.documents, key, delta);
+    }
+
+    /// Puts a document whose row is encoded already, to the first collection. Nothing is added after an error.
+    ///
+    /// # Errors
+    /// [`Error::IndexOf`] if an index cannot take the document.
+    #[inline]
+    pub fn put_encoded(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
+        let group = &self.groups[0];
+        if group.entries.is_empty() {
+            self.batch.put(group.state.documents, key, row);
+            return Ok(());
+        }
+        let damaged = |e: alluvium_document::row::RowError| Error::InvalidDocument(e.to_string());
+        let document = Document::from_row(&group.state.shapes, key, row).map_err(damaged)?;
+        let keys = group.entries.keys_of(key, &document)?;
+        self.batch.put(group.state.documents, key, row);
+        self.groups[0].entries.put_keys(&mut self.batch, key, &keys);
+        Ok(())
+    }
+
+    fn put_map(&mut self, group: usize, key: &[u8], document: &Map, id_copy: Option<&str>) -> Result<()> {
+        self.encode(group, document, id_copy)?;
+        self.add_row(group, key);
+        self.groups[group].entries.put(&mut self.batch, key, document)
+    }
+
+    fn encode(&mut self, group: usize, document: &Map, id_copy: Option<&str>) -> Result<()> {
+        let Group { state, shapes, .. } = &mut self.groups[group];
+        self.row.clear();
+        encode_row(document, &state.shapes, id_copy, &mut self.row, shapes)
+            .map_err(|e| Error::InvalidDocument(e.to_string()))
+            .map(drop)
+    }
+
+    /// Adds a put of the row that was encoded.
+    fn add_row(&mut self, group: usize, key: &[u8]) {
+        self.batch.put(self.groups[group].state.documents, key, &self.row);
+        if self.row.capacity() > KEPT_ROW_BYTES {
+            self.row = Vec::new();
+        }
+    }
+
+    /// Unique keys of the batch that are not among those locked.
+    fn unlocked_claims(&self, claimed: &[Claimed]) -> Vec<Claimed> {
+        let all = self.groups.iter().flat_map(|group| group.entries.claimed());
+        let more = all.filter(|(tree, key)| !claimed.iter().any(|(t, k)| t == tree && k == key));
+        more.map(|(tree, key)| (tree, key.to_vec())).collect()
+    }
+
+    /// Adds the definitions of shapes that are not visible yet. Until a definition is visible, every batch that uses it
+    /// carries it, so no row is ever without its shape.
+    fn put_shapes(&mut self) {
+        for group in &mut self.groups {
+            group.state.note_shapes();
+            let mut definition = Vec::new();
+            for shape in &group.shapes[group.shapes_put..] {
+                definition.clear();
+                shape.encode(&mut definition);
+                self.batch.put(group.state.system, &shape_key(shape.number()), &definition);
+            }
+            group.shapes_put = group.shapes.len();
+        }
+    }
+
+    /// The bytes that the batch has, definitions of shapes included.
+    fn bytes(&mut self) -> usize {
+        self.put_shapes();
+        self.batch.encoded_bytes()
+    }
+
+    fn lock(&self, documents: &[DocumentLock], claimed: &[Claimed]) -> LockGuard {
+        let documents =
+            documents.iter().map(|lock| (self.groups[lock.group].state.documents, lock.key.as_slice(), lock.mode));
+        let claimed = claimed.iter().map(|(tree, key)| (*tree, key.as_slice()));
+        let claims = claimed.chain(self.groups.iter().flat_map(|group| group.entries.claimed()));
+        self.store.lock_all(documents.chain(claims.map(|(tree, key)| (tree, key, LockMode::Exclusive))))
+    }
+}
+
+/// Writes of many encoded documents to one collection, as loads make them.
+impl<'a> WriteTxn<'a> {
+    /// The bytes of the batch, without the definitions of shapes.
+    pub fn encoded_bytes(&self) -> usize {
+        self.batch.encoded_bytes()
+    }
+
+    /// The documents of the batch, with their rows, in the order in which they were put.
+    pub fn documents(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.batch.puts(self.groups[0].state.documents)
+    }
+
+    /// True if the collection has the same indexes as when the write was made.
+    pub fn is_current(&self) -> bool {
+        self.groups[0].entries.schema() == self.store.schema(self.groups[0].state.documents)
+    }
+
+    /// True if documents have unique keys.
+    pub fn has_claims(&self) -> bool {
+        self.groups[0].entries.claimed().next().is_some()
+    }
+
+    /// Records parts of indexes that lead through arrays.
+    ///
+    /// # Errors
+    /// What keeps the store from being written.
+    pub fn record_multikey(&mut self) -> Result<()> {
+        self.groups[0].record_multikey(self.store)
+    }
+
+    /// An empty write to the same collection, under the indexes that it has now.
+    fn empty(&self) -> Self {
+        let group = &self.groups[0];
+        Self::new(self.store, &[Named { name: group.name, state: group.state.clone() }])
+    }
+
+    /// The same documents, with entries for the indexes that the collection has now.
+    ///
+    /// # Errors
+    /// [`Error::IndexOf`] if an index cannot take a document.
+    pub fn encoded_again(self) -> Result<Self> {
+        let mut again = self.empty();
+        again.batch.reserve(self.batch.encoded_bytes());
+        for (key, row) in self.documents() {
+            again.put_encoded(key, row)?;
+        }
+        Ok(again)
+    }
+
+    /// The first `at` documents and the remaining ones, each with entries for the indexes that the collection has now.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::encoded_again`].
+    pub fn split(self, at: usize) -> Result<(Self, Self)> {
+        let (mut first, mut rest) = (self.empty(), self.empty());
+        for (place, (key, row)) in self.documents().enumerate() {
+            let part = if place < at { &mut first } else { &mut rest };
+            part.put_encoded(key, row)?;
+        }
+        Ok((first, rest))
+    }
+
+    /// Admits the write, with `shapes` that its rows use, and locks its documents in the given mode, and its unique keys.
+    ///
+    /// # Errors
+    /// [`alluvium_store::Error::BatchTooLarge`]; what keeps the store from being written.
+    pub fn admit_and_lock(
+        mut self,
+        shapes: &[Arc<Shape>],
+        beside_bytes: usize,
+        mode: LockMode,
+        durability: Durability,
+    ) -> Result<Locked<'a>> {
+        self.groups[0].shapes.extend(shapes.iter().cloned());
+        let admitted = self.store.admit(self.batch.encoded_bytes() + beside_bytes)?;
+        let documents = self.groups[0].state.documents;
+        let keys = self.documents().map(|(key, _)| (documents, key, mode));
+        let claims = self.groups[0].entries.claimed().map(|(tree, key)| (tree, key, LockMode::Exclusive));
+        let locks = self.store.lock_all(keys.chain(claims));
+        Ok(Locked { txn: self, durability, locks, _admitted: admitted })
+    }
+
+    /// Takes documents out of the write: those whose place among the documents `keeps` refuses.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::encoded_again`].
+    pub fn retain(&mut self, keeps: impl Fn(usize) -> bool) -> Result<()> {
+        self.batch.retain(keeps);
+        let kept: HashSet<Vec<u8>> = self.documents().map(|(key, _)| key.to_vec()).collect();
+        let entries = &mut self.groups[0].entries;
+        entries.keep(|id| kept.contains(id));
+        if entries.replaces() {
+            // Of several puts of a document another one is kept: its keys are locked, too.
+            let shapes = std::mem::take(&mut self.groups[0].shapes);
+            let empty = self.empty();
+            *self = std::mem::replace(self, empty).encoded_again()?;
+            self.groups[0].shapes = shapes;
+        }
+        Ok(())
+    }
+
+    /// A unique key that two documents would have, in the batch or in the collection. The caller holds the locks.
+    ///
+    /// # Errors
+    /// What keeps the store from being read.
+    pub fn taken(&self) -> Result<Option<super::Taken<'_>>> {
+        self.groups[0].entries.taken(self.within(0))
+    }
+
+    /// Adds a document to those that are written one after the other in this write; the error if another document has one of
+    /// its unique keys. The caller holds the locks.
+    ///
+    /// # Errors
+    /// What keeps the store from being read.
+    pub fn add_to_sequence(
+        &self,
+        sequence: &mut super::Sequence,
+        id: &[u8],
+        document: &Document,
+    ) -> Result<Option<Error>> {
+        sequence.add(self.within(0), self.indexes(0), id, document)
+    }
+
+    fn within(&self, group: usize) -> Collection<'_> {
+        let group = &self.groups[group];
+        Collection { store: self.store, state: &group.state, name: group.name }
+    }
+
+    /// Puts a key of the collection's system tree.
+    pub fn put_system(&mut self, key: &[u8], value: &[u8]) {
+        self.batch.put(self.groups[0].state.system, key, value);
+    }
+}
+
+impl Locked<'_> {
+    /// The count of locks that it holds.
+    pub fn lock_count(&self) -> usize {
+        self.locks.len()
+    }
+
+    /// An error if an inserted document exists, or a unique key has another owner. An error is a statement about documents
+    /// that exist, so the store must not be poisoned: their outcome may be unknown.
+    fn check(&self) -> Result<()> {
+        let WriteTxn { store, groups, locks, absent, .. } = &self.txn;
+        let key = |absent: &Absent<'_>| {
+            let lock = &locks[absent.lock];
+            (groups[lock.group].state.documents, lock.key.as_slice())
+        };
+        let mut sorted: Vec<(TreeId, &[u8])> = Vec::new();
+        if absent.len() > 1 {
+            sorted.extend(absent.iter().map(key));
+            sorted.sort_unstable();
+        }
+        let any_twice = sorted.windows(2).any(|two| two[0] == two[1]);
+        let is_twice = |key: &(TreeId, &[u8])| {
+            let at = sorted.partition_point(|k| k < key);
+            sorted.get(at + 1) == Some(key)
+        };
+        for insert in absent {
+            let (documents, key) = key(insert);
+            if (any_twice && is_twice(&(documents, key))) || store.contains(documents, key)? {
+                store.check_writable()?;
+                let collection = groups[locks[insert.lock].group].name.to_string();
+                return Err(Error::DuplicateKey { collection, id: id_text(insert.id) });
+            }
+        }
+        for (at, group) in groups.iter().enumerate() {
+            group.entries.check_unique(self.txn.within(at))?;
+        }
+        Ok(())
+    }
+
+    /// Commits the write.
+    ///
+    /// # Errors
+    /// What keeps the store from being written; [`alluvium_store::Error::SchemaChanged`] and
+    /// [`alluvium_store::Error::NoSuchTree`] if the collection changed.
+    pub fn commit(self) -> Result<()> {
+        let Self { mut txn, durability, locks, _admitted } = self;
+        txn.put_shapes();
+        txn.store.write_locked(txn.batch, durability, &locks)?;
+        txn.groups.iter().for_each(Group::mark_shapes);
+        Ok(())
+    }
+}
+
+impl<'a> Group<'a> {
+    fn new(name: &'a FullName, state: Arc<CollectionState>) -> Self {
+        let entries = Entries::new(state.indexes(), name);
+        Self { name, state, entries, shapes: Vec::new(), shapes_put: 0 }
+    }
+
+    fn record_multikey(&mut self, store: &Store) -> Result<()> {
+        match self.entries.take_multikey() {
+            parts if parts.is_empty() => Ok(()),
+            parts => record_multikey(store, &self.state, &parts),
+        }
+    }
+
+    /// The batch is visible: later batches need not carry the definitions.
+    fn mark_shapes(&self) {
+        for shape in &self.shapes {
+            self.state.shapes.mark_committed(shape.number());
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Unique indexes: no two documents have one key.
+//!
+//! A writer holds the lock of a key exclusively, looks for the key in every partition, and proves what it
+//! finds: an entry counts if its document, as it is now, yields the key. Another writer of the key waits for the lock, so
+//! a document that does not yield it now cannot come to yield it concurrently.
+
+use super::entries::{Claim, Entries};
+use crate::error::{Error, Result, id_text};
+use crate::ids::key_text;
+use crate::index::{Index, IndexSet};
+use crate::marks;
+use crate::names::FullName;
+use crate::read::decode;
+use crate::state::CollectionState;
+use alluvium_document::{Document, Value};
+use alluvium_query::filter::Filter;
+use alluvium_store::{Bounds, Snapshot, Store, TreeId};
+use hashbrown::HashMap;
+use std::ops::Bound;
+
+/// A collection whose unique keys are looked up.
+#[derive(Clone, Copy)]
+pub(crate) struct Collection<'a> {
+    pub store: &'a Store,
+    pub state: &'a CollectionState,
+    pub name: &'a FullName,
+}
+
+/// A unique key that two documents would have.
+pub struct Taken<'a> {
+    /// The key of a document of the batch.
+    pub id: &'a [u8],
+    /// The key of the other document, of the batch or of the collection.
+    pub other: Vec<u8>,
+    claim: &'a Claim,
+}
+
+impl Taken<'_> {
+    /// The error for it, which names the document `other` as the one that has the key.
+    pub fn error(&self, name: &FullName, other: &[u8]) -> Error {
+        duplicate_key(name, &self.claim.index, &self.claim.key, other)
+    }
+}
+
+impl Entries<'_> {
+    /// Errors if a document of the batch would have a unique key that another has, in the batch or in the collection. The
+    /// caller holds locks on the keys of [`Entries::claimed`].
+    pub(crate) fn check_unique(&self, within: Collection<'_>) -> Result<()> {
+        let Some(taken) = self.taken(within)? else { return Ok(()) };
+        // The other document's write may be one whose outcome is unknown.
+        within.store.check_writable()?;
+        Err(taken.error(within.name, &taken.other))
+    }
+
+    /// A unique key of the batch that two documents would have, as for [`Entries::check_unique`].
+    pub(crate) fn taken(&self, within: Collection<'_>) -> Result<Option<Taken<'_>>> {
+        let mut own: HashMap<(TreeId, &[u8]), &[u8]> = HashMap::new();
+        for (id, claims) in &self.claims {
+            for claim in claims {
+                if let Some(other) = own.insert((claim.index.tree, &claim.key), id)
+                    && other != id.as_slice()
+                {
+                    marks::KEY_TAKEN_IN_BATCH.hit();
+                    return Ok(Some(Taken { id, other: other.to_vec(), claim }));
+                }
+            }
+        }
+        for (id, claims) in &self.claims {
+            for claim in claims {
+                let other = within.stored(id, claim, |other| self.claims.contains_key(other))?;
+                if let Some(other) = other {
+                    return Ok(Some(Taken { id, other, claim }));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Documents that are written one after the other in one batch: which unique keys each has.
+#[derive(Default)]
+pub struct Sequence {
+    owners: HashMap<(TreeId, Vec<u8>), Vec<u8>>,
+    keys: HashMap<Vec<u8>, Vec<(TreeId, Vec<u8>)>>,
+}
+
+impl Sequence {
+    /// True if the document is among them.
+    pub fn contains(&self, id: &[u8]) -> bool {
+        self.keys.contains_key(id)
+    }
+
+    /// Adds a document, or puts it in the place of the one with its `_id`. If another has one of its keys, among these or in
+    /// the collection, nothing is added, and the error is returned that says so. The caller holds locks on all keys.
+    pub(crate) fn add(
+        &mut self,
+        within: Collection<'_>,
+        set: &IndexSet,
+        id: &[u8],
+        document: &Document,
+    ) -> Result<Option<Error>> {
+        let mut claims = Vec::new();
+        for index in set.indexes.iter().filter(|index| index.definition.is_unique()) {
+            let keys = index.keys_of(document, id)?.keys;
+            claims.extend(keys.into_iter().map(|key| Claim { index: index.clone(), key: key.bytes }));
+        }
+        let place = |claim: &Claim| (claim.index.tree, claim.key.clone());
+        for claim in &claims {
+            let here = self.owners.get(&place(claim)).filter(|other| other.as_slice() != id);
+            let other = match here {
+                Some(other) => Some(other.clone()),
+                None => within.stored(id, claim, |other| self.contains(other))?,
+            };
+            if let Some(other) = other {
+                return Ok(Some(duplicate_key(within.name, &claim.index, &claim.key, &other)));
+            }
+        }
+        let keys: Vec<_> = claims.iter().map(place).collect();
+        for before in self.keys.insert(id.to_vec(), keys.clone()).unwrap_or_default() {
+            self.owners.remove(&before);
+        }
+        self.owners.extend(keys.into_iter().map(|key| (key, id.to_vec())));
+        Ok(None)
+    }
+}
+
+impl Collection<'_> {
+    /// The key of a document that has the claimed key already. A document that is written too has the keys that it gets.
+    fn stored(&self, id: &[u8], claim: &Claim, is_written: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
+        let mut scan = self.store.scan(claim.index.tree, of_key(&claim.key), None)?;
+        while let Some((entry, _)) = scan.next()? {
+            let other = entry.get(claim.key.len()..).unwrap_or_default();
+            if other == id || is_written(other) {
+                continue;
+            }
+            if self.yields(None, &claim.index, other, &claim.key)? {
+                marks::KEY_TAKEN.hit();
+                return Ok(Some(other.to_vec()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// True if the document with the key `id`, as it is at a snapshot or now, yields the index key.
+    pub fn yields(&self, snapshot: Option<&Snapshot>, index: &Index, id: &[u8], key: &[u8]) -> Result<bool> {
+        let mut row = Vec::new();
+        let found = match snapshot {
+            Some(snapshot) => self.store.get_at(snapshot, self.state.documents, id, &mut row)?,
+            None => self.store.get(self.state.documents, id, &mut row)?,
+        };
+        if !found {
+            return Ok(false);
+        }
+        let document = decode(&self.state.shapes, self.name, id, row)?;
+        let keys = index.stored_keys_of(&document)?.keys;
+        Ok(keys.binary_search_by(|found| found.bytes.as_slice().cmp(key)).is_ok())
+    }
+}
+
+/// The entries with this index key. The key of an `_id` follows, which begins with a type, below 128.
+pub(crate) fn of_key(key: &[u8]) -> Bounds {
+    let end = [key, &[0xff]].concat();
+    Bounds { lower: Bound::Included(key.to_vec()), upper: Bound::Excluded(end), reverse: false }
+}
+
+/// The error for a document whose key another one has.
+pub(crate) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &[u8]) -> Error {
+    let values = index.definition.values(key, &[]).unwrap_or_default();
+    Error::DuplicateIndexKey {
+        collection: name.to_string(),
+        index: index.definition.name().to_owned(),
+        key: shown(index, values.into_iter().map(Option::unwrap_or_default)),
+        id: key_text(other),
+    }
+}
+
+/// A key of an index with these values.
+fn shown(index: &Index, values: impl Iterator<Item = Value>) -> String {
+    let parts = index.definition.parts().iter().zip(values);
+    let parts = parts.map(|(part, value)| format!("{}: {}", part.path, id_text(&value)));
+    format!("{{{}}}", parts.collect::<Vec<_>>().join(", "))
+}
+
+/// True if a filter demands one value at each path of the index, and nothing else, and these are the key that an error shows:
+/// then the document that has it is one that the filter asks for.
+pub(crate) fn is_asked_for(filter: &Filter, index: &Index, key: &str) -> bool {
+    let parts = index.definition.parts();
+    if !filter.is_equalities() || filter.equalities().count() != parts.len() {
+        return false;
+    }
+    let demanded = |path: &str| filter.equalities().find(|(demanded, _)| *demanded == path);
+    // As an entry would have it.
+    let kept = |value: &Value| {
+        let mut bytes = Vec::new();
+        alluvium_document::key::encode(value, &mut bytes);
+        alluvium_document::key::decode(&mut &bytes[..]).unwrap_or_default()
+    };
+    let values: Option<Vec<Value>> =
+        parts.iter().map(|part| demanded(part.path.as_str()).map(|(_, value)| kept(value))).collect();
+    values.is_some_and(|values| shown(index, values.into_iter()) == key)
+}

@@ -1,0 +1,249 @@
+//! Whole databases in files, in the layout that `mongodump` writes and `mongorestore` reads.
+//!
+//! A collection `logical.pets` becomes `DIR/logical/pets.bson`, its documents as BSON in the order of
+//! their `_id`, and `DIR/logical/pets.metadata.json`, with the definitions of its indexes, but for those that
+//! were still being built. All collections are of one moment. What BSON cannot
+//! hold (decimals of more than 34 digits, maps whose keys are not strings, names with a zero character, and
+//! what else would come back as something else) is refused by name, or goes, a document a line, to
+//! `DIR/logical/pets.alluvium.jsonl`, in the form of [`alluvium_document::json::print_exact`]. Restored, every document
+//! is what it was: all types, and the order of its fields.
+//!
+//! While a dump is being written, `DIR` holds a file `dump.incomplete`. A dump that fails takes away what it has
+//! written; what a kill leaves is taken away by the next dump into `DIR`.
+
+mod names;
+mod place;
+mod read;
+mod restore;
+
+pub use read::{Dump, DumpedCollection};
+pub use restore::{RestoreOptions, RestoreReport, RestoredCollection};
+
+use crate::export::refused;
+use crate::load::METADATA_ENDING;
+use crate::packing::{Packer, Packing};
+use alluvium_collections::cursor::{Cursor, ScanRange};
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::index::Index;
+use alluvium_collections::indexes::id_definition;
+use alluvium_collections::names::FullName;
+use alluvium_collections::snapshot::Snapshot;
+use alluvium_document::{Document, Map, json};
+use alluvium_env::{Env, WholeFile};
+use place::Place;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The file that stands in a dump until it is whole.
+const INCOMPLETE: &str = "dump.incomplete";
+/// The ending of the files of documents that BSON cannot hold.
+const OTHERS_ENDING: &str = ".alluvium.jsonl";
+/// The ending of the files of documents.
+const BSON_ENDING: &str = ".bson";
+/// Bytes that are handed on at once.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// How to dump.
+#[derive(Debug, Clone, Default)]
+pub struct DumpOptions {
+    /// Compress every file with gzip.
+    pub gzip: bool,
+    /// Write documents that BSON cannot hold to a file of their own, which only Alluvium reads, in place
+    /// of refusing them.
+    pub alluvium_types: bool,
+    /// Set to true by anybody, the dump ends with [`Error::Stopped`].
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What a dump holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DumpReport {
+    /// Its collections.
+    pub collections: u64,
+    /// All documents.
+    pub documents: u64,
+    /// Those of them that BSON cannot hold.
+    pub others: u64,
+    /// Definitions of indexes, but for those on `_id` and those that were being built.
+    pub indexes: u64,
+    /// Bytes before compression.
+    pub bytes: u64,
+}
+
+/// Writes all collections to a directory: see `Database::dump`.
+///
+/// # Errors
+/// [`Error::Export`] for a document that the files cannot hold; [`Error::Dump`]; [`Error::Stopped`]; as for any read.
+pub fn dump(
+    engine: &EngineHandle,
+    dir: &Path,
+    options: &DumpOptions,
+    progress: impl FnMut(u64, u64),
+) -> Result<DumpReport> {
+    let place = Place::take(&engine.env, dir)?;
+    match dump_into(engine, dir, options, progress) {
+        Ok(report) => place.finish().map(|()| report),
+        Err(error) => {
+            place.abandon();
+            Err(error)
+        }
+    }
+}
+
+fn dump_into(
+    engine: &EngineHandle,
+    dir: &Path,
+    options: &DumpOptions,
+    progress: impl FnMut(u64, u64),
+) -> Result<DumpReport> {
+    let snapshot = engine.snapshot();
+    let mut dumping = Dumping { env: &engine.env, options, report: DumpReport::default(), progress };
+    for name in engine.catalog.list_at(&snapshot)? {
+        let cursor = Cursor::scan(engine, &name, Some(&snapshot), ScanRange::default())?;
+        let indexes = definitions_at(engine, &name, &snapshot)?;
+        dumping.collection(&dir.join(&name.logical), &name, cursor, indexes)?;
+    }
+    Ok(dumping.report)
+}
+
+/// The definitions of the indexes that were ready at a snapshot; the index on `_id` comes first.
+fn definitions_at(engine: &EngineHandle, name: &FullName, snapshot: &Snapshot) -> Result<Vec<Map>> {
+    let state = engine.catalog.require_at(name, snapshot)?;
+    let trees = engine.store().trees_at(&snapshot.store)?;
+    let indexes = trees.iter().filter_map(|(tree, description)| Index::read(*tree, description));
+    let own = indexes.filter(|(documents, index)| *documents == state.documents && index.ready.is_some());
+    Ok(std::iter::once(id_definition()).chain(own.map(|(_, index)| index.definition.to_map())).collect())
+}
+
+struct Dumping<'a, P> {
+    env: &'a Env,
+    options: &'a DumpOptions,
+    report: DumpReport,
+    progress: P,
+}
+
+impl<P: FnMut(u64, u64)> Dumping<'_, P> {
+    fn collection(&mut self, dir: &Path, info: &FullName, mut cursor: Cursor, indexes: Vec<Map>) -> Result<()> {
+        self.env.fs.create_dir_all(dir).map_err(alluvium_store::Error::from)?;
+        let before = self.report.clone();
+        let mut bson = self.target(dir, info, BSON_ENDING)?;
+        let mut others = None;
+        while let Some(document) = cursor.next() {
+            if self.options.stop.load(Ordering::Relaxed) {
+                return Err(Error::Stopped);
+            }
+            self.document(&document?, cursor.name(), &mut bson, &mut others, (dir, info))?;
+        }
+        bson.finish(&mut self.report.bytes)?;
+        if let Some(others) = others {
+            others.finish(&mut self.report.bytes)?;
+        }
+        self.report.collections += 1;
+        self.report.indexes += indexes.len() as u64 - 1;
+        let documents = self.report.documents - before.documents;
+        let text = metadata(&info.collection, documents, self.report.others - before.others, &indexes)?;
+        let mut target = self.target(dir, info, METADATA_ENDING)?;
+        target.chunk.extend_from_slice(text.as_bytes());
+        target.finish(&mut self.report.bytes)?;
+        (self.progress)(self.report.documents, self.report.bytes);
+        // The directory of a logical database is there before its files are.
+        self.env.fs.sync_dir(dir.parent().unwrap_or(dir)).map_err(alluvium_store::Error::from)?;
+        Ok(())
+    }
+
+    fn document(
+        &mut self,
+        document: &Document,
+        name: &FullName,
+        bson: &mut Target,
+        others: &mut Option<Target>,
+        place: (&Path, &FullName),
+    ) -> Result<()> {
+        if let Err(error) = document.write_bson_exact(&mut bson.chunk) {
+            let held = matches!(error, alluvium_document::DocumentError::Bson(_));
+            if !held || !self.options.alluvium_types {
+                return Err(refused(document, name, error));
+            }
+            let target = match others {
+                Some(target) => target,
+                None => others.insert(self.target(place.0, place.1, OTHERS_ENDING)?),
+            };
+            let map = document.to_map().map_err(|error| refused(document, name, error.into()))?;
+            let before = target.chunk.len();
+            json::print_exact(&map, &mut target.chunk).map_err(|error| refused(document, name, error.into()))?;
+            // Nothing is known that does not come back; what should not is better told now than later.
+            if json::parse_exact(&target.chunk[before..]) != Ok(alluvium_document::Value::Map(map)) {
+                return Err(refused(document, name, error));
+            }
+            target.chunk.push(b'\n');
+            target.write_some(&mut self.report.bytes)?;
+            self.report.others += 1;
+        }
+        self.report.documents += 1;
+        if bson.write_some(&mut self.report.bytes)? {
+            (self.progress)(self.report.documents, self.report.bytes);
+        }
+        Ok(())
+    }
+
+    fn target(&self, dir: &Path, info: &FullName, ending: &str) -> Result<Target> {
+        let packed = if self.options.gzip { ".gz" } else { "" };
+        let path = dir.join(format!("{}{ending}{packed}", names::file_stem(&info.collection)));
+        let file = WholeFile::create(&self.env.fs, &path).map_err(alluvium_store::Error::from)?;
+        let packing = if self.options.gzip { Packing::Gzip } else { Packing::Plain };
+        let out = packing.writer(file).map_err(|error| failed(&path, error))?;
+        Ok(Target { path, out, chunk: Vec::with_capacity(CHUNK_BYTES) })
+    }
+}
+
+/// A file of a dump.
+struct Target {
+    path: PathBuf,
+    out: Packer<WholeFile>,
+    chunk: Vec<u8>,
+}
+
+impl Target {
+    /// Hands on what has gathered, if it is worth it; true if so.
+    fn write_some(&mut self, bytes: &mut u64) -> Result<bool> {
+        if self.chunk.len() < CHUNK_BYTES {
+            return Ok(false);
+        }
+        self.out.write_all(&self.chunk).map_err(|error| failed(&self.path, error))?;
+        *bytes += self.chunk.len() as u64;
+        self.chunk.clear();
+        Ok(true)
+    }
+
+    fn finish(mut self, bytes: &mut u64) -> Result<()> {
+        *bytes += self.chunk.len() as u64;
+        self.out.write_all(&self.chunk).map_err(|error| failed(&self.path, error))?;
+        let file = self.out.finish().map_err(|error| failed(&self.path, error))?;
+        Ok(file.finish().map_err(alluvium_store::Error::from)?)
+    }
+}
+
+fn failed(path: &Path, error: std::io::Error) -> Error {
+    alluvium_store::Error::from(alluvium_env::Error::of_stream("write", path, error)).into()
+}
+
+/// What `mongorestore` reads beside the documents, and how many there are.
+fn metadata(name: &str, documents: u64, others: u64, indexes: &[Map]) -> Result<String> {
+    let canonical = |index: &Map| -> Result<serde_json::Value> {
+        let mut text = Vec::new();
+        let cannot = |what: String| Error::Export(format!("the indexes of {name} cannot be written: {what}"));
+        json::print_map(index, json::Format::CANONICAL, &mut text).map_err(|error| cannot(error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))
+    };
+    let metadata = serde_json::json!({
+        "options": {},
+        "indexes": indexes.iter().map(canonical).collect::<Result<Vec<_>>>()?,
+        "collectionName": name,
+        "type": "collection",
+        "alluvium": {"documents": documents, "others": others},
+    });
+    Ok(format!("{metadata}\n"))
+}

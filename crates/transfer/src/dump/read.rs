@@ -1,0 +1,165 @@
+//! What a directory of a dump holds, ours or `mongodump`'s.
+
+use super::place::is_file;
+use super::{BSON_ENDING, INCOMPLETE, OTHERS_ENDING, names};
+use crate::load::{METADATA_ENDING, Metadata};
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::names::FullName;
+use alluvium_env::{DirEntry, Env};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A dump that was looked through; nothing of its documents is read yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dump {
+    /// Its collections, by name.
+    pub collections: Vec<DumpedCollection>,
+    /// Files that are not restored, and why.
+    pub passed_over: Vec<(PathBuf, String)>,
+}
+
+/// A collection of a dump.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DumpedCollection {
+    /// Its full name.
+    pub name: String,
+    /// Its documents.
+    pub bson: PathBuf,
+    /// Those that BSON cannot hold.
+    pub others: Option<PathBuf>,
+    /// Its options and indexes, and where they stand.
+    pub metadata: Option<(PathBuf, Metadata)>,
+    /// Bytes of its documents as they lie on disk.
+    pub bytes: u64,
+}
+
+/// What there is of one collection, by the name of its files.
+#[derive(Default)]
+struct Files {
+    bson: Vec<PathBuf>,
+    others: Vec<PathBuf>,
+    metadata: Vec<PathBuf>,
+    bytes: u64,
+}
+
+impl Dump {
+    /// Looks through the directory of a dump: `DIR/<logical>/<collection>.bson`, plain or compressed, with
+    /// `.metadata.json` and `.alluvium.jsonl` beside it.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// let dump = Dump::read(&env, Path::new("dump"))?;
+    /// assert_eq!(dump.collections[0].name, "main.pets");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Dump`] if it holds no dump, or one that is not whole; what reading says.
+    pub fn read(env: &Env, dir: &Path) -> Result<Self> {
+        let entries = match env.fs.list(dir) {
+            Err(error) if is_file(&error) => {
+                let what =
+                    format!("{} is a file: name the directory of a dump (`load` takes single files)", dir.display());
+                return Err(Error::Dump(what));
+            }
+            entries => entries.map_err(alluvium_store::Error::from)?,
+        };
+        if entries.iter().any(|entry| entry.name == INCOMPLETE) {
+            let what = format!("the dump in {} was cut short: it is not whole", dir.display());
+            return Err(Error::Dump(what));
+        }
+        let mut dump = Self { collections: Vec::new(), passed_over: Vec::new() };
+        for entry in entries {
+            let path = dir.join(&entry.name);
+            if entry.is_dir {
+                dump.logical(env, &entry.name, &path)?;
+            } else {
+                dump.pass_over(path, "it stands outside the directory of a logical database");
+            }
+        }
+        if dump.collections.is_empty() {
+            let what = format!("{} holds no dump: there is no file DIR/LOGICAL/COLLECTION.bson", dir.display());
+            return Err(Error::Dump(what));
+        }
+        dump.collections.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(pair) = dump.collections.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            let (name, first, second) = (&pair[0].name, pair[0].bson.display(), pair[1].bson.display());
+            return Err(Error::Dump(format!("{first} and {second} are both of collection {name}")));
+        }
+        Ok(dump)
+    }
+
+    fn pass_over(&mut self, path: PathBuf, why: impl Into<String>) {
+        self.passed_over.push((path, why.into()));
+    }
+
+    /// Looks through the directory of a logical database.
+    fn logical(&mut self, env: &Env, logical: &str, dir: &Path) -> Result<()> {
+        let mut stems: BTreeMap<String, Files> = BTreeMap::new();
+        for DirEntry { name, len, is_dir } in env.fs.list(dir).map_err(alluvium_store::Error::from)? {
+            let path = dir.join(&name);
+            let plain = [".gz", ".zst"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name);
+            if is_dir {
+                self.pass_over(path, "it is a directory");
+            } else if let Some(stem) = plain.strip_suffix(METADATA_ENDING) {
+                stems.entry(stem.to_owned()).or_default().metadata.push(path);
+            } else if let Some(stem) = plain.strip_suffix(OTHERS_ENDING) {
+                let files = stems.entry(stem.to_owned()).or_default();
+                files.others.push(path);
+                files.bytes += len;
+            } else if let Some(stem) = plain.strip_suffix(BSON_ENDING) {
+                let files = stems.entry(stem.to_owned()).or_default();
+                files.bson.push(path);
+                files.bytes += len;
+            } else {
+                self.pass_over(path, "it is no file of a dump");
+            }
+        }
+        stems.into_iter().try_for_each(|(stem, files)| self.collection(env, logical, &stem, files))
+    }
+
+    fn collection(&mut self, env: &Env, logical: &str, stem: &str, files: Files) -> Result<()> {
+        let Files { mut bson, mut others, mut metadata, bytes } = files;
+        for paths in [&bson, &others, &metadata] {
+            if let [first, second, ..] = &paths[..] {
+                let what = format!("{} and {} are the same file twice", first.display(), second.display());
+                return Err(Error::Dump(what));
+            }
+        }
+        let metadata = match metadata.pop() {
+            Some(path) => Metadata::read(env, &path)?.map(|read| (path, read)),
+            None => None,
+        };
+        let Some(bson) = bson.pop() else {
+            let why = match metadata.as_ref().and_then(|(_, read)| read.kind.as_deref()) {
+                Some("view") => "a view has no documents of its own",
+                _ => "there are no documents (.bson) beside it",
+            };
+            for path in metadata.into_iter().map(|(path, _)| path).chain(others) {
+                self.pass_over(path, why);
+            }
+            return Ok(());
+        };
+        let told = metadata.as_ref().and_then(|(_, read)| read.collection.clone());
+        let name = if names::is_shortened(stem) { told } else { names::collection_name(stem) };
+        let Some(name) = name else {
+            self.pass_over(bson, "its name is not that of a collection");
+            return Ok(());
+        };
+        match FullName::new(logical, &name) {
+            Ok(name) => {
+                let (name, others) = (name.to_string(), others.pop());
+                self.collections.push(DumpedCollection { name, bson, others, metadata, bytes });
+            }
+            // What MongoDB keeps for itself: system.views, $admin.system.users and the like.
+            Err(error) => self.pass_over(bson, error.to_string()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,330 @@
+//! Restoring a dump.
+
+use super::{Dump, DumpedCollection};
+#[cfg(doc)]
+use crate::load::Metadata;
+use crate::load::{self, Format, Identity, Input, LoadOptions, LoadReport, OnDuplicate, Outcome, Progress};
+use crate::packing::Packing;
+use alluvium_collections::cursor::{Cursor, ScanRange};
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::names::FullName;
+use alluvium_env::{Env, FileReader, OpenMode};
+use alluvium_store::Durability;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How to restore.
+#[derive(Clone)]
+pub struct RestoreOptions {
+    /// What is done with a document whose `_id` is taken. Default: nothing is said, and a collection that
+    /// has documents is refused, unless they are of an earlier restore of the same files that was cut short;
+    /// a dump that was restored to its end is refused, too.
+    pub on_duplicate: Option<OnDuplicate>,
+    /// Threads that parse. Default: one for each core.
+    pub readers: usize,
+    /// Threads that write. Default: 1.
+    pub writers: usize,
+    /// Refuse a dump with indexes that cannot be made here, before anything is restored. Default: false, they are passed
+    /// over; [`Metadata::unsupported_indexes`] names them.
+    pub strict_indexes: bool,
+    /// Set to true by anybody, the restore ends with [`Error::Stopped`]; run again, it goes on.
+    pub stop: Arc<AtomicBool>,
+    /// Told of each collection; read it from another thread.
+    pub progress: Arc<Progress>,
+}
+
+impl Default for RestoreOptions {
+    fn default() -> Self {
+        let defaults = LoadOptions::default();
+        Self {
+            on_duplicate: None,
+            readers: defaults.readers,
+            writers: defaults.writers,
+            strict_indexes: false,
+            stop: defaults.stop,
+            progress: defaults.progress,
+        }
+    }
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// Each collection, in the order of names.
+    pub collections: Vec<RestoredCollection>,
+}
+
+/// What a restore did with one collection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoredCollection {
+    /// Its full name.
+    pub name: String,
+    /// Documents written by this run.
+    pub documents: u64,
+    /// Documents that earlier runs had written.
+    pub documents_before: u64,
+    /// Documents left out because their `_id` was taken.
+    pub duplicates: u64,
+    /// Indexes made by this run.
+    pub indexes: Vec<String>,
+}
+
+impl Dump {
+    /// Restores every collection.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+    /// let report = Dump::read(&env, Path::new("dump"))?.restore(&other, &RestoreOptions::default())?;
+    /// assert_eq!(report.collections[0].documents, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Dump`] if a collection has documents or all was restored before, before anything is changed, or if a file has other than
+    /// the documents that the metadata tell of; what loads say. What was restored before stays, and running
+    /// it again goes on; collections that are finished stay as they are then.
+    pub fn restore(&self, database: &impl AsRef<EngineHandle>, options: &RestoreOptions) -> Result<RestoreReport> {
+        self.check(database, options)?;
+        let mut report = RestoreReport::default();
+        for collection in &self.collections {
+            report.collections.push(collection.restore(database, options)?);
+        }
+        Ok(report)
+    }
+
+    /// Refuses collections that have documents, if the options do not say what to do with them, and indexes that cannot be
+    /// made here, if the options say so; and a dump that was restored to its end before: nobody knows what has been changed
+    /// since, and who restores a dump wants what is in it.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+    /// let dump = Dump::read(&env, Path::new("dump"))?;
+    /// dump.check(&other, &RestoreOptions::default())?;
+    /// assert!(dump.check(&db, &RestoreOptions::default()).is_err(), "the collection has documents there");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Dump`] naming them.
+    pub fn check(&self, database: &impl AsRef<EngineHandle>, options: &RestoreOptions) -> Result<()> {
+        if options.strict_indexes {
+            self.check_indexes()?;
+        }
+        if options.on_duplicate.is_some() {
+            return Ok(());
+        }
+        let mut names = Vec::new();
+        let mut finished = 0;
+        for dumped in &self.collections {
+            match dumped.found(database.as_ref())? {
+                Found::Others => names.push(dumped.name.as_str()),
+                Found::Restored => finished += 1,
+                Found::Nothing | Found::Begun => {}
+            }
+        }
+        match &names[..] {
+            [] if finished > 0 && finished == self.collections.len() => {
+                let what =
+                    "all of this dump was restored before, and documents may have changed since: nothing is restored";
+                Err(Error::Dump(what.to_owned()))
+            }
+            [] => Ok(()),
+            [name] => Err(Error::Dump(format!("the collection {name} has documents already: nothing is restored"))),
+            names => {
+                let names = names.join(", ");
+                Err(Error::Dump(format!("these collections have documents already: {names}: nothing is restored")))
+            }
+        }
+    }
+
+    /// Refuses indexes that cannot be made here: that part of [`Dump::check`] which needs no database.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions};
+    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// Dump::read(&env, Path::new("dump"))?.check_indexes()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Dump`] naming the first.
+    pub fn check_indexes(&self) -> Result<()> {
+        self.collections.iter().try_for_each(DumpedCollection::refuse_unsupported)
+    }
+}
+
+impl DumpedCollection {
+    fn refuse_unsupported(&self) -> Result<()> {
+        let Some((path, metadata)) = &self.metadata else { return Ok(()) };
+        match metadata.unsupported_indexes().first() {
+            Some((name, reason)) => {
+                let what = format!("{}: the index {name} cannot be made: {reason}", path.display());
+                Err(Error::Dump(what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What is there of the collection.
+    fn found(&self, engine: &EngineHandle) -> Result<Found> {
+        let name = FullName::parse(&self.name)?;
+        let empty = is_empty(engine, &name)?;
+        let before = |file: &Path, format: Format| {
+            let options = LoadOptions { format, ..LoadOptions::default() };
+            load::loaded_before(engine, &name, &open(&engine.env, file)?, &options)
+        };
+        let mut marks = vec![before(&self.bson, Format::Bson)?];
+        if let Some(others) = &self.others {
+            marks.push(before(others, Format::ExactLines)?);
+        }
+        let documents: u64 = marks.iter().flatten().map(|mark| mark.documents).sum();
+        let finished = marks.iter().all(|mark| mark.as_ref().is_some_and(|mark| mark.finished));
+        Ok(match (empty, finished, marks.iter().any(Option::is_some)) {
+            // It was empty in the dump, too; else it was emptied since.
+            (true, true, _) if documents == 0 => Found::Restored,
+            (true, ..) => Found::Nothing,
+            (false, true, _) => Found::Restored,
+            (false, false, true) => Found::Begun,
+            (false, false, false) => Found::Others,
+        })
+    }
+
+    /// Restores this collection, whether it has documents or not.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+    /// let dump = Dump::read(&env, Path::new("dump"))?;
+    /// let restored = dump.collections[0].restore(&other, &RestoreOptions::default())?;
+    /// assert_eq!((restored.documents, restored.indexes), (1, vec!["age_1".to_owned()]));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Dump::restore`].
+    pub fn restore(&self, database: &impl AsRef<EngineHandle>, options: &RestoreOptions) -> Result<RestoredCollection> {
+        let (engine, name) = (database.as_ref(), FullName::parse(&self.name)?);
+        let empty = is_empty(engine, &name)?;
+        let mut restored = RestoredCollection { name: self.name.clone(), ..RestoredCollection::default() };
+        if let Some((_, metadata)) = &self.metadata {
+            // Before the documents: each is indexed as it comes, also if the restore is cut short.
+            restored.indexes = metadata.create_indexes(engine, &name)?;
+        }
+        let files = [(Some(&self.bson), Format::Bson), (self.others.as_ref(), Format::ExactLines)];
+        let mut resumed = false;
+        for (file, format) in files {
+            let Some(file) = file else { continue };
+            let report = load_file(engine, &name, file, format, empty, options)?;
+            if report.outcome == Outcome::Stopped {
+                return Err(Error::Stopped);
+            }
+            resumed |= report.documents_before > 0 || report.outcome == Outcome::AlreadyDone;
+            restored.documents += report.documents;
+            restored.documents_before += report.documents_before;
+            restored.duplicates += report.duplicates;
+        }
+        let found = restored.documents + restored.documents_before + restored.duplicates;
+        // An earlier run does not tell how many duplicates it met.
+        let counted = !resumed || options.on_duplicate != Some(OnDuplicate::Skip);
+        match self.metadata.as_ref().and_then(|(_, metadata)| metadata.documents) {
+            Some(told) if counted && told != found => {
+                let what = format!(
+                    "{} should have {told} documents by its metadata, and {found} were found: the dump is not whole",
+                    self.bson.display()
+                );
+                Err(Error::Dump(what))
+            }
+            _ => Ok(restored),
+        }
+    }
+}
+
+/// What is there of a collection that is to be restored.
+enum Found {
+    /// No documents.
+    Nothing,
+    /// What a restore that was cut short has left.
+    Begun,
+    /// What a restore of the same files has left that came to its end.
+    Restored,
+    /// Documents that no restore of these files has brought.
+    Others,
+}
+
+fn is_empty(engine: &EngineHandle, name: &FullName) -> Result<bool> {
+    match Cursor::scan(engine, name, None, ScanRange { limit: Some(1), ..ScanRange::default() }) {
+        Ok(mut cursor) => Ok(cursor.next().transpose()?.is_none()),
+        Err(Error::NoSuchCollection { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+fn open(env: &Env, file: &Path) -> Result<Input> {
+    let opened = env.fs.open(file, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+    let mut head = [0; Packing::HEAD_BYTES];
+    let len = opened.read_at(&mut head, 0).map_err(alluvium_store::Error::from)?;
+    let packing = Packing::of(file, &head[..len]);
+    let identity = Identity::of_whole_file(env, file)?;
+    if packing == Packing::Plain {
+        return Ok(Input { identity: Some(identity), ..Input::file(env, file)? });
+    }
+    let reader = packing
+        .reader(FileReader::new(opened))
+        .map_err(|error| alluvium_store::Error::from(alluvium_env::Error::of_stream("read", file, error)))?;
+    Ok(Input::decoded(&file.display().to_string(), identity, reader))
+}
+
+fn load_file(
+    engine: &EngineHandle,
+    name: &FullName,
+    file: &Path,
+    format: Format,
+    empty: bool,
+    options: &RestoreOptions,
+) -> Result<LoadReport> {
+    let input = open(&engine.env, file)?;
+    let mut settings = LoadOptions {
+        format,
+        readers: options.readers,
+        writers: options.writers,
+        on_duplicate: options.on_duplicate.unwrap_or(OnDuplicate::Error),
+        durability: Durability::Bulk,
+        stop: options.stop.clone(),
+        progress: Arc::new(Progress::default()),
+        ..LoadOptions::default()
+    };
+    // Restored before, and the documents are gone or others since: that is no reason not to restore. In an
+    // emptied collection nothing is left to go on from either.
+    let finished = load::loaded_before(engine, name, &input, &settings)?.is_some_and(|before| before.finished);
+    settings.again = empty || finished && options.on_duplicate.is_some();
+    let report = load::load(engine, name, input, settings)?;
+    Progress::add(&options.progress.documents, report.documents + report.documents_before);
+    Progress::add(&options.progress.bytes, report.bytes + report.resumed_at);
+    Ok(report)
+}

@@ -1,0 +1,292 @@
+//! Documents as JSON, CSV or BSON, for files beside databases.
+//!
+//! What is written can be loaded again ([`crate::load`]). BSON and canonical JSON give back every type and
+//! the order of fields; relaxed JSON does not tell a 64-bit integer that fits 32 bits from one of 32 bits.
+//! A document that would come back as another one is refused by its `_id`.
+
+use alluvium_collections::cursor::Cursor;
+use alluvium_collections::error::id_text;
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::read::fields_of;
+use alluvium_document::json::{self, Format as JsonFormat};
+use alluvium_document::{Document, DocumentError, Value};
+
+/// How documents are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// A JSON object a line.
+    JsonLines,
+    /// One JSON array, an element a line.
+    JsonArray,
+    /// Rows, with a first row of names; the [fields](Encoder::fields) must be given.
+    Csv {
+        /// The byte between two fields: a comma, or a tab for TSV.
+        separator: u8,
+    },
+    /// BSON documents one after the other.
+    Bson,
+}
+
+/// Writes documents in one format, one after the other.
+///
+/// ```
+/// use alluvium::export::{Encoder, Format};
+/// # fn main() -> alluvium::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// let pets = db.collection("pets");
+/// pets.insert_one(r#"{"_id": "rex", "kind": "dog", "of": {"name": "Ann"}}"#)?;
+/// let mut encoder = Encoder::new(Format::Csv { separator: b',' }).fields(["_id", "of.name"]);
+/// let mut out = Vec::new();
+/// encoder.begin(&mut out)?;
+/// let mut cursor = pets.scan().run()?;
+/// while encoder.write_next(&mut cursor, &mut out)? {}
+/// encoder.end(&mut out);
+/// assert_eq!(out, b"_id,of.name\nrex,Ann\n");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Encoder {
+    format: Format,
+    json: JsonFormat,
+    fields: Option<Vec<String>>,
+    documents: u64,
+}
+
+impl Encoder {
+    /// An encoder of whole documents; JSON is relaxed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let mut out = Vec::new();
+    /// Encoder::new(Format::JsonLines).write_next(&mut pets.scan().limit(1).run()?, &mut out)?;
+    /// assert_eq!(out, b"{\"_id\":\"ada\",\"age\":12}\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn new(format: Format) -> Self {
+        Self { format, json: JsonFormat::RELAXED, fields: None, documents: 0 }
+    }
+
+    /// Canonical extended JSON, which keeps every type, in place of relaxed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::JsonLines).canonical(true), Vec::new());
+    /// pets.scan().limit(1).run()?.encode_next(&mut encoder, &mut out)?;
+    /// assert_eq!(out, b"{\"_id\":\"ada\",\"age\":{\"$numberInt\":\"12\"}}\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn canonical(mut self, canonical: bool) -> Self {
+        self.json = JsonFormat { canonical, pretty: false };
+        self
+    }
+
+    /// Only these fields: the columns of rows; elsewhere each under its path, behind the `_id`, as
+    /// [`crate::Collection::get_fields`] gives them.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::Csv { separator: b'\t' }).fields(["age"]), Vec::new());
+    /// encoder.begin(&mut out)?;
+    /// pets.scan().limit(1).run()?.encode_next(&mut encoder, &mut out)?;
+    /// assert_eq!(out, b"age\n12\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn fields<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.fields = Some(paths.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Documents written so far.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::Bson), Vec::new());
+    /// let mut cursor = pets.scan().run()?;
+    /// while encoder.write_next(&mut cursor, &mut out)? {}
+    /// assert_eq!(encoder.documents(), 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// Appends what stands before the first document.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::JsonArray), Vec::new());
+    /// encoder.begin(&mut out)?;
+    /// assert_eq!(out, b"[");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Export`] if rows are asked for and no fields.
+    pub fn begin(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        match &self.format {
+            Format::JsonArray => out.push(b'['),
+            Format::Csv { separator } => match &self.fields {
+                Some(names) if !names.is_empty() => write_row(*separator, names, out)?,
+                _ => return Err(Error::Export("rows need the names of their fields".to_owned())),
+            },
+            Format::JsonLines | Format::Bson => {}
+        }
+        Ok(())
+    }
+
+    /// Appends what stands behind the last document.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::JsonArray), Vec::new());
+    /// encoder.begin(&mut out)?;
+    /// encoder.end(&mut out);
+    /// assert_eq!(out, b"[\n]\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn end(&mut self, out: &mut Vec<u8>) {
+        if self.format == Format::JsonArray {
+            out.extend_from_slice(b"\n]\n");
+        }
+    }
+
+    fn document(
+        &mut self,
+        document: &Document,
+        name: &alluvium_collections::names::FullName,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let before = out.len();
+        if self.format == Format::JsonArray {
+            out.extend_from_slice(if self.documents == 0 { b"\n" } else { b",\n" });
+        }
+        let written = match (&self.format, &self.fields) {
+            (Format::Csv { separator }, Some(paths)) => {
+                let row: Result<Vec<String>> = paths.iter().map(|path| cell(document, path, name)).collect();
+                return write_row(*separator, &row?, out).map(|()| self.documents += 1);
+            }
+            (_, Some(paths)) => {
+                let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+                let fields = fields_of(document, &paths, name)?;
+                Document::from_map(&fields).map_err(DocumentError::from).and_then(|part| self.whole(&part, out))
+            }
+            _ => self.whole(document, out),
+        };
+        if let Err(error) = written {
+            out.truncate(before);
+            return Err(refused(document, name, error));
+        }
+        if self.format == Format::JsonLines {
+            out.push(b'\n');
+        }
+        self.documents += 1;
+        Ok(())
+    }
+
+    fn whole(&self, document: &Document, out: &mut Vec<u8>) -> std::result::Result<(), DocumentError> {
+        if self.format == Format::Bson {
+            return document.write_bson_exact(out);
+        }
+        document.check_json()?;
+        if self.json.canonical {
+            return Ok(json::print_map(&document.to_map()?, self.json, out)?);
+        }
+        document.write_json(out)
+    }
+}
+
+/// Why a document cannot be written.
+pub(crate) fn refused(
+    document: &Document,
+    name: &alluvium_collections::names::FullName,
+    error: DocumentError,
+) -> Error {
+    let (collection, id) = (name.to_string(), id_text(document.id()));
+    match error {
+        DocumentError::Row(error) => Error::DamagedDocument { collection, id, reason: error.to_string() },
+        other => Error::Export(format!("document {id} of {collection} cannot be written: {other}")),
+    }
+}
+
+fn write_row<T: AsRef<[u8]>>(separator: u8, fields: &[T], out: &mut Vec<u8>) -> Result<()> {
+    // Small, since it is made anew for each row.
+    const BUFFER_BYTES: usize = 512;
+    let failed = |error: csv::Error| Error::Export(format!("a row cannot be written: {error}"));
+    let mut writer =
+        csv::WriterBuilder::new().delimiter(separator).buffer_capacity(BUFFER_BYTES).from_writer(&mut *out);
+    writer.write_record(fields).map_err(failed)?;
+    writer.flush().map_err(|error| failed(error.into()))
+}
+
+/// A field as text: nothing for null and where there is none, extended JSON where there is no plain text.
+fn cell(document: &Document, path: &str, name: &alluvium_collections::names::FullName) -> Result<String> {
+    let damaged = |error: alluvium_document::row::RowError| refused(document, name, error.into());
+    let Some(value) = document.get_path(path).map_err(damaged)? else { return Ok(String::new()) };
+    let value = value.to_value().map_err(damaged)?;
+    Ok(match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        Value::Double(x) if !x.0.is_finite() => special(x.0).to_owned(),
+        Value::Decimal(decimal) => decimal.to_string(),
+        Value::ObjectId(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
+        Value::DateTime(millis) => json::date_to_iso(millis),
+        other => json::to_string(&other, JsonFormat::RELAXED).map_err(|error| refused(document, name, error.into()))?,
+    })
+}
+
+fn special(x: f64) -> &'static str {
+    match x {
+        f64::INFINITY => "Infinity",
+        f64::NEG_INFINITY => "-Infinity",
+        _ => "NaN",
+    }
+}
+
+impl Encoder {
+    /// Appends the next document in the encoder's format; false if there is none.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// # use alluvium::export::{Encoder, Format};
+    /// let (mut encoder, mut out) = (Encoder::new(Format::JsonLines), Vec::new());
+    /// let mut cursor = pets.find(r#"{"age": {"$lt": 5}}"#).run()?;
+    /// while encoder.write_next(&mut cursor, &mut out)? {}
+    /// assert_eq!(out, b"{\"_id\":\"rex\",\"age\":3}\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As the iterator's items; [`Error::Export`] naming a document that cannot be written, or would come
+    /// back as another one.
+    pub fn write_next(&mut self, cursor: &mut Cursor, out: &mut Vec<u8>) -> Result<bool> {
+        match cursor.next() {
+            Some(document) => self.document(&document?, cursor.name(), out).map(|()| true),
+            None => Ok(false),
+        }
+    }
+}

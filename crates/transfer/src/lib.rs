@@ -1,0 +1,14 @@
+//! Files in other formats: loads, exports, dumps and restores.
+//!
+//! Everything here works on an [`EngineHandle`](alluvium_collections::engine::EngineHandle) and names; crate `alluvium` has the handles
+//! that users hold.
+
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod dump;
+pub mod export;
+pub mod load;
+pub mod marks;
+pub mod packing;
+pub mod read_only_build;

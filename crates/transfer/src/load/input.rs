@@ -1,0 +1,241 @@
+//! What a load reads: a file, or any stream.
+
+use alluvium_collections::error::Result;
+use alluvium_env::{Env, File, OpenMode};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// So many bytes of the beginning, and of the end, tell one input from another.
+const HASHED_BYTES: u64 = 1 << 20;
+
+/// A stream of bytes that can pass over its beginning.
+pub trait Source: Read + Send {
+    /// Passes over `bytes`; the default reads and forgets them.
+    ///
+    /// # Errors
+    /// What reading says, and `UnexpectedEof` if the stream is shorter.
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        let mut left = bytes;
+        let mut buffer = vec![0; 64 << 10];
+        while left > 0 {
+            let want = usize::try_from(left).map_or(buffer.len(), |l| l.min(buffer.len()));
+            match self.read(&mut buffer[..want])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => left -= read as u64,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What makes an input the same input on the next run. Such a load can be taken up where it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// The size in bytes of the file, as it lies on disk.
+    pub size: u64,
+    /// A hash of what lies in it, or of parts of that, its inode and the time of its last change.
+    pub hash: u64,
+}
+
+impl Identity {
+    /// The identity of a file: its inode, its size, the time of its last change, its first and its last MiB. A file that is
+    /// renamed stays the same; one that is touched is another one, and so is a copy.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = alluvium_env::Env::os();
+    /// let identity = alluvium::load::Identity::of_file(&env, &path)?;
+    /// assert_eq!(identity.size, 15);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`alluvium_collections::error::ErrorKind::Io`].
+    pub fn of_file(env: &Env, path: &Path) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+        let size = file.len().map_err(alluvium_store::Error::from)?;
+        let modified = file.modified().map_err(alluvium_store::Error::from)?.unwrap_or(0);
+        let inode = file.inode().map_err(alluvium_store::Error::from)?.unwrap_or(0);
+        let mut hasher = alluvium_codec::Hasher64::default();
+        hasher.add(&inode.to_le_bytes());
+        hasher.add(&modified.to_le_bytes());
+        let mut piece = vec![0; size.min(HASHED_BYTES) as usize];
+        for at in [0, size - piece.len() as u64] {
+            file.read_exact_at(&mut piece, at).map_err(alluvium_store::Error::from)?;
+            hasher.add(&piece);
+        }
+        Ok(Self { size, hash: hasher.finish() })
+    }
+
+    /// As [`Identity::of_file`], with a hash of all of the file: dumps of one collection are often of one size, and
+    /// differ in the middle.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = alluvium_env::Env::os();
+    /// use alluvium::load::Identity;
+    ///
+    /// let identity = Identity::of_whole_file(&env, &path)?;
+    /// std::fs::write(&path, "{\"_id\": \"tom\"}\n").expect("space");
+    /// assert_ne!(Identity::of_whole_file(&env, &path)?, identity);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`alluvium_collections::error::ErrorKind::Io`].
+    pub fn of_whole_file(env: &Env, path: &Path) -> Result<Self> {
+        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+        let size = file.len().map_err(alluvium_store::Error::from)?;
+        let mut hasher = alluvium_codec::Hasher64::default();
+        let mut piece = vec![0; size.min(HASHED_BYTES) as usize];
+        let mut at = 0;
+        while at < size {
+            let len = (size - at).min(HASHED_BYTES) as usize;
+            file.read_exact_at(&mut piece[..len], at).map_err(alluvium_store::Error::from)?;
+            hasher.add(&piece[..len]);
+            at += len as u64;
+        }
+        Ok(Self { size, hash: hasher.finish() })
+    }
+
+    /// One number for both.
+    pub(crate) fn number(self) -> u64 {
+        alluvium_codec::checksum64(&self.size.to_le_bytes(), self.hash)
+    }
+}
+
+/// The input of a load.
+pub struct Input {
+    pub(crate) name: String,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) total: u64,
+    pub(crate) source: Box<dyn Source>,
+}
+
+impl Input {
+    /// A file of JSON lines. Resumable.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = alluvium_env::Env::os();
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// use alluvium::load::{Input, LoadOptions};
+    ///
+    /// let report = db.collection("pets").load(Input::file(&env, &path)?, LoadOptions::default())?;
+    /// assert_eq!(report.documents, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`alluvium_collections::error::ErrorKind::Io`].
+    pub fn file(env: &Env, path: &Path) -> Result<Self> {
+        let identity = Identity::of_file(env, path)?;
+        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+        Ok(Self {
+            name: path.display().to_string(),
+            identity: Some(identity),
+            total: identity.size,
+            source: Box::new(FileSource { file, offset: 0 }),
+        })
+    }
+
+    /// A stream that stands for a file, for instance its decompressed content. Resumable: the
+    /// stream is read from its start, and what is loaded is passed over.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = alluvium_env::Env::os();
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// use alluvium::load::{Identity, Input, LoadOptions};
+    ///
+    /// // What `path` holds once it is decoded by somebody's own means.
+    /// let text = std::io::Cursor::new("{\"_id\": \"rex\"}\n");
+    /// let input = Input::decoded("pets", Identity::of_file(&env, &path)?, text);
+    /// db.collection("pets").load(input, LoadOptions::default())?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn decoded(name: &str, identity: Identity, stream: impl Read + Send + 'static) -> Self {
+        let source = Box::new(Stream(stream));
+        Self { name: name.to_owned(), identity: Some(identity), total: 0, source }
+    }
+
+    /// Any stream, such as standard input. Not resumable.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// use alluvium::load::{Input, LoadOptions};
+    ///
+    /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n");
+    /// db.collection("pets").load(Input::stream("lines", lines), LoadOptions::default())?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stream(name: &str, stream: impl Read + Send + 'static) -> Self {
+        Self { name: name.to_owned(), identity: None, total: 0, source: Box::new(Stream(stream)) }
+    }
+
+    /// As it is named in messages.
+    ///
+    /// ```
+    /// let input = alluvium::load::Input::stream("standard input", std::io::empty());
+    /// assert_eq!(input.name(), "standard input");
+    /// ```
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// True if a load of this input can be taken up where it ended.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.jsonl");
+    /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
+    /// # let env = alluvium_env::Env::os();
+    /// use alluvium::load::Input;
+    ///
+    /// assert!(Input::file(&env, &path)?.is_resumable());
+    /// assert!(!Input::stream("standard input", std::io::empty()).is_resumable());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn is_resumable(&self) -> bool {
+        self.identity.is_some()
+    }
+}
+
+struct Stream<R>(R);
+
+impl<R: Read> Read for Stream<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl<R: Read + Send> Source for Stream<R> {}
+
+struct FileSource {
+    file: Arc<dyn File>,
+    offset: u64,
+}
+
+impl Read for FileSource {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.offset).map_err(io::Error::other)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+impl Source for FileSource {
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        self.offset += bytes;
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! What `mongodump` writes beside the documents of a collection.
+
+use crate::packing::Packing;
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::indexes;
+use alluvium_collections::names::FullName;
+use alluvium_document::{Map, Value, json};
+use alluvium_env::{Env, OpenMode};
+use alluvium_query::index::Definition;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The ending of the file.
+pub(crate) const ENDING: &str = ".metadata.json";
+/// A file of metadata has at most so many bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The options and indexes of a collection, as `mongodump` writes them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metadata {
+    /// The collection's options, such as `capped`. None of them is kept here.
+    pub options: Map,
+    /// The definitions of its indexes, that of `_id` included.
+    pub indexes: Vec<Map>,
+    /// The collection's name; the file's may be shortened.
+    pub collection: Option<String>,
+    /// `collection`, `view` or `timeseries`.
+    pub kind: Option<String>,
+    /// The documents in the dump, if Alluvium wrote it.
+    pub documents: Option<u64>,
+}
+
+impl Metadata {
+    /// The path of the metadata that belong to the BSON file `path`: `pets.metadata.json.gz` beside
+    /// `pets.bson.gz`.
+    ///
+    /// ```
+    /// let path = alluvium::load::Metadata::beside("dump/main/pets.bson.gz".as_ref());
+    /// assert_eq!(path.unwrap().to_str(), Some("dump/main/pets.metadata.json.gz"));
+    /// ```
+    pub fn beside(path: &Path) -> Option<PathBuf> {
+        let name = path.file_name()?.to_str()?;
+        let (stem, packed) = match name.strip_suffix(".bson") {
+            Some(stem) => (stem, ""),
+            None => name.rsplit_once(".bson.")?,
+        };
+        let dot = if packed.is_empty() { "" } else { "." };
+        Some(path.with_file_name(format!("{stem}{ENDING}{dot}{packed}")))
+    }
+
+    /// Reads a file of metadata; nothing if there is none.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// use alluvium::load::Metadata;
+    ///
+    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?;
+    /// assert_eq!(metadata.unwrap().documents, Some(1));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`alluvium_collections::error::ErrorKind::Io`]; [`Error::Load`] if the file holds something else.
+    pub fn read(env: &Env, path: &Path) -> Result<Option<Self>> {
+        if !env.fs.exists(path).map_err(alluvium_store::Error::from)? {
+            return Ok(None);
+        }
+        let cannot = |what: String| Error::Load(format!("cannot read {}: {what}", path.display()));
+        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+        let len = file.len().map_err(alluvium_store::Error::from)?;
+        if len > MAX_BYTES {
+            return Err(cannot(format!("it has {len} bytes; metadata have at most {MAX_BYTES}")));
+        }
+        let mut bytes = vec![0; len as usize];
+        file.read_exact_at(&mut bytes, 0).map_err(alluvium_store::Error::from)?;
+        let mut text = Vec::new();
+        Packing::of(path, &bytes)
+            .reader(std::io::Cursor::new(bytes))
+            .and_then(|reader| reader.take(MAX_BYTES).read_to_end(&mut text))
+            .map_err(|error| cannot(error.to_string()))?;
+        Self::parse(&text).map(Some).map_err(cannot)
+    }
+
+    fn parse(text: &[u8]) -> std::result::Result<Self, String> {
+        let mut map = match json::parse(text).map_err(|error| error.to_string())? {
+            Value::Map(map) => map,
+            other => return Err(format!("metadata are a JSON object, not of type {}", other.type_name())),
+        };
+        let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+        let options = match map.remove("options") {
+            Some(Value::Map(options)) => options,
+            None | Some(Value::Null) => Map::new(),
+            Some(_) => return Err("the options are no JSON object".to_owned()),
+        };
+        let indexes = match map.remove("indexes") {
+            Some(Value::Array(indexes)) => indexes,
+            None | Some(Value::Null) => Vec::new(),
+            Some(_) => return Err("the indexes are no JSON array".to_owned()),
+        };
+        let index = |index| match index {
+            Value::Map(index) => Ok(index),
+            _ => Err("an index is no JSON object".to_owned()),
+        };
+        let own = map.remove("alluvium");
+        let documents = own.as_ref().and_then(Value::as_map).and_then(|own| own.get("documents"));
+        Ok(Self {
+            options,
+            indexes: indexes.into_iter().map(index).collect::<std::result::Result<_, _>>()?,
+            collection: text(map.remove("collectionName")),
+            kind: text(map.remove("type")),
+            documents: documents.and_then(Value::as_i64).and_then(|n| u64::try_from(n).ok()),
+        })
+    }
+
+    /// The names of the indexes, but for that on `_id`, which every collection has.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # use alluvium::load::Metadata;
+    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
+    /// assert_eq!(metadata.index_names(), ["age_1"]);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn index_names(&self) -> Vec<String> {
+        self.wanted_indexes().map(name_of).collect()
+    }
+
+    /// Those of the indexes that cannot be made here, each with the reason.
+    ///
+    /// ```
+    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # use alluvium::load::Metadata;
+    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
+    /// assert!(metadata.unsupported_indexes().is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn unsupported_indexes(&self) -> Vec<(String, String)> {
+        let error = |index| Definition::from_map(index).err().map(|error| (name_of(index), error.to_string()));
+        self.wanted_indexes().filter_map(error).collect()
+    }
+
+    /// All but that on `_id`.
+    fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
+        let is_on_id = |index: &Map| {
+            let keys = index.get("key").and_then(Value::as_map);
+            index.get("name").and_then(Value::as_str) == Some("_id_")
+                || keys.is_some_and(|keys| Definition::is_on_id(keys, index).unwrap_or(false))
+        };
+        self.indexes.iter().filter(move |index| !is_on_id(index))
+    }
+}
+
+/// The name that it has, or that it gets here.
+fn name_of(index: &Map) -> String {
+    let given = || index.get("name").and_then(Value::as_str).unwrap_or("an index without a name").to_owned();
+    Definition::from_map(index).map_or_else(|_| given(), |definition| definition.name().to_owned())
+}
+
+impl Metadata {
+    /// Makes the indexes, as far as they can be made here: see `Collection::create_indexes_of`. Returns the names of those that
+    /// did not exist.
+    ///
+    /// # Errors
+    /// As for an index that is declared and built.
+    pub fn create_indexes(&self, engine: &EngineHandle, name: &FullName) -> Result<Vec<String>> {
+        let mut made = Vec::new();
+        for index in self.wanted_indexes() {
+            let Ok(definition) = Definition::from_map(index) else { continue };
+            let declared = indexes::declare(engine, name, &definition.keys_map(), &definition.to_map())?;
+            declared.build(engine, name, None)?;
+            if declared.is_new() {
+                made.push(declared.name().to_owned());
+            }
+        }
+        Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,538 @@
+//! The threads of a load, and the order between them.
+//!
+//! Readers take turns at the slicer, parse alone, and lay their batches down by ticket; a writer
+//! takes the batch whose ticket is next. At most a few slices are between the two.
+
+use super::columns::Columns;
+use super::framed::Cutter;
+use super::open::open_input;
+use super::progress::{Mark, Progress};
+use super::slice::Slice;
+use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
+use crate::marks;
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::ids::MAX_DOCUMENT_BYTES;
+use alluvium_collections::names::FullName;
+use alluvium_collections::state::CollectionState;
+use alluvium_document::shape::{Shape, ShapeTable};
+use alluvium_document::speculate::{Encoded, Encoder, LineError};
+use alluvium_document::{Map, Value};
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_store::{Durability, Store};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+mod bad;
+mod clashes;
+mod parts;
+mod records;
+mod target;
+mod writing;
+
+use bad::{BadLine, Refused};
+pub(crate) use target::{BuildTarget, explain};
+use target::{CollectionTarget, Rows, Target};
+
+/// A line shorter than this cannot be a document over the limit: BSON has less than eight bytes
+/// for each byte of JSON (`[1,1,…]` is the worst).
+const SURELY_SMALL: usize = MAX_DOCUMENT_BYTES / 8;
+
+/// A slice, parsed.
+struct Parsed<'a> {
+    rows: Rows<'a>,
+    /// The keys of the documents, one after the other, and where each ends.
+    keys: Vec<u8>,
+    key_ends: Vec<usize>,
+    /// Where the line of each document stands.
+    lines: Vec<Place>,
+    /// The texts of the documents, if they may become rejects.
+    texts: Option<Vec<Vec<u8>>>,
+    shapes: Vec<Arc<Shape>>,
+    bad: Vec<BadLine>,
+    /// Parsing ended at the last of `bad`.
+    fatal: bool,
+    /// Why what follows cannot be read.
+    unread: Option<String>,
+    /// Lines that have ended, or other records; with the end, where the next slice begins.
+    line_count: u64,
+    end: u64,
+    end_column: u64,
+    bytes: u64,
+}
+
+/// Where a line or another record stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The number of its (first) line within the slice; of BSON, its own number.
+    line: u64,
+    /// In the input.
+    offset: u64,
+    /// The characters of its line that stand before it.
+    column: u64,
+}
+
+impl Parsed<'_> {
+    fn key(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.key_ends[at - 1] };
+        &self.keys[start..self.key_ends[at]]
+    }
+}
+
+/// The options that say what is done with a line.
+struct Settings {
+    format: Format,
+    id_field: String,
+    on_duplicate: OnDuplicate,
+    on_bad: OnBad,
+    durability: Durability,
+}
+
+/// What the threads share.
+struct Load<'a> {
+    target: Target<'a>,
+    /// The full name of the collection, for messages.
+    collection: String,
+    shapes: Arc<ShapeTable>,
+    settings: Settings,
+    progress: Arc<Progress>,
+    stop: Arc<AtomicBool>,
+    rejects: Mutex<Option<Box<dyn Write + Send>>>,
+    /// Also of documents that are whole: that a unique key is taken is known only when they are written.
+    keeps_texts: bool,
+    name: String,
+    id_seed: u64,
+    cutter: Mutex<Cutter>,
+    columns: Option<Arc<Columns>>,
+    state: Mutex<State<'a>>,
+    changed: Condvar,
+    most_between: u64,
+}
+
+struct State<'a> {
+    ready: BTreeMap<u64, Parsed<'a>>,
+    taken: u64,
+    next: u64,
+    writing: bool,
+    readers: usize,
+    mark: Mark,
+    error: Option<Error>,
+}
+
+/// Runs a load into a collection to its end.
+pub(crate) fn run(engine: &EngineHandle, name: &FullName, input: Input, options: LoadOptions) -> Result<LoadReport> {
+    let store = engine.store();
+    let state = engine.catalog.find_or_create(name)?;
+    let mark_key = mark_key(&input, &options);
+    let before = match &mark_key {
+        Some(key) if !options.again => read_mark(store, &state, key)?,
+        _ => Mark::default(),
+    };
+    options.progress.total_bytes.store(input.total, Ordering::Relaxed);
+    if before.finished {
+        return Ok(report(Outcome::AlreadyDone, &options.progress, before));
+    }
+    Progress::add(&options.progress.bytes, before.offset);
+    let plan = Plan {
+        collection: name.to_string(),
+        shapes: state.shapes.clone(),
+        memory_bytes: store.options().memory_bytes,
+        random: engine.env.rng.next_u64(),
+        before,
+    };
+    let target = Target::Collection(CollectionTarget { engine, name, state, mark_key });
+    go(target, plan, input, options)
+}
+
+/// Runs a load into a read-only store that is being built.
+pub(crate) fn run_build(target: &BuildTarget, input: Input, options: LoadOptions) -> Result<LoadReport> {
+    options.progress.total_bytes.store(input.total, Ordering::Relaxed);
+    let plan = Plan {
+        collection: target.name.clone(),
+        shapes: target.shapes.clone(),
+        memory_bytes: target.memory_bytes,
+        random: target.env.rng.next_u64(),
+        before: Mark::default(),
+    };
+    go(Target::Build(target), plan, input, options)
+}
+
+/// What a load needs to know of its target.
+struct Plan {
+    collection: String,
+    shapes: Arc<ShapeTable>,
+    memory_bytes: usize,
+    /// For generated `_id`s, where the input has no identity.
+    random: u64,
+    before: Mark,
+}
+
+fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) -> Result<LoadReport> {
+    let before = plan.before;
+    let rejects = options.rejects.take();
+    let slice_bytes = (plan.memory_bytes / 64).clamp(64 << 10, 2 << 20);
+    let id_seed = input.identity.map_or(plan.random, |identity| identity.number());
+    let has_unique = matches!(&target, Target::Collection(target) if target.state.indexes().has_unique());
+    let keeps_texts = has_unique && options.on_bad == OnBad::Skip && rejects.is_some();
+    let opened = open_input(&input.name, input.source, &options.format, before, slice_bytes)?;
+    let load = Load {
+        target,
+        collection: plan.collection,
+        shapes: plan.shapes,
+        settings: Settings {
+            format: options.format.clone(),
+            id_field: options.id_field.clone(),
+            on_duplicate: options.on_duplicate,
+            on_bad: options.on_bad,
+            durability: options.durability,
+        },
+        progress: options.progress.clone(),
+        stop: options.stop.clone(),
+        rejects: Mutex::new(rejects),
+        keeps_texts,
+        name: input.name.clone(),
+        id_seed,
+        cutter: Mutex::new(opened.cutter),
+        columns: opened.columns,
+        state: Mutex::new(State {
+            ready: BTreeMap::new(),
+            taken: 0,
+            next: 0,
+            writing: false,
+            readers: options.readers,
+            mark: opened.begin,
+            error: None,
+        }),
+        changed: Condvar::new(),
+        most_between: options.readers as u64 + 1,
+    };
+    // The door's own name for it; the lint sees what is behind.
+    alluvium_env::thread::scope(|scope| {
+        for _ in 0..options.readers {
+            scope.spawn(|| load.guarded(Load::read));
+        }
+        for _ in 0..options.writers {
+            scope.spawn(|| load.guarded(Load::write));
+        }
+    });
+    load.finish(before)
+}
+
+/// The key of what is known of loads of this input, with these options.
+fn mark_key(input: &Input, options: &LoadOptions) -> Option<Vec<u8>> {
+    let key = input.identity.map(|id| Mark::key(id.number(), &options.id_field))?;
+    Some([key, options.format.mark()].concat())
+}
+
+/// How far this input is loaded.
+pub(crate) fn loaded_before(
+    engine: &EngineHandle,
+    name: &FullName,
+    input: &Input,
+    options: &LoadOptions,
+) -> Result<Option<Mark>> {
+    let store = engine.store();
+    let (Some(key), Some(state)) = (mark_key(input, options), engine.catalog.find(name)?) else { return Ok(None) };
+    Ok(Some(read_mark(store, &state, &key)?).filter(|mark| mark.offset > 0 || mark.finished))
+}
+
+fn read_mark(store: &Store, state: &CollectionState, key: &[u8]) -> Result<Mark> {
+    let mut value = Vec::new();
+    if !store.get(state.system, key, &mut value)? {
+        return Ok(Mark::default());
+    }
+    Ok(Mark::decode(&value).unwrap_or_default())
+}
+
+fn report(outcome: Outcome, progress: &Progress, before: Mark) -> LoadReport {
+    if before.offset > 0 && !before.finished {
+        marks::LOAD_RESUMED.hit();
+    }
+    LoadReport {
+        outcome,
+        documents: progress.documents.load(Ordering::Relaxed),
+        duplicates: progress.duplicates.load(Ordering::Relaxed),
+        rejected: progress.rejected.load(Ordering::Relaxed),
+        bytes: progress.bytes.load(Ordering::Relaxed).saturating_sub(before.offset),
+        resumed_at: before.offset,
+        documents_before: before.documents,
+    }
+}
+
+impl<'a> Load<'a> {
+    /// Writes the last mark, makes everything durable, and says what was done.
+    fn finish(self, before: Mark) -> Result<LoadReport> {
+        let state = self.state.into_inner();
+        let stopped = self.stop.load(Ordering::Relaxed) && state.error.is_none();
+        if let (true, Target::Collection(target)) = (state.error.is_none() && !stopped, &self.target) {
+            target.mark_finished(state.mark, self.settings.durability)?;
+        }
+        // Also after an error: what was loaded before it stays.
+        let synced = self.target.sync();
+        let rejects = self.rejects.into_inner();
+        let flushed = rejects.map_or(Ok(()), |mut out| out.flush());
+        if let Some(error) = state.error {
+            return Err(error);
+        }
+        synced?;
+        flushed.map_err(|e| Error::Load(format!("cannot write rejects: {e}")))?;
+        let outcome = if stopped { Outcome::Stopped } else { Outcome::Done };
+        Ok(report(outcome, &self.progress, before))
+    }
+
+    /// Runs a thread of the load. If it panics (a source may), the load fails, instead of waiting
+    /// for ever for the slice that the thread had.
+    fn guarded(&self, body: impl FnOnce(&Self)) {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(self))).is_err() {
+            let what = "a thread panicked; what was loaded before stays; please report this";
+            self.fail(Error::Load(format!("cannot load {}: {what}", self.name)));
+        }
+    }
+
+    fn fail(&self, error: Error) {
+        self.state.lock().error.get_or_insert(error);
+        self.changed.notify_all();
+    }
+
+    /// A reader thread.
+    fn read(&self) {
+        let mut encoder = Encoder::new(self.shapes.clone(), &self.settings.id_field);
+        while let Some(slice) = self.take_slice() {
+            let ticket = slice.ticket;
+            let parsed = self.parse(&mut encoder, slice);
+            self.state.lock().ready.insert(ticket, parsed);
+            self.changed.notify_all();
+        }
+        self.state.lock().readers -= 1;
+        self.changed.notify_all();
+    }
+
+    fn take_slice(&self) -> Option<Slice> {
+        let mut state = self.state.lock();
+        loop {
+            if state.error.is_some() || self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if state.taken < state.next + self.most_between {
+                break;
+            }
+            self.changed.wait(&mut state);
+        }
+        state.taken += 1;
+        drop(state);
+        self.cutter.lock().next()
+    }
+
+    fn parse(&self, encoder: &mut Encoder, slice: Slice) -> Parsed<'a> {
+        let mut parsed = Parsed {
+            rows: self.target.rows(slice.bytes.len() / 2),
+            keys: Vec::new(),
+            key_ends: Vec::new(),
+            lines: Vec::new(),
+            texts: self.keeps_texts.then(Vec::new),
+            shapes: Vec::new(),
+            bad: Vec::new(),
+            fatal: false,
+            unread: slice.unread.clone(),
+            line_count: 0,
+            end: slice.offset + slice.bytes.len() as u64,
+            end_column: 0,
+            bytes: slice.bytes.len() as u64,
+        };
+        if self.settings.format == Format::JsonLines {
+            self.parse_lines(encoder, &slice, &mut parsed);
+        } else {
+            self.parse_records(encoder, &slice, &mut parsed);
+        }
+        parsed
+    }
+
+    fn parse_lines(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed<'a>) {
+        let mut row = Vec::with_capacity(4096);
+        let mut at = 0;
+        while at < slice.bytes.len() && !parsed.fatal {
+            let rest = &slice.bytes[at..];
+            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let mut line = &rest[..len];
+            let offset = slice.offset + at as u64;
+            at += len + 1;
+            if offset == 0 {
+                line = line.strip_prefix(super::BOM).unwrap_or(line);
+            }
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                let place = Place { line: parsed.line_count, offset, column: 0 };
+                self.parse_text(encoder, line, place, &mut row, parsed);
+            }
+            parsed.line_count += 1;
+        }
+    }
+
+    /// A document as JSON text.
+    fn parse_text(&self, encoder: &mut Encoder, text: &[u8], place: Place, row: &mut Vec<u8>, parsed: &mut Parsed<'a>) {
+        row.clear();
+        let start = parsed.keys.len();
+        let encoded = if self.settings.id_field == "_id" {
+            let mut id = || Value::ObjectId(self.generated_id(place.offset));
+            encoder.encode_json_line_or_new_id(text, &mut id, row, &mut parsed.keys)
+        } else {
+            encoder.encode_json_line(text, row, &mut parsed.keys)
+        };
+        let encoded = encoded
+            .map_err(|e| self.refused(&e, place))
+            .and_then(|encoded| check_size(text, place, |map| self.id_bytes(map)).map(|()| encoded));
+        self.take(encoded, start, place, row, text, parsed);
+    }
+
+    /// What the `_id` that a document gets adds to its size.
+    fn id_bytes(&self, map: &Map) -> usize {
+        match map.get(&self.settings.id_field) {
+            Some(_) if self.settings.id_field == "_id" => 0,
+            Some(id) => ID_NAME_BYTES + alluvium_document::bson::bson_size(id),
+            None => ID_NAME_BYTES + OBJECT_ID_BYTES,
+        }
+    }
+
+    /// Takes what came of a record: its row is in `row`, its key behind `start` of the keys.
+    fn take(
+        &self,
+        encoded: std::result::Result<Encoded, Refused>,
+        start: usize,
+        place: Place,
+        row: &[u8],
+        text: &[u8],
+        parsed: &mut Parsed<'a>,
+    ) {
+        match encoded {
+            Ok(encoded) => {
+                for shape in encoded.new_shapes {
+                    if !parsed.shapes.iter().any(|known| Arc::ptr_eq(known, &shape)) {
+                        parsed.shapes.push(shape);
+                    }
+                }
+                if let Err(error) = parsed.rows.put(&parsed.keys[start..], row) {
+                    return self.refuse(place.refused_by(error), start, place, text, parsed);
+                }
+                parsed.key_ends.push(parsed.keys.len());
+                parsed.lines.push(place);
+                if let Some(texts) = &mut parsed.texts {
+                    texts.push(text.to_vec());
+                }
+            }
+            Err(refused) => self.refuse(refused, start, place, text, parsed),
+        }
+    }
+
+    /// Takes note of a record that cannot be stored.
+    fn refuse(&self, refused: Refused, start: usize, place: Place, text: &[u8], parsed: &mut Parsed<'a>) {
+        parsed.keys.truncate(start);
+        parsed.fatal = self.settings.on_bad == OnBad::Error;
+        let text = if parsed.fatal { Vec::new() } else { text.to_vec() };
+        parsed.bad.push(BadLine { place, refused, text });
+    }
+
+    /// Where and why a record that begins at `place` is refused.
+    fn refused(&self, error: &LineError, place: Place) -> Refused {
+        match error {
+            LineError::Json(json) => {
+                let before = if json.line == 1 { place.column } else { 0 };
+                Refused {
+                    line: place.line + json.line as u64 - 1,
+                    column: before + json.column as u64,
+                    reason: json.reason.to_string(),
+                    error: None,
+                }
+            }
+            LineError::MissingId if self.settings.id_field != "_id" => {
+                let field = &self.settings.id_field;
+                place.refused(format!("the document has no field {field:?} to take its _id from"))
+            }
+            other => place.refused(other.to_string()),
+        }
+    }
+
+    /// The `_id` of a document that has none: the same on every run over the same input, and another than those of any
+    /// other input. Seven bytes tell the input, and which terabyte of it, five the place in there.
+    fn generated_id(&self, offset: u64) -> [u8; 12] {
+        Progress::add(&self.progress.ids_made, 1);
+        let terabyte = self.id_seed.wrapping_add(offset >> 40).to_be_bytes();
+        let mut id = [0; 12];
+        id[..7].copy_from_slice(&terabyte[1..]);
+        id[7..].copy_from_slice(&offset.to_be_bytes()[3..]);
+        id
+    }
+
+    /// A writer thread.
+    fn write(&self) {
+        while let Some((parsed, mark)) = self.take_parsed() {
+            let result = self.write_slice(parsed, mark);
+            let mut state = self.state.lock();
+            state.writing = false;
+            state.next += 1;
+            match result {
+                Ok(mark) => state.mark = mark,
+                Err(error) => {
+                    state.error.get_or_insert(error);
+                }
+            }
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// The batch whose turn it is.
+    fn take_parsed(&self) -> Option<(Parsed<'a>, Mark)> {
+        let mut state = self.state.lock();
+        loop {
+            if state.error.is_some() {
+                return None;
+            }
+            let next = state.next;
+            if !state.writing {
+                if let Some(parsed) = state.ready.remove(&next) {
+                    state.writing = true;
+                    return Some((parsed, state.mark));
+                }
+                if state.readers == 0 {
+                    return None;
+                }
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    fn write_slice(&self, parsed: Parsed<'a>, before: Mark) -> Result<Mark> {
+        match &self.target {
+            Target::Collection(target) => self.write_to_collection(target, parsed, before),
+            Target::Build(target) => self.write_to_build(target, parsed, before),
+        }
+    }
+}
+
+/// What `_id` takes in BSON besides its value: the type, the name and its end.
+const ID_NAME_BYTES: usize = 5;
+const OBJECT_ID_BYTES: usize = 12;
+
+/// Refuses a text that is a document over the limit, with the bytes of the `_id` that it gets.
+fn check_size(text: &[u8], place: Place, id: impl Fn(&Map) -> usize) -> std::result::Result<(), Refused> {
+    if text.len() < SURELY_SMALL {
+        return Ok(());
+    }
+    let size = match alluvium_document::json::parse(text) {
+        Ok(Value::Map(map)) => {
+            let id = id(&map);
+            alluvium_document::bson::document_size(&map) + id
+        }
+        _ => 0,
+    };
+    check_document_size(size, place)
+}
+
+fn check_document_size(size: usize, place: Place) -> std::result::Result<(), Refused> {
+    if size > MAX_DOCUMENT_BYTES {
+        let what = format!("the document has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
+        return Err(place.refused(what));
+    }
+    Ok(())
+}

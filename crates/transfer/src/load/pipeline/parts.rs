@@ -1,0 +1,78 @@
+//! Slices whose index entries make them too large for one batch: they are written in several.
+
+use super::target::{CollectionTarget, Rows};
+use super::{Load, Mark, Parsed};
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::write::WriteTxn;
+
+/// What an operation of a batch has besides its key and value, at most, and what a mark has.
+const AROUND: usize = 64;
+
+impl Parsed<'_> {
+    /// The first documents, so many (at least one), with all that stands before the next one; and the others, as if they
+    /// were a slice that begins there. Neither has its rows. The first ones have the shapes, and are to be written first.
+    fn split(mut self, at: usize) -> (Self, Self) {
+        let next = self.lines[at];
+        let keys = self.key_ends[at - 1];
+        let bad = self.bad.partition_point(|bad| bad.place.offset < next.offset);
+        let mut rest = Self {
+            rows: Rows::Plain(Vec::new()),
+            keys: self.keys.split_off(keys),
+            key_ends: self.key_ends.split_off(at),
+            lines: self.lines.split_off(at),
+            texts: self.texts.as_mut().map(|texts| texts.split_off(at)),
+            shapes: Vec::new(),
+            bad: self.bad.split_off(bad),
+            fatal: self.fatal,
+            unread: self.unread.take(),
+            // Lines behind a fatal one are not counted.
+            line_count: self.line_count.saturating_sub(next.line),
+            end: self.end,
+            end_column: self.end_column,
+            bytes: self.end - next.offset,
+        };
+        rest.key_ends.iter_mut().for_each(|end| *end -= keys);
+        rest.lines.iter_mut().for_each(|place| place.line -= next.line);
+        for bad in &mut rest.bad {
+            bad.place.line -= next.line;
+            bad.refused.line -= next.line;
+        }
+        self.bytes -= rest.bytes;
+        (self.fatal, self.line_count, self.end, self.end_column) = (false, next.line, next.offset, next.column);
+        (self, rest)
+    }
+}
+
+impl CollectionTarget<'_> {
+    /// At least as many bytes as a batch gets besides the rows: the shapes of a slice, and the mark.
+    pub fn bytes_beside(&self, parsed: &Parsed<'_>) -> usize {
+        let mut definitions = Vec::new();
+        parsed.shapes.iter().for_each(|shape| shape.encode(&mut definitions));
+        let mark = self.mark_key.as_ref().map_or(0, Vec::len);
+        definitions.len() + parsed.shapes.len() * AROUND + mark + AROUND
+    }
+}
+
+impl<'a> Load<'a> {
+    /// Writes the rows of a slice that are too many for one batch in two halves, and each half so again. Each leaves a mark
+    /// where the next one begins.
+    pub(super) fn write_parts(
+        &self,
+        target: &CollectionTarget<'a>,
+        parsed: Parsed<'a>,
+        rows: WriteTxn<'a>,
+        before: Mark,
+    ) -> Result<Mark> {
+        let count = parsed.key_ends.len();
+        if count == 1 {
+            let (bytes, limit) = (rows.encoded_bytes() as u64, target.store().max_batch_bytes() as u64);
+            let error = Box::new(alluvium_store::Error::BatchTooLarge { bytes, limit }.into());
+            let (what, line) = self.place_of(&parsed, 0, before.line);
+            return Err(Error::LoadOf { input: self.name.clone(), what, line, error });
+        }
+        let (first_rows, rest_rows) = rows.split(count / 2)?;
+        let (first, rest) = parsed.split(count / 2);
+        let between = self.write_rows(target, first, first_rows, before)?;
+        self.write_rows(target, rest, rest_rows, between)
+    }
+}

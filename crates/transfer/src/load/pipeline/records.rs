@@ -1,0 +1,272 @@
+//! Slices of records that are not lines of JSON, to rows.
+
+use super::super::columns::BadField;
+use super::super::framed::{next_document, place_after};
+use super::super::slice::Cut;
+use super::*;
+use ::csv::ByteRecord;
+use alluvium_document::json::Parser;
+use alluvium_document::row::{ID, encode_row};
+use alluvium_document::speculate::place_id;
+use alluvium_document::{Map, json, key};
+
+/// A document, or why a record is none.
+type Read<T> = std::result::Result<T, Refused>;
+
+/// Goes through the records of a slice, keeping count of lines and columns.
+struct Walk<'a> {
+    bytes: &'a [u8],
+    /// The place of `at`.
+    place: Place,
+    at: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(slice: &'a Slice) -> Self {
+        // The mark of the encoding is no character.
+        let marked = slice.offset == 0 && slice.bytes.starts_with(super::super::BOM);
+        let at = if marked { super::super::BOM.len() } else { 0 };
+        let place = Place { line: 0, offset: slice.offset + at as u64, column: slice.column };
+        Self { bytes: &slice.bytes, place, at }
+    }
+
+    /// The place of a byte that is not before the last one asked for; of one in the mark of the encoding, that behind it.
+    fn place(&mut self, at: usize) -> Place {
+        let at = at.max(self.at);
+        let (lines, column) = place_after(&self.bytes[self.at..at], self.place.column);
+        self.place.line += lines;
+        self.place.column = column;
+        self.place.offset += (at - self.at) as u64;
+        self.at = at;
+        self.place
+    }
+}
+
+impl<'a> Load<'a> {
+    /// Parses a slice of any format but lines of JSON.
+    pub(super) fn parse_records(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed<'a>) {
+        match &self.settings.format {
+            Format::Bson => self.parse_bson(slice, parsed),
+            Format::Csv(csv) => self.parse_rows(csv.separator, slice, parsed),
+            Format::ExactLines => self.parse_exact(slice, parsed),
+            Format::JsonFields => self.parse_fields(encoder, slice, parsed),
+            _ => self.parse_elements(encoder, slice, parsed),
+        }
+        if let (false, Some(broken)) = (parsed.fatal, &slice.broken) {
+            let place = Place { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
+            let refused =
+                Refused { line: broken.line, column: broken.column, reason: broken.reason.clone(), error: None };
+            parsed.bad.push(BadLine { place, refused, text: Vec::new() });
+            parsed.fatal = true;
+        }
+    }
+
+    /// Notes where the slice ends.
+    fn end(&self, mut walk: Walk<'_>, parsed: &mut Parsed<'a>) {
+        let end = walk.place(walk.bytes.len());
+        parsed.line_count = end.line;
+        parsed.end_column = end.column;
+    }
+
+    /// Elements of an array, or objects one after the other.
+    fn parse_elements(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed<'a>) {
+        let mut row = Vec::with_capacity(4096);
+        let mut walk = Walk::new(slice);
+        for &Cut { start, end } in &slice.cuts {
+            let place = walk.place(start);
+            self.parse_text(encoder, &slice.bytes[start..end], place, &mut row, parsed);
+            if parsed.fatal {
+                return;
+            }
+        }
+        self.end(walk, parsed);
+    }
+
+    /// Fields of one large object.
+    fn parse_fields(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed<'a>) {
+        let mut row = Vec::with_capacity(4096);
+        let mut walk = Walk::new(slice);
+        let mut parser = Parser::new();
+        for &Cut { start, end } in &slice.cuts {
+            let text = &slice.bytes[start..end];
+            let place = walk.place(start);
+            let keys = parsed.keys.len();
+            row.clear();
+            let value = name_end(text);
+            let encoded = self.field(encoder, &mut parser, text, value, place, &mut row, parsed);
+            self.take(encoded, keys, place, &row, text, parsed);
+            if parsed.fatal {
+                return;
+            }
+        }
+        self.end(walk, parsed);
+    }
+
+    /// One field: its name, then from `value` on a colon and its value.
+    #[allow(clippy::too_many_arguments, reason = "one step of the loop above")]
+    fn field(
+        &self,
+        encoder: &mut Encoder,
+        parser: &mut Parser,
+        text: &[u8],
+        value: usize,
+        place: Place,
+        row: &mut Vec<u8>,
+        parsed: &mut Parsed<'a>,
+    ) -> Read<Encoded> {
+        let name = parser.parse(&text[..value]).map_err(|e| self.refused(&e.into(), place))?;
+        let id = key::id_key(&name).map_err(|e| place.refused(e.to_string()))?;
+        let colon = value + memchr::memchr(b':', &text[value..]).map_or(0, |at| at + 1);
+        let (lines, column) = place_after(&text[..colon], place.column);
+        let inner = Place { line: place.line + lines, column, ..place };
+        let text = &text[colon..];
+        let start = parsed.keys.len();
+        match encoder.encode_json_line_or_new_id(text, &mut || name.clone(), row, &mut parsed.keys) {
+            Ok(_) if parsed.keys[start..] != id => {
+                Err(place.refused("the value has an _id, which differs from the field's name".to_owned()))
+            }
+            Ok(encoded) => {
+                let has_id = |map: &Map| map.get(ID).is_some();
+                let id = ID_NAME_BYTES + alluvium_document::bson::bson_size(&name);
+                check_size(text, inner, |map| if has_id(map) { 0 } else { id }).map(|()| encoded)
+            }
+            Err(LineError::NotADocument(_)) => {
+                let value = parser.parse(text).map_err(|e| self.refused(&e.into(), inner))?;
+                let map: Map = [(Value::from(ID), name), (Value::from("value"), value)].into_iter().collect();
+                self.encode(map, false, place, row, parsed)
+            }
+            Err(error) => Err(self.refused(&error, inner)),
+        }
+    }
+
+    fn parse_rows(&self, separator: u8, slice: &Slice, parsed: &mut Parsed<'a>) {
+        let Some(columns) = self.columns.clone() else { return };
+        // The reader takes an encoding's mark away from the front, where here it is content.
+        let mut reader = ::csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(separator)
+            .from_reader(std::io::Read::chain(&b"\n"[..], &slice.bytes[..]));
+        let mut fields = ByteRecord::new();
+        let mut row = Vec::with_capacity(4096);
+        let mut walk = Walk::new(slice);
+        loop {
+            match reader.read_byte_record(&mut fields) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    // Reading from memory fails for no reason that is known.
+                    let place = walk.place;
+                    parsed.bad.push(BadLine { place, refused: place.refused(error.to_string()), text: Vec::new() });
+                    parsed.fatal = true;
+                    return;
+                }
+            }
+            let at = |position: u64| (position.saturating_sub(1) as usize).min(slice.bytes.len());
+            let start = fields.position().map_or(0, |position| at(position.byte()));
+            let start = start + slice.bytes[start..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            let place = walk.place(start);
+            let keys = parsed.keys.len();
+            row.clear();
+            let text = &slice.bytes[start..at(reader.position().byte()).max(start)];
+            let bad =
+                |(field, reason): BadField| Refused { line: place.line, column: field as u64, reason, error: None };
+            let encoded = columns.document(&fields).map_err(bad);
+            let encoded = encoded.and_then(|map| self.encode(map, false, place, &mut row, parsed));
+            self.take(encoded, keys, place, &row, text.trim_ascii_end(), parsed);
+            if parsed.fatal {
+                return;
+            }
+        }
+        self.end(walk, parsed);
+    }
+
+    fn parse_bson(&self, slice: &Slice, parsed: &mut Parsed<'a>) {
+        let mut row = Vec::with_capacity(4096);
+        let mut rest = &slice.bytes[..];
+        while let Some((bytes, after)) = next_document(rest) {
+            let offset = slice.offset + (slice.bytes.len() - rest.len()) as u64;
+            let place = Place { line: parsed.line_count, offset, column: 0 };
+            let keys = parsed.keys.len();
+            row.clear();
+            let map = alluvium_document::bson::decode_document(bytes).map_err(|error| place.refused(error.to_string()));
+            let encoded = map.and_then(|map| self.encode(map, true, place, &mut row, parsed));
+            self.take(encoded, keys, place, &row, bytes, parsed);
+            if parsed.fatal {
+                return;
+            }
+            rest = after;
+            parsed.line_count += 1;
+        }
+    }
+
+    fn parse_exact(&self, slice: &Slice, parsed: &mut Parsed<'a>) {
+        let mut row = Vec::with_capacity(4096);
+        let mut walk = Walk::new(slice);
+        let mut at = walk.at;
+        while at < slice.bytes.len() {
+            let rest = &slice.bytes[at..];
+            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let place = walk.place(at);
+            at += len + 1;
+            if rest[..len].trim_ascii().is_empty() {
+                continue;
+            }
+            let keys = parsed.keys.len();
+            row.clear();
+            let map = match json::parse_exact(&rest[..len]) {
+                Ok(Value::Map(map)) => Ok(map),
+                Ok(other) => Err(self.refused(&LineError::NotADocument(other.type_name()), place)),
+                Err(error) => Err(self.refused(&error.into(), place)),
+            };
+            let encoded = map.and_then(|map| self.encode(map, true, place, &mut row, parsed));
+            self.take(encoded, keys, place, &row, &rest[..len], parsed);
+            if parsed.fatal {
+                return;
+            }
+        }
+        self.end(walk, parsed);
+    }
+
+    /// The row of a document, and its key. Where `keep_order` is set, an `_id` that is there stays where
+    /// it stands.
+    fn encode(
+        &self,
+        mut map: Map,
+        keep_order: bool,
+        place: Place,
+        row: &mut Vec<u8>,
+        parsed: &mut Parsed<'a>,
+    ) -> Read<Encoded> {
+        let field = Some(self.settings.id_field.as_str()).filter(|field| *field != ID);
+        let as_it_is = keep_order && field.is_none() && map.contains(ID);
+        if !as_it_is {
+            let new_id = || match field {
+                None => Ok(Value::ObjectId(self.generated_id(place.offset))),
+                Some(_) => Err(LineError::MissingId),
+            };
+            place_id(&mut map, field, new_id).map_err(|e| self.refused(&e, place))?;
+        }
+        let id = map.get(ID).ok_or_else(|| self.refused(&LineError::MissingId, place))?;
+        let key = key::id_key(id).map_err(|e| self.refused(&e.into(), place))?;
+        check_document_size(alluvium_document::bson::document_size(&map), place)?;
+        let mut encoded = Encoded::default();
+        encode_row(&map, &self.shapes, field, row, &mut encoded.new_shapes)
+            .map_err(|e| self.refused(&e.into(), place))?;
+        parsed.keys.extend_from_slice(&key);
+        Ok(encoded)
+    }
+}
+
+/// Where the string ends that `text` begins with, its quotes included.
+fn name_end(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if text[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    text.len()
+}

@@ -1,0 +1,148 @@
+//! Where a load puts documents: into a collection, or into a read-only store that is being built.
+
+use super::super::progress::Mark;
+use super::Parsed;
+use alluvium_codec::varint;
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::names::FullName;
+use alluvium_collections::state::CollectionState;
+use alluvium_collections::write::WriteTxn;
+use alluvium_document::shape::ShapeTable;
+use alluvium_env::Env;
+use alluvium_env::sync::{Mutex, RwLockReadGuard};
+use alluvium_store::{Durability, Store};
+use std::sync::Arc;
+
+/// Where the documents go.
+pub(super) enum Target<'a> {
+    Collection(CollectionTarget<'a>),
+    Build(&'a BuildTarget),
+}
+
+/// A collection.
+pub(super) struct CollectionTarget<'a> {
+    pub engine: &'a EngineHandle,
+    pub name: &'a FullName,
+    pub state: Arc<CollectionState>,
+    /// The key of what is known of loads of this input.
+    pub mark_key: Option<Vec<u8>>,
+}
+
+/// A read-only store that is being built.
+pub(crate) struct BuildTarget {
+    pub env: Env,
+    /// The collection's full name.
+    pub name: String,
+    pub shapes: Arc<ShapeTable>,
+    pub memory_bytes: usize,
+    pub build: Mutex<alluvium_readonly::Build>,
+    /// The inputs so far, each with the pairs that were there before it.
+    pub inputs: Mutex<Vec<(u64, String)>>,
+}
+
+/// Rows on their way to the target; their keys stand beside.
+pub(super) enum Rows<'a> {
+    /// As they will stand in the log.
+    Batch(Box<WriteTxn<'a>>),
+    /// One after the other, each after its length.
+    Plain(Vec<u8>),
+}
+
+impl Rows<'_> {
+    /// Adds a row. An error if an index cannot take the document; nothing is added then.
+    #[inline]
+    pub fn put(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
+        match self {
+            Self::Batch(rows) => rows.put_encoded(key, row),
+            Self::Plain(bytes) => {
+                varint::put_bytes(bytes, row);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<'a> Target<'a> {
+    /// Room for about so many bytes of rows.
+    pub fn rows(&self, bytes: usize) -> Rows<'a> {
+        match self {
+            Self::Collection(target) => {
+                Rows::Batch(Box::new(WriteTxn::with_room(target.engine, target.name, &target.state, bytes)))
+            }
+            Self::Build(_) => Rows::Plain(Vec::with_capacity(bytes)),
+        }
+    }
+
+    /// Makes durable what was written. A build does that at its end.
+    pub fn sync(&self) -> alluvium_store::Result<()> {
+        match self {
+            Self::Collection(target) => target.store().sync(),
+            Self::Build(_) => Ok(()),
+        }
+    }
+}
+
+impl<'a> CollectionTarget<'a> {
+    pub fn store(&self) -> &'a Store {
+        self.engine.store()
+    }
+
+    /// Writes down that the whole input is loaded.
+    pub fn mark_finished(&self, mark: Mark, durability: Durability) -> Result<()> {
+        let Some(key) = &self.mark_key else { return Ok(()) };
+        let mut batch = self.store().batch();
+        batch.put(self.state.system, key, &Mark { finished: true, ..mark }.encode());
+        self.store().write(batch, durability)?;
+        Ok(())
+    }
+
+    /// The rows under the indexes that there are now. As long as the guard is held no index comes or goes.
+    pub fn settle(&self, mut rows: WriteTxn<'a>) -> Result<(WriteTxn<'a>, RwLockReadGuard<'_, ()>)> {
+        loop {
+            rows.record_multikey()?;
+            let same_indexes = self.engine.catalog.hold_indexes();
+            if rows.is_current() {
+                return Ok((rows, same_indexes));
+            }
+            drop(same_indexes);
+            self.engine.catalog.settle()?;
+            rows = rows.encoded_again()?;
+        }
+    }
+
+    /// For each document, whether its `_id` is taken: in the collection, or earlier in the slice.
+    pub fn taken_keys(&self, parsed: &Parsed<'_>, distinct: usize) -> Result<Vec<bool>> {
+        let count = parsed.key_ends.len();
+        let mut taken = vec![false; count];
+        if distinct < count {
+            let mut seen = hashbrown::HashSet::with_capacity(count);
+            for (at, taken) in taken.iter_mut().enumerate() {
+                *taken = !seen.insert(parsed.key(at));
+            }
+        }
+        for (at, taken) in taken.iter_mut().enumerate() {
+            *taken = *taken || self.store().contains(self.state.documents, parsed.key(at))?;
+        }
+        Ok(taken)
+    }
+}
+
+impl BuildTarget {
+    /// The library's error for one of the build.
+    pub fn explain(&self, error: alluvium_readonly::Error) -> Error {
+        explain(error, &self.inputs.lock(), &self.name)
+    }
+}
+
+/// The library's error for one of a build of the collection `name`: a duplicate is named by its input
+/// and number.
+pub(crate) fn explain(error: alluvium_readonly::Error, inputs: &[(u64, String)], name: &str) -> Error {
+    let alluvium_readonly::Error::DuplicateKey { position, key } = &error else { return error.into() };
+    let (before, input) = match inputs.iter().rev().find(|(before, _)| before < position) {
+        Some((before, input)) => (*before, input.clone()),
+        None => (0, "the input".to_owned()),
+    };
+    let id = alluvium_collections::ids::key_text(key);
+    Error::LoadDuplicate { input, what: "document", line: position - before, collection: name.to_owned(), id }
+}

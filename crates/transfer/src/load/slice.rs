@@ -1,0 +1,134 @@
+//! Slices: runs of whole lines, cut from the input one after the other.
+
+use super::Source;
+use std::io;
+
+/// A record within a slice: where it begins, and where it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub start: usize,
+    pub end: usize,
+}
+
+/// A place in a slice, for errors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BrokenPlace {
+    /// The line, or where there are none the record, from 0, within the slice.
+    pub line: u64,
+    /// From 1; 0 if there is no such thing.
+    pub column: u64,
+    pub reason: String,
+}
+
+/// A line may have this many bytes: a document at its limit may have a text of six times its size.
+pub(crate) const MAX_LINE: usize = 128 << 20;
+
+/// Whole lines, or other records, of the input.
+#[derive(Default)]
+pub(crate) struct Slice {
+    /// Its place in the order of slices, from 0.
+    pub ticket: u64,
+    /// Where it begins in the decompressed input.
+    pub offset: u64,
+    /// The lines. The last line of the input need not end with a newline.
+    pub bytes: Vec<u8>,
+    /// The records, where they are neither lines nor found as easily.
+    pub cuts: Vec<Cut>,
+    /// Characters of the line that it begins in, before it.
+    pub column: u64,
+    /// Behind this slice the input is not of its format.
+    pub broken: Option<BrokenPlace>,
+    /// Behind this slice the input cannot be read, for this reason. Nothing follows.
+    pub unread: Option<String>,
+}
+
+/// Cuts slices off a source.
+pub(crate) struct Slicer {
+    source: Box<dyn Source>,
+    /// The beginning of a line whose end is not read yet.
+    carry: Vec<u8>,
+    offset: u64,
+    ticket: u64,
+    slice_bytes: usize,
+    ended: bool,
+}
+
+impl Slicer {
+    /// A slicer that passes over the first `skip` bytes.
+    pub fn new(mut source: Box<dyn Source>, skip: u64, slice_bytes: usize) -> io::Result<Self> {
+        if skip > 0 {
+            source.skip(skip)?;
+        }
+        Ok(Self { source, carry: Vec::new(), offset: skip, ticket: 0, slice_bytes, ended: false })
+    }
+
+    /// The next slice; `None` at the end of the input.
+    pub fn next(&mut self) -> Option<Slice> {
+        let mut bytes = std::mem::take(&mut self.carry);
+        let mut unread = None;
+        let mut searched = 0;
+        let mut wanted = self.slice_bytes;
+        let end = loop {
+            if let Err(error) = fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted) {
+                unread = Some(error.to_string());
+                break memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+            }
+            if self.ended {
+                break bytes.len();
+            }
+            let tail = bytes.get(searched..).unwrap_or(&[]);
+            if let Some(at) = memchr::memrchr(b'\n', tail) {
+                break searched + at + 1;
+            }
+            if bytes.len() > MAX_LINE {
+                let what = format!(
+                    "a line of over {MAX_LINE} bytes begins at byte {}: is this a file of JSON lines?",
+                    self.offset
+                );
+                unread = Some(what);
+                break 0;
+            }
+            searched = bytes.len();
+            wanted = bytes.len() * 2;
+        };
+        if unread.is_some() {
+            // What is left is no whole line.
+            self.ended = true;
+        } else {
+            self.carry.extend_from_slice(bytes.get(end..).unwrap_or(&[]));
+        }
+        bytes.truncate(end);
+        if bytes.is_empty() && unread.is_none() {
+            return None;
+        }
+        let slice = Slice { ticket: self.ticket, offset: self.offset, bytes, unread, ..Slice::default() };
+        self.ticket += 1;
+        self.offset += slice.bytes.len() as u64;
+        Some(slice)
+    }
+}
+
+/// Reads until `bytes` has `wanted` bytes or the source ends. After an error it has what was read before.
+pub(crate) fn fill(source: &mut dyn Source, ended: &mut bool, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+    let mut have = bytes.len();
+    if *ended || have >= wanted {
+        return Ok(());
+    }
+    bytes.resize(wanted, 0);
+    while have < wanted {
+        match source.read(bytes.get_mut(have..).unwrap_or(&mut [])) {
+            Ok(0) => {
+                *ended = true;
+                break;
+            }
+            Ok(read) => have += read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => {
+                bytes.truncate(have);
+                return Err(e);
+            }
+        }
+    }
+    bytes.truncate(have);
+    Ok(())
+}

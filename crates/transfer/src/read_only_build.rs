@@ -1,0 +1,119 @@
+//! Building read-only stores of documents.
+
+use crate::load::pipeline::{self, BuildTarget};
+use crate::load::{Input, LoadOptions, LoadReport, check_options};
+use alluvium_collections::error::{Error, Result};
+use alluvium_collections::ids;
+use alluvium_collections::input::IntoDocument;
+use alluvium_collections::names::FullName;
+use alluvium_collections::read_only::{ReadOnlyContent, label};
+use alluvium_document::row::encode_row;
+use alluvium_document::shape::{ShapeOptions, ShapeTable};
+use alluvium_env::Env;
+use alluvium_env::sync::Mutex;
+use alluvium_readonly::{BuildOptions, BuildReport};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A read-only store of documents in the making. Dropped before it is finished, it removes what it
+/// has written.
+pub struct ReadOnlyBuild {
+    target: BuildTarget,
+}
+
+impl ReadOnlyBuild {
+    /// Begins a store of the documents of a collection in a new directory.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`]; what keeps the directory from being made.
+    pub fn new(env: Env, path: &Path, collection: &str, options: BuildOptions) -> Result<Self> {
+        let name = FullName::parse(collection)?;
+        let memory_bytes = options.memory_bytes;
+        let options = BuildOptions { label: label(ReadOnlyContent::Documents, &name), ..options };
+        let build = alluvium_readonly::ReadOnly::build_in(env.clone(), path, options)?;
+        let target = BuildTarget {
+            env,
+            name: name.to_string(),
+            shapes: Arc::new(ShapeTable::new(ShapeOptions::default())),
+            memory_bytes,
+            build: Mutex::new(build),
+            inputs: Mutex::new(Vec::new()),
+        };
+        Ok(Self { target })
+    }
+
+    /// Adds the documents of an input, in any format that [`crate::Collection::load`] reads. Of
+    /// `options`, those that belong to a collection have no effect: duplicates are treated as the
+    /// options of the build say, durability comes at the end, and nothing is resumed.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// use alluvium::load::{Input, LoadOptions};
+    /// use alluvium::{BuildOptions, ReadOnly};
+    ///
+    /// let mut build = ReadOnly::build(&path, "pets", BuildOptions::default())?;
+    /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n{\"_id\": \"tom\"}\n");
+    /// build.load(Input::stream("lines", lines), LoadOptions::default())?;
+    /// assert_eq!(build.finish()?.pairs, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Load`] naming line, column and reason; or as [`alluvium_readonly::Build::add`]. The build is of
+    /// no use then.
+    pub fn load(&mut self, input: Input, options: LoadOptions) -> Result<LoadReport> {
+        check_options(&options)?;
+        let before = self.target.build.lock().added();
+        self.target.inputs.lock().push((before, input.name().to_owned()));
+        pipeline::run_build(&self.target, input, options)
+    }
+
+    /// Adds a document. Without an `_id` it gets an object id. The `_id` becomes its first field.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidDocument`], [`Error::InvalidId`], [`Error::Json`], or as
+    /// [`alluvium_readonly::Build::add`].
+    pub fn add(&mut self, document: impl IntoDocument) -> Result<()> {
+        let mut map = document.into_map()?;
+        ids::ensure_id(&mut map, &self.target.env);
+        let key = ids::checked_key(&map)?;
+        let (mut row, mut new_shapes) = (Vec::new(), Vec::new());
+        encode_row(&map, &self.target.shapes, None, &mut row, &mut new_shapes)
+            .map_err(|error| Error::InvalidDocument(error.to_string()))?;
+        let added = self.target.build.lock().add(&key, &row);
+        added.map_err(|error| self.target.explain(error))
+    }
+
+    /// Sorts, writes, and makes the store whole and durable.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
+    /// let report = build.finish()?;
+    /// assert_eq!((report.pairs, report.duplicates), (1, 0));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ReadOnlyBuild::load`]. Nothing is left of the store then.
+    pub fn finish(self) -> Result<BuildReport> {
+        let mut aux = Vec::new();
+        for shape in self.target.shapes.iter() {
+            shape.encode(&mut aux);
+        }
+        let BuildTarget { build, name, inputs, .. } = self.target;
+        build.into_inner().finish(aux).map_err(|error| pipeline::explain(error, &inputs.into_inner(), &name))
+    }
+}
