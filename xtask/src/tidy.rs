@@ -105,20 +105,22 @@ pub(crate) fn shrink(root: &Path) -> io::Result<Vec<(String, usize)>> {
     structure(&repo, &mut findings);
     for area in exceptions::areas(&repo) {
         let path = exceptions::file(area);
-        let Some(file) = repo.get(&path) else { continue };
+        let text = repo.get(&path).map_or("", |file| file.text.as_str());
         let is_clean = |line: usize| findings.iter().any(|finding| finding.path == path && finding.line == line);
         let count = counts.get(area).copied().unwrap_or(0);
+        let within = english::is_within_limit(&repo, area, &counts);
         let mut kept = String::new();
-        for (index, line) in file.text.lines().enumerate() {
-            let lowered = format!("{}{}", exceptions::PHRASES, exceptions::phrases_max(&repo, area).min(count));
-            match line.starts_with(exceptions::PHRASES) {
-                true if count == 0 => {}
-                true => kept.push_str(&format!("{lowered}\n")),
-                false if is_clean(index + 1) => {}
-                false => kept.push_str(&format!("{line}\n")),
+        for (index, line) in text.lines().enumerate() {
+            let is_lowered = within && line.starts_with(exceptions::PHRASES);
+            if !is_lowered && !is_clean(index + 1) {
+                kept.push_str(&format!("{line}\n"));
             }
         }
+        if within && count > 0 {
+            kept.push_str(&format!("{}{count}\n", exceptions::PHRASES));
+        }
         match kept.is_empty() {
+            true if text.is_empty() => {}
             true => std::fs::remove_file(root.join(path))?,
             false => std::fs::write(root.join(path), kept)?,
         }

@@ -62,6 +62,14 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     }
 }
 
+/// True if the area, with those that it exchanges files with, has no more phrases than it may have.
+pub(super) fn is_within_limit(repo: &Repo, area: &str, counts: &BTreeMap<&str, usize>) -> bool {
+    let family = FAMILIES.into_iter().find(|family| family.contains(&area)).unwrap_or(&[]);
+    let members = || family.iter().copied().chain(family.is_empty().then_some(area));
+    let found: usize = members().filter_map(|area| counts.get(area)).sum();
+    found <= members().map(|area| phrases_max(repo, area)).sum()
+}
+
 /// The number of lines with phrases in each area.
 pub(super) fn counts(repo: &Repo) -> BTreeMap<&str, usize> {
     let mut found = BTreeMap::new();

@@ -177,6 +177,11 @@ fn shrinking_leaves_what_is_still_needed() {
         ("xtask/exceptions/env.txt", "circles\ntuple parameters\nphrases 7\n"),
         ("xtask/exceptions/docs.txt", "pages\nphrases 2\n"),
         ("docs/PAGE.md", "# Page\n"),
+        ("crates/exec/Cargo.toml", MANIFEST),
+        ("crates/exec/src/lib.rs", "//! All.\n// Told.\n"),
+        ("xtask/exceptions/alluvium.txt", "phrases 5\n"),
+        ("crates/alluvium/Cargo.toml", MANIFEST),
+        ("crates/alluvium/src/lib.rs", "//! All.\n"),
     ] {
         let path = root.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -187,5 +192,8 @@ fn shrinking_leaves_what_is_still_needed() {
     let list = fs::read_to_string(root.path().join("xtask/exceptions/env.txt")).unwrap();
     assert_eq!(list, "tuple parameters\nphrases 1\n");
     assert!(!root.path().join("xtask/exceptions/docs.txt").exists());
+    assert!(!root.path().join("xtask/exceptions/alluvium.txt").exists());
+    let list = fs::read_to_string(root.path().join("xtask/exceptions/exec.txt")).unwrap();
+    assert_eq!(list, "phrases 1\n");
     assert_eq!(check(root.path()).unwrap(), []);
 }
