@@ -9,10 +9,10 @@
 //! It also gives nearly every thread an arena, whose holes are no other's: an index built beside a writer took 74 MB more than
 //! with one arena (budget 128 MB). One is enough for a small budget; more threads at work have larger ones.
 
-/// Budgets up to so many bytes get a fixed threshold, of so many bytes.
+/// Budgets up to this number of bytes get a fixed threshold of the next number of bytes.
 const THRESHOLDS: [(usize, i32); 2] = [(64 << 20, 256 << 10), (1 << 30, 4 << 20)];
 
-/// For each so many bytes of the budget there may be an arena.
+/// Bytes of the budget for each arena.
 const BYTES_OF_ARENA: usize = 256 << 20;
 
 /// Prepares the allocator for a database with this memory budget in bytes.

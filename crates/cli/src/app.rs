@@ -24,10 +24,10 @@ use std::process::ExitCode;
     after_help = exit::HELP,
 )]
 pub(crate) struct Cli {
-    /// Read settings from this file; `alluvium config show --help` says more
+    /// Read settings from this file; see `alluvium config show --help`
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     config: Option<PathBuf>,
-    /// Tell on standard error what the database does
+    /// Log to standard error what the database does
     #[arg(
         long,
         global = true,
@@ -36,7 +36,7 @@ pub(crate) struct Cli {
         hide_possible_values = true,
         help_heading = "Global options"
     )]
-    #[arg(help = "Tell on standard error what the database does: off, error, warn (the default), info, debug")]
+    #[arg(help = "Log to standard error what the database does: off, error, warn (the default), info, debug")]
     log: Option<Level>,
     #[command(subcommand)]
     command: Command,

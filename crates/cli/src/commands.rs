@@ -33,20 +33,20 @@ mod verify;
 use crate::config::Config;
 use crate::exit::Outcome;
 
-/// One command with its arguments. In the order of the alphabet.
+/// One command with its arguments, in alphabetical order.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Build a read-only store, which many processes may read at once
+    /// Build a read-only store, which any number of processes can read at once
     Build(build::Args),
-    /// Make a checkpoint: a whole copy of a database, of links where that is possible
+    /// Make a checkpoint: a complete copy of a database, made of hard links where possible
     Checkpoint(checkpoint::Args),
     /// List the collections
     Collections(collections::Args),
-    /// Merge all files, and give back all space that can be
+    /// Merge all files of a database, and free the space of deleted documents
     Compact(compact::Args),
-    /// Print the script by which a shell completes our arguments
+    /// Print a completion script for a shell
     Completions(completions::Args),
-    /// Show the settings, and where they come from
+    /// Show the settings, and where each value comes from
     #[command(subcommand)]
     Config(config::Command),
     /// Count the documents of a collection, or those that match a filter
@@ -57,45 +57,45 @@ pub(crate) enum Command {
     Distinct(distinct::Args),
     /// Drop a collection with all its documents
     Drop(drop::Args),
-    /// Write a whole database into files, as mongodump does
+    /// Write all collections to BSON files, as mongodump does
     Dump(dump::Args),
     /// Delete the documents that have expired
     Expire(expire::Args),
-    /// Write a collection as JSON, CSV or BSON
+    /// Write a collection to a file of JSON, CSV or BSON
     Export(export::Args),
-    /// Print documents that match a filter
+    /// Print the documents that match a filter
     Find(find::Args),
     /// Print documents by _id
     Get(get::Args),
-    /// Make, list and drop indexes
+    /// Create, list and drop indexes
     #[command(subcommand)]
     Index(index::Command),
-    /// Show what stands in a single file of a database
+    /// Show the content of one file of a database
     Inspect(inspect::Args),
-    /// Load JSON, CSV or BSON; a load that was cut short goes on when it is run again
+    /// Load files of JSON, CSV or BSON; an interrupted load continues when it is run again
     Load(load::Args),
     /// Write the manual pages
     Man(man::Args),
-    /// Keep many sorted values under a key: put, get, delete, load
+    /// Store many sorted values under a key: put, get, delete, load
     #[command(subcommand)]
     Mv(multivalue::Command),
-    /// Store one document, replacing the one with its _id
+    /// Store one document; an existing document with the same _id is replaced
     Put(put::Args),
     /// Rename a collection
     Rename(rename::Args),
-    /// Save what is whole of a damaged database in a new one
+    /// Copy the undamaged documents of a damaged database to a new database
     Repair(repair::Args),
-    /// Restore a checkpoint, or a dump from here or from mongodump
+    /// Restore a checkpoint, or a dump made by `dump` or mongodump
     Restore(restore::Args),
-    /// Print documents in the order of their _id
+    /// Print documents in order of their _id
     Scan(scan::Args),
-    /// Type commands, or run a script of them, on one open database
+    /// Open a database and run commands, typed or from a script
     Shell(shell::Args),
-    /// Show figures of a database
+    /// Show statistics of a database or a collection
     Stats(stats::Args),
-    /// Change fields of a document by update operators
+    /// Change fields of documents with update operators
     Update(update::Args),
-    /// Check every block, reference and count of a database or a checkpoint
+    /// Check a database or checkpoint for damage
     Verify(verify::Args),
 }
 

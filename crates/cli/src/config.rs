@@ -1,5 +1,5 @@
-//! Settings from the environment and a file. What the command line says goes before the environment, that before the
-//! file, that before the default; the names are the same everywhere: `--disk-reserve`, `ALLUVIUM_DISK_RESERVE`,
+//! Settings from the environment and a file. The command line overrides the environment, which overrides the
+//! file, which overrides the default. The names are the same everywhere: `--disk-reserve`, `ALLUVIUM_DISK_RESERVE`,
 //! `disk-reserve = …`.
 //!
 //! A setting becomes the default of every option that has its name, so it is read by the option's own parser, and help
@@ -14,13 +14,13 @@ use alluvium_env::Env;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
-/// Something that can be set.
+/// A setting.
 pub(crate) struct Setting {
     /// Without the dashes of the option.
     pub name: &'static str,
-    /// What holds if nothing is said.
+    /// The value if it is not set.
     pub default: &'static str,
-    /// Why a text is no value of it.
+    /// Returns why a text is not a valid value.
     pub check: fn(&str) -> Result<(), String>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting { name: "writers", default: "1", check: count },
 ];
 
-/// The least that a database can do with.
+/// The smallest memory budget of a database.
 pub(crate) const LEAST_MEMORY: u64 = 8 << 20;
 
 fn enough(bytes: u64) -> Result<(), String> {
@@ -84,7 +84,7 @@ pub(crate) struct Found {
     pub origin: Origin,
 }
 
-/// What the environment and the file say.
+/// The settings of the environment and the file.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     /// The file that was read.
@@ -118,7 +118,7 @@ impl Config {
         let path = match named {
             Some(path) => Some(path),
             None => match own_file(variables) {
-                // Where nobody may look, there is none for this user.
+                // A file that cannot be looked up does not exist for this user.
                 Some(path) if env.fs.exists(&path).unwrap_or(false) => Some(path),
                 _ => None,
             },

@@ -1,4 +1,4 @@
-//! What can go wrong, and the exit code that says so.
+//! Failures of commands, and their exit codes.
 
 use crate::advice;
 use alluvium::{ErrorKind, UpdateError};
@@ -8,9 +8,9 @@ use alluvium_query::sort::SortError;
 use std::fmt;
 use std::io;
 
-/// All went well.
+/// Success.
 pub const OK: u8 = 0;
-/// Something failed that has no code of its own.
+/// A failure without a code of its own.
 pub(crate) const FAILURE: u8 = 1;
 /// The arguments are wrong.
 pub const USAGE: u8 = 2;
@@ -27,7 +27,7 @@ pub(crate) const NO_SPACE: u8 = 7;
 /// Ended by ctrl-C or SIGTERM.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// The part of the help that documents the codes.
+/// The part of the help about exit codes.
 pub(crate) const HELP: &str = "\
 Exit codes:
     0  done (also when the reader of the output goes away)
@@ -45,36 +45,36 @@ Exit codes:
 /// Why a command ends early.
 #[derive(Debug)]
 pub enum Failure {
-    /// The library's error, with what the user can do beyond its message.
+    /// An error of the library, with advice.
     Library {
         /// The error.
         error: Box<alluvium::Error>,
-        /// Another sentence, or nothing.
+        /// What the user can do.
         advice: Option<String>,
     },
-    /// Arguments that are wrong in a way the parser cannot know.
+    /// Wrong arguments that the parser cannot recognize.
     Usage(String),
-    /// An argument that is no JSON, or not of the type that it must be.
+    /// An argument that is not JSON, or has the wrong type.
     Malformed {
         /// What is wrong.
         text: String,
         /// MongoDB's number and name for it.
         code: (i32, &'static str),
     },
-    /// Something that was named does not exist.
+    /// Something that an argument names does not exist.
     NotFound(String),
-    /// Damage was found; it is printed already.
+    /// Damage was found; it was printed already.
     Damaged(String),
     /// The disk is full.
     NoSpace(String),
     /// Anything else.
     Other(String),
-    /// Nobody reads the output any more, which is no error.
+    /// The output was closed, which is not an error.
     BrokenPipe,
     /// Stopped by a signal.
     Interrupted(String),
-    /// The user has read of it already; its exit code.
-    Told(u8),
+    /// A failure that was printed already, by its exit code.
+    Reported(u8),
 }
 
 /// How a command or a step of it ends.
@@ -114,9 +114,9 @@ impl Failure {
         }
     }
 
-    /// The same failure, of which the user has read already.
-    pub(crate) fn told(self) -> Self {
-        Self::Told(self.exit_code())
+    /// The same failure, marked as printed.
+    pub(crate) fn reported(self) -> Self {
+        Self::Reported(self.exit_code())
     }
 
     /// MongoDB's number and name for it, for what MongoDB has one.
@@ -139,14 +139,14 @@ impl Failure {
             Self::Other(_) => FAILURE,
             Self::BrokenPipe => OK,
             Self::Interrupted(_) => INTERRUPTED,
-            Self::Told(code) => *code,
+            Self::Reported(code) => *code,
         }
     }
 }
 
-/// Refuses what the disk has no room for.
+/// Refuses an operation that needs more space than is free.
 pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
-    let advice = Some("--no-space-check begins all the same".to_owned());
+    let advice = Some("--no-space-check starts all the same".to_owned());
     space.check().map_err(|error| Failure::explained(error, advice))
 }
 
@@ -212,7 +212,7 @@ impl fmt::Display for Failure {
             | Self::NoSpace(text)
             | Self::Other(text)
             | Self::Interrupted(text) => f.write_str(text),
-            Self::BrokenPipe | Self::Told(_) => Ok(()),
+            Self::BrokenPipe | Self::Reported(_) => Ok(()),
         }
     }
 }

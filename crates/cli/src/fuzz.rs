@@ -1,5 +1,4 @@
-//! What fuzzers drive: everything that is done with a command line, a line of the shell and a file of settings before a
-//! command runs. (`crates/testkit/src/fuzz` has the other targets.)
+//! Fuzz targets: the steps before a command runs, for a command line, a line of the shell and a configuration file. (`crates/testkit/src/fuzz` has the other targets.)
 
 use crate::app;
 use crate::commands::shell::Reader;
@@ -11,7 +10,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// Arguments with zero bytes between them; what stands behind the first line is a file of settings. What is not taken is
+/// Arguments with zero bytes between them; the text after the first line is a configuration file. What is not accepted is
 /// refused in words.
 ///
 /// # Panics

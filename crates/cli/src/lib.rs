@@ -2,7 +2,7 @@
 //!
 //! The program is [`main`]. The public modules are the parts that another program of this kind shares with it
 //! (`alluvium-bench`, crate `alluvium-workbench`): arguments and exit codes, output and errors, signals, figures of the
-//! process. What fuzzers drive is public too.
+//! process. Fuzz targets are public, too.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,22 +1,22 @@
-//! What the library tells of itself, on standard error.
+//! The library's log on standard error.
 
 use alluvium_env::{Clock, Env};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How much is told.
+/// The level of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Level {
     /// Nothing
     Off,
-    /// What keeps the database from working: damage, no more writes
+    /// Only what keeps the database from working: damage, refused writes
     Error,
-    /// And what somebody should look at: torn tails, failed flushes, snapshots that were ended
+    /// Also what needs attention: torn tails, failed flushes, expired snapshots
     Warn,
-    /// And what happens seldom: open, recovery, close
+    /// Also rare events: open, recovery, close
     Info,
-    /// And each flush and compaction, and slow operations
+    /// Also each flush and compaction, and slow operations
     Debug,
 }
 
@@ -48,7 +48,7 @@ impl log::Log for Lines {
         if self.enabled(record.metadata()) {
             let seconds = self.clock.now().saturating_sub(self.began).as_secs_f64();
             let level = record.level().as_str().to_ascii_lowercase();
-            // Nobody is left to tell if standard error is closed.
+            // There is no other place to report to if standard error is closed.
             let _closed = writeln!(std::io::stderr(), "{seconds:9.3} {level:5} {}", record.args());
         }
     }

@@ -1,22 +1,31 @@
-//! Standard output: buffered, and a closed pipe ends the command without a word.
+//! Buffered standard output. A closed pipe ends the command without a message.
 
+use crate::report::complain;
 use crate::exit::{Failure, Outcome};
 use crate::session;
-use alluvium::{Document, Map};
+use crate::text;
+use alluvium::{Document, Map, Value};
 use alluvium_document::json::{self, Format};
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
+mod pages;
 mod paint;
 
+/// Documents that are shown at once in a shell on a terminal.
+const PAGE: usize = 20;
 /// Enough for some fifty documents.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Standard output. What is not [`Output::finish`]ed may be lost.
+/// Standard output. Without [`Output::finish`], the last part may be lost.
 pub struct Output {
     out: BufWriter<StdoutLock<'static>>,
     line: Vec<u8>,
     /// Documents with a field a line are in colours.
     colours: bool,
+    /// Documents until the reader is asked for more, where documents are typed at a terminal.
+    page: Option<usize>,
+    /// Documents that could not be printed, each of which is named already.
+    unprinted: u64,
 }
 
 /// True if what is printed may have colours: on a terminal that has them, unless the user wants none
@@ -32,7 +41,8 @@ impl Output {
     #[allow(clippy::new_without_default, reason = "it takes a lock")]
     pub fn new() -> Self {
         let out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
-        Self { out, line: Vec::new(), colours: has_colours() }
+        let page = session::is_pretty().then_some(PAGE);
+        Self { out, line: Vec::new(), colours: has_colours(), page, unprinted: 0 }
     }
 
     /// A document and a newline.
@@ -46,13 +56,37 @@ impl Output {
 
     /// Fields and a newline.
     pub(crate) fn map(&mut self, map: &Map, format: Format) -> Outcome {
+        self.turn_page()?;
         self.line.clear();
         let format = Format { pretty: format.pretty || session::is_pretty(), ..format };
-        json::print_map(map, format, &mut self.line).map_err(|error| Failure::Other(error.to_string()))?;
+        if let Err(error) = json::print_map(map, format, &mut self.line) {
+            return self.leave_out(map.get("_id"), &error);
+        }
         if self.colours && format.pretty {
             self.line = paint::paint(&self.line);
         }
         self.end_line()
+    }
+
+    /// Names a document that has no text in JSON; the others are printed.
+    fn leave_out(&mut self, id: Option<&Value>, error: &json::PrintError) -> Outcome {
+        self.unprinted += 1;
+        let id = id.map_or_else(|| "without an _id".to_owned(), crate::settings::ids::show);
+        complain("alluvium", &Failure::Other(format!("the document {id} cannot be printed: {error}")));
+        Ok(())
+    }
+
+    /// Asks whether to print more, at the end of a page.
+    fn turn_page(&mut self) -> Outcome {
+        match self.page {
+            None => {}
+            Some(0) => {
+                self.flush()?;
+                self.page = pages::ask(PAGE, self.colours)?;
+            }
+            Some(left) => self.page = Some(left - 1),
+        }
+        Ok(())
     }
 
     /// Figures as one line of JSON.
@@ -75,13 +109,24 @@ impl Output {
         self.out.write_all(&self.line).map_err(|error| Failure::stdout(&error))
     }
 
-    /// Hands over what is buffered.
+    /// Writes what is buffered.
     pub(crate) fn flush(&mut self) -> Outcome {
         self.out.flush().map_err(|error| Failure::stdout(&error))
     }
 
-    /// Hands over what is buffered, at the end.
+    /// Writes what is buffered, at the end.
+    ///
+    /// # Errors
+    /// Also if documents could not be printed.
     pub fn finish(mut self) -> Outcome {
-        self.flush()
+        self.flush()?;
+        match self.unprinted {
+            0 => Ok(()),
+            1 => Err(Failure::Other("1 document could not be printed; its _id is above".to_owned())),
+            n => Err(Failure::Other(format!(
+                "{} could not be printed; their _ids are above",
+                text::counted(n, "document")
+            ))),
+        }
     }
 }

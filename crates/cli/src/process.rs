@@ -1,6 +1,6 @@
 //! What this process has used so far: processor time, memory, switches, bytes read and written.
 //!
-//! Read from the kernel; where it does not tell (no `/proc`), the figures are absent.
+//! Read from the kernel; where it does not report them (no `/proc`), the figures are absent.
 
 use alluvium_env::{Env, OpenMode};
 use nix::sys::resource::{UsageWho, getrusage};

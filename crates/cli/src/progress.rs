@@ -34,7 +34,7 @@ impl Meter {
         Self { bar, clock: env.clock.clone(), started: env.clock.now(), ended: None }
     }
 
-    /// Shows so many documents and bytes.
+    /// Shows numbers of documents and bytes.
     pub(crate) fn show(&mut self, documents: u64, bytes: u64) {
         let Some(bar) = &self.bar else { return };
         let per_second = text::ratio(documents as f64, self.took().as_secs_f64()).unwrap_or(0.0);
@@ -43,11 +43,11 @@ impl Meter {
         bar.tick();
     }
 
-    /// Shows what a function tells, given the time so far, from another thread, until the watch ends.
-    pub(crate) fn watch_with(&self, tell: impl Fn(Duration) -> String + Send + 'static) -> Watched {
+    /// Shows the text that a function returns for the elapsed time, from another thread, until the watch ends.
+    pub(crate) fn watch_with(&self, describe: impl Fn(Duration) -> String + Send + 'static) -> Watched {
         self.watch_by(move |meter| {
             let Some(bar) = &meter.bar else { return };
-            bar.set_message(tell(meter.took()));
+            bar.set_message(describe(meter.took()));
             bar.tick();
         })
     }

@@ -1,8 +1,7 @@
 //! The database that a shell has open: while there is one, commands on the same thread run on it, and do not open
 //! their own.
 //!
-//! It is kept beside the commands rather than handed to each, so that every command works in the shell, and none has to
-//! know whether it does.
+//! It is a thread-local value rather than a parameter, so that every command works in the shell without knowing it.
 
 use crate::signals::Stop;
 use alluvium::Database;
@@ -18,9 +17,21 @@ struct Session {
 
 thread_local! {
     static OPEN: RefCell<Option<Session>> = const { RefCell::new(None) };
+    /// A command that was typed where a command asked for something.
+    static NEXT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// As long as this lives, commands run on the database.
+/// Has the shell run this command next.
+pub(crate) fn run_next(command: &str) {
+    NEXT.with(|next| *next.borrow_mut() = Some(command.to_owned()));
+}
+
+/// The command to run next, if one was typed already.
+pub(crate) fn take_next() -> Option<String> {
+    NEXT.with(|next| next.borrow_mut().take())
+}
+
+/// While this exists, commands run on the database.
 pub(crate) struct Entered(());
 
 /// Begins a session.
@@ -45,7 +56,7 @@ pub(crate) fn database() -> Option<Database> {
     of_session(|session| session.database.clone())
 }
 
-/// What asks the running command to stop.
+/// The flag that stops the running command.
 pub(crate) fn stop() -> Option<Stop> {
     of_session(|session| session.stop.clone())
 }

@@ -2,5 +2,5 @@
 
 pub mod database;
 pub mod ids;
-pub(crate) mod questions;
+pub(crate) mod queries;
 pub mod size;

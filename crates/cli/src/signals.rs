@@ -6,6 +6,10 @@ use signal_hook::consts::{SIGINT, TERM_SIGNALS};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// How long a signal may go unnoticed where a thread waits for something else.
+pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
 /// What the first signal sets, for steps that are not given it.
 static OF_PROCESS: OnceLock<Stop> = OnceLock::new();
@@ -52,7 +56,7 @@ impl Stop {
         Ok(Self { flag })
     }
 
-    /// Begins anew: what was asked to stop has stopped.
+    /// Clears the flag, after the command that was to stop has ended.
     pub(crate) fn forget(&self) {
         self.flag.store(false, Ordering::Relaxed);
     }

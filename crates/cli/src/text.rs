@@ -1,4 +1,4 @@
-//! Figures as people read them.
+//! Numbers as text for people.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Text that somebody else chose, as a terminal may be given it: control characters are escaped.
+/// Text from outside, made safe for a terminal: control characters are escaped.
 pub(crate) fn plain(text: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()

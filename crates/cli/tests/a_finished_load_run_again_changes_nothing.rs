@@ -14,7 +14,7 @@ fn a_finished_load_run_again_changes_nothing() {
     place.good(&["delete", "db", "c", "evn2i5p"]);
     let before = place.good(&["scan", "db", "c"]);
     let said = place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id"]);
-    assert!(said.contains("was loaded to its end before (200 documents)") && said.contains("--again"), "{said}");
+    assert!(said.contains("was loaded completely before (200 documents)") && said.contains("--again"), "{said}");
     let summary = place.json(&["load", "db", "c", "c.jsonl", "--id-field", "id", "--json"]);
     assert_eq!(summary["outcome"], "already_done");
     assert_eq!(place.good(&["scan", "db", "c"]), before);

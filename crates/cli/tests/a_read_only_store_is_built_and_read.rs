@@ -234,7 +234,7 @@ fn what_does_not_go_on_it_says_what_does() {
         (&["checkpoint", "c.ro", "ck"], "a copy of its directory is a whole backup"),
         (&["dump", "c.ro", "dumped"], "`export` writes its documents"),
         (&["compact", "c.ro"], "nothing to compact"),
-        (&["repair", "c.ro", "--to", "new"], "built anew from its source"),
+        (&["repair", "c.ro", "--to", "new"], "built again from its source"),
     ] {
         let said = place.bad(1, arguments);
         assert!(said.contains("c.ro is a read-only store") && said.contains(says), "{arguments:?}: {said}");

@@ -92,6 +92,84 @@ fn words_are_completed_and_json_goes_on_over_lines() {
 }
 
 #[test]
+fn an_unfinished_line_is_continued_at_a_prompt_of_its_own() {
+    let place = place();
+    let mut shell = shell(&place, false);
+    say(&mut shell, "put pets new {kind:");
+    shell.exp_string("     ...> ").expect("a prompt");
+    say(&mut shell, "'cat'}");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    say(&mut shell, "use pets");
+    shell.exp_string("pets> ").expect("a prompt");
+    say(&mut shell, "delete 'given up");
+    shell.exp_string(" ...> ").expect("a prompt");
+    shell.send(CONTROL_C).expect("a terminal");
+    shell.exp_string("pets> ").expect("a prompt");
+    say(&mut shell, "get new");
+    shell.exp_string("\"kind\": \"cat\"").expect("a document");
+    shell.exp_string("pets> ").expect("a prompt");
+    shell.send_control('d').expect("a terminal");
+    shell.exp_eof().expect("the end");
+}
+
+#[test]
+fn documents_are_shown_by_twenties() {
+    let place = place();
+    let mut shell = shell(&place, false);
+    say(&mut shell, "find pets");
+    shell.exp_string("\"age\": 19").expect("a page");
+    shell.exp_string("-- Enter shows 20 more, a all, q no more -- ").expect("a question");
+    say(&mut shell, "");
+    shell.exp_string("\"age\": 39").expect("a page");
+    shell.exp_string("q no more -- ").expect("a question");
+    say(&mut shell, "q");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    say(&mut shell, "scan pets");
+    shell.exp_string("q no more -- ").expect("a question");
+    say(&mut shell, "a");
+    shell.exp_string("\"age\": 99").expect("all");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    // Anything else is the next command.
+    say(&mut shell, "scan pets");
+    shell.exp_string("q no more -- ").expect("a question");
+    say(&mut shell, "count pets");
+    shell.exp_string("\r\n100\r\n").expect("a count");
+    end_with_control_d(shell);
+}
+
+#[test]
+fn words_of_other_shells_are_understood() {
+    let place = place();
+    let mut shell = shell(&place, false);
+    for line in ["show collections", ".tables"] {
+        say(&mut shell, line);
+        shell.exp_string("main.pets\r\n").expect("the collection");
+        shell.exp_string("alluvium> ").expect("a prompt");
+    }
+    say(&mut shell, ".schema pets");
+    shell.exp_string("_id, age, kind").expect("the fields");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    say(&mut shell, "db.pets.find({})");
+    shell.exp_string("commands are words here: `find pets").expect("advice");
+    shell.exp_string("alluvium> ").expect("a prompt");
+    say(&mut shell, ".exit");
+    shell.exp_eof().expect("the end");
+}
+
+#[test]
+fn a_document_that_is_left_out_is_asked_for() {
+    let place = place();
+    let mut command = place.command(&["put", "db", "pets", "typed"]);
+    command.env("TERM", "xterm").env("NO_COLOR", "1").stdin(std::process::Stdio::inherit());
+    let mut put = spawn_command(command, Some(PATIENCE_MS)).expect("a terminal");
+    put.exp_string("type the document as JSON").expect("a question");
+    say(&mut put, "{\"kind\": \"cat\"}");
+    put.send_control('d').expect("a terminal");
+    put.exp_eof().expect("the end");
+    assert_eq!(place.good(&["get", "db", "pets", "typed"]), "{\"_id\":\"typed\",\"kind\":\"cat\"}\n");
+}
+
+#[test]
 fn lines_typed_ahead_are_taken_one_after_the_other() {
     let place = place();
     let mut shell = shell(&place, false);

@@ -73,19 +73,19 @@ fn a_line_that_asks_for_json_fails_with_json() {
     let ended = run(&place, &[], script);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     let lines: Vec<&str> = ended.err.lines().collect();
-    let told =
+    let message =
         |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
-    let filter = told(lines[0]);
+    let filter = message(lines[0]);
     assert_eq!(
         (&filter["code"], &filter["exit_code"], &filter["line"]),
         (&238.into(), &2.into(), &1.into()),
         "{filter}"
     );
     assert!(filter["error"].as_str().is_some_and(|text| text.contains("$near")), "{filter}");
-    let parser = told(lines[1]);
+    let parser = message(lines[1]);
     assert_eq!((&parser["exit_code"], &parser["line"]), (&2.into(), &2.into()), "{parser}");
     assert!(parser["error"].as_str().is_some_and(|text| text.contains("--hint")), "{parser}");
-    assert_eq!(told(lines[2])["exit_code"], 3, "{}", lines[2]);
+    assert_eq!(message(lines[2])["exit_code"], 3, "{}", lines[2]);
     assert_eq!(lines[3], "alluvium: line 4: not found: \"tom\"");
 }
 
@@ -106,7 +106,7 @@ fn a_script_whose_output_nobody_reads_ends_badly() {
             drop(out);
             let ended = ended(child);
             assert_eq!(ended.code, Some(code), "{}", ended.err);
-            let said = "alluvium: line 2: nobody reads the output any more; the rest of the script was not run\n";
+            let said = "alluvium: line 2: the output was closed; the rest of the script was not run\n";
             assert!(ended.err.ends_with(said), "{}", ended.err);
         }
     }

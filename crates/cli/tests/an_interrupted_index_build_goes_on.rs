@@ -54,12 +54,12 @@ fn an_interrupted_index_build_goes_on() {
     let place = loaded();
     let ended = signalled(&place, "INT");
     assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
-    assert!(ended.err.contains("its build goes on when the database is opened"), "{}", ended.err);
+    assert!(ended.err.contains("its build continues when the database is opened"), "{}", ended.err);
     // Closed cleanly: nothing is to be cut off.
     assert_eq!(place.run(&["count", "db", "c"]).err, "");
     let said = goes_on(&place);
     assert!(said.starts_with("the index author_1_score_-1 was being built: after "), "{said}");
-    assert!(place.good(&CREATE).contains("is there already, and ready"));
+    assert!(place.good(&CREATE).contains("exists already and is ready"));
 }
 
 #[test]

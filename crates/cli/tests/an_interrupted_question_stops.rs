@@ -1,4 +1,5 @@
-//! ctrl-C ends questions and writes by filter, alone and in scripts of the shell, with 130, and what was changed is told.
+//! ctrl-C ends queries and writes by filter, alone and in scripts of the shell, with 130, and the number of changed documents
+//! is reported.
 
 #![allow(clippy::disallowed_methods)]
 #![cfg(unix)]
@@ -80,9 +81,9 @@ fn an_interrupted_update_of_many_says_how_many_were_changed() {
             continue;
         }
         assert_eq!(ended.code, Some(130), "{}", ended.err);
-        let told = ended.err.split("had updated ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a number");
+        let message = ended.err.split("had updated ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a number");
         let counted = place.good(&["count", "db", "c", &format!("{{\"round\": {round}}}")]);
-        assert_eq!(counted.trim(), told, "{}", ended.err);
+        assert_eq!(counted.trim(), message, "{}", ended.err);
         return;
     }
     panic!("it was never met while it wrote");

@@ -49,7 +49,7 @@ fn lines_whose_unique_key_is_taken_go_to_the_rejects() {
     assert!(rejects[1]["reason"].as_str().expect("text").contains("unique index chip"), "{text}");
     assert_eq!(place.good(&["count", "db", "c"]), "3\n");
     // All of it is loaded.
-    assert!(place.good(&skip).contains("was loaded to its end before"));
+    assert!(place.good(&skip).contains("was loaded completely before"));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_bad_line_stops_the_load_and_what_was_before_stays() {
     assert_eq!(place.good(&["scan", "db", "c"]), "{\"_id\":1}\n");
     // The same file, with another way to take bad lines: it goes on behind the first document.
     let said = place.good(&["load", "db", "c", "in.jsonl", "--on-bad", "skip"]);
-    assert!(said.starts_with("went on after 1 document loaded before\nloaded 1 document"), "{said}");
+    assert!(said.starts_with("continued after 1 document loaded before\nloaded 1 document"), "{said}");
 }
 
 #[test]

@@ -55,11 +55,11 @@ fn a_cut_file_is_an_error_that_names_it() {
         let (cut, whole) = (format!("cut.{form}"), format!("c.{form}"));
         let said = place.bad(1, &["load", "db", form, &cut, "--id-field", "id"]);
         assert!(said.contains(&format!("cannot read {cut}: it ends early")), "{said}");
-        // All documents before that are there, and it is told how many.
+        // All documents before that are there, and are counted in the message.
         let there: usize = place.good(&["count", "db", form]).trim().replace(',', "").parse().expect("a number");
         assert!((1000..5000).contains(&there), "{there}");
-        let told = format!("{},{:03} documents loaded before stay", there / 1000, there % 1000);
-        assert!(said.contains(&told) && said.contains("--on-duplicate skip"), "{said}");
+        let message = format!("{},{:03} documents loaded before stay", there / 1000, there % 1000);
+        assert!(said.contains(&message) && said.contains("--on-duplicate skip"), "{said}");
         same_lines(&place.good(&["scan", "db", form]), &expected[..there]);
         let figures = place.json(&["load", "db", form, &whole, "--id-field", "id", "--on-duplicate", "skip", "--json"]);
         assert_eq!((&figures["documents"], &figures["duplicates"]), (&(5000 - there).into(), &there.into()));

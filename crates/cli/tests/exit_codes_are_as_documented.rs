@@ -95,9 +95,9 @@ fn help_documents_the_codes_and_every_command_has_help() {
     assert!(help.contains("Delete documents by _id or by filter"), "{help}");
     for command in ["update", "delete"] {
         let help = place.good(&[command, "--help"]);
-        assert!(help.contains("Print how the documents that match are found, and write nothing"), "{help}");
+        assert!(help.contains("Print how the matching documents would be found, and write nothing"), "{help}");
     }
-    assert!(place.good(&["find", "--help"]).contains("Answer the question, and print how that was done"));
+    assert!(place.good(&["find", "--help"]).contains("Run the query, and print how it was executed"));
     assert!(place.good(&["--version"]).starts_with("alluvium 0."));
 }
 

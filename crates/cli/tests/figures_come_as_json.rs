@@ -58,10 +58,10 @@ fn wrong_arguments_are_told_as_json() {
     ] {
         let error = place.bad(if said == "missing.toml" { 3 } else { 2 }, arguments);
         assert_eq!(error.lines().count(), 1, "{error}");
-        let told: serde_json::Value = serde_json::from_str(&error).expect("JSON");
-        let text = told["error"].as_str().expect("a text");
+        let message: serde_json::Value = serde_json::from_str(&error).expect("JSON");
+        let text = message["error"].as_str().expect("a text");
         assert!(text.contains(said) && !text.contains("Usage") && !text.contains("--help"), "{text}");
-        assert!(told["exit_code"] == 2 || said == "missing.toml", "{told}");
+        assert!(message["exit_code"] == 2 || said == "missing.toml", "{message}");
     }
     assert!(place.good(&["count", "--json", "--help"]).contains("Usage"));
 }
@@ -73,10 +73,14 @@ fn a_load_that_an_index_refuses_has_mongodbs_code() {
     place.good(&["index", "create", "db", "c", r#"{"x": 1, "y": 1}"#]);
     place.write("in.jsonl", "{\"_id\":1}\n{\"_id\":2,\"x\":[1],\"y\":[2]}\n");
     let error = place.bad(1, &["load", "db", "c", "in.jsonl", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(error.lines().last().expect("a line")).expect("JSON");
-    assert_eq!((&told["code"], &told["code_name"]), (&171.into(), &"CannotIndexParallelArrays".into()), "{told}");
+    let message: serde_json::Value = serde_json::from_str(error.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&message["code"], &message["code_name"]),
+        (&171.into(), &"CannotIndexParallelArrays".into()),
+        "{message}"
+    );
     let said = "in.jsonl line 2: document 2 of main.c: index x_1_y_1: cannot index parallel arrays: x and y";
-    assert!(told["error"].as_str().is_some_and(|text| text.starts_with(said)), "{told}");
+    assert!(message["error"].as_str().is_some_and(|text| text.starts_with(said)), "{message}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Arrays, objects, rows and BSON, plain and compressed, told by their names.
+//! Arrays, objects, rows and BSON, plain and compressed, recognized by their names.
 
 #![allow(clippy::disallowed_methods)]
 

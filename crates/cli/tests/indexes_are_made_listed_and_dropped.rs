@@ -37,9 +37,9 @@ fn what_has_expired_is_deleted_when_that_is_asked_for() {
 fn an_index_is_made_listed_checked_and_dropped() {
     let place = pets();
     let said = place.good(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
-    assert!(said.starts_with("made the index kind_1 over 3 documents in "), "{said}");
+    assert!(said.starts_with("created the index kind_1 over 3 documents in "), "{said}");
     let said = place.good(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
-    assert_eq!(said, "the index kind_1 is there already, and ready\n");
+    assert_eq!(said, "the index kind_1 exists already and is ready\n");
     let made = place.json(&["index", "create", "db", "pets", r#"{"chip": -1}"#, "--unique", "--sparse", "--json"]);
     assert_eq!((made["index"].as_str(), made["created"].as_bool()), (Some("chip_-1"), Some(true)));
     let filter = r#"{"chip": {"$gt": 17}}"#;
@@ -134,7 +134,7 @@ fn an_index_may_come_first() {
     let place = Place::new();
     let made = place.run(&["index", "create", "db", "pets", r#"{"kind": 1}"#]);
     assert_eq!(
-        (made.code, made.out.starts_with("made the index kind_1 over 0 documents")),
+        (made.code, made.out.starts_with("created the index kind_1 over 0 documents")),
         (Some(0), true),
         "{made:?}"
     );

@@ -1,4 +1,4 @@
-//! `mv`: values are put, loaded, printed in order and removed; wrong names and lines are told.
+//! `mv`: values are put, loaded, printed in order and removed; wrong names and lines are reported.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -63,18 +63,18 @@ fn what_is_merged_beside_them_keeps_its_shapes() {
 fn what_is_wrong_is_told() {
     let place = Place::new();
     place.good(&["mv", "put", "ids", "by_author", "ann", "a"]);
-    let told = place.bad(3, &["mv", "get", "ids", "by_autor", "ann"]);
-    assert!(told.contains("by_author"), "{told}");
+    let message = place.bad(3, &["mv", "get", "ids", "by_autor", "ann"]);
+    assert!(message.contains("by_author"), "{message}");
     place.write("bad.tsv", b"key\tvalue\nno tab\n");
-    // As `load` has it: what stands before the line is there, and it is told how much that is.
-    let told = place.bad(1, &["mv", "load", "ids", "more", "bad.tsv"]);
-    assert!(told.contains("bad.tsv line 2") && told.contains("1 value before that"), "{told}");
+    // As with `load`: the values before the line are there, and are counted in the message.
+    let message = place.bad(1, &["mv", "load", "ids", "more", "bad.tsv"]);
+    assert!(message.contains("bad.tsv line 2") && message.contains("1 value before that"), "{message}");
     assert_eq!(place.good(&["mv", "get", "ids", "more", "key"]), "value\n");
     place.bad(2, &["mv", "put", "ids", "by_author", "ann"]);
     place.bad(2, &["mv", "delete", "ids", "by_author", "ann"]);
     place.bad(2, &["mv", "delete", "ids", "by_author", "ann", "a", "--all"]);
-    let told = place.bad(3, &["mv", "delete", "ids", "by_autor", "ann", "--all"]);
-    assert!(told.contains("by_author"), "{told}");
+    let message = place.bad(3, &["mv", "delete", "ids", "by_autor", "ann", "--all"]);
+    assert!(message.contains("by_author"), "{message}");
     assert_eq!(place.good(&["mv", "get", "ids", "by_author", "ann"]), "a\n");
 }
 
@@ -96,10 +96,10 @@ fn compressed_pairs_and_standard_input_are_loaded() {
         assert_eq!(place.good(&["mv", "get", "ids", set, "key"]).lines().count(), 3000, "{set}");
     }
     place.write("cut.gz", &gz[..gz.len() / 2]);
-    let told = place.bad(1, &["mv", "load", "ids", "cut", "cut.gz"]);
-    assert!(told.contains("cut.gz line ") && told.contains("it ends early"), "{told}");
+    let message = place.bad(1, &["mv", "load", "ids", "cut", "cut.gz"]);
+    assert!(message.contains("cut.gz line ") && message.contains("it ends early"), "{message}");
     let there = place.good(&["mv", "get", "ids", "cut", "key"]).lines().count();
-    assert!(there > 0 && told.contains(&format!("line {}: ", there + 1)), "{there}: {told}");
+    assert!(there > 0 && message.contains(&format!("line {}: ", there + 1)), "{there}: {message}");
 }
 
 #[test]

@@ -62,10 +62,10 @@ fn how_an_answer_is_found_is_explained() {
     let filter = r#"{"kind": "dog"}"#;
     let text = place.good(&["find", "db", "pets", filter, "--hint", "kind_1", "--explain"]);
     assert!(text.contains("kind_1") && text.contains("17 returned"), "{text}");
-    let told = place.json(&["find", "db", "pets", filter, "--hint", r#"{"kind": 1}"#, "--explain", "--json"]);
-    assert_eq!(told["executionStats"]["totalKeysExamined"], 17, "{told}");
-    let told = place.json(&["count", "db", "pets", filter, "--hint", r#"{"$natural": 1}"#, "--explain", "--json"]);
-    assert_eq!(told["executionStats"]["totalDocsExamined"], 50, "{told}");
+    let message = place.json(&["find", "db", "pets", filter, "--hint", r#"{"kind": 1}"#, "--explain", "--json"]);
+    assert_eq!(message["executionStats"]["totalKeysExamined"], 17, "{message}");
+    let message = place.json(&["count", "db", "pets", filter, "--hint", r#"{"$natural": 1}"#, "--explain", "--json"]);
+    assert_eq!(message["executionStats"]["totalDocsExamined"], 50, "{message}");
     assert!(place.good(&["distinct", "db", "pets", "kind", "--explain"]).contains("returned"));
     // In one open database, uses are counted.
     let script = "find pets {\"kind\": \"dog\"} --hint kind_1 --limit 1\nstats pets --json\n";
@@ -159,8 +159,8 @@ fn what_is_no_json_has_mongodbs_code() {
         (&["delete", "db", "pets", "--where", "5", "--json"], 14),
         (&["index", "create", "db", "pets", "{", "--json"], 9),
     ] {
-        let told: serde_json::Value = serde_json::from_str(&place.bad(2, arguments)).expect("JSON");
-        assert_eq!((&told["code"], &told["exit_code"]), (&code.into(), &2.into()), "{arguments:?}: {told}");
+        let message: serde_json::Value = serde_json::from_str(&place.bad(2, arguments)).expect("JSON");
+        assert_eq!((&message["code"], &message["exit_code"]), (&code.into(), &2.into()), "{arguments:?}: {message}");
     }
 }
 
@@ -179,8 +179,8 @@ fn documents_that_match_are_changed_and_deleted() {
     let said = place.good(&["update", "db", "pets", "--where", bird, r#"{"$set": {"_id": "tweety"}}"#, "--upsert"]);
     assert_eq!(said, "inserted \"tweety\"\n");
     assert_eq!(place.good(&["find", "db", "pets", bird]), "{\"_id\":\"tweety\",\"kind\":\"bird\"}\n");
-    let told = place.good(&["delete", "db", "pets", "--where", cats, "--many", "--hint", "kind_1", "--explain"]);
-    assert!(told.contains("kind_1"), "{told}");
+    let message = place.good(&["delete", "db", "pets", "--where", cats, "--many", "--hint", "kind_1", "--explain"]);
+    assert!(message.contains("kind_1"), "{message}");
     assert_eq!(place.good(&["count", "db", "pets", cats]), "17\n");
     assert_eq!(place.good(&["delete", "db", "pets", "--where", cats]), "deleted 1 document\n");
     assert_eq!(place.json(&["delete", "db", "pets", "--where", cats, "--many", "--json"])["deleted"], 16);

@@ -1,4 +1,4 @@
-//! `update`: fields change, checked, blind and as an upsert; what is wrong is told.
+//! `update`: fields change, checked, blind and as an upsert; mistakes are reported.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -15,9 +15,9 @@ fn fields_are_changed() {
     assert_eq!(place.good(&["update", "db", "c", "a", r#"{"$set":{"score":3}}"#]), "unchanged \"a\"\n");
     place.good(&["update", "db", "c", "a", r#"{"$inc":{"score":10},"$set":{"x.y":1}}"#, "--blind"]);
     assert_eq!(place.good(&["get", "db", "c", "a"]), "{\"_id\":\"a\",\"score\":13,\"text\":\"x\",\"x\":{\"y\":1}}\n");
-    let told = place.bad(3, &["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#]);
-    assert!(told.contains("not found"), "{told}");
-    assert_eq!(place.run(&["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#]).out, "", "it is told once");
+    let message = place.bad(3, &["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#]);
+    assert!(message.contains("not found"), "{message}");
+    assert_eq!(place.run(&["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#]).out, "", "it is message once");
     let help = place.good(&["update", "--help"]);
     assert!(help.contains(r#"'[{"name.score": {"$gte": 5}}]'"#), "{help}");
     let result = place.json(&["update", "db", "c", "b", r#"{"$inc":{"score":1}}"#, "--upsert", "--json"]);
@@ -40,8 +40,8 @@ fn what_is_wrong_is_told() {
         (1, r#"{"$set":{"_id":1}}"#, "_id"),
         (2, r#"{"$set":"#, "the update must be JSON, such as {\"a\": 1}: line 1, column"),
     ] {
-        let told = place.bad(code, &["update", "db", "c", "a", update]);
-        assert!(told.contains(says), "{update}: {told}");
+        let message = place.bad(code, &["update", "db", "c", "a", update]);
+        assert!(message.contains(says), "{update}: {message}");
     }
 }
 

@@ -28,55 +28,55 @@ const READ_BYTES: usize = 256 << 10;
   alluvium build airports.ro airports airports.csv --id-field iata --on-duplicate replace
   alluvium build pairs.ro pairs pairs.kv --key-values --index-interval 10,100 --block-size 4K
 
-What is built never changes; get, scan, count, stats, verify and export read it, in any number of processes at \
-once. A build sorts what does not fit the memory budget in parts on the disk, which takes as much space again \
-for a while. A build that is cut short leaves nothing that opens; run it again.
+A read-only store never changes; get, scan, count, stats, verify and export read it, in any number of processes at \
+once. Input that does not fit the memory budget is sorted in parts on the disk, which temporarily needs the same space \
+again. After an interrupted build, run it again.
 
-The input of --key-values are pairs, one after the other: a key and a value, each as its length, the byte 1a, \
-and its bytes. A length is written low byte first; a byte of it that is 1a or 1b stands behind a 1b.")]
+The input of --key-values is a sequence of pairs of a key and a value, each written as its length, the byte 1a, \
+and its bytes. A length is written low byte first; a byte 1a or 1b in it is preceded by a byte 1b.")]
 pub(crate) struct Args {
-    /// The directory of the store: new or empty
+    /// The directory of the new store; it must not exist or be empty
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The collection: a name, or LOGICAL.NAME (`main` is the default logical database)
+    /// The collection: NAME, or LOGICAL.NAME in another logical database than `main`
     #[arg(value_name = "COLLECTION")]
     name: String,
-    /// What load reads: JSON, CSV, TSV or BSON, also as .gz or .zst; or pairs; - is standard input
+    /// Files of JSON, CSV, TSV or BSON, plain or compressed (.gz, .zst), or of pairs with --key-values; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The files are length-prefixed keys and values, which are stored as they are
+    /// The files contain length-prefixed keys and values, which are stored unchanged
     #[arg(long)]
     key_values: bool,
     #[command(flatten)]
     formats: FormatArgs,
-    /// The field whose value becomes the _id; where _id itself is absent, one is made
+    /// The field whose value becomes the _id; a document without an _id gets a generated one
     #[arg(long, value_name = "FIELD", default_value = "_id")]
     id_field: String,
-    /// What to do with a document whose _id, or a pair whose key, came before
+    /// What to do with a document or pair whose _id or key occurred before
     #[arg(long, value_enum, default_value = "error")]
     on_duplicate: Duplicate,
-    /// Leave out lines, rows and elements that are no documents, in place of stopping at the first
+    /// Skip lines, rows and elements that are not documents; by default the build stops at the first
     #[arg(long)]
     skip_bad: bool,
-    /// Append what is skipped to this file, as load does
+    /// Append what is skipped to this file, as `load` does
     #[arg(long, value_name = "FILE", requires = "skip_bad")]
     rejects: Option<PathBuf>,
-    /// Write an index with an entry every N keys (1 to 1000000), one for each number; without it there is an entry for each data block
+    /// Write an index with an entry for every N keys (1 to 1000000), one index for each N; by default there is one entry for each data block
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     index_interval: Vec<u64>,
-    /// Bytes of a data block before compression, 512 to 1M; the default is 2K
+    /// Size of a data block before compression, 512 to 1M bytes; the default is 2K
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     block_size: Option<u64>,
     /// Compression of data blocks
     #[arg(long, value_enum, default_value = "zstd")]
     compression: Packed,
-    /// Memory budget, at least 8M; the default is 256M
+    /// Memory budget in bytes, such as 64M or 1G; at least 8M, by default 256M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
-    /// Threads that parse; the default is one for each core
+    /// Number of threads that parse; by default one for each core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     readers: Option<u64>,
-    /// Begin even if the disk may have too little room
+    /// Start even if the disk may be too small
     #[arg(long)]
     no_space_check: bool,
     /// Print the figures as JSON
@@ -88,9 +88,9 @@ pub(crate) struct Args {
 enum Packed {
     /// Zstandard with a dictionary trained on the input
     Zstd,
-    /// LZ4: larger, and quicker to read
+    /// LZ4: larger files, faster reads
     Lz4,
-    /// Not at all
+    /// No compression
     None,
 }
 

@@ -15,21 +15,21 @@ use std::path::PathBuf;
   alluvium checkpoint my.db backups/tuesday --base backups/monday
   alluvium checkpoint my.db /mnt/disk/tuesday --base /mnt/disk/monday
 
-On the same file system the sorted files get a second name and take no space of their own until the database replaces \
-them; keep a copy on another disk too. On another file system they are copied, but for those that the base there has. \
-`alluvium restore` makes a database of a checkpoint, `alluvium verify` checks it, and removing its directory removes it; \
-the others stay whole. A program that has the database open makes checkpoints while it goes on writing \
+On the same file system the sorted files are hard-linked, and take no additional space until the database replaces \
+them; keep a copy on another disk, too. On another file system they are copied, except those that the base has. \
+`alluvium restore` makes a database of a checkpoint, `alluvium verify` checks it, and removing its directory removes it \
+without effect on others. A program that has the database open can make checkpoints while it writes \
 (Database::checkpoint); this command opens the database itself.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The directory of the checkpoint, which must not exist or be empty
+    /// The directory of the new checkpoint; it must not exist or be empty
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// An earlier checkpoint of the same database, whose files need not be copied again
+    /// An earlier checkpoint of the same database; files that it contains are not copied again
     #[arg(long, value_name = "DIR")]
     base: Option<PathBuf>,
-    /// Copy files of the database, in place of linking them
+    /// Copy the files of the database; by default they are hard-linked where possible
     #[arg(long)]
     copy: bool,
     /// Print the figures as JSON

@@ -11,7 +11,7 @@ use alluvium::Collection;
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Print one JSON array
+    /// Print the names as a JSON array
     #[arg(long)]
     json: bool,
 }

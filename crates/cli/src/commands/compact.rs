@@ -15,7 +15,7 @@ use alluvium_env::Env;
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Begin even if the disk may have too little room
+    /// Start even if the disk may be too small
     #[arg(long)]
     no_space_check: bool,
     /// Print the figures as JSON

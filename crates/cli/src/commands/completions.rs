@@ -12,7 +12,7 @@ Examples:
   alluvium completions zsh > ~/.zfunc/_alluvium          (with ~/.zfunc in fpath)
   alluvium completions fish > ~/.config/fish/completions/alluvium.fish")]
 pub(crate) struct Args {
-    /// The shell
+    /// The shell that the script is for
     #[arg(value_enum)]
     shell: Shell,
 }

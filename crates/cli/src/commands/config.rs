@@ -8,7 +8,7 @@ use crate::text;
 /// What to do with the settings.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Print each setting, its value, and where that comes from
+    /// Print each setting, its value, and where the value comes from
     Show(ShowArgs),
 }
 
@@ -16,13 +16,13 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Each setting is an option of the commands that use it (--memory 1G), a variable of the environment (ALLUVIUM_MEMORY=1G), \
-and a line of the configuration file (memory = \"1G\"). An option goes before the variable, that before the file, that \
-before the default. The file is that of --config, or of ALLUVIUM_CONFIG, or $XDG_CONFIG_HOME/alluvium/config.toml, \
-which is mostly ~/.config/alluvium/config.toml.
+and a line of the configuration file (memory = \"1G\"). An option overrides the variable, which overrides the file, which \
+overrides the default. The file is that of --config, or of ALLUVIUM_CONFIG, or $XDG_CONFIG_HOME/alluvium/config.toml, \
+usually ~/.config/alluvium/config.toml.
 
 Example: alluvium config show --json")]
 pub(crate) struct ShowArgs {
-    /// Print one JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }

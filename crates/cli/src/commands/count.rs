@@ -4,7 +4,7 @@ use crate::exit::Outcome;
 use crate::notes::Fields;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
-use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
 
 /// Arguments of `count`.
@@ -15,12 +15,12 @@ use crate::signals::Stop;
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// Only documents that match this filter, as JSON
+    /// Only documents that match this filter, in JSON
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
-    question: QuestionArgs,
-    /// Print the figure as JSON, or what --explain tells
+    query: QueryArgs,
+    /// Print the count, or the output of --explain, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -29,18 +29,18 @@ impl Args {
     /// Counts by walking all keys, or those that match.
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::at_once()?;
-        if self.filter.is_some() || self.question.is_given() {
+        if self.filter.is_some() || self.query.is_given() {
             return self.by_filter(&stop);
         }
         self.collection.read(|collection| self.print(collection.count(&stop)?))
     }
 
     fn by_filter(&self, stop: &Stop) -> Outcome {
-        questions::refuse_read_only(&self.collection)?;
+        queries::refuse_read_only(&self.collection)?;
         self.collection.with(|collection| {
-            let find = self.question.find(collection, self.filter.as_deref(), stop)?;
-            match self.question.explain {
-                true => questions::print(&find.explain_count()?, self.json),
+            let find = self.query.find(collection, self.filter.as_deref(), stop)?;
+            match self.query.explain {
+                true => queries::print(&find.explain_count()?, self.json),
                 false => {
                     let documents = find.count()?;
                     self.print(documents)?;

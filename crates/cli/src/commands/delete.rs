@@ -5,7 +5,7 @@ use crate::notes::Fields;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
-use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Error, Value};
@@ -14,28 +14,28 @@ use std::time::Duration;
 
 /// Arguments of `delete`.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("explain", |arg| arg.help(questions::EXPLAIN_A_WRITE)))]
+#[command(mut_arg("explain", |arg| arg.help(queries::EXPLAIN_A_WRITE)))]
 #[command(override_usage = "alluvium delete [OPTIONS] <DB> <COLLECTION> <ID>...
        alluvium delete [OPTIONS] <DB> <COLLECTION> --where <FILTER> [--many]")]
 #[command(after_help = "Examples:
   alluvium delete my.db comments evn2i5p '{\"$oid\":\"5f43a1b2c3d4e5f601234567\"}'
   alluvium delete my.db comments --where '{\"score\": {\"$lt\": -10}}' --many
 
-Of several documents that match, one is deleted, or with --many each, in a write of its own.")]
+By default one matching document is deleted; with --many each one is, in a write of its own.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The _ids: extended JSON; what does not parse is a string
+    /// The _ids, as extended JSON; what is not JSON is taken as a string
     #[arg(value_name = "ID", required_unless_present = "filter", allow_negative_numbers = true)]
     ids: Vec<String>,
-    /// Documents that match this filter, as JSON, in place of _ids
+    /// Delete documents that match this filter, in JSON, instead of those with given _ids
     #[arg(long = "where", id = "filter", value_name = "FILTER", conflicts_with_all = ["ids", "id_string"])]
     filter: Option<String>,
-    /// All that match
+    /// Delete all documents that match, not only one
     #[arg(long, requires = "filter")]
     many: bool,
     #[command(flatten)]
-    question: QuestionArgs,
+    query: QueryArgs,
     #[command(flatten)]
     id: IdArgs,
     /// Print the figures as JSON
@@ -49,7 +49,7 @@ impl Args {
         if let Some(filter) = &self.filter {
             return self.by_filter(filter);
         }
-        if self.question.is_given() {
+        if self.query.is_given() {
             return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
         }
         // All of them before the first is deleted.
@@ -76,7 +76,7 @@ impl Args {
     }
 
     fn by_filter(&self, filter: &str) -> Outcome {
-        questions::refuse_read_only(&self.collection)?;
+        queries::refuse_read_only(&self.collection)?;
         let filter = map_of("the filter of --where", filter)?;
         let (asked_for, counts) = (filter.clone(), !self.many && !self.json);
         let stop = Stop::on_signals()?;
@@ -86,16 +86,16 @@ impl Args {
                 false => collection.delete_one(filter),
             };
             asked = asked.stop_when(stop.flag());
-            if let Some(hint) = self.question.hint()? {
+            if let Some(hint) = self.query.hint()? {
                 asked = asked.hint(hint);
             }
-            if let Some(ms) = self.question.max_time {
+            if let Some(ms) = self.query.max_time {
                 asked = asked.max_time(Duration::from_millis(ms));
             }
-            if self.question.explain {
-                return questions::print(&asked.explain()?, self.json);
+            if self.query.explain {
+                return queries::print(&asked.explain()?, self.json);
             }
-            let deleted = asked.run().map_err(questions::stopped)?.deleted_count;
+            let deleted = asked.run().map_err(queries::stopped)?.deleted_count;
             let mut out = Output::new();
             match self.json {
                 true => out.json(&serde_json::json!({ "deleted": deleted }))?,
@@ -104,9 +104,7 @@ impl Args {
             out.finish()?;
             match deleted {
                 0 => Fields::print_of_filter(collection, &asked_for),
-                _ if counts => {
-                    questions::print_others(questions::others(collection.find(asked_for), 0, &stop), "deletes")
-                }
+                _ if counts => queries::print_others(queries::others(collection.find(asked_for), 0, &stop), "deletes"),
                 _ => {}
             }
             Ok(())

@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::notes::Fields;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
-use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
 use alluvium_document::json::{self, Format};
 
@@ -14,19 +14,19 @@ use alluvium_document::json::{self, Format};
   alluvium distinct my.db comments subreddit
   alluvium distinct my.db comments author '{\"score\": {\"$gt\": 1000}}' --json
 
-Values come in the order of all values, one a line; of arrays, their elements. All of them are held in memory.")]
+Values are printed in sort order, one per line; an array counts by its elements. All values are held in memory.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The path of the field
+    /// The field, or its path: a.b is the field b of the map a
     #[arg(value_name = "FIELD")]
     field: String,
-    /// Of which documents, as JSON; the default is all
+    /// Only values of documents that match this filter, in JSON; by default all documents
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
-    question: QuestionArgs,
-    /// Print an array, or what --explain tells, as JSON
+    query: QueryArgs,
+    /// Print the values as a JSON array, or the output of --explain as JSON
     #[arg(long)]
     json: bool,
 }
@@ -34,12 +34,12 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the values, or how they are found.
     pub(crate) fn run(&self) -> Outcome {
-        questions::refuse_read_only(&self.collection)?;
+        queries::refuse_read_only(&self.collection)?;
         let stop = Stop::at_once()?;
         self.collection.with(|collection| {
-            let find = self.question.find(collection, self.filter.as_deref(), &stop)?;
-            if self.question.explain {
-                return questions::print(&find.explain_distinct(&self.field)?, self.json);
+            let find = self.query.find(collection, self.filter.as_deref(), &stop)?;
+            if self.query.explain {
+                return queries::print(&find.explain_distinct(&self.field)?, self.json);
             }
             let values = find.distinct(&self.field)?;
             let text =

@@ -9,7 +9,7 @@ use crate::settings::database::CollectionArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// Really drop it
+    /// Confirm that it is to be dropped
     #[arg(long)]
     yes: bool,
 }

@@ -18,23 +18,23 @@ use std::path::PathBuf;
 #[command(after_help = "Example: alluvium dump my.db backup-monday --gzip
 
 A collection main.pets becomes DIR/main/pets.bson and DIR/main/pets.metadata.json, which mongorestore reads too: the \
-documents, and the definitions of the indexes. All collections are of one moment. A document that BSON cannot hold as it is (a decimal of more than 34 digits, a \
-map whose keys are not strings) is refused by name; with --alluvium-types it goes to \
-DIR/main/pets.alluvium.jsonl, which only Alluvium reads. Restored, every document is what it was: all types, and the \
-order of its fields. Sets of values (`mv`) are no collections and are not dumped.")]
+documents, and the definitions of the indexes. The dump is a consistent snapshot of all collections. A document that BSON cannot represent (a decimal of more than 34 digits, a \
+map whose keys are not strings) stops the dump with an error that names it; with --alluvium-types it is written to \
+DIR/main/pets.alluvium.jsonl, which only Alluvium reads. A restored document has all its types and the \
+order of its fields. Sets of values (`mv`) are not dumped.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The directory to write; it must not exist, or be empty. A dump that fails leaves nothing in it; what a killed one has left there is removed
+    /// The directory to write; it must not exist or be empty. A dump that fails leaves nothing in it, and the remains of a killed dump are removed
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// Compress every file with gzip
     #[arg(long)]
     gzip: bool,
-    /// Keep documents that BSON cannot hold, in files beside the BSON
+    /// Write documents that BSON cannot represent to additional files, which only Alluvium reads
     #[arg(long)]
     alluvium_types: bool,
-    /// Begin even if the disk may have too little room
+    /// Start even if the disk may be too small
     #[arg(long)]
     no_space_check: bool,
     /// Print the figures as JSON
@@ -53,12 +53,12 @@ impl Args {
         let mut meter = Meter::new(&env);
         let options = DumpOptions { gzip: self.gzip, alluvium_types: self.alluvium_types, stop: stop.flag() };
         // No other process is there whose snapshots could keep anything.
-        let report = self.database.with_builder(self.database.snapshots_for_ever()?, |database| {
+        let report = self.database.with_builder(self.database.with_long_snapshots()?, |database| {
             let sets = multivalue::sets(database.store());
             if !sets.is_empty() {
                 eprintln!("note: these sets of values (mv) are no collections and are not dumped: {}", sets.join(", "));
             }
-            // Nobody knows what compression makes of it.
+            // The compressed size is not known in advance.
             if !self.no_space_check && !self.gzip {
                 exit::enough_space(database.dump_space(&self.dir))?;
             }

@@ -11,12 +11,12 @@ use crate::text;
 #[command(after_help = "\
 Example: alluvium expire my.db
 
-Documents expire by an index with --expire-after. A process that keeps a database open, such as `alluvium shell`, deletes them \
-every minute; where none does, this command may be run from time to time.")]
+An index that was created with --expire-after defines when documents expire. A process that has the database open, such as `alluvium shell`, deletes \
+expired documents every minute; otherwise run this command from time to time.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Print the figure as JSON
+    /// Print the count as JSON
     #[arg(long)]
     json: bool,
 }
@@ -25,7 +25,7 @@ impl Args {
     /// Deletes them, and prints how many.
     pub(crate) fn run(&self) -> Outcome {
         self.database.refuse_read_only("nothing in it expires")?;
-        // What was deleted stays so, and the next time goes on.
+        // Deleted documents stay deleted, and the next run continues.
         Stop::at_once()?;
         let deleted = self.database.with(|database| {
             let deleted = database.delete_expired()?;

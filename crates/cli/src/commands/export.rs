@@ -28,23 +28,23 @@ const CHUNK_BYTES: usize = 256 << 10;
   alluvium export my.db comments -o scores.csv --fields _id,author,score --from evn2 --to evn3
   alluvium export my.db pets --canonical | alluvium load other.db pets -
 
-What is exported is one moment of the collection. BSON and canonical JSON keep every type and the order of \
-fields; relaxed JSON does not tell a 64-bit integer that fits 32 bits from one of 32 bits, and a CSV file does \
-not tell types (`load --types` declares them). A document that would come back as another one is refused; \
-`dump --alluvium-types` keeps those too.")]
+The export is a consistent snapshot of the collection. BSON and canonical JSON keep every type and the order of \
+fields. Relaxed JSON does not distinguish a small 64-bit integer from a 32-bit one, and CSV has no types \
+(`load --types` declares them). A document that would not be the same after loading is refused; \
+`dump --alluvium-types` keeps those, too.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The file to write, compressed if its name ends in .gz or .zst; - is standard output, the default
+    /// The file to write, compressed if its name ends in .gz or .zst; by default, or with -, standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// How the documents are written; by default the file's name tells, else json-lines
+    /// The format; by default it follows from the ending of the file's name, or is json-lines
     #[arg(long, value_enum)]
     format: Option<FormatName>,
-    /// Canonical extended JSON, which keeps every type; the default is relaxed
+    /// Write canonical extended JSON, which keeps every type; by default relaxed extended JSON
     #[arg(long)]
     canonical: bool,
-    /// Write only these fields, separated by commas: a.b is the field b of the map a. They are the columns of CSV and TSV; by default these have a column for each field of the documents, which are read twice for that. A field with a dot in its own name is exported with whole documents alone
+    /// Write only these fields, separated by commas: a.b is the field b of the map a. They are the columns of CSV and TSV; by default these have a column for each field of the documents, which are read twice for that. A field with a dot in its name is exported only with whole documents
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
     #[command(flatten)]
@@ -59,13 +59,13 @@ pub(crate) struct Args {
 /// The formats by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FormatName {
-    /// A JSON object a line: .jsonl, .ndjson
+    /// One JSON object per line: .jsonl, .ndjson
     JsonLines,
     /// One JSON array: .json
     JsonArray,
-    /// Rows with commas: .csv
+    /// Comma-separated rows: .csv
     Csv,
-    /// Rows with tabs: .tsv
+    /// Tab-separated rows: .tsv
     Tsv,
     /// BSON documents, as mongodump writes them: .bson
     Bson,
@@ -89,7 +89,7 @@ impl Args {
         let stop = Stop::on_signals()?;
         let database = &self.collection.database;
         // No other process is there whose snapshots could keep anything.
-        self.collection.read_by(None, database.snapshots_for_ever()?, |collection| {
+        self.collection.read_by(None, database.with_long_snapshots()?, |collection| {
             // One moment, also where the documents are read twice.
             let snapshot = session::database().map(|database| database.snapshot());
             let scan = || {

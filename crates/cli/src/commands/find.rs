@@ -5,7 +5,7 @@ use crate::notes::{self, Fields};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, FieldArgs};
-use crate::settings::questions::{self, QuestionArgs, map_of, whole};
+use crate::settings::queries::{self, QueryArgs, map_of, whole};
 use crate::signals::Stop;
 use alluvium_document::json::Format;
 use clap::value_parser;
@@ -18,37 +18,37 @@ use clap::value_parser;
   alluvium find my.db comments '{\"author\": \"ann\"}' --projection '{\"body\": 1, \"_id\": 0}'
   alluvium find my.db comments '{\"author\": \"ann\"}' --explain
 
-Filters, sorts and projections are MongoDB's. Without a sort, documents come in the order in which they are found. --explain \
-shows which index is used, and what was looked at; `alluvium index create` makes one.")]
+Filters, sorts and projections are those of MongoDB. JSON may be typed without quotes around names: '{author: 1}'. Without --sort, documents are printed in the order in which they are found. --explain \
+shows the plan: the index that is used, and how many entries and documents were read. `alluvium index create` creates an index.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// Which documents, as JSON; the default is all
+    /// The filter, in JSON; by default all documents are printed
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
-    /// In this order: paths, each with 1 (ascending) or -1 (descending)
+    /// Sort by these fields, each with 1 (ascending) or -1 (descending), such as {"age": -1}
     #[arg(long, value_name = "JSON")]
     sort: Option<String>,
-    /// Only these fields, {"a": 1}, or all but these, {"a": 0}
+    /// Print only these fields, {"a": 1}, or all except these, {"a": 0}
     #[arg(long, value_name = "JSON")]
     projection: Option<String>,
     #[command(flatten)]
     fields: FieldArgs,
-    /// Pass over so many documents
+    /// Skip the first N documents
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole)]
     skip: u64,
-    /// At most so many documents; 0 is no limit
+    /// Print at most N documents; 0 means no limit, the default
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     limit: Option<u64>,
-    /// Fetch and print so many documents at once; the default is as many as the output takes
+    /// Fetch and print N documents at a time; by default as many as fit the output buffer
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
     batch_size: Option<u32>,
     #[command(flatten)]
-    question: QuestionArgs,
-    /// Print one field a line instead of one document a line
+    query: QueryArgs,
+    /// Print documents indented, with one field per line
     #[arg(long)]
     pretty: bool,
-    /// Print what --explain tells as JSON, laid out as MongoDB's; documents are JSON anyway
+    /// Print the output of --explain as JSON, in the layout of MongoDB; documents are always JSON
     #[arg(long)]
     json: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the documents, or how they are found.
     pub(crate) fn run(&self) -> Outcome {
-        questions::refuse_read_only(&self.collection)?;
+        queries::refuse_read_only(&self.collection)?;
         let stop = Stop::on_signals()?;
         let sort = self.sort.as_deref().map(|sort| map_of("--sort", sort)).transpose()?;
         let projection = self.projection.as_deref().map(|fields| map_of("--projection", fields)).transpose()?;
@@ -66,7 +66,7 @@ impl Args {
         }
         let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
         self.collection.with(|collection| {
-            let mut find = self.question.find(collection, self.filter.as_deref(), &stop)?.skip(self.skip);
+            let mut find = self.query.find(collection, self.filter.as_deref(), &stop)?.skip(self.skip);
             if let Some(sort) = &sort {
                 find = find.sort(sort.clone());
             }
@@ -76,8 +76,8 @@ impl Args {
             if let Some(limit) = self.limit {
                 find = find.limit(limit);
             }
-            if self.question.explain {
-                return questions::print(&find.explain()?, self.json);
+            if self.query.explain {
+                return queries::print(&find.explain()?, self.json);
             }
             if let Some(size) = self.batch_size {
                 find = find.batch_size(size as usize);

@@ -13,17 +13,17 @@ use alluvium_document::json::Format;
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The _ids: extended JSON; what does not parse is a string
+    /// The _ids, as extended JSON; what is not JSON is taken as a string
     #[arg(value_name = "ID", required = true, allow_negative_numbers = true)]
     ids: Vec<String>,
     #[command(flatten)]
     id: IdArgs,
     #[command(flatten)]
     fields: FieldArgs,
-    /// Print one field a line instead of one document a line
+    /// Print documents indented, with one field per line
     #[arg(long)]
     pretty: bool,
-    /// Of a read-only store: look up by the index at this interval, 0 for that of the data blocks; the default is the smallest that there is
+    /// Of a read-only store: use the index with this interval, 0 for the index of data blocks; by default the smallest interval
     #[arg(long, value_name = "N")]
     index_interval: Option<u64>,
 }

@@ -12,11 +12,11 @@ use crate::settings::database::DatabaseArgs;
 /// What to do with indexes.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make an index, and wait until it is ready; others read and write meanwhile
+    /// Create an index, and wait until it is ready; reads and writes continue
     Create(create::Args),
-    /// Drop indexes by their names
+    /// Drop indexes
     Drop(drop::Args),
-    /// List the indexes of a collection, or of all
+    /// List the indexes of one collection, or of all
     List(list::Args),
 }
 

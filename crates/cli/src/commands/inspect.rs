@@ -1,4 +1,4 @@
-//! `alluvium inspect`: what stands in a single file of a database.
+//! `alluvium inspect`: the content of one file of a database.
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
@@ -19,27 +19,27 @@ use std::path::PathBuf;
   alluvium inspect words.ro/READONLY
 
 Reads a sorted file (blocks, index, filter, dictionary, properties), a segment of the log (records, and where it ends and \
-why), a manifest (edits and files), a superblock, the listing of a checkpoint, or the superblock or an index file of a read-only store. It needs no lock and changes nothing; of \
-a database that is in use, the last bytes of log and manifests may be on their way. Keys are shown as the _id that they \
-are, or as the values and the _id of an index entry, if they are one; documents in a sorted file as JSON, and other values as text with what is not printable escaped. With --json each line is an object: those \
-with \"row\" tell of one block, record, edit, file or entry, those with \"damage\" of damage, and the last of the file.")]
+why), a manifest (edits and files), a superblock, the listing of a checkpoint, or the superblock or an index file of a read-only store. It takes no lock and changes nothing; \
+if the database is in use, the last bytes of log and manifests may be incomplete. Keys are printed as the _id, \
+or as the values and the _id of an index entry; documents in a sorted file as JSON, and other values as escaped text. With --json each line is an object: one \
+with \"row\" describes a block, record, edit, file or entry, one with \"damage\" describes damage, and the last one describes the file.")]
 pub(crate) struct Args {
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// List every entry of a sorted file, every operation in the log
+    /// List every entry of a sorted file, or every operation of a log segment
     #[arg(long)]
     entries: bool,
-    /// Print JSON, an object a line
+    /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
 }
 
-/// Values are shown up to so many bytes as text.
+/// The number of bytes of a value that are shown as text.
 const SHOWN_BYTES: usize = 120;
 
 impl Args {
-    /// Prints what stands in the file.
+    /// Prints the content of the file.
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::at_once()?;
         let env = Env::os();
@@ -54,12 +54,12 @@ impl Args {
         let (mut failed, mut damaged, mut whole) = (None, 0, Map::new());
         let options = InspectOptions { entries: self.entries };
         inspect::file(&env, &self.file, options, &mut |item| {
-            // A reader that goes away, or a full disk: the rest is read in vain, and told to nobody.
+            // After a closed pipe or a full disk, the rest is read but not printed.
             failed = failed.take().or_else(|| stop.check().err());
             if failed.is_none() {
                 damaged += u64::from(matches!(item, Item::Damage(..)));
-                let told = if self.json { as_json(&mut out, &mut whole, item) } else { as_text(&mut out, item) };
-                failed = told.err();
+                let printed = if self.json { as_json(&mut out, &mut whole, item) } else { as_text(&mut out, item) };
+                failed = printed.err();
             }
         })?;
         if let Some(failure) = failed {
@@ -143,8 +143,8 @@ fn id_of(key: &[u8]) -> Option<String> {
     (rest.is_empty() && again == key).then(|| crate::settings::ids::show(&id))
 }
 
-/// What an entry of an index says, if the key may be one: the values of its parts, and the `_id`. The bytes tell which parts
-/// descend: no type's first byte is above 127. A hashed part is not told from others, and its entry is shown as bytes.
+/// The values of the parts and the `_id` of an index entry, if the key may be one. The bytes show which parts
+/// descend: no type's first byte is above 127. A hashed part cannot be recognized, and its entry is shown as bytes.
 fn entry_of(key: &[u8]) -> Option<String> {
     let (mut rest, mut parts) = (key, Vec::new());
     while let Some(first) = rest.first() {

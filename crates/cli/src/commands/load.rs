@@ -21,7 +21,7 @@ use crate::files;
 use crate::process;
 use crate::session;
 use crate::settings::database::{CollectionArgs, DatabaseArgs};
-use crate::signals::Stop;
+use crate::signals::{SIGNAL_CHECK, Stop};
 use crate::text;
 use alluvium::load::{Format, Input, LoadOptions, LoadReport, Metadata, OnDuplicate, Outcome as Ended, Progress};
 use alluvium::{Collection, Database, Error, ErrorKind};
@@ -29,16 +29,13 @@ use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use summary::Summary;
 use watch::{Lines, Watch};
 
-/// A load of less leaves its last part in the log, as other writes do.
+/// After a load of fewer bytes, the last part stays in the log, as with other writes.
 const WORTH_A_FLUSH: u64 = 64 << 20;
 /// Parts of the errors about a document that is too large.
 const TOO_LARGE: [&str; 2] = ["bytes as BSON; the limit is", "the next document has over"];
-/// How long a signal may go unnoticed.
-pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
 /// What [`Loading::run`] needs to know beside its own arguments.
 pub struct SourceSettings {
@@ -106,7 +103,7 @@ impl Settings {
     }
 }
 
-/// Loads every input, and settles if that was asked for.
+/// Loads every input, and settles if requested.
 fn load_all(
     database: &Database,
     settings: &Settings,
@@ -133,9 +130,9 @@ fn load_all(
         summary.settling = env.clock.now().saturating_sub(before);
         summary.settled = true;
     } else if summary.json_bytes >= WORTH_A_FLUSH {
-        // So that the log's space is given back now. Every document is safe already.
+        // This frees the space of the log now. Every document is durable already.
         if let Err(error) = database.flush() {
-            eprintln!("note: all is loaded, but its last part stays in the log for now: {error}");
+            eprintln!("note: all documents are loaded, but the last part stays in the log for now: {error}");
         }
     }
     Ok(())
@@ -150,7 +147,7 @@ fn load_one(
     watch: &Watch,
 ) -> Outcome<LoadReport> {
     if let Some(what) = source.not_resumable() {
-        eprintln!("note: {what} is not resumable: a load of it that is cut short begins anew");
+        eprintln!("note: {what} is not resumable: an interrupted load of it starts over");
     }
     if let Some(note) = source.metadata().and_then(|(path, metadata)| unkept(path, metadata)) {
         eprintln!("note: {note}");
@@ -190,7 +187,7 @@ fn load_into(
     if let Some((_, metadata)) = source.metadata()
         && !is_done(&input, collection, &options)?
     {
-        // Before the documents: each is indexed as it comes.
+        // Before the documents, so that each is indexed when it is loaded.
         collection.create_indexes_of(metadata)?;
     }
     collection.load(input, options).map_err(|error| {
@@ -199,7 +196,7 @@ fn load_into(
     })
 }
 
-/// True if the input was loaded to its end before, so that a load changes nothing.
+/// True if the input was loaded completely before, so that a load changes nothing.
 fn is_done(input: &Input, collection: &Collection, options: &LoadOptions) -> Outcome<bool> {
     match options.again {
         true => Ok(false),
@@ -207,11 +204,11 @@ fn is_done(input: &Input, collection: &Collection, options: &LoadOptions) -> Out
     }
 }
 
-/// What the metadata of a dump say that is not kept.
+/// The parts of a dump's metadata that are not kept.
 pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     let mut parts = Vec::new();
     for (name, reason) in metadata.unsupported_indexes() {
-        parts.push(format!("the index {name} is passed over: {reason}"));
+        parts.push(format!("the index {name} is skipped: {reason}"));
     }
     if !metadata.options.is_empty() {
         let names: Vec<&str> = metadata.options.iter().filter_map(|(name, _)| name.as_str()).collect();
@@ -220,7 +217,7 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     if parts.is_empty() { None } else { Some(format!("{}: {}", path.display(), parts.join("; "))) }
 }
 
-/// Adds to a load's error what the user can do next.
+/// Adds advice to a load's error.
 fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> Failure {
     if stop.is_set() && !source.is_resumable() {
         return Failure::Interrupted("stopped; what was loaded stays".to_owned());
@@ -243,21 +240,21 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     }
     let by_index = matches!(error, Error::LoadOf { .. });
     let again = match progress.ids_made.load(std::sync::atomic::Ordering::Relaxed) {
-        0 => "once that is mended, --on-duplicate skip passes over documents whose _id is there",
+        0 => "correct the input, and load it with --on-duplicate skip, which skips documents that are loaded already",
         _ => {
-            "documents of this input were given an _id: once that is mended, load what begins with that line as a file of its \
-             own, or what was loaded before would be there twice"
+            "documents of this input got a generated _id: correct the input, and load the part that begins with that line as a file of \
+             its own, or the documents before it would be loaded twice"
         }
     };
     let advice = match loaded {
         0 => "nothing more of it is loaded".to_owned(),
         _ => format!("{kept}; {again}"),
     };
-    let skip = if by_index { "; --on-bad skip passes over what an index refuses" } else { "" };
+    let skip = if by_index { "; --on-bad skip skips documents that an index refuses" } else { "" };
     Failure::explained(error, Some(advice + skip))
 }
 
-/// Waits until no compaction is due; a signal ends the waiting by closing the database.
+/// Waits until no compaction is due. A signal ends the wait by closing the database.
 fn settle(database: &Database, stop: &Stop) -> Outcome {
     if session::is_open() {
         // The database is the shell's, and stays open.
@@ -281,12 +278,12 @@ fn settle(database: &Database, stop: &Stop) -> Outcome {
 fn close_on_signal(database: &Database, stop: &Stop, ended: &Mutex<bool>, changed: &Condvar) {
     let mut has_ended = ended.lock();
     while !*has_ended && !stop.is_set() {
-        // Nobody can notify from within a signal handler.
+        // A signal handler cannot notify a condition variable.
         changed.wait_for(&mut has_ended, SIGNAL_CHECK);
     }
     if !*has_ended {
         drop(has_ended);
-        // Closing again, at the end of the command, tells how it went.
-        let _told_later = database.close();
+        // The second close, at the end of the command, returns the error.
+        let _returned_later = database.close();
     }
 }

@@ -16,7 +16,7 @@ Examples:
   alluvium man ~/.local/share/man/man1
   man alluvium-load")]
 pub(crate) struct Args {
-    /// The directory to write the pages to; it is made if it is not there
+    /// The directory to write the pages to; it is created if it does not exist
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// Replace pages that exist

@@ -1,6 +1,6 @@
 //! `alluvium mv`: many sorted values under a key, as text.
 //!
-//! A named set of keys and values is a multivalue tree of the store. It may stand in a directory of its own
+//! A named set of keys and values is a multivalue tree of the store. It may be in a directory of its own
 //! or beside the collections of a database.
 
 use super::load::open_unpacked;
@@ -29,7 +29,7 @@ pub(crate) fn sets(store: &Store) -> Vec<String> {
 /// What to do with the values of a key.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Add values to a key; the store is created if there is none
+    /// Add values to a key; the database is created if it does not exist
     #[command(after_help = "Example: alluvium mv put ids.mv by_author some_author evn2i5p evn2j01")]
     Put {
         #[command(flatten)]
@@ -40,7 +40,7 @@ pub(crate) enum Command {
         #[arg(required = true)]
         values: Vec<String>,
     },
-    /// Print the values of a key in order, one a line
+    /// Print the values of a key in order, one per line
     #[command(after_help = "Example: alluvium mv get ids.mv by_author some_author --from evn2 --limit 10")]
     Get {
         #[command(flatten)]
@@ -61,32 +61,32 @@ pub(crate) enum Command {
         /// The values
         #[arg(required_unless_present = "all")]
         values: Vec<String>,
-        /// Remove all values of the key; costs the same for one value and for millions
+        /// Remove all values of the key; this costs the same for one value and for millions
         #[arg(long, conflicts_with = "values")]
         all: bool,
     },
-    /// Print the keys in order, one a line
+    /// Print the keys in order, one per line
     #[command(after_help = "Example: alluvium mv keys ids.mv by_author")]
     Keys {
         #[command(flatten)]
         set: Set,
     },
-    /// Print the names of the sets in order, one a line
+    /// Print the names of the sets in order, one per line
     #[command(after_help = "Example: alluvium mv sets ids.mv")]
     Sets {
         #[command(flatten)]
         database: DatabaseArgs,
     },
-    /// Drop a set with all its keys and values; their space is given back by compactions
+    /// Drop a set with all its keys and values; compactions free the space
     #[command(after_help = "Example: alluvium mv drop ids.mv by_author --yes")]
     Drop {
         #[command(flatten)]
         set: Set,
-        /// Really drop it
+        /// Confirm that it is to be dropped
         #[arg(long)]
         yes: bool,
     },
-    /// Add the pairs of a file, plain, .gz or .zst: lines of key, tab, value
+    /// Add the pairs of a file (plain, .gz or .zst) of lines with key, tab, value
     #[command(after_help = "Example: alluvium mv load ids.mv by_author pairs.tsv --memory 64M")]
     Load {
         #[command(flatten)]
@@ -112,19 +112,19 @@ pub(crate) struct Set {
 /// Which values.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Range {
-    /// From this value on
+    /// Start at this value
     #[arg(long, value_name = "VALUE")]
     from: Option<String>,
-    /// Values below this one
+    /// End before this value
     #[arg(long, value_name = "VALUE")]
     below: Option<String>,
-    /// In descending order
+    /// Print in descending order
     #[arg(long)]
     reverse: bool,
-    /// At most so many; 0 is no limit
+    /// Print at most N values; 0 means no limit, the default
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     limit: u64,
-    /// Print about how many values of the key these are, without reading them
+    /// Print an estimate of the number of values, without reading them
     #[arg(long)]
     estimate: bool,
 }

@@ -19,18 +19,18 @@ use std::io::{IsTerminal, Read};
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The _id: extended JSON; what does not parse is a string; - takes the document's own, or makes one
+    /// The _id, as extended JSON; what is not JSON is taken as a string; - uses the _id in the document, or generates one
     #[arg(value_name = "ID", allow_negative_numbers = true)]
     id: String,
-    /// The document as JSON; default: standard input
+    /// The document, in JSON; by default it is read from standard input
     #[arg(value_name = "JSON")]
     json: Option<String>,
     #[command(flatten)]
     ids: IdArgs,
-    /// Partitions, if the database is created; the default is 4
+    /// Number of partitions, if the database is created; by default 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
-    /// When the write is acknowledged
+    /// When the write is made durable
     #[arg(long, value_enum, default_value = "sync")]
     sync: Acknowledge,
 }

@@ -9,7 +9,7 @@ use crate::settings::database::CollectionArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The new name, which no collection has
+    /// The new name; no collection may have it
     #[arg(value_name = "NEW")]
     to: String,
 }

@@ -16,21 +16,21 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: alluvium repair damaged.db --to saved.db
 
-The damaged database is only read: keep it until you have looked at the copy. Every document whose bytes are whole is \
-saved. One of which something newer may be lost, perhaps that it was deleted, goes to the collection NAME.doubtful: look \
-at them, and put back those that you want (`alluvium export` and `alluvium load`). What the log has lost cannot be told by \
-document: it is reported by the numbers of the operations. Indexes are made anew over the saved documents. Exit code 0 if nothing was lost, 5 if something was.")]
+The damaged database is only read: keep it until you have checked the copy. Every document whose bytes are undamaged is \
+saved. A document of which a newer version or its deletion may be lost is saved in the collection NAME.doubtful: check \
+these, and put back those that you want (`alluvium export` and `alluvium load`). What the log has lost is reported by the sequence numbers of the \
+operations. Indexes are built again over the saved documents. The exit code is 0 if nothing was lost, else 5.")]
 pub(crate) struct Args {
     /// The damaged database, a directory
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// The new database, which must not exist
+    /// The directory of the new database; it must not exist
     #[arg(long, value_name = "NEW")]
     to: PathBuf,
-    /// Memory budget while the new database is written, at least 8M; the default is 256M
+    /// Memory budget for writing the new database in bytes, such as 64M or 1G; at least 8M, by default 256M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
-    /// Begin even if the disk may have too little room
+    /// Start even if the disk may be too small
     #[arg(long)]
     no_space_check: bool,
     /// Print the report as JSON
@@ -38,13 +38,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Losses, notes and documents are listed up to so many each; --json has them all.
+/// The number of losses, notes and documents that are listed of each; --json lists all.
 const MOST_LISTED: usize = 50;
 
 impl Args {
-    /// Repairs, and prints what was saved and what was lost.
+    /// Repairs, and prints the saved and the lost documents.
     pub(crate) fn run(&self) -> Outcome {
-        refuse_read_only(&self.database, "`verify` checks it, and one that is damaged is built anew from its source")?;
+        refuse_read_only(&self.database, "`verify` checks it, and one that is damaged is built again from its source")?;
         let stop = Stop::on_signals()?;
         let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
         let memory_bytes = self.memory.map(usize::try_from).transpose().map_err(large)?;
@@ -96,10 +96,10 @@ impl Args {
                 said += &format!("  {}: {documents} lost, which cannot be decoded\n", collection.name);
             }
             for index in &collection.indexes {
-                said += &format!("  {}: the index {index} is made anew\n", collection.name);
+                said += &format!("  {}: the index {index} was built again\n", collection.name);
             }
             for (index, reason) in &collection.indexes_lost {
-                said += &format!("  {}: the index {index} is not made: {reason}\n", collection.name);
+                said += &format!("  {}: the index {index} was not built: {reason}\n", collection.name);
             }
         }
         list(&mut said, report.losses.iter().map(|loss| format!("lost: {}", describe_loss(loss))));
@@ -128,9 +128,9 @@ fn list(said: &mut String, lines: impl ExactSizeIterator<Item = String>) {
 }
 
 pub(super) fn describe_numbers(lost: &LostNumbers) -> String {
-    let advice = "what they changed is as it was before, and what they deleted may be back";
+    let advice = "documents that they changed have their earlier content, and documents that they deleted may be back";
     match lost.last {
-        u64::MAX => format!("lost: the operations from number {} on, nobody knows how many: {advice}", lost.first),
+        u64::MAX => format!("lost: the operations from number {} on, an unknown number: {advice}", lost.first),
         last => format!("lost: the operations {} to {last} of the log: {advice}", lost.first),
     }
 }

@@ -22,36 +22,36 @@ use std::sync::Arc;
   alluvium restore dump my.db --on-duplicate skip
   alluvium restore checkpoint-monday new.db
 
-A checkpoint (DIR has a file CHECKPOINT) is checked, every block, and becomes a new database, which must not exist. \
-It may be restored as often as is wanted, and stays as it is. A dump goes into a new or an existing database: DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them. A restore that was cut \
-short goes on when it is run again; one that came to its end is refused then, since documents may have changed, unless \
---on-duplicate says what to do. Indexes are made before the documents are loaded; kinds that are not supported, and options \
-of collections, are named and passed over.")]
+A checkpoint (DIR has a file CHECKPOINT) becomes a new database, which must not exist. Every block of it is checked first. \
+The checkpoint is not changed, and can be restored any number of times. A dump goes into a new or an existing database: DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them. An interrupted \
+restore continues when it is run again. A dump that was restored completely is refused, since documents may have changed, unless \
+--on-duplicate is given. Indexes are created before the documents are loaded; unsupported indexes and options \
+of collections are reported and skipped.")]
 pub(crate) struct Args {
     /// The directory of the dump or of the checkpoint
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     #[command(flatten)]
     database: DatabaseArgs,
-    /// What to do with a document whose _id is taken; without this, a collection that has documents is refused, and so is a dump that was restored before
+    /// What to do with a document whose _id exists; by default a collection that has documents is refused, and so is a dump that was restored before
     #[arg(long, value_enum)]
     on_duplicate: Option<Duplicate>,
-    /// Threads that parse; the default is one for each core
+    /// Number of threads that parse; by default one for each core
     #[arg(long, value_name = "N")]
     readers: Option<usize>,
-    /// Partitions, if the database is created; the default is 4
+    /// Number of partitions, if the database is created; by default 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
-    /// Refuse a dump with indexes of kinds that are not supported, before anything is restored
+    /// Refuse a dump with indexes that are not supported, before anything is restored
     #[arg(long)]
     strict: bool,
-    /// Begin even if the disk may have too little room
+    /// Start even if the disk may be too small
     #[arg(long)]
     no_space_check: bool,
-    /// Checkpoint: copy its sorted files, in place of linking them where that is possible
+    /// For a checkpoint: copy its sorted files; by default they are hard-linked where possible
     #[arg(long, conflicts_with_all = ["on_duplicate", "readers", "partitions", "strict"])]
     copy: bool,
-    /// Checkpoint: do not read every block before, but check lengths, footers, manifests and log
+    /// For a checkpoint: check only lengths, footers, manifests and the log first, instead of every block
     #[arg(long, conflicts_with_all = ["on_duplicate", "readers", "partitions", "strict"])]
     quick: bool,
     /// Print the figures as JSON
@@ -73,7 +73,8 @@ impl Args {
             return self.checkpoint(&env);
         }
         if self.copy || self.quick {
-            let what = format!("--copy and --quick are for checkpoints, and {} is none", self.dir.display());
+            let what =
+                format!("--copy and --quick are for checkpoints, and {} is not a checkpoint", self.dir.display());
             return Err(Failure::Usage(what));
         }
         let stop = Stop::on_signals()?;

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     id: IdArgs,
     #[command(flatten)]
     fields: FieldArgs,
-    /// Print one field a line instead of one document a line
+    /// Print documents indented, with one field per line
     #[arg(long)]
     pretty: bool,
 }

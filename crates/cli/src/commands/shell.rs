@@ -30,10 +30,10 @@ const NAME: &str = "alluvium";
 /// Arguments of `shell`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Within the shell: the commands of this program without their DB, `use COLLECTION` to leave out that too, `help`, `exit`. \
-JSON needs no quotes. Without a terminal, commands are read from standard input; those that fail are named with their \
-line, the others run, and the exit code is that of the first failure. ctrl-C ends \
-the command that runs; in a script the rest is not run. A script ends with code 1 where the reader of its output goes away.
+In the shell, commands are typed without `alluvium` and without DB. `use COLLECTION` makes COLLECTION unnecessary, too; `help` lists the \
+commands, `exit` leaves. JSON needs no quotes around it. If standard input is not a terminal, commands are read from it as a script: a command that fails is reported with its \
+line, the remaining ones still run, and the exit code is that of the first failure. ctrl-C stops \
+the running command, and in a script the remaining ones. A script whose output is closed ends with code 1.
 
 Examples:
   alluvium shell my.db
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Create the database if it does not exist
     #[arg(long)]
     create: bool,
-    /// Without a terminal: end at the first command that fails
+    /// In a script: stop at the first command that fails
     #[arg(long)]
     strict: bool,
 }
@@ -73,13 +73,22 @@ fn end_when_terminated() -> Outcome {
         .map_err(|error| Failure::Other(format!("cannot watch for signals: {error}")))
 }
 
-/// What goes on from command to command.
+/// The state of a shell.
 struct Shell<'a> {
     config: &'a Config,
     database: Database,
     /// The collection in use.
     collection: Option<String>,
     stop: Stop,
+}
+
+/// What was typed at a prompt.
+enum Typed {
+    Text(String),
+    /// Nothing, after ctrl-C.
+    GivenUp,
+    /// The end of the input.
+    End,
 }
 
 /// What comes after a command.
@@ -90,7 +99,7 @@ enum Next {
 }
 
 impl Shell<'_> {
-    /// Commands as they are typed. What fails is told, and ends nothing.
+    /// Runs commands as they are typed. A failure is printed, and the shell continues.
     fn converse(&mut self) -> Outcome {
         let settings =
             rustyline::Config::builder().completion_type(CompletionType::List).history_ignore_space(true).build();
@@ -100,13 +109,14 @@ impl Shell<'_> {
         say(&format!("{}: `help` lists the commands, `exit` leaves\n", self.database.path().display()))?;
         loop {
             editor.set_helper(Some(Helper::new(self.definition(), self.database.clone(), self.collection.clone())));
-            let prompt = format!("{}> ", self.collection.as_deref().unwrap_or("alluvium"));
-            let line = match editor.readline(&prompt) {
-                Ok(line) => line,
-                // The line is given up.
-                Err(ReadlineError::Interrupted) => continue,
-                Err(ReadlineError::Eof) => return Ok(()),
-                Err(error) => return Err(terminal(&error)),
+            let typed = match session::take_next() {
+                Some(line) => Typed::Text(line),
+                None => self.read(&mut editor)?,
+            };
+            let line = match typed {
+                Typed::Text(line) => line,
+                Typed::GivenUp => continue,
+                Typed::End => return Ok(()),
             };
             match self.entered(&mut editor, &line) {
                 Ok(Next::Command) => {}
@@ -116,8 +126,32 @@ impl Shell<'_> {
         }
     }
 
-    /// What was entered at once: a command, or several that were pasted, which run as if each had been typed. An
-    /// interrupt gives up those behind the one that it stops.
+    /// Reads a command, which may have several lines.
+    fn read(&self, editor: &mut Editor<Helper, FileHistory>) -> Outcome<Typed> {
+        let name = self.collection.as_deref().unwrap_or("alluvium");
+        let (first, next) = (format!("{name}> "), format!("{:>1$}> ", "...", name.chars().count()));
+        let mut text = String::new();
+        loop {
+            match editor.readline(if text.is_empty() { &first } else { &next }) {
+                Ok(line) => text += &line,
+                // Of several lines, all are given up.
+                Err(ReadlineError::Interrupted) => return Ok(Typed::GivenUp),
+                Err(ReadlineError::Eof) if text.is_empty() => return Ok(Typed::End),
+                Err(ReadlineError::Eof) => {
+                    say("\n")?;
+                    return Ok(Typed::GivenUp);
+                }
+                Err(error) => return Err(terminal(&error)),
+            }
+            if words::is_whole(&text) {
+                return Ok(Typed::Text(text));
+            }
+            text.push('\n');
+        }
+    }
+
+    /// Runs what was entered at once: a command, or several that were pasted. An interrupt stops the running one, and the
+    /// following ones are not run.
     fn entered(&mut self, editor: &mut Editor<Helper, FileHistory>, text: &str) -> Outcome<Next> {
         self.stop.forget();
         let commands = words::commands(text);
@@ -128,20 +162,20 @@ impl Shell<'_> {
                 Ok(Next::Exit) => return Ok(Next::Exit),
                 Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
                 Err(Failure::Interrupted(text)) if text.is_empty() => {
-                    tell(&Failure::Interrupted("stopped".to_owned()), command, None);
+                    report(&Failure::Interrupted("stopped".to_owned()), command, None);
                 }
-                Err(failure) => tell(&failure, command, None),
+                Err(failure) => report(&failure, command, None),
             }
             let rest = commands.len() - at - 1;
             if self.stop.is_set() && rest > 0 {
-                eprintln!("note: what was entered behind it is not run: {}", text::counted(rest as u64, "command"));
+                eprintln!("note: what was entered after it is not run: {}", text::counted(rest as u64, "command"));
                 break;
             }
         }
         Ok(Next::Command)
     }
 
-    /// Commands from a script. What fails is told with its line; the first failure is the whole script's.
+    /// Runs commands from a script. A failure is printed with its line; the script returns the first one.
     fn script(&mut self, mut input: impl BufRead, strict: bool) -> Outcome {
         let (mut text, mut line, mut begins_at) = (String::new(), 0_u64, 1_u64);
         let mut first = None;
@@ -162,7 +196,7 @@ impl Shell<'_> {
                     return Err(failure);
                 }
                 complain_as_json(&failure, Some(begins_at));
-                return Err(failure.told());
+                return Err(failure.reported());
             }
             let exit = match outcome {
                 Ok(next) => next == Next::Exit,
@@ -170,8 +204,8 @@ impl Shell<'_> {
                 Err(failure) => {
                     let unread = matches!(failure, Failure::BrokenPipe);
                     let failure = if unread { rest_not_run() } else { failure };
-                    tell(&failure, &command, Some(begins_at));
-                    first.get_or_insert(failure.told());
+                    report(&failure, &command, Some(begins_at));
+                    first.get_or_insert(failure.reported());
                     unread || strict
                 }
             };
@@ -182,18 +216,26 @@ impl Shell<'_> {
         }
     }
 
-    /// Runs what a line says.
+    /// Runs a line.
     fn line(&mut self, text: &str) -> Outcome<Next> {
         let Split::Whole(words, _) = words::split(text) else {
             return Err(Failure::Usage("a quote or bracket is not closed".to_owned()));
         };
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             [] => {}
-            ["exit" | "quit"] => return Ok(Next::Exit),
+            ["exit" | "quit" | ".exit" | ".quit"] => return Ok(Next::Exit),
             ["use"] => self.collection = None,
             ["use", name] => self.use_collection(name)?,
             ["use", ..] => return Err(Failure::Usage("use takes the name of one collection".to_owned())),
-            ["help"] => say(&self.definition().render_help().to_string())?,
+            ["show", "collections" | "tables" | "dbs" | "databases"] | [".tables" | ".databases"] => {
+                self.run(&["collections".to_owned()])?;
+            }
+            ["describe" | "desc" | ".schema", name] => self.run(&["stats".to_owned(), (*name).to_owned()])?,
+            [first, ..] if first.starts_with("db.") => {
+                let text = "commands are words here: `find pets {\"age\": 3}` in place of `db.pets.find({age: 3})`";
+                return Err(Failure::Usage(text.to_owned()));
+            }
+            ["help" | ".help"] => say(&self.definition().render_help().to_string())?,
             ["help", ..] => {
                 let asked: Vec<String> = words[1..].iter().cloned().chain(["--help".to_owned()]).collect();
                 self.run(&asked)?;
@@ -210,7 +252,7 @@ impl Shell<'_> {
         }
     }
 
-    /// A collection that does not exist is made by the first write to it, as ever; but it is said.
+    /// A collection that does not exist is created by the first write to it; until then a note says that it does not exist.
     fn use_collection(&mut self, name: &str) -> Outcome {
         let there = self.database.collections();
         if !there.iter().any(|info| info.full_name() == name || info.logical == "main" && info.name == name) {
@@ -225,7 +267,7 @@ impl Shell<'_> {
     }
 }
 
-/// What is done with a line before it runs: for fuzzers.
+/// The steps before a line runs, for fuzzers.
 pub(crate) struct Reader {
     definition: clap::Command,
     helper: Helper,
@@ -251,8 +293,8 @@ impl Reader {
     }
 }
 
-/// Says what failed: as JSON if the command was to print that, else with the line of the script that it stands in.
-fn tell(failure: &Failure, command: &str, line: Option<u64>) {
+/// Prints a failure: as JSON if the command has `--json`, else with its line in the script.
+fn report(failure: &Failure, command: &str, line: Option<u64>) {
     match line {
         _ if prints_json(command) => complain_as_json(failure, line),
         Some(line) => complain(NAME, &Failure::Other(format!("line {line}: {failure}"))),
@@ -266,7 +308,7 @@ fn prints_json(command: &str) -> bool {
     wants_json(words)
 }
 
-/// A script that was interrupted ends there, also if the command of this line had come to its end.
+/// A script that was interrupted ends there, even if the command of this line had finished.
 fn interrupted(failure: Option<Failure>, line: u64) -> Failure {
     let text = match failure.map(|failure| failure.to_string()) {
         Some(text) if !text.is_empty() => text,
@@ -275,9 +317,9 @@ fn interrupted(failure: Option<Failure>, line: u64) -> Failure {
     Failure::Interrupted(format!("line {line}: {text}; the rest of the script was not run"))
 }
 
-/// A script whose output nobody reads any more ends there, and not as if all of it had run.
+/// A script whose output was closed ends there, and does not succeed.
 fn rest_not_run() -> Failure {
-    Failure::Other("nobody reads the output any more; the rest of the script was not run".to_owned())
+    Failure::Other("the output was closed; the rest of the script was not run".to_owned())
 }
 
 fn terminal(error: &ReadlineError) -> Failure {

@@ -15,12 +15,11 @@ use alluvium::{Database, PartitionStats, Stats};
 Examples: alluvium stats my.db --json
           alluvium stats my.db comments
 
-The log's bytes, and so those on disk, count the space that is set aside for it while the database is open: it is given back \
-when the database is closed.")]
+The bytes of the log, and so the bytes on disk, include the space that is reserved for the log while the database is open.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Only this collection: a name, or LOGICAL.NAME; about how many documents, and what files hold of them
+    /// Statistics of this collection only (NAME or LOGICAL.NAME): its fields, documents and files
     #[arg(value_name = "COLLECTION")]
     collection: Option<String>,
     /// Print the figures as JSON
@@ -53,7 +52,7 @@ impl Args {
     }
 }
 
-/// All figures; bytes and counts since opening, unless they are of the moment.
+/// All figures. Counters are since opening.
 pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
     let partition = |p: &PartitionStats| {
         serde_json::json!({
@@ -213,7 +212,7 @@ fn describe(database: &Database, stats: &Stats) -> String {
     columns(&rows) + &partitions(&stats.partitions)
 }
 
-/// Partitions are listed up to so many; --json has them all.
+/// The number of partitions that are listed; --json lists all.
 const MOST_PARTITIONS: usize = 16;
 
 /// A line for each partition.

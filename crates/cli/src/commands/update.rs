@@ -5,7 +5,7 @@ use crate::notes::{self, Fields};
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
-use crate::settings::questions::{self, QuestionArgs, map_of};
+use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
 use crate::text;
 use alluvium::Map;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Arguments of `update`.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("explain", |arg| arg.help(questions::EXPLAIN_A_WRITE)))]
+#[command(mut_arg("explain", |arg| arg.help(queries::EXPLAIN_A_WRITE)))]
 #[command(override_usage = "alluvium update [OPTIONS] <DB> <COLLECTION> <ID> <UPDATE>
        alluvium update [OPTIONS] <DB> <COLLECTION> --where <FILTER> <UPDATE>")]
 #[command(after_help = "\
@@ -25,33 +25,33 @@ Examples:
   alluvium update my.db pages --where '{\"path\": \"/a\"}' '{\"$inc\": {\"hits\": 1}}' --upsert
   alluvium update my.db pages --where '{}' '{\"$set\": {\"tags.$[old]\": null}}' --array-filters '[{\"old\": {\"$lt\": 5}}]' --many
 
-Of several documents that match, one is changed, or with --many each, in a write of its own.")]
+By default one matching document is updated; with --many each one is, in a write of its own.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The _id: extended JSON; what does not parse is a string; none with --where
+    /// The _id, as extended JSON; what is not JSON is taken as a string; left out with --where
     #[arg(value_name = "ID", required_unless_present = "filter", allow_negative_numbers = true)]
     document_id: Option<String>,
-    /// The update: operators, each with paths and values
+    /// The update: operators, each with fields and values, such as {"$inc": {"age": 1}}
     #[arg(value_name = "UPDATE", required_unless_present = "filter")]
     update: Option<String>,
-    /// Documents that match this filter, as JSON, in place of an _id
+    /// Update documents that match this filter, in JSON, instead of the one with a given _id
     #[arg(long = "where", id = "filter", value_name = "FILTER", conflicts_with_all = ["blind", "id_string"])]
     filter: Option<String>,
-    /// All that match
+    /// Update all documents that match, not only one
     #[arg(long, requires = "filter")]
     many: bool,
-    /// Which elements $[name] in the update stands for: an array of filters, as '[{"name.score": {"$gte": 5}}]'
+    /// The array elements that $[name] in the update stands for: an array of filters, such as '[{"name.score": {"$gte": 5}}]'
     #[arg(long, requires = "filter", value_name = "FILTERS")]
     array_filters: Option<String>,
     #[command(flatten)]
-    question: QuestionArgs,
+    query: QueryArgs,
     #[command(flatten)]
     id: IdArgs,
-    /// Write the update down without reading the document: faster, and does not tell whether it applied
+    /// Record the update without reading the document, which is faster; whether it applied is not reported
     #[arg(long, conflicts_with = "upsert")]
     blind: bool,
-    /// Insert a document if there is none
+    /// Insert a document if none matches
     #[arg(long)]
     upsert: bool,
     /// Print the figures as JSON
@@ -65,7 +65,7 @@ impl Args {
         if let Some(filter) = &self.filter {
             return self.by_filter(filter);
         }
-        if self.question.is_given() {
+        if self.query.is_given() {
             return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
         }
         let id = self.id.parse(self.document_id.as_deref().unwrap_or_default());
@@ -85,7 +85,7 @@ impl Args {
             if self.json {
                 out.json(&serde_json::json!({ "blind": true }))?;
             } else {
-                out.text("written down, to be applied where the document is\n")?;
+                out.text("recorded; it is applied when the document is read\n")?;
             }
             return out.finish();
         };
@@ -124,28 +124,28 @@ impl Args {
                 "the update is missing: say what becomes of those that match, as {example}"
             )));
         };
-        questions::refuse_read_only(&self.collection)?;
+        queries::refuse_read_only(&self.collection)?;
         let (filter, update) = (map_of("the filter of --where", filter)?, map_of("the update", update)?);
         let stop = Stop::on_signals()?;
-        let array_filters = self.array_filters.as_deref().map(questions::maps_of).transpose()?.unwrap_or_default();
+        let array_filters = self.array_filters.as_deref().map(queries::maps_of).transpose()?.unwrap_or_default();
         let (asked_for, said) = (filter.clone(), update.clone());
         self.collection.with(|collection| {
             // The update may change what the filter looks at.
-            let counts = !self.many && !self.json && !self.question.explain;
-            let others = counts.then(|| questions::others(collection.find(asked_for.clone()), 1, &stop));
+            let counts = !self.many && !self.json && !self.query.explain;
+            let others = counts.then(|| queries::others(collection.find(asked_for.clone()), 1, &stop));
             let mut asked = match self.many {
                 true => collection.update_many(filter, update),
                 false => collection.update_one(filter, update),
             };
             asked = asked.upsert(self.upsert).array_filters(array_filters.clone()).stop_when(stop.flag());
-            if let Some(hint) = self.question.hint()? {
+            if let Some(hint) = self.query.hint()? {
                 asked = asked.hint(hint);
             }
-            if let Some(ms) = self.question.max_time {
+            if let Some(ms) = self.query.max_time {
                 asked = asked.max_time(Duration::from_millis(ms));
             }
-            if self.question.explain {
-                return questions::print(&asked.explain()?, self.json);
+            if self.query.explain {
+                return queries::print(&asked.explain()?, self.json);
             }
             let result = asked.run().map_err(|error| explain(error, &said))?;
             let mut out = Output::new();
@@ -165,7 +165,7 @@ impl Args {
             out.finish()?;
             match (matched, others) {
                 (0, _) => Fields::print_of_filter(collection, &asked_for),
-                (_, Some(others)) => questions::print_others(others, "updates"),
+                (_, Some(others)) => queries::print_others(others, "updates"),
                 _ => {}
             }
             Ok(())
@@ -183,6 +183,6 @@ fn explain(error: alluvium::Error, update: &Map) -> Failure {
                 Some(meant.unwrap_or_else(|| "`alluvium put` replaces a whole document.".to_owned())),
             )
         }
-        _ => questions::stopped(error),
+        _ => queries::stopped(error),
     }
 }

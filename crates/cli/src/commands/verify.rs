@@ -17,12 +17,12 @@ use std::time::Duration;
   alluvium verify my.db
   alluvium verify backups/monday
 
-Checks every block of the sorted files, their order, filters and counts, what the manifests say of them, the log, the \
-superblock, that every document can be read and is found by its _id, and that every index leads to the documents as they \
-are (stale entries, which readers pass over, are counted); of a checkpoint, every block and the listing. \
-Damage is printed a line each, with file and offset. A database that does not open is read all the same, to the last block, \
-and one that nobody may write to; its documents and indexes are not checked then. Where there is some: copy the directory first, then restore a backup, \
-or save what is whole with `alluvium repair`.")]
+Checks every block of the sorted files, their order, filters and counts, the manifests, the log and the \
+superblock; that every document can be read and is found by its _id; and that every index entry leads to its document \
+(stale entries, which readers skip, are counted). Of a checkpoint, every block and the listing are checked. \
+Damage is printed one per line, with file and offset. If the database does not open, or must not be written to, \
+every block is still read, but documents and indexes are not checked. If there is damage: copy the directory first, then restore a backup, \
+or save the undamaged documents with `alluvium repair`.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
@@ -78,7 +78,7 @@ impl Args {
     fn opened(&self, env: &Env, check: impl FnOnce(&Database) -> Outcome<Found>) -> Outcome<Found> {
         let mut opens = false;
         // No other process is there whose snapshots could keep anything.
-        let checked = self.database.with_builder(self.database.snapshots_for_ever()?, |database| {
+        let checked = self.database.with_builder(self.database.with_long_snapshots()?, |database| {
             opens = true;
             check(database)
         });
@@ -88,7 +88,7 @@ impl Args {
         }
     }
 
-    /// What can be said of a database that does not open, because it is damaged or because nothing may be written there.
+    /// The findings about a database that does not open, because it is damaged or must not be written to.
     fn unopened(&self, env: &Env, failure: Failure) -> Outcome<Found> {
         let Failure::Library { error, .. } = &failure else { return Err(failure) };
         let (kind, path) = (error.kind(), self.database.path());
@@ -103,7 +103,7 @@ impl Args {
         let mut damage = examined.damage;
         damage.extend(examined.losses.iter().map(super::repair::describe_loss));
         damage.extend(examined.lost_numbers.iter().map(super::repair::describe_numbers));
-        // What opening has met is named with the rest, or is nothing that reading alone finds.
+        // The error of opening is one of the findings, unless reading alone does not find it.
         if kind == ErrorKind::Corruption && !named(error, &damage) {
             damage.insert(0, error.to_string());
         }
@@ -159,14 +159,14 @@ const OF_DATABASE: &str = "copy the directory before anything else, then restore
 
 /// What to do about a damaged read-only store.
 const OF_READ_ONLY: &str =
-    "restore a copy of the directory, or build the store anew from its source with `alluvium build`";
+    "restore a copy of the directory, or build the store again from its source with `alluvium build`";
 
-/// What was found, of whatever was checked.
+/// The findings of a check.
 #[derive(Default)]
 struct Found {
     /// A sentence for each damaged place.
     damage: Vec<String>,
-    /// What else is to be known.
+    /// Other notes.
     notes: Vec<String>,
     files: u64,
     bytes: u64,

@@ -6,7 +6,7 @@ use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// A longer file is none of ours.
+/// The maximum size of a configuration file.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads a file.
@@ -51,7 +51,7 @@ fn text_of(value: &DeValue<'_>, setting: &Setting) -> Result<String, String> {
     (setting.check)(&text).map(|()| text.clone()).map_err(|why| format!("{text:?} is no value: {why}"))
 }
 
-/// Says what a name that is none may have meant.
+/// The error about an unknown name, with the nearest setting.
 fn unknown(name: &str) -> String {
     let like = |setting: &&Setting| strsim::damerau_levenshtein(&name.replace('_', "-"), setting.name);
     let nearest = SETTINGS.iter().min_by_key(like).filter(|setting| like(setting) <= 3);

@@ -23,13 +23,13 @@ pub struct DatabaseArgs {
     /// The database, a directory
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// Memory budget for caches and write buffers, at least 8M; the default is 256M
+    /// Memory budget for caches and write buffers in bytes, such as 64M or 1G; at least 8M, by default 256M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
     /// Wait this many seconds if another process has the database open; by default the command fails at once
     #[arg(long, value_name = "SECONDS")]
     wait: Option<u64>,
-    /// Bytes of the disk that writes leave free for flushes and compactions, 0 for none; the default is two fifths of the memory budget and 64M
+    /// Disk space in bytes that writes leave free for flushes and compactions; 0 for none, by default two fifths of the memory budget plus 64M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     disk_reserve: Option<u64>,
 }
@@ -50,9 +50,9 @@ pub struct CollectionArgs {
 pub enum Acknowledge {
     /// After the log is synced to the disk
     Sync,
-    /// At once; the log is synced every 100 ms
+    /// The log is synced every 100 ms; a crash may lose the writes since
     Periodic,
-    /// By one sync at the end
+    /// One sync at the end
     Bulk,
 }
 
@@ -96,8 +96,8 @@ impl DatabaseArgs {
         Ok(builder)
     }
 
-    /// Options for opening it, to read all of one moment however long that takes.
-    pub(crate) fn snapshots_for_ever(&self) -> Outcome<Builder> {
+    /// Options for opening it to read a snapshot for any length of time.
+    pub(crate) fn with_long_snapshots(&self) -> Outcome<Builder> {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
         Ok(self.builder()?.snapshot_max_age(YEAR).snapshot_max_debt(u64::MAX))
     }
@@ -121,7 +121,7 @@ impl DatabaseArgs {
         self.with_builder(self.builder()?, step)
     }
 
-    /// Opens the database, when the process that has it open has closed it.
+    /// Opens the database, after a wait if another process has it open.
     fn open(&self, builder: &Builder) -> Outcome<Database> {
         const TRY_INTERVAL: Duration = Duration::from_millis(50);
         let clock = Env::os().clock;
@@ -209,7 +209,7 @@ impl Readable {
 }
 
 impl DatabaseArgs {
-    /// The read-only store that is there, opened, which takes no lock; nothing if there is none.
+    /// Opens the read-only store at the path, without a lock; `None` if there is none.
     /// `index_interval` chooses among its indexes.
     pub(crate) fn read_only(&self, index_interval: Option<u64>) -> Outcome<Option<ReadOnly>> {
         if session::database().is_some() || !ReadOnly::is_at(&self.path)? {
@@ -224,13 +224,13 @@ impl DatabaseArgs {
 }
 
 impl DatabaseArgs {
-    /// Refuses a read-only store, and says what does there what is wanted.
+    /// Refuses a read-only store, with advice on what works there.
     pub(crate) fn refuse_read_only(&self, instead: &str) -> Outcome {
         if session::is_open() { Ok(()) } else { refuse_read_only(&self.path, instead) }
     }
 }
 
-/// Refuses a read-only store at the path, and says what does there what is wanted.
+/// Refuses a read-only store at the path, with advice on what works there.
 pub(crate) fn refuse_read_only(path: &std::path::Path, instead: &str) -> Outcome {
     match ReadOnly::is_at(path)? {
         true => Err(Failure::Other(format!("{} is a read-only store, which never changes: {instead}", path.display()))),
@@ -258,7 +258,7 @@ impl CollectionArgs {
         }
         if index_interval.is_some() {
             let what =
-                format!("--index-interval is for read-only stores, and {} is none", self.database.path.display());
+                format!("--index-interval is for read-only stores, and {} is a database", self.database.path.display());
             return Err(Failure::Usage(what));
         }
         self.database.with_builder(builder, |database| step(&Readable::Collection(database.collection(&self.name))))
@@ -270,7 +270,7 @@ impl CollectionArgs {
     }
 }
 
-/// Says on standard error what the user should know about how the database was found.
+/// Prints notes on standard error about the state in which the database was found.
 fn report(database: &Database) {
     let report = database.report();
     let path = database.path().display();
@@ -281,22 +281,22 @@ fn report(database: &Database) {
     }
     if let Some((file, offset, bytes)) = &report.dropped {
         notes += &format!(
-            "note: the log ended within a record; the last {} of {} (from offset {offset}) were not acknowledged \
-             as durable and are cut off\n",
+            "note: the log ended within a record; the last {} of {} (from offset {offset}) had not been acknowledged \
+             as durable, and were removed\n",
             text::counted(*bytes, "byte"),
             file.display(),
         );
     }
     for (file, offset, bytes) in &report.manifest_tails {
         notes += &format!(
-            "note: the manifest {} ended within an edit; its last {} (from offset {offset}) are cut off, and nothing is lost\n",
+            "note: the manifest {} ended within an edit; its last {} (from offset {offset}) were removed, and nothing is lost\n",
             file.display(),
             text::counted(*bytes, "byte"),
         );
     }
     for (first, last) in &report.lost {
-        notes += &format!("note: the operations {first} to {last} are lost to damage of the log\n");
+        notes += &format!("note: the operations {first} to {last} are lost because the log is damaged\n");
     }
-    // Nobody is left to tell if standard error is closed.
+    // There is no other place to report to if standard error is closed.
     let _closed = std::io::stderr().write_all(notes.as_bytes());
 }

@@ -9,7 +9,7 @@ use alluvium_document::path::FieldPath;
 /// Options of commands that take ids.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct IdArgs {
-    /// Take ids for strings, also those that look like JSON
+    /// Take each _id as a string, even if it looks like JSON
     #[arg(long)]
     id_string: bool,
 }
@@ -27,19 +27,19 @@ impl IdArgs {
     }
 }
 
-/// Options of commands that go over documents in the order of their ids.
+/// Options of commands that read documents in order of `_id`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RangeArgs {
-    /// From this _id on, itself included, in ascending order, also with --reverse
+    /// Start at this _id (inclusive); the range is the same with --reverse
     #[arg(long, value_name = "ID", allow_negative_numbers = true)]
     from: Option<String>,
-    /// Up to this _id, itself excluded, in ascending order, also with --reverse
+    /// End before this _id (exclusive); the range is the same with --reverse
     #[arg(long, value_name = "ID", allow_negative_numbers = true)]
     to: Option<String>,
-    /// From the highest _id to the lowest
+    /// Print in descending order of _id
     #[arg(long)]
     reverse: bool,
-    /// At most so many documents; 0 is no limit
+    /// Print at most N documents; 0 means no limit, the default
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
@@ -66,7 +66,7 @@ impl RangeArgs {
 /// Options of commands that print documents.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FieldArgs {
-    /// Print only these fields and the _id, separated by commas: a.b is the field b of the map a, a.0 the first element of the array a; a field with a dot in its own name is printed with whole documents alone
+    /// Print only these fields and the _id, separated by commas: a.b is the field b of the map a, a.0 the first element of the array a. A field with a dot in its name is printed only with whole documents
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
 }

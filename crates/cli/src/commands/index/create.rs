@@ -5,7 +5,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::settings::database::CollectionArgs;
-use crate::settings::questions::map_of;
+use crate::settings::queries::map_of;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Collection, Error, IndexBuild, Map};
@@ -19,28 +19,28 @@ use alluvium_env::Env;
   alluvium index create my.db orders '{\"day\": 1}' --partial '{\"open\": true}' --name open_by_day
   alluvium index create my.db sessions '{\"seen\": 1}' --expire-after 3600
 
-KEYS are paths, each with 1 (ascending), -1 (descending) or \"hashed\" (for equality alone). An index that was declared is \
-kept by every write. Over the documents that are there it is built now; what a ctrl-C or a kill interrupts goes on when the \
-database is opened the next time, or when the same command is run again.")]
+KEYS are fields, each with 1 (ascending), -1 (descending) or \"hashed\" (for equality only). The index is built over the \
+existing documents, and every later write maintains it. A build that is interrupted continues when the database is opened again, \
+or when the same command is run again.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The paths and their orders, as JSON
+    /// The fields and their orders, in JSON, such as {"author": 1, "created": -1}
     #[arg(value_name = "KEYS")]
     keys: String,
-    /// No two documents may have the same key
+    /// Refuse a second document with the same key
     #[arg(long)]
     unique: bool,
-    /// Leave out documents that have none of the paths
+    /// Leave out documents that have none of the fields
     #[arg(long)]
     sparse: bool,
-    /// Only documents that match this filter, as JSON
+    /// Only documents that match this filter, in JSON
     #[arg(long, value_name = "FILTER")]
     partial: Option<String>,
-    /// Delete documents so many seconds after the date at the path: every minute while a process has the database open, such as `alluvium shell`, and by `alluvium expire`
+    /// Delete documents this many seconds after the date in the field. A process that has the database open, such as `alluvium shell`, does so every minute, and so does `alluvium expire` when it runs
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     expire_after: Option<i64>,
-    /// The name of the index; the default is made of the paths and orders: author_1_created_-1
+    /// The name of the index; by default the fields and orders, as in author_1_created_-1
     #[arg(long = "name", id = "index_name", value_name = "NAME")]
     index_name: Option<String>,
     /// Print the figures as JSON
@@ -94,12 +94,12 @@ impl Args {
         } else if made.is_new {
             let documents = text::counted(made.documents, "document");
             let took = text::duration(meter.took());
-            out.text(&format!("made the index {} over {documents} in {took}\n", text::plain(&made.name)))?;
+            out.text(&format!("created the index {} over {documents} in {took}\n", text::plain(&made.name)))?;
         } else if made.waited {
             let took = text::duration(meter.took());
             out.text(&format!("the index {} was being built: after {took} it is ready\n", text::plain(&made.name)))?;
         } else {
-            out.text(&format!("the index {} is there already, and ready\n", text::plain(&made.name)))?;
+            out.text(&format!("the index {} exists already and is ready\n", text::plain(&made.name)))?;
         }
         out.finish()
     }
@@ -143,8 +143,8 @@ fn finish(build: IndexBuild, collection: &Collection, meter: &Meter) -> Outcome<
         Err(Error::Stopped) => {
             let collection = collection.full_name()?;
             Err(Failure::Interrupted(format!(
-                "stopped: the index {name} of {collection} is not ready; its build goes on when the database is opened the \
-                 next time; the same command waits for it, and `index drop` gives it up"
+                "stopped: the index {name} of {collection} is not ready; its build continues when the database is opened \
+                 again; the same command waits for it, and `index drop` cancels it"
             )))
         }
         Err(error @ Error::DuplicateIndexKey { .. }) => {

@@ -3,7 +3,7 @@
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::CollectionArgs;
-use crate::settings::questions::map_of;
+use crate::settings::queries::map_of;
 use crate::text;
 use alluvium::{Collection, Error};
 use std::collections::HashSet;
@@ -17,14 +17,14 @@ use std::collections::HashSet;
   alluvium index drop my.db comments '{\"author\": 1, \"created\": -1}'
   alluvium index drop my.db comments --all
 
-No document is changed. The space of an index is given back in the background.")]
+Documents are not changed. The space of an index is freed in the background.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// Names or keys, as `index list` shows them
+    /// The indexes, by name or keys as `index list` prints them
     #[arg(value_name = "INDEX", required_unless_present = "all", conflicts_with = "all")]
     indexes: Vec<String>,
-    /// All but that on _id
+    /// Drop all indexes except the one on _id
     #[arg(long)]
     all: bool,
     /// Print the figures as JSON

@@ -13,11 +13,11 @@ use alluvium_document::json::{self, Format};
   alluvium index list my.db comments
   alluvium index list my.db --json
 
-Entries are estimated; bytes are those of sorted files that hold the index alone. `alluvium stats DB COLLECTION` says more.")]
+Numbers of entries are estimates. Bytes count only sorted files that contain nothing but the index. `alluvium stats DB COLLECTION` prints more.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Only those of this collection: a name, or LOGICAL.NAME
+    /// List only the indexes of this collection: a name, or LOGICAL.NAME
     #[arg(value_name = "COLLECTION")]
     name: Option<String>,
     /// Print the figures as JSON

@@ -1,26 +1,26 @@
-//! The arguments that say how the documents stand in the inputs.
+//! The arguments about the format of the inputs.
 
 mod delimiter;
 
 use crate::exit::{Failure, Outcome};
 use alluvium::load::{Csv, FieldType, Format};
 
-/// How the documents stand in the inputs.
+/// The format of the inputs.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct FormatArgs {
-    /// How the documents stand in the files; by default the names tell, and of .json what is inside
+    /// The format of the files; by default it follows from the ending of the name, and for .json from the content
     #[arg(long, value_enum)]
     format: Option<FormatName>,
-    /// Make a document of each field of one large JSON object: the field's name becomes the _id
+    /// Load each field of one large JSON object as a document; the name of the field becomes the _id
     #[arg(long)]
     split_object: bool,
-    /// The names of the fields of CSV and TSV, if the first row does not have them; a.b is b in the map a
+    /// The names of the fields of CSV and TSV, where the first row does not have them; a.b is the field b of the map a
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
-    /// The character between the fields of CSV: one ASCII character, or tab; by default the first rows show whether it is a comma, a semicolon, a tab or a |
+    /// The delimiter between the fields of CSV: one ASCII character, or tab; by default a comma, semicolon, tab or |, as the first rows show
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
-    /// The types of fields of CSV and TSV: auto (the default: numbers, true, false, else string), string, int, long, double, decimal, bool, date, objectId, json
+    /// The types of fields of CSV and TSV: auto (the default: a number, true, false, or else a string), string, int, long, double, decimal, bool, date, objectId, json
     #[arg(long, value_name = "a:string,b:int", value_delimiter = ',', value_parser = parse_type)]
     types: Vec<(String, FieldType)>,
 }
@@ -28,15 +28,15 @@ pub(crate) struct FormatArgs {
 /// The formats by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FormatName {
-    /// A JSON object a line: .jsonl, .ndjson, and what has no ending that is known
+    /// One JSON object per line: .jsonl, .ndjson, and names with an unknown ending
     JsonLines,
     /// One JSON array of objects
     JsonArray,
-    /// JSON objects, each over any number of lines; one large one with --split-object
+    /// JSON objects, each on any number of lines; or one large object with --split-object
     JsonObject,
-    /// Rows with commas: .csv
+    /// Comma-separated rows: .csv
     Csv,
-    /// Rows with tabs: .tsv
+    /// Tab-separated rows: .tsv
     Tsv,
     /// BSON documents, as mongodump writes them: .bson
     Bson,
@@ -67,12 +67,12 @@ impl FormatArgs {
         Self { format: Some(FormatName::JsonLines), ..Self::default() }
     }
 
-    /// Each field of one large object is a document.
+    /// True if each field of one large object is a document.
     pub(crate) fn splits(&self) -> bool {
         self.split_object
     }
 
-    /// Something was said about the format.
+    /// True if the format was given.
     pub(crate) fn is_given(&self) -> bool {
         self.format.is_some()
             || self.split_object

@@ -1,10 +1,9 @@
 //! The inputs of a load: files and streams, plain or compressed.
 
-use super::SIGNAL_CHECK;
 use super::format::FormatArgs;
 use crate::exit::{Failure, Outcome};
 use crate::files;
-use crate::signals::Stop;
+use crate::signals::{SIGNAL_CHECK, Stop};
 use alluvium::Packing;
 use alluvium::load::{Format, Identity, Input, Metadata};
 use alluvium_env::{Env, FileReader, OpenMode};
@@ -14,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So much of a file is looked at to tell its format.
+/// The number of bytes of a file that are read to find its format.
 const LOOK_BYTES: u64 = 1 << 20;
 
 /// One input.
@@ -22,19 +21,19 @@ pub struct Source {
     name: String,
     kind: Kind,
     format: Format,
-    /// What lies beside a BSON dump, and where.
+    /// The metadata file of a BSON dump, and its path.
     metadata: Option<(PathBuf, Metadata)>,
 }
 
 enum Kind {
     Stdin,
-    /// JSON lines that are made while they are loaded.
+    /// JSON lines that are generated during the load.
     Generated(Generate),
     /// A pipe or device with a name.
     Stream(PathBuf),
     File {
         path: PathBuf,
-        /// As it lies on disk.
+        /// The size on disk.
         bytes: u64,
         packing: Packing,
     },
@@ -43,19 +42,19 @@ enum Kind {
 /// Begins to generate an input.
 type Generate = Box<dyn Fn() -> Input>;
 
-/// How far a load has read a source, in bytes as they lie on disk.
+/// How far a load has read a source, in bytes on disk.
 #[derive(Debug, Clone)]
 pub(crate) enum Consumed {
-    /// As many as it has taken in.
+    /// The bytes of documents that were loaded.
     AsLoaded,
-    /// What is counted here.
+    /// The bytes counted here.
     Counted(Arc<AtomicU64>),
     /// Its end is not known.
     Unknown,
 }
 
 impl Source {
-    /// Looks at what the argument names.
+    /// Finds the format and the kind of an argument's file.
     pub(crate) fn find(env: &Env, path: &Path, formats: &FormatArgs) -> Outcome<Self> {
         files::not_the_shells(path)?;
         let name = path.display().to_string();
@@ -98,12 +97,12 @@ impl Source {
         Self { name: name.to_owned(), kind, format: Format::JsonLines, metadata: None }
     }
 
-    /// How the documents stand in it.
+    /// The format of its documents.
     pub(crate) fn format(&self) -> &Format {
         &self.format
     }
 
-    /// What lies beside a BSON dump, and where.
+    /// The metadata file of a BSON dump, and its path.
     pub(crate) fn metadata(&self) -> Option<&(PathBuf, Metadata)> {
         self.metadata.as_ref()
     }
@@ -118,17 +117,17 @@ impl Source {
         matches!(self.kind, Kind::Stdin)
     }
 
-    /// A load of it that was cut short can go on.
+    /// True if an interrupted load of it can continue.
     pub(crate) fn is_resumable(&self) -> bool {
         matches!(self.kind, Kind::File { .. })
     }
 
-    /// What a user may expect to be resumable, and is not.
+    /// The name of an input that is not resumable, though a user may expect it.
     pub(crate) fn not_resumable(&self) -> Option<&str> {
         matches!(self.kind, Kind::Stdin | Kind::Stream(_)).then_some(&self.name)
     }
 
-    /// Its bytes as they lie on disk, if it has an end that is known.
+    /// The size on disk, if it is known.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match &self.kind {
             Kind::File { bytes, .. } => Some(*bytes),
@@ -216,11 +215,11 @@ fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read +
     packing.reader(io::Cursor::new(head).chain(stream))
 }
 
-/// The beginning of a file, decompressed. What keeps it from being read is told by the load.
+/// The beginning of a file, decompressed. The load reports an error of reading.
 fn look(packing: Packing, file: FileReader) -> Vec<u8> {
     let mut head = Vec::new();
     if let Ok(reader) = packing.reader(file) {
-        let _told_later = reader.take(LOOK_BYTES).read_to_end(&mut head);
+        let _reported_by_the_load = reader.take(LOOK_BYTES).read_to_end(&mut head);
     }
     head
 }
@@ -238,7 +237,7 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// Standard input, given up when a signal comes while nothing does.
+/// Standard input, whose wait for input a signal ends.
 struct Stdin {
     stop: Stop,
 }

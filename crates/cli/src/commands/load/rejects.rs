@@ -18,7 +18,7 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    /// Opens the file for appending: a load that goes on keeps what was rejected before.
+    /// Opens the file for appending: a load that continues keeps the earlier rejects.
     pub(crate) fn open(path: &Path) -> Outcome<Self> {
         let file: Box<dyn Write + Send> = Box::new(files::append(path)?);
         Ok(Self { file: Arc::new(Mutex::new(file)), path: path.to_owned(), failure: Arc::default() })

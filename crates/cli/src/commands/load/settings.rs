@@ -23,29 +23,29 @@ use std::time::Duration;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) collection: CollectionArgs,
-    /// JSON, CSV, TSV or BSON, also as .gz or .zst; - is standard input
+    /// Files of JSON, CSV, TSV or BSON, plain or compressed (.gz, .zst); - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     formats: FormatArgs,
-    /// The field whose value becomes the _id; where _id itself is absent, one is made
+    /// The field whose value becomes the _id; a document without an _id gets a generated one
     #[arg(long, value_name = "FIELD", default_value = "_id")]
     id_field: String,
-    /// What to do with a document whose _id is taken
+    /// What to do with a document whose _id exists
     #[arg(long, value_enum, default_value = "error")]
     on_duplicate: Duplicate,
-    /// What to do with a line, a row, an element that is no document, or that an index refuses
+    /// What to do with a line, row or element that is not a document, or that an index refuses
     #[arg(long, value_enum, default_value = "error")]
     on_bad: Bad,
-    /// Append what is skipped to this file, as JSON with file, line, column, reason and text (of BSON: file, document, byte, reason and base64)
+    /// Append what is skipped to this file, as JSON lines with file, line, column, reason and text (for BSON: file, document, byte, reason and base64)
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
     #[command(flatten)]
     loading: Loading,
-    /// Load files again that were loaded to their end before: a file is known by its inode, size, time of change and both ends
+    /// Load files again that were loaded completely before; a file is identified by its inode, size, modification time and both ends
     #[arg(long)]
     again: bool,
-    /// Refuse a BSON dump whose metadata tell of indexes that are not supported, before anything is loaded
+    /// Refuse a BSON dump whose metadata list indexes that are not supported, before anything is loaded
     #[arg(long)]
     strict: bool,
     /// Print the figures as JSON
@@ -56,28 +56,28 @@ pub(crate) struct Args {
 /// How a load runs, whatever it loads.
 #[derive(Debug, clap::Args)]
 pub struct Loading {
-    /// Threads that parse; the default is one for each core
+    /// Number of threads that parse; by default one for each core
     #[arg(long, value_name = "N")]
     readers: Option<usize>,
-    /// Threads that write
+    /// Number of threads that write
     #[arg(long, value_name = "N", default_value_t = 1)]
     writers: usize,
-    /// Partitions, if the database is created; the default is 4
+    /// Number of partitions, if the database is created; by default 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
-    /// When documents are acknowledged
+    /// When documents are made durable
     #[arg(long, value_enum, default_value = "bulk")]
     sync: Acknowledge,
-    /// Append a line of JSON a second to this file: documents, bytes, disk, debt, memory
+    /// Append one JSON line per second to this file: documents, bytes, disk, compaction debt, memory
     #[arg(long, value_name = "FILE")]
     progress_json: Option<PathBuf>,
     /// Milliseconds between two lines of --progress-json
     #[arg(long, value_name = "MS", default_value_t = 1000, hide = true)]
     progress_ms: u64,
-    /// Wait until all compactions are done
+    /// Wait until all compactions are finished
     #[arg(long)]
     settle: bool,
-    /// Begin even if the disk may have too little room for what is loaded
+    /// Start even if the disk may be too small for what is loaded
     #[arg(long)]
     no_space_check: bool,
 }
@@ -85,7 +85,7 @@ pub struct Loading {
 /// What to do with a document whose `_id` is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Duplicate {
-    /// Stop at it
+    /// Stop with an error
     Error,
     /// Replace the earlier document
     Replace,
@@ -106,9 +106,9 @@ impl From<Duplicate> for OnDuplicate {
 /// What to do with a line that is no document, or that an index refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Bad {
-    /// Stop at it
+    /// Stop with an error
     Error,
-    /// Leave it out
+    /// Skip it
     Skip,
 }
 

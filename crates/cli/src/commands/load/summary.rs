@@ -1,4 +1,4 @@
-//! What a load did, for people and for programs.
+//! The report of a load, as text and as JSON.
 
 use super::input::Source;
 use super::settings::Settings;
@@ -14,7 +14,7 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-/// Below that, opening and closing the database is most of the time.
+/// With fewer documents, opening and closing the database take most of the time.
 const FEW: u64 = 1000;
 
 /// Figures of the whole command.
@@ -32,7 +32,7 @@ pub(super) struct Summary {
     inputs: usize,
     /// Of BSON dumps: the file, the options, the names of the indexes.
     metadata: Vec<serde_json::Value>,
-    /// What inputs hold, for people.
+    /// What the inputs contain, in words.
     holds: Option<&'static str>,
     pub stopped: bool,
     pub settled: bool,
@@ -49,7 +49,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Nothing done yet, with so much memory resident before the database is opened.
+    /// Before the load; `idle_bytes` of memory are resident before the database is opened.
     pub(super) fn begun(idle_bytes: Option<u64>) -> Self {
         Self { idle_bytes, ..Self::default() }
     }
@@ -165,7 +165,7 @@ impl Summary {
         })
     }
 
-    /// How fast; of a few documents that tells nothing.
+    /// The rates, unless there are too few documents for them.
     fn rates(&self) -> String {
         if self.documents < FEW {
             return String::new();
@@ -179,15 +179,15 @@ impl Summary {
         let mut text = String::new();
         for (name, documents) in &self.already {
             let documents = text::counted(*documents, "document");
-            text += &format!("{name} was loaded to its end before ({documents}): nothing is changed; ");
-            text += "--again loads it once more\n";
+            text += &format!("{name} was loaded completely before ({documents}): nothing was changed; ");
+            text += "--again loads it again\n";
         }
         if self.already.len() == self.inputs && !self.stopped {
             return text;
         }
         if self.documents_before > 0 && self.resumed_bytes > 0 {
             let documents = text::counted(self.documents_before, "document");
-            text += &format!("went on after {documents} loaded before\n");
+            text += &format!("continued after {documents} loaded before\n");
         }
         text += &format!(
             "loaded {} in {}{}\n",
@@ -214,7 +214,7 @@ impl Summary {
             let (disk, input) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));
             let holds = self.holds.unwrap_or("input");
             text += &format!("the database has {disk} on disk");
-            // What was there before may have been merged meanwhile.
+            // Compactions may have shrunk the earlier content.
             text += &match part >= 0.0 {
                 true => format!("; grown by {part:.3} of the {input} of {holds}\n"),
                 false => format!(", less than before, after {input} of {holds}\n"),

@@ -1,4 +1,4 @@
-//! Those who watch a load: a progress bar on a terminal, a file with a line of JSON a second.
+//! Progress of a load: a bar on a terminal, and a file with one JSON line per second.
 
 use super::input::{Consumed, Source};
 use super::settings::Settings;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The bar moves so often.
+/// The interval between updates of the bar.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A thread that shows how far a load is.
@@ -75,7 +75,7 @@ impl State {
 }
 
 impl Watch {
-    /// Starts watching, if anybody wants to see.
+    /// Starts watching, if there is a terminal or a file.
     pub(super) fn start(database: &Database, settings: &Settings, lines: Option<Lines>, env: &Env) -> Self {
         let started = env.clock.now();
         let shared = Arc::new(Shared {
@@ -150,7 +150,7 @@ impl Shared {
                 if let Some(open) = &mut lines
                     && let Err(failure) = open.write(&figures, since, database)
                 {
-                    // The load goes on; its end tells.
+                    // The load continues; its end returns the failure.
                     result = Err(failure);
                     lines = None;
                 }
@@ -220,7 +220,7 @@ impl Lines {
             "memory_bytes": stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes,
             "resident_bytes": process::resident_bytes(),
         });
-        // In one write, so that whoever reads along sees whole lines.
+        // In one write, so that another process that reads the file sees whole lines.
         let text = format!("{line}\n");
         self.file.write_all(text.as_bytes()).map_err(|error| Failure::io("write", &self.path, &error))
     }

@@ -12,7 +12,7 @@ use alluvium_env::Env;
 impl Args {
     /// Checks the checkpoint, makes a database of it, and prints what it holds.
     pub(super) fn checkpoint(&self, env: &Env) -> Outcome {
-        // `readers` may stand in the environment or a file, for dumps.
+        // `readers` may be set in the environment or a file, for dumps.
         if self.on_duplicate.is_some() || self.partitions.is_some() {
             let what =
                 format!("--on-duplicate and --partitions are for dumps, and {} is a checkpoint", self.dir.display());

@@ -8,7 +8,7 @@ use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hint;
 use rustyline::hint::{Hinter, HistoryHinter};
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::validate::Validator;
 use std::borrow::Cow;
 
 /// Words of the shell itself.
@@ -18,7 +18,7 @@ const COLLECTIONS: &[&str] = &["name", "collection"];
 const FIELDS: &[&str] = &["fields", "field", "id_field"];
 const INDEXES: &[&str] = &["indexes", "hint"];
 
-/// What the editor asks while a line is typed.
+/// Completion, hints and colours for the line editor.
 #[derive(rustyline::Helper)]
 pub(super) struct Helper {
     definition: clap::Command,
@@ -39,11 +39,11 @@ impl Helper {
     pub(super) fn replaces_from(&self, line: &str, pos: usize) -> usize {
         let history = rustyline::history::MemHistory::new();
         let context = Context::new(&history);
-        let _told = self.hint(line, pos, &context);
+        let _hint = self.hint(line, pos, &context);
         self.complete(line, pos, &context).map_or(pos, |(from, _)| from)
     }
 
-    /// What may stand in place of the text from a byte on; nothing if it may be a file.
+    /// The candidates for the text from a byte on; `None` if it may be a file.
     fn candidates(&self, line: &str) -> Option<(usize, Vec<String>)> {
         // An open bracket or quote is completed within.
         let (before, begins) = match words::split(line) {
@@ -62,8 +62,9 @@ impl Helper {
         let typed = Typed::of(command, &arguments);
         if partial.trim_start_matches(['\'', '"']).starts_with(['{', '[']) {
             let from = partial.rfind(['"', '\'', '{', '[', ',', ':', ' ', '.']).map_or(0, |at| at + 1);
-            let operators = [operators::FILTER, operators::UPDATE, operators::MODIFIERS].concat();
-            let operators = operators.into_iter().map(str::to_owned);
+            let updates = command.is_none_or(|command| command.get_name() == "update");
+            let of_updates = if updates { [operators::UPDATE, operators::MODIFIERS].concat() } else { Vec::new() };
+            let operators = operators::FILTER.iter().copied().chain(of_updates).map(str::to_owned);
             return Some((begins + from, self.fields(&typed).into_iter().chain(operators).collect()));
         }
         let Some(command) = command else {
@@ -91,7 +92,7 @@ impl Helper {
         self.values(argument, begins, partial, &typed)
     }
 
-    /// What may stand for an argument, of which there is `partial` from `begins` on.
+    /// The candidates for an argument of which `partial` is typed from `begins` on.
     fn values(
         &self,
         argument: &clap::Arg,
@@ -164,7 +165,7 @@ impl Helper {
     }
 }
 
-/// The words behind a command, told apart: options may stand anywhere among them.
+/// The words after a command, sorted into options and positionals.
 #[derive(Default)]
 struct Typed<'a> {
     positionals: Vec<String>,
@@ -222,7 +223,7 @@ impl Completer for Helper {
         let Some((from, candidates)) = self.candidates(line) else { return self.files.complete_path(line, pos) };
         let typed = line.get(from..).unwrap_or_default();
         let within_json = matches!(words::split(line.get(..from).unwrap_or_default()), Split::Open(..));
-        // A name may stand in quotes, and must if it has blanks.
+        // A name may be in quotes, and must be if it has blanks.
         let quote = typed.chars().next().filter(|first| "'\"".contains(*first));
         let partial = quote.map_or(typed, |quote| &typed[quote.len_utf8()..]);
         let mut fitting: Vec<String> = candidates.into_iter().filter(|name| name.starts_with(partial)).collect();
@@ -239,10 +240,10 @@ impl Completer for Helper {
     }
 }
 
-/// What stands behind the cursor without having been typed.
+/// The hint after the cursor.
 pub(super) struct Suggestion {
     text: String,
-    /// It can be taken over; else it only tells.
+    /// True if it can be accepted; else it is only shown.
     can_be_taken: bool,
 }
 
@@ -284,14 +285,8 @@ impl Hinter for Helper {
     }
 }
 
-impl Validator for Helper {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(match words::split(context.input()) {
-            Split::Open(..) => ValidationResult::Incomplete,
-            Split::Whole(..) => ValidationResult::Valid(None),
-        })
-    }
-}
+/// Every line is taken: the shell itself asks for what is missing.
+impl Validator for Helper {}
 
 #[cfg(test)]
 mod tests;

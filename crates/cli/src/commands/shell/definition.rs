@@ -34,7 +34,7 @@ pub(super) fn definition(config: &Config, database: &Path, collection: Option<&s
         let here = !NOT_HERE.contains(&command.get_name());
         here.then(|| adapt(command.clone(), database, collection)).flatten()
     });
-    // Without a name, so that nothing stands before those of the commands.
+    // Without a name, so that the names of the commands have no prefix.
     clap::Command::new("")
         .no_binary_name(true)
         .disable_help_subcommand(true)
@@ -44,7 +44,7 @@ pub(super) fn definition(config: &Config, database: &Path, collection: Option<&s
         .subcommands(commands.collect::<Vec<_>>())
 }
 
-/// A command without the arguments that are known; nothing if it is none that works on a database.
+/// A command without the arguments that the shell knows; `None` if it does not work on a database.
 fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) -> Option<clap::Command> {
     let below: Vec<clap::Command> = command.get_subcommands().cloned().collect();
     if !below.is_empty() {
@@ -122,7 +122,7 @@ pub(super) fn parse(definition: &clap::Command, words: &[String]) -> Outcome<Opt
         Ok(matches) => matches,
         Err(error) if !error.use_stderr() => {
             // A closed pipe is noticed at the next line.
-            let _nobody_reads = error.print();
+            let _closed = error.print();
             return Ok(None);
         }
         Err(error) => return Err(suggestions::of(&error).unwrap_or_else(|| usage(&error))),

@@ -39,7 +39,7 @@ pub(super) fn split(text: &str) -> Split {
     }
 }
 
-/// True if a newline behind the text ends a command: no quote or bracket is open, and no `\` stands before it.
+/// True if a newline behind the text ends a command: no quote or bracket is open, and it is not escaped by `\`.
 pub(super) fn is_whole(text: &str) -> bool {
     matches!(split(text.strip_suffix('\n').unwrap_or(text)), Split::Whole(..))
 }
@@ -49,7 +49,7 @@ pub(super) fn commands(text: &str) -> Vec<&str> {
     let (mut commands, mut begins, mut end) = (Vec::new(), 0, 0);
     for line in text.split_inclusive('\n') {
         end += line.len();
-        // What is not whole at the end is told when it runs.
+        // An incomplete command at the end is reported when it runs.
         if end == text.len() || is_whole(&text[begins..end]) {
             commands.push(text[begins..end].trim_end_matches('\n'));
             begins = end;
@@ -59,7 +59,7 @@ pub(super) fn commands(text: &str) -> Vec<&str> {
     commands
 }
 
-/// The length of JSON, if its brackets are closed. What is wrong otherwise its parser tells.
+/// The length of JSON, if its brackets are closed. Other mistakes are left to the parser.
 fn json(text: &str) -> Option<usize> {
     let (mut depth, mut string, mut escaped) = (0_usize, None, false);
     for (at, byte) in text.bytes().enumerate() {

@@ -14,10 +14,11 @@ pub(super) fn print(collection: &Collection, json: bool) -> Outcome {
     if json {
         let mut figures = to_json(&stats);
         figures["indexes"] = indexes.iter().map(|index| index_to_json(&full_name, index)).collect();
+        figures["fields"] = collection.field_names()?.into();
         figures["collection"] = full_name.into();
         out.json(&figures)?;
     } else {
-        out.text(&describe(&stats))?;
+        out.text(&describe(&stats, &collection.field_names()?))?;
         for index in &indexes {
             out.text(&describe_index(index))?;
         }
@@ -38,7 +39,7 @@ fn to_json(stats: &TreeStats) -> serde_json::Value {
     })
 }
 
-fn describe(stats: &TreeStats) -> String {
+fn describe(stats: &TreeStats, fields: &[String]) -> String {
     let files = |files: u64, bytes: u64| format!("{}, {}", text::counted(files, "file"), text::bytes(bytes));
     let counted = format!("{}, {} of them tombstones", text::count(stats.entries), text::count(stats.tombstones));
     let entries = match (stats.files, stats.shared_files) {
@@ -49,6 +50,7 @@ fn describe(stats: &TreeStats) -> String {
     };
     let mut rows = vec![
         ("documents", format!("about {}", text::count(stats.keys))),
+        ("fields", if fields.is_empty() { "none known".to_owned() } else { fields.join(", ") }),
         ("files of its own", if stats.files == 0 { "none".to_owned() } else { files(stats.files, stats.bytes) }),
         (
             "files shared",

@@ -19,7 +19,7 @@ pub(super) fn noted(name: &str, head: &[u8]) -> u8 {
     found
 }
 
-/// The delimiter that every row has equally often; the comma if that is none or not clear.
+/// The delimiter that every row has equally often; a comma if there is no such delimiter, or more than one.
 fn of(head: &[u8]) -> u8 {
     let rows = rows(head);
     let separates = |delimiter: usize| {

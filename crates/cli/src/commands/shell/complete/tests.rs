@@ -49,6 +49,11 @@ fn commands_collections_options_and_fields_are_completed() {
     expect(&free, "find pets --hint k", 17, &["kind_1"]);
     expect(&free, "find pets {\"ki", 12, &["kind"]);
     expect(&free, "find pets {\"chip\": {\"$gt", 21, &["$gt", "$gte"]);
+    // Without quotes; and of updates no others than of updates.
+    expect(&free, "find pets {chip: {$gt", 18, &["$gt", "$gte"]);
+    expect(&free, "find pets {chip:{$in", 17, &["$in"]);
+    expect(&free, "update pets 1 {$in", 15, &["$in", "$inc"]);
+    expect(&free, "find pets {ki", 11, &["kind"]);
     expect(&free, "distinct pets ki", 14, &["kind"]);
     expect(&free, "count nowhere --me", 14, &[]);
     let (_, options) = completed(&free, "put pets rex --");

@@ -1,4 +1,4 @@
-//! What is asked of a collection: filters, and how they are answered.
+//! Filters and their options.
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
@@ -10,25 +10,25 @@ use alluvium::{Collection, ErrorKind, Explanation, Find, Hint, Map, Value};
 use alluvium_document::json::Format;
 use std::time::Duration;
 
-/// What `--explain` does where something would be written.
-pub(crate) const EXPLAIN_A_WRITE: &str = "Print how the documents that match are found, and write nothing";
+/// Help of `--explain` for commands that write.
+pub(crate) const EXPLAIN_A_WRITE: &str = "Print how the matching documents would be found, and write nothing";
 
-/// Options of commands that ask by a filter.
+/// Options of commands with a filter.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct QuestionArgs {
-    /// Use this index, whatever it costs: its name or its keys; {"$natural": 1} scans all documents
+pub(crate) struct QueryArgs {
+    /// Use this index, given by its name or keys, even if another one is cheaper; {"$natural": 1} scans all documents
     #[arg(long, value_name = "INDEX")]
     pub(crate) hint: Option<String>,
-    /// End with an error after so many milliseconds; 0 is no limit
+    /// Stop with an error after this many milliseconds; 0 means no limit, the default
     #[arg(long, value_name = "MS", allow_negative_numbers = true, value_parser = whole)]
     pub(crate) max_time: Option<u64>,
-    /// Answer the question, and print how that was done, in place of the answer
+    /// Run the query, and print how it was executed instead of its result
     #[arg(long)]
     pub(crate) explain: bool,
 }
 
-impl QuestionArgs {
-    /// A question; without a filter, about all documents. It ends when somebody asks it to stop.
+impl QueryArgs {
+    /// A query; without a filter, for all documents. It ends when `stop` is set.
     pub(crate) fn find(&self, collection: &Collection, filter: Option<&str>, stop: &Stop) -> Outcome<Find> {
         let filter = filter.map(|filter| map_of("the filter", filter)).transpose()?;
         let mut find = collection.find(filter.unwrap_or_default()).stop_when(stop.flag());
@@ -41,7 +41,7 @@ impl QuestionArgs {
         Ok(find)
     }
 
-    /// The index that is to be used.
+    /// The index given by `--hint`.
     pub(crate) fn hint(&self) -> Outcome<Option<Hint>> {
         match self.hint.as_deref() {
             Some(keys) if keys.trim_start().starts_with('{') => Ok(Some(map_of("--hint", keys)?.into())),
@@ -49,30 +49,30 @@ impl QuestionArgs {
         }
     }
 
-    /// True if only an index or a plan can be meant, which read-only stores have not.
+    /// True if an option is given that read-only stores do not support.
     pub(crate) fn is_given(&self) -> bool {
         self.hint.is_some() || self.max_time.is_some() || self.explain
     }
 }
 
-/// A number that is not negative.
+/// A number of 0 or more.
 pub(crate) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "it takes a whole number, 0 or more".to_owned())
 }
 
-/// Refuses read-only stores, which answer by `_id` alone.
+/// Refuses read-only stores, which have no filters.
 pub(crate) fn refuse_read_only(collection: &CollectionArgs) -> Outcome {
     match collection.database.read_only(None)? {
         None => Ok(()),
         Some(_) => Err(Failure::Other(format!(
-            "{} is a read-only store, which has no indexes and answers by _id alone: `get`, `scan` and `count` work; load it \
-             into a database to ask by filters",
+            "{} is a read-only store, which has no indexes and is read by _id only: `get`, `scan` and `count` work; load it \
+             into a database to use filters",
             collection.database.path().display()
         ))),
     }
 }
 
-/// A write by filter that was stopped says what it had done.
+/// The failure of a write by filter; if it was stopped, with the number of documents written.
 pub(crate) fn stopped(error: alluvium::Error) -> Failure {
     match error {
         alluvium::Error::Stopped => Failure::Interrupted("stopped before anything was changed".to_owned()),
@@ -129,7 +129,7 @@ pub(crate) fn maps_of(text: &str) -> Outcome<Vec<Map>> {
     }
 }
 
-/// Prints how a question was answered.
+/// Prints a query's plan.
 pub(crate) fn print(explanation: &Explanation, json: bool) -> Outcome {
     let mut out = Output::new();
     match json {

@@ -1,0 +1,58 @@
+//! Long answers in a shell on a terminal, a page at a time.
+
+use crate::exit::{Failure, OK, Outcome};
+use crate::session;
+use crate::signals::SIGNAL_CHECK;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::Write;
+
+/// Asks whether to show more: after Enter a page of this many documents, after `a` all of them. Anything else is the next
+/// command, or ends this one.
+///
+/// # Errors
+/// A failure without a message if no more is wanted; one of an interrupt.
+pub(super) fn ask(page: usize, colours: bool) -> Outcome<Option<usize>> {
+    let (dim, plain) = if colours { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
+    let prompt = format!("{dim}-- Enter shows {page} more, a all, q no more --{plain} ");
+    let mut out = std::io::stdout();
+    out.write_all(prompt.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::stdout(&error))?;
+    let answer = read_line()?;
+    match answer.as_deref().map(str::trim) {
+        Some("") => Ok(Some(page - 1)),
+        Some("a" | "all") => Ok(None),
+        Some("q" | "quit" | "n" | "no") | None => Err(Failure::Reported(OK)),
+        Some(command) => {
+            session::run_next(command);
+            Err(Failure::Reported(OK))
+        }
+    }
+}
+
+/// A line from the terminal; `None` at the end of its input. An interrupt ends the waiting.
+fn read_line() -> Outcome<Option<String>> {
+    let cannot = |error: rustix::io::Errno| Failure::Other(format!("cannot read from the terminal: {error}"));
+    let stdin = std::io::stdin();
+    let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(SIGNAL_CHECK.subsec_nanos()) };
+    let mut line = Vec::new();
+    loop {
+        if let Some(stop) = session::stop() {
+            stop.check()?;
+        }
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(error) => return Err(cannot(error)),
+        }
+        // A byte at a time: what follows the line is for the next reader.
+        let mut byte = [0];
+        match rustix::io::read(&stdin, &mut byte) {
+            Ok(0) if line.is_empty() => return Ok(None),
+            Ok(0) => break,
+            Ok(_) if byte == *b"\n" => break,
+            Ok(_) => line.extend_from_slice(&byte),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(cannot(error)),
+        }
+    }
+    Ok(Some(String::from_utf8_lossy(&line).into_owned()))
+}
