@@ -4,11 +4,14 @@
 use crate::operators::{self, without_dollar};
 use crate::text;
 use alluvium::{Collection, Map, Value};
+use std::collections::BTreeSet;
 
+/// The number of documents that are read to learn names that few documents have.
+const SAMPLE: u64 = 100;
 /// A note lists the known fields up to this number.
 const MOST_LISTED: usize = 12;
 
-/// The fields of a collection, as far as they are known without reading documents.
+/// The known fields of a collection.
 pub(crate) struct Fields {
     collection: String,
     names: Vec<String>,
@@ -18,7 +21,7 @@ impl Fields {
     /// Those of a collection; none if they cannot be read.
     pub(crate) fn of(collection: &Collection) -> Self {
         let collection_name = collection.full_name().map(|name| name.to_string()).unwrap_or_default();
-        Self { collection: collection_name, names: collection.field_names().unwrap_or_default() }
+        Self { collection: collection_name, names: names(collection) }
     }
 
     /// A note about a path whose names are not all known.
@@ -98,6 +101,34 @@ impl Fields {
     pub(crate) fn print_of_paths<'p>(&self, paths: impl IntoIterator<Item = &'p str>) {
         let notes: Vec<String> = paths.into_iter().filter_map(|path| self.note(path)).collect();
         print(&notes);
+    }
+}
+
+/// The names of the fields of a collection, at any depth, sorted: those that many documents share, and those of the first
+/// documents.
+pub(crate) fn names(collection: &Collection) -> Vec<String> {
+    let mut names: BTreeSet<String> = collection.field_names().unwrap_or_default().into_iter().collect();
+    if let Ok(cursor) = collection.scan().limit(SAMPLE).run() {
+        for map in cursor.filter_map(|document| document.ok()?.to_map().ok()) {
+            add_names(&map, &mut names);
+        }
+    }
+    names.into_iter().collect()
+}
+
+fn add_names(map: &Map, names: &mut BTreeSet<String>) {
+    for (name, value) in map.iter() {
+        if let Some(name) = name.as_str().filter(|name| !names.contains(*name)) {
+            names.insert(name.to_owned());
+        }
+        match value {
+            Value::Map(map) => add_names(map, names),
+            Value::Array(values) => {
+                let maps = values.iter().filter_map(|value| if let Value::Map(map) = value { Some(map) } else { None });
+                maps.for_each(|map| add_names(map, names));
+            }
+            _ => {}
+        }
     }
 }
 

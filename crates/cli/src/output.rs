@@ -1,7 +1,7 @@
 //! Buffered standard output. A closed pipe ends the command without a message.
 
-use crate::report::complain;
 use crate::exit::{Failure, Outcome};
+use crate::report::complain;
 use crate::session;
 use crate::text;
 use alluvium::{Document, Map, Value};

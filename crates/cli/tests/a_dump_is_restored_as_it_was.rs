@@ -87,7 +87,7 @@ fn a_restore_tells_what_it_does_not_keep() {
     let ended = place.run(&["restore", "dump", "other", "--on-duplicate", "replace", "--json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     for note in [
-        "the index n_text is passed over: indexes of kind \"text\" are not supported",
+        "the index n_text is skipped: indexes of kind \"text\" are not supported",
         "options are not kept: capped",
         "notes.txt is not restored",
     ] {

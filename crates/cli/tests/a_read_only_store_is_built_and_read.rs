@@ -115,7 +115,7 @@ fn wrong_arguments_and_input_leave_nothing() {
     let what = place.bad(2, &["get", "skipped.ro", "c", "1", "--index-interval", "10"]);
     assert!(what.contains("this store was built without index files"), "{what}");
     place.good(&["load", "c.db", "c", "bad.jsonl", "--on-bad", "skip"]);
-    assert!(place.bad(2, &["get", "c.db", "c", "1", "--index-interval", "10"]).contains("c.db is none"));
+    assert!(place.bad(2, &["get", "c.db", "c", "1", "--index-interval", "10"]).contains("c.db is a database"));
 }
 
 #[test]

@@ -39,7 +39,10 @@ fn lines_whose_unique_key_is_taken_go_to_the_rejects() {
     place.good(&["index", "create", "db", "c", "{\"u\":1}", "--unique", "--name", "chip"]);
     place.write("in.jsonl", "{\"_id\":1,\"u\":1}\n{\"_id\":2,\"u\":7}\n{\"_id\":3,\"u\":1}\n{\"_id\":4,\"u\":4}\n");
     let said = place.bad(4, &["load", "db", "c", "in.jsonl"]);
-    assert!(said.contains("in.jsonl line 2: ") && said.contains("--on-bad skip passes over"), "{said}");
+    assert!(
+        said.contains("in.jsonl line 2: ") && said.contains("--on-bad skip skips documents that an index refuses"),
+        "{said}"
+    );
     let skip = ["load", "db", "c", "in.jsonl", "--on-bad", "skip", "--rejects", "bad.jsonl"];
     assert!(place.good(&skip).contains("left out 2 bad lines"));
     let text = place.read("bad.jsonl");

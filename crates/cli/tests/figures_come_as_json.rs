@@ -145,3 +145,18 @@ fn figures_for_people_are_true() {
     assert!(all.contains(" of it log with space set aside\n"), "{all}");
     assert!(table[0].contains("to compact") && table[4].starts_with("p003 "), "{all}");
 }
+
+#[test]
+fn numbers_of_documents_are_right_after_updates_and_a_compaction() {
+    let place = Place::new();
+    let documents: String = (0..250).map(|id| format!("{{\"_id\":{id},\"n\":{}}}\n", id % 5)).collect();
+    place.write("in.jsonl", documents);
+    place.good(&["load", "db", "c", "in.jsonl"]);
+    for value in ["1", "2"] {
+        let set = format!("{{$set: {{a: {value}}}}}");
+        place.good(&["update", "db", "c", "--where", "{n: 3}", &set, "--many"]);
+        place.good(&["compact", "db"]);
+        assert_eq!(place.json(&["stats", "db", "c", "--json"])["documents_estimated"], 250);
+        assert!(place.good(&["stats", "db", "c"]).contains("documents         250\n"));
+    }
+}

@@ -84,7 +84,7 @@ fn names_and_types_of_fields_can_be_given() {
 }
 
 #[test]
-fn metadata_beside_a_dump_are_told() {
+fn metadata_beside_a_dump_are_reported() {
     let place = Place::new();
     place.write("pets.bson", BSON);
     place.write(
@@ -95,7 +95,7 @@ fn metadata_beside_a_dump_are_told() {
     let ended = place.run(&["load", "db", "pets", "pets.bson", "--json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(
-        ended.err.contains("pets.metadata.json: the index b_2d is passed over: indexes of kind \"2d\" "),
+        ended.err.contains("pets.metadata.json: the index b_2d is skipped: indexes of kind \"2d\" "),
         "{}",
         ended.err
     );

@@ -97,7 +97,7 @@ fn what_is_wrong_is_said() {
         (2, &["db", "pets", r#"{"a": 1}"#, "--uniqe"], "--unique"),
         (1, &["nowhere", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
         (2, &["nowhere", "$pets", r#"{"a": 1}"#], "$"),
-        (4, &["db", "pets", r#"{"kind": 1}"#, "--unique"], "the index kind_1 was not made"),
+        (4, &["db", "pets", r#"{"kind": 1}"#, "--unique"], "the index kind_1 was not created"),
         (1, &["db", "arrays", r#"{"a": 1, "b": 1}"#], "document 1: cannot index parallel arrays: a and b"),
     ] {
         let error = place.bad(code, &[&["index", "create"], arguments].concat());
@@ -107,7 +107,7 @@ fn what_is_wrong_is_said() {
     // Nothing of all that is left.
     assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(1));
 
-    assert!(place.good(&["index", "create", "db", "pets", r#"{"_id": 1}"#]).contains("_id_ is there already"));
+    assert!(place.good(&["index", "create", "db", "pets", r#"{"_id": 1}"#]).contains("_id_ exists already"));
     place.good(&["index", "create", "db", "pets", r#"{"chip": 1}"#, "--unique", "--sparse"]);
     assert!(place.bad(1, &["index", "create", "db", "pets", r#"{"chip": 1}"#]).contains("drop it first"));
     let clash = place.bad(1, &["index", "create", "db", "pets", r#"{"kind": 1}"#, "--name", "chip_1"]);
@@ -182,4 +182,16 @@ fn read_only_stores_say_that_they_have_none() {
         let error = place.bad(1, arguments);
         assert!(error.contains("store is a read-only store: it has no indexes but those on _id"), "{error}");
     }
+}
+
+#[test]
+fn a_unique_build_that_fails_names_the_documents() {
+    let place = pets();
+    place.write(
+        "twins.jsonl",
+        "{\"_id\":1,\"a\":{\"b\":5}}\n{\"_id\":2,\"a\":{\"b\":6}}\n{\"_id\":3,\"a\":{\"b\":5}}\n",
+    );
+    place.good(&["load", "db", "twins", "twins.jsonl"]);
+    let said = place.bad(4, &["index", "create", "db", "twins", "{a.b: 1}", "--unique"]);
+    assert!(said.contains("was not created; documents with this key: 1, 3\n"), "{said}");
 }

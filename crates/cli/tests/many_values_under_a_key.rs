@@ -60,7 +60,7 @@ fn what_is_merged_beside_them_keeps_its_shapes() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn mistakes_are_reported() {
     let place = Place::new();
     place.good(&["mv", "put", "ids", "by_author", "ann", "a"]);
     let message = place.bad(3, &["mv", "get", "ids", "by_autor", "ann"]);

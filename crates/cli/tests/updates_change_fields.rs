@@ -28,7 +28,7 @@ fn fields_are_changed() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn mistakes_are_reported() {
     let place = Place::new();
     place.write("c.jsonl", "{\"_id\":\"a\",\"text\":\"x\"}\n");
     place.good(&["load", "db", "c", "c.jsonl"]);

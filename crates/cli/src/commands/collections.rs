@@ -41,6 +41,17 @@ impl Args {
     }
 }
 
+/// Collections with more documents than this are estimated; counting the others takes milliseconds.
+const MOST_COUNTED: u64 = 100_000;
+
+/// The number of documents, from an estimate, and whether it is exact.
+pub(super) fn documents(collection: &Collection, estimate: u64) -> (u64, bool) {
+    match if estimate <= MOST_COUNTED { collection.count().ok() } else { None } {
+        Some(documents) => (documents, true),
+        None => (estimate, false),
+    }
+}
+
 /// Runs a step that may create a collection, and drops the collection if the step has created it and fails before there is a
 /// document in it. A step that a signal stops is left to be continued.
 pub(super) fn without_leftover<T>(collection: &Collection, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {

@@ -147,6 +147,9 @@ impl Shell<'_> {
                 return Ok(Typed::Text(text));
             }
             text.push('\n');
+            if let Some(helper) = editor.helper_mut() {
+                helper.continues(&text);
+            }
         }
     }
 

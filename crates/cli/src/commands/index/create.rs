@@ -4,12 +4,15 @@ use crate::commands::collections;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::progress::Meter;
+use crate::relaxed;
 use crate::settings::database::CollectionArgs;
+use crate::settings::ids;
 use crate::settings::queries::map_of;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{Collection, Error, IndexBuild, Map};
+use alluvium::{Collection, Error, IndexBuild, Map, Value};
 use alluvium_env::Env;
+use std::time::Duration;
 
 /// Arguments of `index create`.
 #[derive(Debug, clap::Args)]
@@ -73,12 +76,13 @@ impl Args {
             let collection = database.collection(&self.collection.name);
             let full_name = collection.full_name()?;
             let there = database.collections().iter().any(|info| info.full_name() == full_name);
+            let partial = options.get("partialFilterExpression").cloned();
             collections::without_leftover(&collection, || {
                 let build = collection.start_index(keys, options)?.stop_when(stop.flag());
                 if !there {
                     eprintln!("note: there was no collection {full_name}: it is created, and empty");
                 }
-                finish(build, &collection, &meter)
+                finish(build, &collection, partial, &meter)
             })
         })?;
         meter.end();
@@ -125,7 +129,7 @@ impl Args {
 }
 
 /// Waits for the build, and shows how far it is.
-fn finish(build: IndexBuild, collection: &Collection, meter: &Meter) -> Outcome<Made> {
+fn finish(build: IndexBuild, collection: &Collection, partial: Option<Value>, meter: &Meter) -> Outcome<Made> {
     let (is_new, progress, name) = (build.is_new(), build.progress(), build.name().to_owned());
     let waited = !is_new && collection.indexes()?.iter().any(|index| index.name == name && !index.ready);
     let shown = progress.clone();
@@ -147,10 +151,27 @@ fn finish(build: IndexBuild, collection: &Collection, meter: &Meter) -> Outcome<
                  again; the same command waits for it, and `index drop` cancels it"
             )))
         }
-        Err(error @ Error::DuplicateIndexKey { .. }) => {
-            let advice = Some(format!("the index {name} was not made"));
-            Err(Failure::explained(error, advice))
+        Err(error) => {
+            let Error::DuplicateIndexKey { key, .. } = &error else { return Err(error.into()) };
+            let mut advice = format!("the index {name} was not created");
+            if let Some(ids) = ids_of(collection, key, partial) {
+                advice += &format!("; documents with this key: {ids}");
+            }
+            Err(Failure::explained(error, Some(advice)))
         }
-        Err(error) => Err(error.into()),
     }
+}
+
+/// The `_id`s of the first documents with a key of an index, as an error shows the key: `{path: value, …}`.
+fn ids_of(collection: &Collection, key: &str, partial: Option<Value>) -> Option<String> {
+    const MOST: u64 = 3;
+    const TIME: Duration = Duration::from_secs(10);
+    let Ok(key @ Value::Map(_)) = relaxed::parse(key) else { return None };
+    let mut filter = Map::new();
+    filter.push("$and", Value::Array(partial.into_iter().chain([key]).collect()));
+    let found = collection.find(filter).limit(MOST + 1).max_time(TIME).run().ok()?;
+    let mut ids: Vec<String> = found.filter_map(|document| Some(ids::show(document.ok()?.id()))).collect();
+    let more = ids.len() as u64 > MOST;
+    ids.truncate(MOST as usize);
+    (ids.len() > 1).then(|| ids.join(", ") + if more { ", …" } else { "" })
 }

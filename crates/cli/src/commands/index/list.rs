@@ -1,5 +1,6 @@
 //! `alluvium index list`.
 
+use crate::commands::collections;
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
@@ -39,7 +40,8 @@ impl Args {
             for name in names {
                 let collection = database.collection(&name);
                 let full_name = collection.full_name()?;
-                let (documents, indexes) = (collection.stats()?.keys, collection.index_stats()?);
+                let indexes = collection.index_stats()?;
+                let (documents, is_exact) = collections::documents(&collection, collection.stats()?.keys);
                 if self.json {
                     all.push(of_id(&full_name, documents));
                     all.extend(indexes.iter().map(|index| to_json(&full_name, index)));
@@ -48,7 +50,7 @@ impl Args {
                 if self.name.is_none() {
                     out.text(&format!("{full_name}\n"))?;
                 }
-                out.text(&describe(&collection, documents, &indexes)?)?;
+                out.text(&describe(&collection, (documents, is_exact), &indexes)?)?;
             }
             if self.json {
                 out.json(&serde_json::json!({ "indexes": all }))?;
@@ -118,7 +120,7 @@ pub(crate) fn describe_build((documents, expected): (u64, u64)) -> String {
     }
 }
 
-fn describe(collection: &Collection, documents: u64, indexes: &[IndexStats]) -> Outcome<String> {
+fn describe(collection: &Collection, (documents, is_exact): (u64, bool), indexes: &[IndexStats]) -> Outcome<String> {
     let mut rows = Vec::new();
     for info in collection.indexes()? {
         let stats = indexes.iter().find(|index| index.name == info.name);
@@ -129,6 +131,7 @@ fn describe(collection: &Collection, documents: u64, indexes: &[IndexStats]) -> 
         let figures = match stats {
             // Made since.
             None if info.name != "_id_" => "being built".to_owned(),
+            None if is_exact => text::counted(documents, "document"),
             None => format!("{}, the documents themselves", entries(documents)),
             Some(IndexStats { build: Some(build), .. }) => describe_build(*build),
             Some(stats) if stats.bytes == 0 => entries(stats.entries),

@@ -1,7 +1,7 @@
 //! Completion and hints: commands, options, collections, fields, operators, files.
 
 use super::words::{self, Split};
-use crate::{operators, output};
+use crate::{notes, operators, output};
 use alluvium::Database;
 use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
@@ -26,13 +26,20 @@ pub(super) struct Helper {
     collection: Option<String>,
     files: FilenameCompleter,
     history: HistoryHinter,
+    /// The earlier lines of the command.
+    before: String,
 }
 
 impl Helper {
     pub(super) fn new(mut definition: clap::Command, database: Database, collection: Option<String>) -> Self {
         definition.build();
         let (files, history) = (FilenameCompleter::new(), HistoryHinter::new());
-        Self { definition, database, collection, files, history }
+        Self { definition, database, collection, files, history, before: String::new() }
+    }
+
+    /// Has the next line continue a command.
+    pub(super) fn continues(&mut self, before: &str) {
+        before.clone_into(&mut self.before);
     }
 
     /// Where the text begins that a completion at `pos` would replace.
@@ -151,9 +158,8 @@ impl Helper {
     /// The fields of the collection that the line is about.
     fn fields(&self, typed: &Typed<'_>) -> Vec<String> {
         let name = self.about(typed);
-        let names = name.map(|name| self.database.collection(name).field_names());
         // A collection that does not exist has none.
-        names.and_then(Result::ok).unwrap_or_default()
+        name.map(|name| notes::names(&self.database.collection(name))).unwrap_or_default()
     }
 
     /// The indexes of the collection that the line is about.
@@ -219,8 +225,11 @@ impl Completer for Helper {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let line = line.get(..pos).unwrap_or(line);
-        let Some((from, candidates)) = self.candidates(line) else { return self.files.complete_path(line, pos) };
+        let typed = line.get(..pos).unwrap_or(line);
+        let whole = self.before.clone() + typed;
+        let line = whole.as_str();
+        let found = self.candidates(line).filter(|(from, _)| *from >= self.before.len());
+        let Some((from, candidates)) = found else { return self.files.complete_path(typed, pos) };
         let typed = line.get(from..).unwrap_or_default();
         let within_json = matches!(words::split(line.get(..from).unwrap_or_default()), Split::Open(..));
         // A name may be in quotes, and must be if it has blanks.
@@ -236,7 +245,7 @@ impl Completer for Helper {
             };
             Pair { display: name, replacement }
         };
-        Ok((from, fitting.into_iter().map(pair).collect()))
+        Ok((from - self.before.len(), fitting.into_iter().map(pair).collect()))
     }
 }
 

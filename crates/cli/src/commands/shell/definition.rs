@@ -125,10 +125,15 @@ pub(super) fn parse(definition: &clap::Command, words: &[String]) -> Outcome<Opt
             let _closed = error.print();
             return Ok(None);
         }
-        Err(error) => return Err(suggestions::of(&error).unwrap_or_else(|| usage(&error))),
+        Err(error) => return Err(suggestions::of(&error).map_or_else(|| usage(&error), without_database)),
     };
     refuse_options_of_opening(&matches)?;
     Command::from_arg_matches(&matches).map(Some).map_err(|error| usage(&error))
+}
+
+/// Advice for the command line as it is here.
+fn without_database(failure: Failure) -> Failure {
+    Failure::Usage(failure.to_string().replace(" DB ", " "))
 }
 
 fn usage(error: &clap::Error) -> Failure {

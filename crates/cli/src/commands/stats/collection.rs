@@ -1,7 +1,9 @@
 //! Figures of one collection.
 
+use crate::commands::collections;
 use crate::commands::index::{definition_of, describe_build, to_json as index_to_json};
 use crate::exit::Outcome;
+use crate::notes;
 use crate::output::Output;
 use crate::text::{self, columns};
 use alluvium::{Collection, IndexStats, TreeStats};
@@ -10,15 +12,16 @@ use alluvium::{Collection, IndexStats, TreeStats};
 pub(super) fn print(collection: &Collection, json: bool) -> Outcome {
     let (stats, indexes) = (collection.stats()?, collection.index_stats()?);
     let full_name = collection.full_name()?;
+    let documents = collections::documents(collection, stats.keys);
     let mut out = Output::new();
     if json {
-        let mut figures = to_json(&stats);
+        let mut figures = to_json(&stats, documents.0);
         figures["indexes"] = indexes.iter().map(|index| index_to_json(&full_name, index)).collect();
-        figures["fields"] = collection.field_names()?.into();
+        figures["fields"] = notes::names(collection).into();
         figures["collection"] = full_name.into();
         out.json(&figures)?;
     } else {
-        out.text(&describe(&stats, &collection.field_names()?))?;
+        out.text(&describe(&stats, documents, &notes::names(collection)))?;
         for index in &indexes {
             out.text(&describe_index(index))?;
         }
@@ -26,9 +29,9 @@ pub(super) fn print(collection: &Collection, json: bool) -> Outcome {
     out.finish()
 }
 
-fn to_json(stats: &TreeStats) -> serde_json::Value {
+fn to_json(stats: &TreeStats, documents: u64) -> serde_json::Value {
     serde_json::json!({
-        "documents_estimated": stats.keys,
+        "documents_estimated": documents,
         "files": stats.files,
         "bytes": stats.bytes,
         "raw_bytes": stats.raw_bytes,
@@ -39,7 +42,7 @@ fn to_json(stats: &TreeStats) -> serde_json::Value {
     })
 }
 
-fn describe(stats: &TreeStats, fields: &[String]) -> String {
+fn describe(stats: &TreeStats, (documents, is_exact): (u64, bool), fields: &[String]) -> String {
     let files = |files: u64, bytes: u64| format!("{}, {}", text::counted(files, "file"), text::bytes(bytes));
     let counted = format!("{}, {} of them tombstones", text::count(stats.entries), text::count(stats.tombstones));
     let entries = match (stats.files, stats.shared_files) {
@@ -49,7 +52,7 @@ fn describe(stats: &TreeStats, fields: &[String]) -> String {
         _ => format!("{counted}; those in shared files are not counted for each collection"),
     };
     let mut rows = vec![
-        ("documents", format!("about {}", text::count(stats.keys))),
+        ("documents", format!("{}{}", if is_exact { "" } else { "about " }, text::count(documents))),
         ("fields", if fields.is_empty() { "none known".to_owned() } else { fields.join(", ") }),
         ("files of its own", if stats.files == 0 { "none".to_owned() } else { files(stats.files, stats.bytes) }),
         (

@@ -54,6 +54,11 @@ fn commands_collections_options_and_fields_are_completed() {
     expect(&free, "find pets {chip:{$in", 17, &["$in"]);
     expect(&free, "update pets 1 {$in", 15, &["$in", "$inc"]);
     expect(&free, "find pets {ki", 11, &["kind"]);
+    // On the second line of a command.
+    let mut second = helper(None);
+    second.continues("find pets {kind: 'dog',\n");
+    expect(&second, "  chip: {$gt", 9, &["$gt", "$gte"]);
+    expect(&second, "nu", 0, &["number"]);
     expect(&free, "distinct pets ki", 14, &["kind"]);
     expect(&free, "count nowhere --me", 14, &[]);
     let (_, options) = completed(&free, "put pets rex --");
