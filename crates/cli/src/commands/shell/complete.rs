@@ -68,7 +68,7 @@ impl Helper {
         };
         let typed = Typed::of(command, &arguments);
         if partial.trim_start_matches(['\'', '"']).starts_with(['{', '[']) {
-            let from = partial.rfind(['"', '\'', '{', '[', ',', ':', ' ', '.']).map_or(0, |at| at + 1);
+            let from = partial.rfind(['"', '\'', '{', '[', ',', ':', ' ', '\n', '.']).map_or(0, |at| at + 1);
             let updates = command.is_none_or(|command| command.get_name() == "update");
             let of_updates = if updates { [operators::UPDATE, operators::MODIFIERS].concat() } else { Vec::new() };
             let operators = operators::FILTER.iter().copied().chain(of_updates).map(str::to_owned);
