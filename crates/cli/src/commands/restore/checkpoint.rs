@@ -6,6 +6,7 @@ use crate::files;
 use crate::output::Output;
 use crate::signals::Stop;
 use crate::text;
+use alluvium::ErrorKind;
 use alluvium::backup::{self, RestoreOptions, RestoreReport};
 use alluvium_env::Env;
 
@@ -23,6 +24,10 @@ impl Args {
         let options = RestoreOptions { copy: self.copy, quick: self.quick, stop, ..RestoreOptions::default() };
         let report = backup::restore(env, &self.dir, self.database.path(), options).map_err(|error| match error {
             alluvium::Error::Stopped => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
+            error if error.kind() == ErrorKind::Corruption => {
+                let advice = "`alluvium verify CHECKPOINT` lists all damage; restore another checkpoint".to_owned();
+                Failure::explained(error, Some(advice))
+            }
             error => error.into(),
         })?;
         let mut out = Output::new();
