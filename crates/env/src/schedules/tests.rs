@@ -60,11 +60,11 @@ fn threads_that_wait_for_each_other_are_found() {
 }
 
 #[test]
-fn seeds_are_those_that_are_asked_for() {
-    let usual = Asked { replayed: None, first: 100, count: 2, limit: None };
+fn the_seeds_are_those_requested() {
+    let usual = Request { replayed: None, first: 100, count: 2, limit: None };
     assert_eq!([0, 1, 2].map(|done| usual.next(done, Duration::ZERO)), [Some(100), Some(101), None]);
-    let timed = Asked { limit: Some(Duration::from_secs(1)), ..usual };
+    let timed = Request { limit: Some(Duration::from_secs(1)), ..usual };
     assert_eq!([0, 1].map(|seconds| timed.next(7, Duration::from_secs(seconds))), [Some(107), None]);
-    let replayed = Asked { replayed: Some(5), ..timed };
+    let replayed = Request { replayed: Some(5), ..timed };
     assert_eq!([0, 1].map(|done| replayed.next(done, Duration::ZERO)), [Some(5), None]);
 }
