@@ -80,7 +80,7 @@ impl Encoder {
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
     /// let (mut encoder, mut out) = (Encoder::new(Format::JsonLines).canonical(true), Vec::new());
-    /// pets.scan().limit(1).run()?.encode_next(&mut encoder, &mut out)?;
+    /// encoder.write_next(&mut pets.scan().limit(1).run()?, &mut out)?;
     /// assert_eq!(out, b"{\"_id\":\"ada\",\"age\":{\"$numberInt\":\"12\"}}\n");
     /// # alluvium::Result::Ok(())
     /// ```
@@ -100,7 +100,7 @@ impl Encoder {
     /// # use alluvium::export::{Encoder, Format};
     /// let (mut encoder, mut out) = (Encoder::new(Format::Csv { separator: b'\t' }).fields(["age"]), Vec::new());
     /// encoder.begin(&mut out)?;
-    /// pets.scan().limit(1).run()?.encode_next(&mut encoder, &mut out)?;
+    /// encoder.write_next(&mut pets.scan().limit(1).run()?, &mut out)?;
     /// assert_eq!(out, b"age\n12\n");
     /// # alluvium::Result::Ok(())
     /// ```

@@ -260,7 +260,7 @@ impl<T> TypedCursor<T> {
     /// # let [ada, rex] = [("ada", 12), ("rex", 3)].map(|(name, age)| Pet { name: name.into(), age });
     /// # pets.insert_many([&ada, &rex])?;
     /// let by_age = pets.documents().find("{}").sort(r#"{"age": 1}"#).run()?;
-    /// let by_age: Vec<Pet> = by_age.typed().collect::<Result<_, _>>()?;
+    /// let by_age: Vec<Pet> = alluvium::TypedCursor::new(by_age).collect::<Result<_, _>>()?;
     /// assert_eq!(by_age, [rex, ada]);
     /// # alluvium::Result::Ok(())
     /// ```
