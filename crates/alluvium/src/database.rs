@@ -28,6 +28,12 @@ pub struct Database {
     pub(crate) engine: EngineHandle,
 }
 
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("path", &self.path()).finish_non_exhaustive()
+    }
+}
+
 /// For operations of other parts of the library, such as [`crate::dump::Dump::restore`].
 impl AsRef<EngineHandle> for Database {
     fn as_ref(&self) -> &EngineHandle {
@@ -76,6 +82,22 @@ impl Database {
     /// As [`Builder::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::builder().open(path)
+    }
+
+    /// Opens a new database in memory, for tests: nothing of it outlives its last handle.
+    ///
+    /// ```
+    /// let db = alluvium::Database::in_memory()?;
+    /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// assert_eq!(db.collection("pets").count()?, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Builder::open`].
+    pub fn in_memory() -> Result<Self> {
+        let env = Env { fs: Env::in_memory(0).fs, ..Env::os() };
+        Self::builder().env(env).open("memory")
     }
 
     /// Options for opening.
@@ -481,7 +503,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`crate::Collection::create_index`].
-    pub fn finish_indexes(&self) -> crate::Result<()> {
+    pub fn finish_indexes(&self) -> Result<()> {
         indexes::finish_interrupted(&self.engine)
     }
 
