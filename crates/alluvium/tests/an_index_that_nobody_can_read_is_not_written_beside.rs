@@ -21,7 +21,7 @@ fn an_index_that_nobody_can_read_is_not_written_beside() {
     description[name] = b'N';
     db.store().describe_trees(&[(tree, &description)]).unwrap();
     db.close().unwrap();
-    let error = open(&env).err().expect("it is refused");
+    let error = open(&env).expect_err("it is refused");
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     assert!(error.to_string().contains("newer build"), "{error}");
 }
