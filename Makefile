@@ -2,7 +2,8 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo check style test schedules orders data setup mutants soak sanitize races miri dist deb peers
+.PHONY: help demo check style test schedules orders data setup mutants soak sanitize races miri dist deb peers \
+	peers-check fuzz-check
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
@@ -18,7 +19,8 @@ help:
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together); DOCS=100000 makes less of it.
 demo:
-	$(CARGO) run --release --locked -p alluvium-workbench -- demo $(if $(DOCS),--docs $(DOCS))
+	$(CARGO) build --release --locked -p alluvium-cli -p alluvium-workbench
+	$(CARGO) run -q --release --locked -p alluvium-workbench -- demo $(if $(DOCS),--docs $(DOCS))
 
 # Without network or rustup this changes nothing: the tools may be there already.
 setup:
@@ -38,6 +40,7 @@ style:
 	tests/mutants/run --check
 
 test: setup data style
+	$(MAKE) peers-check fuzz-check
 	$(CARGO) test --locked --workspace
 	$(MAKE) schedules orders
 
@@ -84,9 +87,16 @@ dist:
 deb:
 	packaging/deb
 
-# Not part of the default build: it links libraries that are not there everywhere.
+# Not part of the default build: it links libraries that not every machine has.
 PEERS_LIB = $(CURDIR)/bench-peers/target/rocksdb
 
 peers:
 	bench-peers/fetch $(PEERS_LIB)
 	cd bench-peers && ROCKSDB_LIB_DIR=$(PEERS_LIB) $(CARGO) build --release --locked
+
+# The two workspaces of their own: their locks are up to date, and bench-peers compiles, without its libraries.
+peers-check:
+	cd bench-peers && $(CARGO) clippy --locked --no-default-features -- -D warnings
+
+fuzz-check:
+	cd fuzz && $(CARGO) tree --locked >/dev/null
