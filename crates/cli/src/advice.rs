@@ -52,11 +52,11 @@ const LOCK: &str = "LOCK";
 /// The process that has a database open, and the name of its program. `None` where the system does not list its locks.
 #[cfg(target_os = "linux")]
 fn holder(database: &Path) -> Option<(u32, String)> {
-    use crate::files;
-    let inode = files::inode(&database.join(LOCK))?;
-    let locks = files::text(Path::new("/proc/locks"))?;
+    use crate::process;
+    let inode = process::inode(&database.join(LOCK))?;
+    let locks = process::text(Path::new("/proc/locks"))?;
     let pid = locks.lines().find_map(|line| pid_of(line, inode))?;
-    let name = files::text(Path::new(&format!("/proc/{pid}/comm"))).unwrap_or_default();
+    let name = process::text(Path::new(&format!("/proc/{pid}/comm"))).unwrap_or_default();
     let name = crate::text::plain(name.trim());
     Some((pid, if name.is_empty() { name } else { format!(" ({name})") }))
 }

@@ -1,11 +1,13 @@
 //! From the command line to the exit code.
 
 use crate::commands::Command;
-use crate::config::{self, Config, Variables};
+use crate::config::Config;
+use crate::context::Context;
 use crate::exit::{self, Outcome};
 use crate::logging::{self, Level};
 use crate::report::Program;
 use crate::suggestions;
+use crate::variables::{Variables, variable};
 use alluvium_env::Env;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
@@ -56,7 +58,7 @@ pub fn main() -> ExitCode {
     let env = Env::os();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let program = Program::new(NAME, &arguments);
-    match resolve(&env, &config::variable, arguments) {
+    match resolve(&env, &variable, arguments) {
         Err(error) => match suggestions::of(&error) {
             Some(failure) => program.end(Err(failure)),
             None => program.end_unparsed(&error),
@@ -64,7 +66,7 @@ pub fn main() -> ExitCode {
         Ok(Err(failure)) => program.end(Err(failure)),
         Ok(Ok((cli, config))) => {
             logging::start(&env, cli.log.unwrap_or(Level::Warn));
-            program.end(cli.command.run(&config))
+            program.end(cli.command.run(Context { definition, config: &config }))
         }
     }
 }

@@ -30,7 +30,7 @@ mod stats;
 mod update;
 mod verify;
 
-use crate::config::Config;
+use crate::context::Context;
 use crate::exit::Outcome;
 
 /// One command with its arguments, in alphabetical order.
@@ -101,14 +101,14 @@ pub(crate) enum Command {
 
 impl Command {
     /// Runs the command.
-    pub(crate) fn run(self, config: &Config) -> Outcome {
+    pub(crate) fn run(self, context: Context<'_>) -> Outcome {
         match self {
             Self::Build(args) => args.run(),
             Self::Checkpoint(args) => args.run(),
             Self::Collections(args) => args.run(),
             Self::Compact(args) => args.run(),
-            Self::Completions(args) => args.run(),
-            Self::Config(command) => command.run(config),
+            Self::Completions(args) => args.run(context),
+            Self::Config(command) => command.run(context.config),
             Self::Count(args) => args.run(),
             Self::Delete(args) => args.run(),
             Self::Distinct(args) => args.run(),
@@ -121,14 +121,14 @@ impl Command {
             Self::Index(command) => command.run(),
             Self::Inspect(args) => args.run(),
             Self::Load(args) => args.run(),
-            Self::Man(args) => args.run(),
+            Self::Man(args) => args.run(context),
             Self::Mv(command) => command.run(),
             Self::Put(args) => args.run(),
             Self::Rename(args) => args.run(),
             Self::Repair(args) => args.run(),
             Self::Restore(args) => args.run(),
             Self::Scan(args) => args.run(),
-            Self::Shell(args) => args.run(config),
+            Self::Shell(args) => args.run(context),
             Self::Stats(args) => args.run(),
             Self::Update(args) => args.run(),
             Self::Verify(args) => args.run(),

@@ -8,8 +8,9 @@
 mod file;
 
 use crate::exit::{Failure, Outcome};
-use crate::settings::database::Acknowledge;
+use crate::settings::database::{Acknowledge, LEAST_MEMORY};
 use crate::settings::size;
+use crate::variables::{self, Variables};
 use alluvium_env::Env;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
@@ -43,9 +44,6 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting { name: "writers", default: "1", check: count },
 ];
-
-/// The smallest memory budget of a database.
-pub(crate) const LEAST_MEMORY: u64 = 8 << 20;
 
 fn enough(bytes: u64) -> Result<(), String> {
     if bytes < LEAST_MEMORY { Err("a database needs at least 8M".to_owned()) } else { Ok(()) }
@@ -91,15 +89,6 @@ pub(crate) struct Config {
     pub file: Option<PathBuf>,
     /// The values, of each setting at most one.
     pub found: Vec<Found>,
-}
-
-/// Variables of the environment by name.
-pub(crate) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// Those of this process. What is not UTF-8 counts as not set.
-#[allow(clippy::disallowed_methods, reason = "the command line is where configuration comes from")]
-pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The variable of a setting.
@@ -171,15 +160,7 @@ impl Config {
 
 /// Where the user's own file lies.
 fn own_file(variables: Variables<'_>) -> Option<PathBuf> {
-    folder(variables, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
-}
-
-/// The folder of this program among the user's, as the XDG Base Directory Specification has it. A relative path in the
-/// variable counts as not set.
-pub(crate) fn folder(variables: Variables<'_>, variable: &str, below_home: &str) -> Option<PathBuf> {
-    let absolute = |name: &str| variables(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))?;
-    Some(base.join("alluvium"))
+    variables::folder(variables, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
 }
 
 #[cfg(test)]

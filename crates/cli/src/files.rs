@@ -106,23 +106,8 @@ pub(crate) fn open_stream(path: &Path) -> Outcome<impl Read + Send + 'static> {
     std::fs::File::open(path).map_err(|error| Failure::io("open", path, &error))
 }
 
-/// The number of a file in its file system; `None` if there is no such file.
-#[cfg(target_os = "linux")]
-#[allow(clippy::disallowed_methods, reason = "compared with the system's list of locks; nothing is read or written")]
-pub(crate) fn inode(path: &Path) -> Option<u64> {
-    use std::os::unix::fs::MetadataExt;
-    Some(std::fs::metadata(path).ok()?.ino())
-}
-
-/// A file of `/proc` as text.
-#[cfg(target_os = "linux")]
-#[allow(clippy::disallowed_methods, reason = "files of /proc have no length, and are no part of a database")]
-pub(crate) fn text(path: &Path) -> Option<String> {
-    std::fs::read_to_string(path).ok()
-}
-
 /// The bytes of all files below a directory.
-pub(crate) fn bytes_below(env: &Env, dir: &Path) -> Outcome<u64> {
+pub fn bytes_below(env: &Env, dir: &Path) -> Outcome<u64> {
     let mut bytes = 0;
     for entry in env.fs.list(dir)? {
         bytes += if entry.is_dir { bytes_below(env, &dir.join(&entry.name))? } else { entry.len };

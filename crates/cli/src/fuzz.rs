@@ -3,6 +3,7 @@
 use crate::app;
 use crate::commands::shell::Reader;
 use crate::config::Config;
+use crate::context::Context;
 use alluvium::Database;
 use alluvium_env::{Env, OpenMode};
 use std::cell::OnceCell;
@@ -54,5 +55,9 @@ fn reader_of_pets() -> Reader {
     let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };
     let db = Database::builder().env(Env::in_memory(1)).options(options).open("pets.db");
     let db = db.and_then(|db| fill(&db).map(|()| db));
-    Reader::new(&Config::default(), db.unwrap_or_else(|error| panic!("{error}")), Some("pets".to_owned()))
+    Reader::new(
+        Context { definition: app::definition, config: &Config::default() },
+        db.unwrap_or_else(|error| panic!("{error}")),
+        Some("pets".to_owned()),
+    )
 }

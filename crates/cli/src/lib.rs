@@ -12,6 +12,7 @@ pub mod allocator;
 mod app;
 mod commands;
 mod config;
+mod context;
 pub mod exit;
 pub mod files;
 #[doc(hidden)]
@@ -29,6 +30,7 @@ pub mod settings;
 pub mod signals;
 mod suggestions;
 pub mod text;
+mod variables;
 
 pub use app::main;
 pub use commands::load;

@@ -4,7 +4,8 @@ use crate::exit::{Failure, Outcome};
 use crate::report::complain;
 use crate::session;
 use crate::text;
-use alluvium::{Document, Map, Value};
+use crate::variables::variable;
+use alluvium::{Document, Explanation, Map, Value};
 use alluvium_document::json::{self, Format};
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -28,12 +29,15 @@ pub struct Output {
     unprinted: u64,
 }
 
-/// True if what is printed may have colours: on a terminal that has them, unless the user wants none
+/// True if standard output may have colours.
+pub(crate) fn has_colours() -> bool {
+    has_colours_on(&std::io::stdout())
+}
+
+/// True if the text on a stream may have colours: on a terminal that has them, unless the user wants none
 /// (<https://no-color.org>).
-pub fn has_colours() -> bool {
-    std::io::stdout().is_terminal()
-        && crate::config::variable("NO_COLOR").is_none()
-        && crate::config::variable("TERM").is_none_or(|terminal| terminal != "dumb")
+pub fn has_colours_on(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && variable("NO_COLOR").is_none() && variable("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
 impl Output {
@@ -48,7 +52,7 @@ impl Output {
     /// A document and a newline.
     pub(crate) fn document(&mut self, document: &Document, format: Format) -> Outcome {
         let map = document.to_map().map_err(|error| {
-            let id = crate::settings::ids::show(document.id());
+            let id = ids::show(document.id());
             Failure::Damaged(format!("document {id} is damaged: {error}"))
         })?;
         self.map(&map, format)
@@ -129,4 +133,15 @@ impl Output {
             ))),
         }
     }
+}
+
+/// Prints how a query was answered, in lines of text or as one line of JSON.
+pub(crate) fn print_explanation(explanation: &Explanation, json: bool) -> Outcome {
+    let mut out = Output::new();
+    match json {
+        true => out.map(&explanation.to_map(), Format::RELAXED)?,
+        // Names of indexes may have anything in them.
+        false => explanation.to_string().lines().try_for_each(|line| out.text(&(text::plain(line) + "\n")))?,
+    }
+    out.finish()
 }

@@ -168,6 +168,21 @@ impl Usage {
     }
 }
 
+/// The number of a file in its file system; `None` if there is no such file.
+#[cfg(target_os = "linux")]
+#[allow(clippy::disallowed_methods, reason = "compared with the system's list of locks; nothing is read or written")]
+pub(crate) fn inode(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    Some(std::fs::metadata(path).ok()?.ino())
+}
+
+/// A file of `/proc` as text.
+#[cfg(target_os = "linux")]
+#[allow(clippy::disallowed_methods, reason = "files of /proc have no length, and are no part of a database")]
+pub(crate) fn text(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
 /// The number behind a name at the beginning of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -3,14 +3,13 @@
 //!
 //! It is a thread-local value rather than a parameter, so that every command works in the shell without knowing it.
 
-use crate::signals::Stop;
+use crate::signals::{self, Stop};
 use alluvium::Database;
 use std::cell::RefCell;
 
 #[derive(Clone)]
 struct Session {
     database: Database,
-    stop: Stop,
     /// Documents are printed for people: a field a line.
     pretty: bool,
 }
@@ -36,14 +35,16 @@ pub(crate) struct Entered(());
 
 /// Begins a session.
 pub(crate) fn enter(database: &Database, stop: &Stop, pretty: bool) -> Entered {
-    let session = Session { database: database.clone(), stop: stop.clone(), pretty };
+    let session = Session { database: database.clone(), pretty };
     OPEN.with(|open| *open.borrow_mut() = Some(session));
+    signals::share(Some(stop.clone()));
     Entered(())
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         OPEN.with(|open| *open.borrow_mut() = None);
+        signals::share(None);
     }
 }
 
@@ -54,11 +55,6 @@ fn of_session<T>(get: impl FnOnce(&Session) -> T) -> Option<T> {
 /// The database that is open.
 pub(crate) fn database() -> Option<Database> {
     of_session(|session| session.database.clone())
-}
-
-/// The flag that stops the running command.
-pub(crate) fn stop() -> Option<Stop> {
-    of_session(|session| session.stop.clone())
 }
 
 /// True if documents are printed a field a line.

@@ -1,9 +1,9 @@
 //! ctrl-C and SIGTERM: the first asks the command to stop, the second ends the process at once.
 
 use crate::exit::{Failure, INTERRUPTED, Outcome};
-use crate::session;
 use signal_hook::consts::{SIGINT, TERM_SIGNALS};
 use signal_hook::flag;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,6 +19,20 @@ pub(crate) fn check() -> Outcome {
     OF_PROCESS.get().map_or(Ok(()), Stop::check)
 }
 
+thread_local! {
+    /// The flag that the commands of this thread share: that of a shell.
+    static SHARED: RefCell<Option<Stop>> = const { RefCell::new(None) };
+}
+
+/// Makes commands on this thread take this flag, and install none of their own; `None`: again their own.
+pub(crate) fn share(stop: Option<Stop>) {
+    SHARED.with(|shared| *shared.borrow_mut() = stop);
+}
+
+fn shared() -> Option<Stop> {
+    SHARED.with(|shared| shared.borrow().clone())
+}
+
 /// Set by the first signal.
 #[derive(Debug, Clone)]
 pub struct Stop {
@@ -28,7 +42,7 @@ pub struct Stop {
 impl Stop {
     /// Takes over the signals: the first one sets the flag, the next ends the process.
     pub fn on_signals() -> Outcome<Self> {
-        if let Some(stop) = session::stop() {
+        if let Some(stop) = shared() {
             return Ok(stop);
         }
         let flag = Arc::new(AtomicBool::new(false));
@@ -42,7 +56,7 @@ impl Stop {
     /// commands that only read, or whose work the next open throws away or finishes. In a shell, which
     /// goes on, the first one sets the flag, as ever.
     pub fn at_once() -> Outcome<Self> {
-        if let Some(stop) = session::stop() {
+        if let Some(stop) = shared() {
             return Ok(stop);
         }
         Self::install(TERM_SIGNALS, &Arc::new(AtomicBool::new(true)))?;

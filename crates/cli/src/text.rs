@@ -55,7 +55,7 @@ pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
 }
 
 /// Text from outside, made safe for a terminal: control characters are escaped.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()
 }

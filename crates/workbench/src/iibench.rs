@@ -6,13 +6,17 @@
 //! the others did, and what the harness itself cost.
 
 mod engine;
+mod failure;
 mod meter;
 pub mod ours;
 mod report;
 mod row;
 mod run;
+mod settings;
 
-pub use engine::{Engine, Failure, Session, Sizes};
+pub use engine::{Engine, Session, Sizes};
+pub use failure::Failure;
 pub use report::{Cost, Interval, Query, Report};
 pub use row::{Field, INDEXES, MAX_INDEXES, Pairs, Row, row_key};
-pub use run::{Settings, run};
+pub use run::run;
+pub use settings::Settings;

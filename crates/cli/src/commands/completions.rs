@@ -1,5 +1,6 @@
 //! `alluvium completions`: what a shell needs to complete our arguments.
 
+use crate::context::Context;
 use crate::exit::Outcome;
 use crate::output::Output;
 use clap_complete::Shell;
@@ -19,9 +20,9 @@ pub(crate) struct Args {
 
 impl Args {
     /// Prints the script.
-    pub(crate) fn run(&self) -> Outcome {
+    pub(crate) fn run(&self, context: Context<'_>) -> Outcome {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut crate::app::definition(), "alluvium", &mut script);
+        clap_complete::generate(self.shell, &mut (context.definition)(), "alluvium", &mut script);
         let mut out = Output::new();
         out.bytes(&script)?;
         out.finish()

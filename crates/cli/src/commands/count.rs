@@ -2,7 +2,7 @@
 
 use crate::exit::Outcome;
 use crate::notes::Fields;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::settings::database::CollectionArgs;
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
@@ -40,7 +40,7 @@ impl Args {
         self.collection.with(|collection| {
             let find = self.query.find(collection, self.filter.as_deref(), stop)?;
             match self.query.explain {
-                true => queries::print(&find.explain_count()?, self.json),
+                true => output::print_explanation(&find.explain_count()?, self.json),
                 false => {
                     let documents = find.count()?;
                     self.print(documents)?;

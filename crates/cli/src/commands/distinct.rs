@@ -2,7 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::notes::Fields;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::settings::database::CollectionArgs;
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
@@ -39,7 +39,7 @@ impl Args {
         self.collection.with(|collection| {
             let find = self.query.find(collection, self.filter.as_deref(), &stop)?;
             if self.query.explain {
-                return queries::print(&find.explain_distinct(&self.field)?, self.json);
+                return output::print_explanation(&find.explain_distinct(&self.field)?, self.json);
             }
             let values = find.distinct(&self.field)?;
             let text =

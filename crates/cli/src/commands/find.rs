@@ -2,7 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, FieldArgs};
 use crate::settings::queries::{self, QueryArgs, map_of, whole};
@@ -77,7 +77,7 @@ impl Args {
                 find = find.limit(limit);
             }
             if self.query.explain {
-                return queries::print(&find.explain()?, self.json);
+                return output::print_explanation(&find.explain()?, self.json);
             }
             if let Some(size) = self.batch_size {
                 find = find.batch_size(size as usize);

@@ -1,5 +1,6 @@
 //! `alluvium man`: the manual, a page a command.
 
+use crate::context::Context;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
@@ -32,9 +33,9 @@ struct Page {
 
 impl Args {
     /// Writes the pages, and says how many.
-    pub(crate) fn run(&self) -> Outcome {
+    pub(crate) fn run(&self, context: Context<'_>) -> Outcome {
         let env = Env::os();
-        let mut definition = crate::app::definition().disable_help_subcommand(true);
+        let mut definition = (context.definition)().disable_help_subcommand(true);
         definition.build();
         let pages = pages(&self.dir, definition)?;
         // All or none.

@@ -5,7 +5,7 @@ mod definition;
 mod history;
 mod words;
 
-use crate::config::Config;
+use crate::context::Context;
 use crate::exit::{Failure, INTERRUPTED, Outcome};
 use crate::report::{complain, complain_as_json, wants_json};
 use crate::session;
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 
 impl Args {
     /// Reads and runs commands until there are no more.
-    pub(crate) fn run(&self, config: &Config) -> Outcome {
+    pub(crate) fn run(&self, context: Context<'_>) -> Outcome {
         self.database.refuse_read_only("`get`, `scan`, `count`, `export` and `stats` read it without a shell")?;
         let stop = Stop::on_interrupts()?;
         end_when_terminated()?;
@@ -60,7 +60,7 @@ impl Args {
             let typed = std::io::stdin().is_terminal();
             let pretty = typed && std::io::stdout().is_terminal();
             let _until_the_end = session::enter(database, &stop, pretty);
-            let mut shell = Shell { config, database: database.clone(), collection: None, stop };
+            let mut shell = Shell { context, database: database.clone(), collection: None, stop };
             if typed { shell.converse() } else { shell.script(std::io::stdin().lock(), self.strict) }
         })
     }
@@ -75,7 +75,7 @@ fn end_when_terminated() -> Outcome {
 
 /// The state of a shell.
 struct Shell<'a> {
-    config: &'a Config,
+    context: Context<'a>,
     database: Database,
     /// The collection in use.
     collection: Option<String>,
@@ -250,7 +250,7 @@ impl Shell<'_> {
 
     fn run(&self, words: &[String]) -> Outcome {
         match definition::parse(&self.definition(), words)? {
-            Some(command) => command.run(self.config),
+            Some(command) => command.run(self.context),
             None => Ok(()),
         }
     }
@@ -266,7 +266,7 @@ impl Shell<'_> {
     }
 
     fn definition(&self) -> clap::Command {
-        definition::definition(self.config, self.database.path(), self.collection.as_deref())
+        definition::definition(self.context, self.database.path(), self.collection.as_deref())
     }
 }
 
@@ -278,8 +278,8 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// For a database, with a collection in use.
-    pub(crate) fn new(config: &Config, database: Database, collection: Option<String>) -> Self {
-        let definition = definition::definition(config, database.path(), collection.as_deref());
+    pub(crate) fn new(context: Context<'_>, database: Database, collection: Option<String>) -> Self {
+        let definition = definition::definition(context, database.path(), collection.as_deref());
         Self { helper: Helper::new(definition.clone(), database, collection), definition }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, IdArgs};
 use crate::settings::queries::{self, QueryArgs, map_of};
@@ -145,7 +145,7 @@ impl Args {
                 asked = asked.max_time(Duration::from_millis(ms));
             }
             if self.query.explain {
-                return queries::print(&asked.explain()?, self.json);
+                return output::print_explanation(&asked.explain()?, self.json);
             }
             let result = asked.run().map_err(|error| explain(error, &said))?;
             let mut out = Output::new();

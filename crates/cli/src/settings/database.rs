@@ -1,6 +1,5 @@
 //! Which database and collection, and how they are opened.
 
-use crate::config::LEAST_MEMORY;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::notes::Fields;
@@ -16,6 +15,9 @@ use alluvium_env::sync::{Condvar, Mutex};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The least memory budget of a database, in bytes.
+pub(crate) const LEAST_MEMORY: u64 = 8 << 20;
 
 /// Which database.
 #[derive(Debug, clap::Args)]

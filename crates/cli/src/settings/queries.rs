@@ -1,13 +1,11 @@
 //! Filters and their options.
 
 use crate::exit::{Failure, Outcome};
-use crate::output::Output;
 use crate::relaxed;
 use crate::settings::database::CollectionArgs;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{Collection, ErrorKind, Explanation, Find, Hint, Map, Value};
-use alluvium_document::json::Format;
+use alluvium::{Collection, ErrorKind, Find, Hint, Map, Value};
 use std::time::Duration;
 
 /// Help of `--explain` for commands that write.
@@ -127,15 +125,4 @@ pub(crate) fn maps_of(text: &str) -> Outcome<Vec<Map>> {
         Ok(value) => Err(other(&value)),
         Err(error) => Err(Failure::no_json(format!("{what}: {error}"))),
     }
-}
-
-/// Prints a query's plan.
-pub(crate) fn print(explanation: &Explanation, json: bool) -> Outcome {
-    let mut out = Output::new();
-    match json {
-        true => out.map(&explanation.to_map(), Format::RELAXED)?,
-        // Names of indexes may have anything in them.
-        false => explanation.to_string().lines().try_for_each(|line| out.text(&(text::plain(line) + "\n")))?,
-    }
-    out.finish()
 }

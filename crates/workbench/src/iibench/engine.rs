@@ -1,11 +1,8 @@
 //! What iibench asks of a database, so that several can be measured by one harness.
 
+use super::failure::Failure;
 use super::row::Row;
 use serde::{Deserialize, Serialize};
-use std::error::Error;
-
-/// What an engine says when it fails.
-pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// A database with a table of rows and its secondary indexes, empty when it is handed over.
 pub trait Engine: Sync {

@@ -1,6 +1,6 @@
 //! Figures taken while others work.
 
-use super::engine::Failure;
+use super::failure::Failure;
 use super::report::Cost;
 use alluvium_cli::process::{self, Io, Usage};
 use alluvium_env::Clock;

@@ -1,8 +1,9 @@
 //! Alluvium as an engine of iibench: its documents, and its key/value store alone.
 
-use super::engine::{Engine, Failure, Session, Sizes};
+use super::engine::{Engine, Session, Sizes};
+use super::failure::Failure;
 use super::row::{Field, INDEXES, Pairs, Row, row_key};
-use super::run::Settings;
+use super::settings::Settings;
 use alluvium::Snapshot;
 use alluvium::{Collection, Database, Durability, Map};
 use alluvium_collections::engine::EngineHandle;

@@ -3,7 +3,7 @@
 mod text;
 
 use super::engine::Sizes;
-use super::run::Settings;
+use super::settings::Settings;
 use serde::{Deserialize, Serialize};
 
 /// What a stretch of a run has cost: the whole process, background work included, unless it says otherwise.

@@ -1,6 +1,6 @@
 //! The rows of iibench: what a till prints, in the order in which it is printed.
 
-use super::engine::Failure;
+use super::failure::Failure;
 use crate::comments::random::{Random, mix};
 use alluvium_document::{Map, Value, key};
 

@@ -1,7 +1,7 @@
 //! The commands as the shell has them: the command line's own, without what the shell knows already.
 
 use crate::commands::Command;
-use crate::config::Config;
+use crate::context::Context;
 use crate::exit::{Failure, Outcome};
 use crate::suggestions;
 use clap::parser::ValueSource;
@@ -28,8 +28,8 @@ In the shell:
   exit              Leave (also ctrl-D); ctrl-C stops a command, twice the shell";
 
 /// The commands, for a database, and a collection if one is in use.
-pub(super) fn definition(config: &Config, database: &Path, collection: Option<&str>) -> clap::Command {
-    let all = config.defaults_of(crate::app::definition());
+pub(super) fn definition(context: Context<'_>, database: &Path, collection: Option<&str>) -> clap::Command {
+    let all = context.config.defaults_of((context.definition)());
     let commands = all.get_subcommands().filter_map(|command| {
         let here = !NOT_HERE.contains(&command.get_name());
         here.then(|| adapt(command.clone(), database, collection)).flatten()

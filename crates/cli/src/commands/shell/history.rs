@@ -1,7 +1,7 @@
 //! The commands of earlier shells, in a file of the user's.
 
 use super::complete::Helper;
-use crate::config;
+use crate::variables;
 use alluvium_env::Env;
 use rustyline::Editor;
 use rustyline::history::FileHistory;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Where it lies, among what programs remember of a user.
 fn path() -> Option<PathBuf> {
-    Some(config::folder(&config::variable, "XDG_STATE_HOME", ".local/state")?.join("history"))
+    Some(variables::folder(&variables::variable, "XDG_STATE_HOME", ".local/state")?.join("history"))
 }
 
 /// Reads what there is.

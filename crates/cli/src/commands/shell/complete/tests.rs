@@ -12,7 +12,8 @@ fn helper(collection: Option<&str>) -> Helper {
     db.collection("pets").create_index(r#"{"kind": 1}"#).expect("an index");
     db.create_collection("shop.orders").expect("a collection");
     db.create_collection("old pets").expect("a collection");
-    let definition = super::super::definition::definition(&Config::default(), db.path(), collection);
+    let context = crate::context::Context { definition: crate::app::definition, config: &Config::default() };
+    let definition = super::super::definition::definition(context, db.path(), collection);
     Helper::new(definition, db, collection.map(str::to_owned))
 }
 

@@ -1,8 +1,10 @@
 use super::*;
+use crate::config::Config;
 use crate::exit;
 
 fn commands(collection: Option<&str>) -> clap::Command {
-    definition(&Config::default(), Path::new("my.db"), collection)
+    let context = Context { definition: crate::app::definition, config: &Config::default() };
+    definition(context, Path::new("my.db"), collection)
 }
 
 fn read(collection: Option<&str>, line: &str) -> Outcome<Option<Command>> {

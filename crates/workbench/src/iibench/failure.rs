@@ -1,0 +1,6 @@
+//! Why a run ends early.
+
+use std::error::Error;
+
+/// An engine's error.
+pub type Failure = Box<dyn Error + Send + Sync>;

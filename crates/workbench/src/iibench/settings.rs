@@ -1,0 +1,52 @@
+//! The parameters of a run.
+
+use super::row::MAX_INDEXES;
+use serde::{Deserialize, Serialize};
+
+/// The parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Rows to insert.
+    pub rows: u64,
+    /// Threads that insert.
+    pub loaders: usize,
+    /// Rows in a transaction.
+    pub batch: u64,
+    /// Secondary indexes, at most [`MAX_INDEXES`].
+    pub indexes: usize,
+    /// Letters of padding in a row.
+    pub padding: usize,
+    /// Rows between two lines of figures.
+    pub interval: u64,
+    /// Queries over each index at the end.
+    pub queries: u64,
+    /// After so many seconds no further batch is begun; 0: however long it takes.
+    pub limit_seconds: f64,
+    /// For repeatable rows.
+    pub seed: u64,
+    /// The engine's memory budget in bytes.
+    pub memory_bytes: u64,
+    /// Of Alluvium's documents: a partition's memtable is sealed at so many bytes of keys and values, whatever the budget.
+    pub memtable_bytes: Option<u64>,
+    /// The engine keeps out of the system's page cache.
+    pub direct: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rows: 1_000_000,
+            loaders: 2,
+            batch: 1_000,
+            indexes: MAX_INDEXES,
+            padding: 10,
+            interval: 200_000,
+            queries: 1_000,
+            limit_seconds: 0.0,
+            seed: 1,
+            memory_bytes: 256 << 20,
+            memtable_bytes: None,
+            direct: false,
+        }
+    }
+}
