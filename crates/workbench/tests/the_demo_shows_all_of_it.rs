@@ -17,6 +17,18 @@ fn the_demo_shows_all_of_it() {
         assert!(table.contains(row), "{row}: {table}");
     }
     assert!(table.contains("all whole"), "{table}");
+    // A filter, its plan without and with an index, and the index.
+    for shown in ["filter {\"author\": ", "without an index: 3 documents in ", "index author_1_score_-1 created in "] {
+        assert!(table.contains(shown), "{shown}: {table}");
+    }
+    let (_, with_index) = table.split_once("with the index: 3 documents in ").expect("the second answer");
+    assert!(with_index.contains("author_1_score_-1"), "{table}");
+    // What is left, and what to try next.
+    let (_, left) = table.split_once("Left:").expect("what is left");
+    for shown in ["comments.jsonl", "demo.alluvium", "Try next:", " find ", " --explain", " shell ", "rm -r "] {
+        assert!(left.contains(shown), "{shown}: {table}");
+    }
+    assert!(!table.contains('\x1b'), "colours are for terminals: {table}");
     assert!(!table.contains("not known"), "{table}");
     // It may be run again.
     place.good(&["demo", "--docs", "20000", "--memory", "32M"]);

@@ -3,9 +3,12 @@
 
 mod child;
 mod expected;
+mod next;
 mod operations;
+mod query;
 mod steps;
 mod table;
+mod terminal;
 
 use alluvium_cli::exit::{Failure, Outcome};
 use alluvium_cli::files;

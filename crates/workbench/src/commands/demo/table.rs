@@ -1,8 +1,24 @@
 //! The table at the end.
 
 use super::Demo;
-use super::steps::Findings;
+use super::child::Loaded;
+use super::operations::{Cost, Costs};
+use super::query::Queried;
 use alluvium_cli::text;
+use std::time::Duration;
+
+/// What the steps measured.
+pub(super) struct Findings {
+    pub loaded: Loaded,
+    pub costs: Costs,
+    pub scan: Cost,
+    pub queried: Queried,
+    /// Documents that the killed load had acknowledged.
+    pub acknowledged: u64,
+    /// Documents that were found after the kill.
+    pub found: u64,
+    pub open_after_kill: Duration,
+}
 
 /// The figures, a line each.
 pub(super) fn table(demo: &Demo, findings: &Findings) -> String {
@@ -17,8 +33,8 @@ pub(super) fn table(demo: &Demo, findings: &Findings) -> String {
         let (bytes, budget) = (text::bytes(used as u64), text::bytes(demo.memory_bytes));
         format!("{bytes} of {budget} ({:.0}%)", used / demo.memory_bytes as f64 * 100.0)
     });
-    let costs = &findings.costs;
-    let per = |cost: &super::operations::Cost| {
+    let Findings { costs, queried, .. } = findings;
+    let per = |cost: &Cost| {
         format!("{:.1} µs of CPU ({}/s from one thread)", cost.cpu_us(), text::count(cost.per_second() as u64))
     };
     let opening = text::duration(findings.open_after_kill);
@@ -34,6 +50,9 @@ pub(super) fn table(demo: &Demo, findings: &Findings) -> String {
         ("update (get, score + 1, put)", per(&costs.update)),
         ("delete", per(&costs.delete)),
         ("scan", per(&findings.scan)),
+        ("find without an index", text::duration(queried.without_index)),
+        ("build the index", text::duration(queried.build)),
+        ("find with the index", text::duration(queried.with_index)),
         ("open after kill -9", opening),
         ("killed load", format!("{acknowledged} documents acknowledged, {found} found, all whole")),
     ];
