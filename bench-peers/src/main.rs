@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode, Stdio};
 #[derive(Debug, Parser)]
 #[command(after_help = "Example: bench-peers trial --rows 1000000 --loaders 2 --memory 112M --direct")]
 struct Args {
-    /// A folder; each engine makes one in it, which is removed when its figures are taken
+    /// A directory; each engine creates one in it, which is removed when its figures are taken
     #[arg(value_name = "FOLDER")]
     path: PathBuf,
     /// Which engines, in this order
@@ -22,7 +22,7 @@ struct Args {
     /// Each engine's memory for caches and write buffers
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256M")]
     memory: u64,
-    /// How many rows
+    /// The number of rows
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     rows: u64,
     /// Threads that insert
@@ -43,7 +43,7 @@ struct Args {
     /// Range queries of 10 entries over each index at the end
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     queries: u64,
-    /// An engine begins no further batch after so long; 0: however long it takes
+    /// An engine begins no batch after this time; 0 is no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     limit_seconds: f64,
     /// Keep data out of the system's page cache
@@ -52,13 +52,13 @@ struct Args {
     /// Another seed gives other rows
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Leave the engines' folders
+    /// Keep the engines' directories
     #[arg(long)]
     keep: bool,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// This process is to measure one engine, and to print its figures as JSON
+    /// Measure one engine in this process, and print its figures as JSON
     #[arg(long, hide = true)]
     only: Option<Kind>,
 }
@@ -166,10 +166,10 @@ fn measure_all(args: &Args) -> Result<(), Failure> {
     let (mut reports, mut failed) = (Vec::new(), 0);
     let fs = alluvium_env::Env::os().fs;
     for kind in &args.engines {
-        // Whatever is there is somebody's: only what an engine has made below is removed.
+        // An existing directory may hold other data: only directories that an engine creates below are removed.
         let dir = args.path.join(kind.name());
         if fs.exists(&dir)? {
-            return Err(format!("{} is there already: remove it, or name another folder", dir.display()).into());
+            return Err(format!("{} exists: remove it, or name another folder", dir.display()).into());
         }
     }
     for kind in &args.engines {
@@ -179,7 +179,7 @@ fn measure_all(args: &Args) -> Result<(), Failure> {
         if output.status.success() {
             reports.push(serde_json::from_slice::<Report>(&output.stdout)?);
         } else {
-            eprintln!("bench-peers: {} gave no figures", kind.name());
+            eprintln!("bench-peers: {} failed", kind.name());
             failed += 1;
         }
         if !args.keep {
@@ -194,7 +194,7 @@ fn measure_all(args: &Args) -> Result<(), Failure> {
         }
         print!("{}", Report::side_by_side(&reports));
     }
-    if failed > 0 { Err(format!("{failed} of the engines gave no figures").into()) } else { Ok(()) }
+    if failed > 0 { Err(format!("{failed} of the engines failed").into()) } else { Ok(()) }
 }
 
 /// Removes a folder that an engine has made.

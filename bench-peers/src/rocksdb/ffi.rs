@@ -96,7 +96,7 @@ unsafe extern "C" {
 }
 
 /// Runs a call that leaves a message when it fails.
-fn told<T>(call: impl FnOnce(Message) -> T) -> Result<T, Failure> {
+fn checked<T>(call: impl FnOnce(Message) -> T) -> Result<T, Failure> {
     let mut message = ptr::null_mut();
     let value = call(&raw mut message);
     if message.is_null() {
@@ -127,7 +127,7 @@ pub(super) struct Database {
     read_options: *mut ReadOptions,
 }
 
-// SAFETY: a database may be used by any thread at once, and so may its handles and options, which nobody changes.
+// SAFETY: a database may be used by any thread at once, and so may its handles and options, which no code changes.
 unsafe impl Send for Database {}
 // SAFETY: likewise.
 unsafe impl Sync for Database {}
@@ -166,7 +166,7 @@ impl Database {
             rocksdb_block_based_options_destroy(table);
             rocksdb_cache_destroy(cache);
             let each = vec![options.cast_const(); names.len()];
-            let opened = told(|message| {
+            let opened = checked(|message| {
                 let (names, each) = (names.as_ptr(), each.as_ptr());
                 rocksdb_open_column_families(options, path.as_ptr(), count, names, each, handles.as_mut_ptr(), message)
             });
@@ -189,11 +189,11 @@ impl Database {
         unsafe {
             let options = rocksdb_flushoptions_create();
             let mut handles = self.handles.iter();
-            let flushed = handles.try_for_each(|at| told(|message| rocksdb_flush_cf(self.db, options, *at, message)));
+            let flushed = handles.try_for_each(|at| checked(|message| rocksdb_flush_cf(self.db, options, *at, message)));
             rocksdb_flushoptions_destroy(options);
             flushed?;
             let options = rocksdb_wait_for_compact_options_create();
-            let waited = told(|message| rocksdb_wait_for_compact(self.db, options, message));
+            let waited = checked(|message| rocksdb_wait_for_compact(self.db, options, message));
             rocksdb_wait_for_compact_options_destroy(options);
             waited
         }
@@ -210,7 +210,7 @@ impl Database {
     /// Writes a batch.
     pub fn write(&self, batch: &mut Batch) -> Result<(), Failure> {
         // SAFETY: see the module's head.
-        told(|message| unsafe { rocksdb_write(self.db, self.write_options, batch.0, message) })
+        checked(|message| unsafe { rocksdb_write(self.db, self.write_options, batch.0, message) })
     }
 
     /// Adds a pair to a batch.
@@ -226,7 +226,7 @@ impl Database {
     pub fn get(&self, family: usize, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure> {
         let (db, handle) = (self.db, self.handles[family]);
         // SAFETY: a slice, as long as it says.
-        let pinned = told(|message| unsafe {
+        let pinned = checked(|message| unsafe {
             rocksdb_get_pinned_cf(db, self.read_options, handle, key.as_ptr().cast(), key.len(), message)
         })?;
         if pinned.is_null() {
@@ -307,7 +307,7 @@ impl Walk<'_> {
         // SAFETY: the bytes stay until the iterator moves, for which it would be borrowed mutably.
         unsafe {
             if rocksdb_iter_valid(self.iterator) == 0 {
-                return told(|message| rocksdb_iter_get_error(self.iterator, message)).map(|()| None);
+                return checked(|message| rocksdb_iter_get_error(self.iterator, message)).map(|()| None);
             }
             let (mut key_len, mut value_len) = (0, 0);
             let key: *const u8 = rocksdb_iter_key(self.iterator, &raw mut key_len).cast();

@@ -113,7 +113,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // SAFETY: once, and no session is left: they borrow the connection. An error has nobody to go to.
+        // SAFETY: once, and no session is left: they borrow the connection. An error cannot be returned here.
         let _code = unsafe { peer_close(self.0) };
     }
 }
@@ -205,7 +205,7 @@ impl RawTrees<'_> {
 
 impl Drop for RawTrees<'_> {
     fn drop(&mut self) {
-        // SAFETY: once. An error has nobody to go to.
+        // SAFETY: once. An error cannot be returned here.
         let _code = unsafe { peer_session_close(self.session) };
     }
 }

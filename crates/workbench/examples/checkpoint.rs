@@ -1,4 +1,4 @@
-//! How long a checkpoint takes, what space it needs, and how long writers wait meanwhile.
+//! How long a checkpoint takes, what space it needs, and how long it makes writers wait.
 //!
 //! `cargo run --release -p alluvium-workbench --example checkpoint -- DIR GIGABYTES` fills a database in DIR with documents
 //! of some 1 KB that cannot be compressed, and then makes checkpoints while two threads write.
@@ -35,7 +35,7 @@ fn fill(db: &Database, documents: u64) {
     db.settle().unwrap();
 }
 
-/// Writes until told to stop; returns how many writes, and the longest times that one took.
+/// Writes until it is stopped; returns the number of writes, and the longest times of one.
 fn write(db: &Database, clock: &Arc<dyn Clock>, stop: &AtomicBool, writer: u64) -> (u64, Duration) {
     let collection = db.collection("written");
     let rng = SeededRng::new(100 + writer);
@@ -66,7 +66,7 @@ fn beside_writers(db: &Database, env: &Env, what: &str, act: impl FnOnce()) {
     let fared: Vec<_> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
     let count: u64 = fared.iter().map(|(count, _)| count).sum();
     let worst = fared.iter().map(|(_, worst)| *worst).max().unwrap_or_default();
-    println!("{what}: {took:.3?}, {count} writes meanwhile, the slowest {worst:.3?}");
+    println!("{what}: {took:.3?}, {count} concurrent writes, the slowest {worst:.3?}");
 }
 
 fn main() {

@@ -342,7 +342,7 @@ fn write_tail(plan: &Plan, thread: &Thread, out: &mut Vec<u8>) {
     push(out, "}\n");
 }
 
-/// Appends the path of a comment whose id stands at `id` in `out`.
+/// Appends the path of a comment whose id is at `id` in `out`.
 fn write_permalink(thread: &Thread, id: Range<usize>, out: &mut Vec<u8>) {
     push(out, "/r/");
     out.extend_from_slice(thread.name());

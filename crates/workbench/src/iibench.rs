@@ -1,9 +1,9 @@
-//! iibench (`seeds/002`): rows in the order of their `_id`, with secondary indexes on values at random, from several
-//! loaders in batches; then range queries.
+//! iibench, after the insert benchmark of Tokutek: rows in the order of their `_id`, with
+//! secondary indexes on random values, from several loaders in batches; then range queries.
 //!
-//! A [`Engine`] is what is measured; [`run`] is the harness, the same for all. It takes figures at every interval: rates,
-//! processor time, switches, bytes and calls, and tells apart what the loaders' threads did (the *foreground*) and what
-//! the others did, and what the harness itself cost.
+//! An [`Engine`] is measured; [`run`] is the harness, the same for all. It takes figures at every interval: rates,
+//! processor time, switches, bytes and calls. It counts the loaders' threads (the *foreground*), the other threads of the
+//! process, and its own cost apart.
 
 mod engine;
 mod failure;

@@ -27,7 +27,7 @@ impl Generator {
     /// The key at `place` in the key space (taken modulo its size). Keys at neighbouring places have nothing in
     /// common; those at different places differ.
     pub fn key(&self, place: u64) -> [u8; KEY_BYTES] {
-        // `mix` is a bijection, so the first half alone tells the places apart.
+        // `mix` is a bijection, so the first half alone is different for each place.
         let first = mix((place % self.key_space) ^ self.seed);
         let mut key = [0; KEY_BYTES];
         key[..8].copy_from_slice(&first.to_be_bytes());

@@ -1,6 +1,6 @@
 //! The scenarios: loading comments, getting them, updating them, the key/value mixes, and read-only stores.
 //!
-//! Each runs a number of threads for a time, samples its counters every second, and returns an
+//! Each scenario runs a number of threads for a time, samples its counters every second, and returns an
 //! [`Outcome`] that serializes to JSON.
 
 pub mod documents;

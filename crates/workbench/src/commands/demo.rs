@@ -1,5 +1,5 @@
-//! `alluvium-bench demo`: the whole way of a million documents, with a kill in the middle and a table at
-//! the end.
+//! `alluvium-bench demo`: a million documents are loaded, read, changed, killed, recovered and
+//! verified; a table at the end.
 
 mod child;
 mod expected;
@@ -18,14 +18,14 @@ use alluvium_cli::text;
 use alluvium_env::Env;
 use std::path::PathBuf;
 
-/// With fewer a load is over before it can be killed.
+/// A smaller load ends before it can be killed.
 const LEAST_DOCS: u64 = 20_000;
 
 /// Arguments of `demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: alluvium-bench demo --docs 100000")]
 pub(crate) struct Args {
-    /// How many documents, at least 20000: a load of fewer is over before it can be killed
+    /// The number of documents, at least 20000: a smaller load ends before it can be killed
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     docs: u64,
     /// Another seed gives other documents
@@ -34,12 +34,12 @@ pub(crate) struct Args {
     /// Memory budget of the database
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = size::parse)]
     memory: u64,
-    /// Where comments.jsonl and demo.alluvium go; what has these names there is replaced
+    /// The directory for comments.jsonl and demo.alluvium, which are replaced if they exist
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 }
 
-/// What the demo is about, resolved.
+/// The parameters of the demo.
 struct Demo {
     env: Env,
     docs: u64,
@@ -51,13 +51,13 @@ struct Demo {
 }
 
 impl Args {
-    /// Runs all steps; ends at the first that is not as it should be.
+    /// Runs all steps; ends at the first that fails.
     pub(crate) fn run(&self) -> Outcome {
         Stop::at_once()?;
         if self.docs < LEAST_DOCS {
             let least = text::count(LEAST_DOCS);
             let what =
-                format!("the demo needs at least {least} documents: a load of fewer is over before it can be killed");
+                format!("the demo needs at least {least} documents: a smaller load ends before it can be killed");
             return Err(Failure::Usage(what));
         }
         let env = Env::os();
@@ -81,7 +81,7 @@ impl Args {
 }
 
 impl Demo {
-    /// Removes what an earlier demo left, but nothing else.
+    /// Removes the database of an earlier demo, and nothing else.
     fn clear(&self) -> Outcome {
         let fs = &self.env.fs;
         if fs.exists(&self.database)? {
@@ -89,7 +89,7 @@ impl Demo {
                 ["ALLUVIUM", "ALLUVIUM.tmp"].iter().any(|name| fs.exists(&self.database.join(name)).is_ok_and(|is| is));
             if !is_ours && !fs.list(&self.database)?.is_empty() {
                 let path = self.database.display();
-                return Err(Failure::Other(format!("{path} is no database: the demo will not remove it")));
+                return Err(Failure::Other(format!("{path} is not a database: the demo does not remove it")));
             }
             files::remove_below(&self.env, &self.database)?;
         }

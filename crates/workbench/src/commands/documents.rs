@@ -20,7 +20,7 @@ pub(crate) struct GetArgs {
 pub(crate) struct UpdateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// How the score grows
+    /// How the score is increased
     #[arg(long, value_enum, default_value_t = How::GetPut)]
     how: How,
 }
@@ -41,7 +41,7 @@ struct ScenarioArgs {
     collection: CollectionArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// End after so many operations, if that is earlier
+    /// End after this number of operations, if that is earlier; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 0)]
     operations: u64,
 }

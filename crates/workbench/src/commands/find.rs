@@ -13,10 +13,10 @@ use alluvium_cli::signals::Stop;
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// How often each kind of question is asked
+    /// Runs of each kind of query
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     rounds: u64,
-    /// The share of documents, in percent, that are rewritten without reading before everything is asked again; 0: nothing is
+    /// The share of documents, in percent, that are rewritten without reading before the queries run again; 0 is none
     #[arg(long, value_name = "PERCENT", default_value_t = 20, value_parser = clap::value_parser!(u8).range(0..=100))]
     rewrite: u8,
     /// Another seed chooses other values
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Asks, and prints the figures.
+    /// Runs the queries, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
         Stop::at_once()?;
         let settings = Settings { rounds: self.rounds as usize, seed: self.seed, rewrite_percent: self.rewrite };

@@ -1,4 +1,4 @@
-//! `alluvium-bench gen`: data for trials; the same arguments always give the same bytes.
+//! `alluvium-bench gen`: generated data; the same arguments always give the same bytes.
 
 use alluvium_cli::exit::{Failure, Outcome};
 use alluvium_cli::files;
@@ -8,7 +8,7 @@ use alluvium_env::Env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are handed on at once.
+/// The size of a write, in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// What to generate.
@@ -24,7 +24,7 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: alluvium-bench gen comments --docs 1000000 -o comments.jsonl")]
 pub(crate) struct CommentArgs {
-    /// How many
+    /// The number of comments
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     docs: u64,
     /// Another seed gives other comments
@@ -38,7 +38,7 @@ pub(crate) struct CommentArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: alluvium-bench gen keys --keys 1000 --value-bytes 100")]
 pub(crate) struct KeyArgs {
-    /// How many lines
+    /// The number of lines
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     keys: u64,
     /// Another seed gives other keys
@@ -54,7 +54,7 @@ pub(crate) struct KeyArgs {
     target: TargetArgs,
 }
 
-/// Where the lines go.
+/// The output.
 #[derive(Debug, clap::Args)]
 struct TargetArgs {
     /// A file to write; - is standard output, the default
@@ -102,7 +102,7 @@ impl TargetArgs {
     }
 }
 
-/// Writes so many lines to a file.
+/// Writes `lines` lines to a file.
 pub(crate) fn write_file(path: &Path, lines: u64, stop: &Stop, line: impl FnMut(&mut Vec<u8>)) -> Outcome {
     let mut file = files::create(path)?;
     chunks(lines, line, |chunk| {
@@ -111,7 +111,7 @@ pub(crate) fn write_file(path: &Path, lines: u64, stop: &Stop, line: impl FnMut(
     })
 }
 
-/// Gathers lines into chunks and hands these on.
+/// Gathers lines into chunks, and writes each by `hand_on`.
 fn chunks(lines: u64, mut line: impl FnMut(&mut Vec<u8>), mut hand_on: impl FnMut(&[u8]) -> Outcome) -> Outcome {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES + (64 << 10));
     for _ in 0..lines {

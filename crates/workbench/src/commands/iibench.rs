@@ -14,16 +14,16 @@ use std::path::PathBuf;
 
 The same over RocksDB and WiredTiger, side by side: see bench-peers/README.md in the sources.")]
 pub(crate) struct Args {
-    /// A directory that is not there yet
+    /// A directory, which must not exist
     #[arg(value_name = "DB")]
     path: PathBuf,
     /// Memory budget for caches and write buffers, at least 8M
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "256M")]
     memory: u64,
-    /// Seal a partition's memtable at so many bytes of keys and values, whatever the budget: to compare caches alone
+    /// Seal a partition's memtable at this number of bytes of keys and values, whatever the budget is: to compare caches alone
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memtable: Option<u64>,
-    /// How many rows
+    /// The number of rows
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     rows: u64,
     /// Threads that insert
@@ -44,13 +44,13 @@ pub(crate) struct Args {
     /// Range queries of 10 entries over each index at the end
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     queries: u64,
-    /// Begin no further batch after so long; 0: insert all rows however long it takes
+    /// Begin no batch after this time; 0 is no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     limit_seconds: f64,
     /// Read and write sorted files without the system's page cache
     #[arg(long)]
     direct: bool,
-    /// What is measured
+    /// The layer that is measured
     #[arg(long, value_enum, default_value = "documents")]
     layer: Layer,
     /// Another seed gives other rows
@@ -70,7 +70,7 @@ enum Layer {
 }
 
 impl Args {
-    /// Inserts, asks, and prints the figures.
+    /// Inserts, runs the queries, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
         Stop::at_once()?;
         let settings = self.settings()?;

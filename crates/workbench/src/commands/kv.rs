@@ -73,7 +73,7 @@ impl Args {
         print(&outcome, self.run.json, describe)
     }
 
-    /// The scenario writes random keys into what it finds: not into somebody's documents.
+    /// The scenario writes random keys into an existing store: it refuses a store with documents.
     fn refuse_documents(&self, options: &Options) -> Outcome {
         let env = alluvium_env::Env::os();
         if !env.fs.exists(self.database.path())? {
@@ -85,7 +85,7 @@ impl Args {
         match is_ours {
             true => Ok(()),
             false => Err(Failure::Usage(format!(
-                "{} holds documents: name a directory that this may fill with random keys",
+                "{} holds documents: name a directory for random keys",
                 self.database.path().display()
             ))),
         }

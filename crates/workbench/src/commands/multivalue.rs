@@ -17,13 +17,13 @@ use std::time::Duration;
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// What the ids are kept under
+    /// The key of each id
     #[arg(long, value_enum, default_value = "author")]
     by: Key,
     /// Ids to put
     #[arg(long, value_name = "N", default_value_t = 5_000_000)]
     entries: u64,
-    /// How long keys are looked up
+    /// How long the scenario looks up keys
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     seconds: f64,
     /// Another seed gives other pairs
@@ -56,7 +56,7 @@ impl Args {
             options.memory_bytes = bytes;
         }
         if alluvium_env::Env::os().fs.exists(self.database.path()).unwrap_or(false) {
-            let what = format!("{} is there already: this scenario fills a new store", self.database.path().display());
+            let what = format!("{} exists: this scenario fills a new store", self.database.path().display());
             return Err(Failure::Usage(what));
         }
         let found = multivalue::multivalue(self.database.path(), options, &settings).map_err(alluvium::Error::from)?;

@@ -18,7 +18,7 @@ use std::time::Duration;
     after_help = "Example: alluvium-bench readonly trials --data-size 1G,5G --index-interval 10,100 --threads 1,2 --ordinary
 
 Builds a store of random 16-byte keys and random values for each size, once, and gets random keys from it: every \
-combination of the parameters, in trials of random order, each with the store opened anew."
+combination of the parameters, in trials of random order, each of which opens the store again."
 )]
 pub(crate) struct Args {
     /// A directory for the stores; those of an earlier run are used again
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Keys for each index entry; 0 is one index, with an entry for each data block
     #[arg(long, value_name = "NS", value_delimiter = ',', default_value = "10,100")]
     index_interval: Vec<u64>,
-    /// The share of keys asked for that are there, 0 to 1
+    /// The share of looked-up keys that exist, 0 to 1
     #[arg(long, value_name = "SHARES", value_delimiter = ',', default_value = "0.1,0.5,0.9")]
     find_rate: Vec<f64>,
     /// Threads that read
@@ -88,15 +88,14 @@ impl Args {
         print(&report, self.json, describe)
     }
 
-    /// The scenario fills the directory: not somebody else's.
+    /// The scenario fills the directory: it refuses one with other files.
     fn refuse_others(&self, env: &Env) -> Outcome {
         let is_ours = |name: &str| name.starts_with("readonly-") || name.starts_with("ordinary-");
         match env.fs.list(&self.dir)?.iter().all(|entry| is_ours(&entry.name)) {
             true => Ok(()),
-            false => Err(Failure::Usage(format!(
-                "{} holds something else: name a directory that this may fill",
-                self.dir.display()
-            ))),
+            false => {
+                Err(Failure::Usage(format!("{} holds something else: name an empty directory", self.dir.display())))
+            }
         }
     }
 
@@ -113,7 +112,9 @@ impl Args {
         };
         let index_intervals = match self.index_interval.as_slice() {
             [0] => Vec::new(),
-            intervals if intervals.contains(&0) => return usage("--index-interval 0 stands alone"),
+            intervals if intervals.contains(&0) => {
+                return usage("--index-interval 0 cannot be combined with other values");
+            }
             intervals => intervals.to_vec(),
         };
         let bytes = |size: u64, name: &str| match usize::try_from(size) {

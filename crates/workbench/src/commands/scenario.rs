@@ -10,13 +10,13 @@ use std::time::Duration;
 /// How long and with how many threads.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
-    /// Threads
+    /// The number of threads
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) threads: usize,
-    /// How long
+    /// How long the scenario runs
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     pub(super) seconds: f64,
-    /// The share of keys asked for that are there, 0 to 1
+    /// The share of looked-up keys that exist, 0 to 1
     #[arg(long, value_name = "SHARE")]
     pub(super) find_rate: Option<f64>,
     /// Another seed chooses other keys

@@ -7,7 +7,7 @@ use super::random::{Random, mix, permute};
 /// The population holds `2^RANK_BITS` authors; a full month of 147 million comments meets about 7 million of them.
 const RANK_BITS: u32 = 23;
 
-/// The ranks with the most comments are alike up to `2^HEAD_BITS`: nobody writes one comment in fifty.
+/// The ranks with the most comments are equally likely up to `2^HEAD_BITS`: no author writes one comment in fifty.
 const HEAD_BITS: u32 = 7;
 
 /// An author, known by the rank in the order of activity.
@@ -94,7 +94,7 @@ impl Author {
         if style < PLAIN {
             out.extend_from_slice(suffix.as_bytes());
         } else {
-            // The number is `style` modulo 64, so it still tells the styles apart.
+            // The number is `style` modulo 64, so it still identifies the style.
             digits::decimal(out, style + 64 * (hash >> 8 & if hash & 4 == 0 { 31 } else { 0 }));
         }
     }

@@ -4,7 +4,7 @@ use super::lexicon::{Group, Lexicon};
 use super::random::Random;
 
 /// Lengths in bytes at cumulative shares of 65,536, joined by straight lines. Fitted so that whole lines have the
-/// quantiles of the real month (FACTS section 1).
+/// quantiles of a real month of such comments.
 const LENGTHS: [(u32, u32); 16] = [
     (0, 2),
     (3_000, 8),

@@ -42,13 +42,13 @@ pub(crate) enum Group {
     Openers,
     /// Whole clauses.
     Clauses,
-    /// What stands between two clauses of a sentence.
+    /// Between two clauses of a sentence.
     Joins,
     /// What ends a sentence.
     Closers,
     /// Whole short comments.
     Shorts,
-    /// What stands between two sentences.
+    /// Between two sentences.
     Gaps,
     /// Addresses, bare or in markdown.
     Links,
@@ -76,7 +76,7 @@ const GROUPS: [(&str, u32); 10] = [
 /// A part of a phrase.
 #[derive(Debug, Clone, Copy)]
 enum Piece {
-    /// A short text as it stands.
+    /// A short text, used unchanged.
     Text(Short),
     /// A word, perhaps after "a" or "an".
     Word { class: Class, article: bool },

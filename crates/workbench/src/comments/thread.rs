@@ -28,7 +28,7 @@ pub(crate) struct Thread {
     pub(crate) author: Author,
     /// Who wrote the last comment.
     pub(crate) last_author: Author,
-    /// The number of the last comment, 0 when there is none.
+    /// The number of the last comment, 0 without one.
     pub(crate) last_comment: u64,
     /// Whether it is locked.
     pub(crate) is_locked: bool,
@@ -53,7 +53,7 @@ impl Thread {
         &self.texts[usize::from(self.name_end)..usize::from(self.link_end)]
     }
 
-    /// The title as it stands in a permalink.
+    /// The title in the form of a permalink.
     pub(crate) fn slug(&self) -> &[u8] {
         &self.texts[usize::from(self.link_end)..usize::from(self.slug_end)]
     }

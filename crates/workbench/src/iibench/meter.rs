@@ -1,4 +1,4 @@
-//! Figures taken while others work.
+//! Figures that are taken while the loaders work.
 
 use super::failure::Failure;
 use super::report::Cost;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What the loaders tell the meter, and each other.
+/// Counters and states that the loaders share with the meter.
 #[derive(Default)]
 pub(super) struct Tally {
     inserted: AtomicU64,
@@ -60,7 +60,7 @@ impl Tally {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// A loader has ended; it waits until the last figures are taken, since its own go with it.
+    /// A loader has ended; it waits until the last figures are taken, since its own figures end with it.
     pub fn leave(&self, result: Result<(), Failure>) {
         let mut state = self.state.lock();
         if let Err(failure) = result {
@@ -74,7 +74,7 @@ impl Tally {
         }
     }
 
-    /// Waits until so many rows are in, or all loaders have ended, or the time is over; true in the second case.
+    /// Waits until `mark` rows are inserted, all loaders have ended, or the time is over; true if all loaders have ended.
     pub fn wait(&self, mark: u64, loaders: usize, timeout: Option<Duration>) -> bool {
         let mut state = self.state.lock();
         while state.finished < loaders && self.inserted() < mark {
@@ -100,7 +100,7 @@ impl Tally {
     }
 }
 
-/// What stood on the counters at a moment.
+/// The counters at one time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reading {
     at: Duration,

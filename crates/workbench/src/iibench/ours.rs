@@ -58,7 +58,7 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
     })
 }
 
-/// Declares the first so many of the secondary indexes: the one place that knows how. Their names.
+/// Creates the first `indexes` secondary indexes, and returns their names.
 fn declare_indexes(collection: &Collection, indexes: usize) -> Result<Vec<String>, Failure> {
     let keys = |index: &[Field]| -> Map { index.iter().map(|field| (field.name(), 1)).collect() };
     INDEXES[..indexes].iter().map(|index| Ok(collection.create_index(keys(index))?)).collect()

@@ -1,4 +1,4 @@
-//! What iibench finds, as figures and as text.
+//! The figures of iibench, and their text.
 
 mod text;
 
@@ -6,7 +6,7 @@ use super::engine::Sizes;
 use super::settings::Settings;
 use serde::{Deserialize, Serialize};
 
-/// What a stretch of a run has cost: the whole process, background work included, unless it says otherwise.
+/// The cost of a part of a run: of the whole process, background work included, except where a field names less.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Rows inserted.
@@ -21,7 +21,7 @@ pub struct Cost {
     pub foreground_cpu_seconds: f64,
     /// Times that a thread waited.
     pub voluntary_switches: u64,
-    /// Times that a thread was put off its processor.
+    /// Times that a thread was preempted.
     pub involuntary_switches: u64,
     /// Kilobytes that reached storage, or will.
     pub written_kb: u64,
@@ -52,13 +52,13 @@ impl Cost {
 /// The figures of an interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Rows that were in at its end.
+    /// Rows that were inserted until its end.
     pub rows: u64,
-    /// What it has cost.
+    /// Its cost.
     pub cost: Cost,
 }
 
-/// What range queries over one index have cost, each.
+/// The cost of a range query over one index, on average.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Query {
     /// 0: the rows by `_id`; from 1 on: the secondary indexes.
@@ -77,14 +77,14 @@ pub struct Query {
     pub read_kb: f64,
 }
 
-/// What a run found.
+/// The results of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The engine's name.
     pub engine: String,
-    /// What was asked for.
+    /// The parameters of the run.
     pub settings: Settings,
-    /// Rows that were inserted; fewer than asked for if the time was over before.
+    /// Rows that were inserted; fewer than requested if the time limit was reached.
     pub rows: u64,
     /// Every interval, in their order.
     pub intervals: Vec<Interval>,

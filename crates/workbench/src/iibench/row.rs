@@ -1,10 +1,10 @@
-//! The rows of iibench: what a till prints, in the order in which it is printed.
+//! The rows of iibench: sales of cash registers, in the order of time.
 
 use super::failure::Failure;
 use crate::comments::random::{Random, mix};
 use alluvium_document::{Map, Value, key};
 
-/// Customers, cash registers and products are drawn from so many.
+/// The numbers of customers, cash registers and products.
 const CUSTOMERS: u64 = 100_000;
 const CASH_REGISTERS: u64 = 1_000;
 const PRODUCTS: u64 = 10_000;
@@ -47,7 +47,7 @@ impl Field {
     }
 }
 
-/// One row. Which one follows from the seed and the `_id` alone, so that every engine gets the same, whatever the threads do.
+/// One row. Which one follows from the seed and the `_id` alone, so that every engine gets the same rows, however its threads run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// `_id`, from 0 on without gaps.
@@ -67,7 +67,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row with this `_id`, with so many letters of padding.
+    /// The row with this `_id`, with `padding` letters of padding.
     pub fn new(seed: u64, id: u64, padding: usize) -> Self {
         let mut random = Random::new(mix(seed) ^ id);
         let customer = random.below(CUSTOMERS);
@@ -140,7 +140,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Makes the pairs of these rows and so many indexes: a row's BSON under its key, index keys without a value.
+    /// Makes the pairs of these rows in the first `indexes` indexes: a row's BSON under its key, index keys without a value.
     pub fn fill(&mut self, rows: &[Row], indexes: usize) {
         self.bytes.clear();
         self.pairs.clear();

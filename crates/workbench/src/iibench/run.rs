@@ -15,11 +15,11 @@ use std::time::Duration;
 /// Entries that a query walks.
 const QUERY_ENTRIES: usize = 10;
 
-/// Runs the benchmark over an empty engine, whose files are in the directory `dir`, and closes it. `line` is told each
-/// interval as it ends.
+/// Runs the benchmark over an empty engine, whose files are in the directory `dir`, and closes it. `line` receives each
+/// interval when it ends.
 ///
 /// # Errors
-/// What the engine says.
+/// Those of the engine.
 pub fn run(
     name: &str,
     engine: Box<dyn Engine>,
@@ -43,7 +43,7 @@ pub fn run(
     for index in 0..indexes {
         // The rows by `_id` are all there is to fetch.
         for fetch in [false, true].into_iter().take(if index == 0 { 1 } else { 2 }) {
-            if let Some(query) = queries(&*engine, settings, report.rows, (index, fetch), &meter, &tally)? {
+            if let Some(query) = queries(&*engine, settings, report.rows, index, fetch, &meter, &tally)? {
                 report.queries.push(query);
             }
         }
@@ -54,7 +54,7 @@ pub fn run(
     Ok(report)
 }
 
-/// Runs `act` on a thread of its own.
+/// Runs `act` on another thread.
 fn apart<T: Send>(act: impl FnOnce() -> T + Send) -> T {
     alluvium_env::thread::scope(|scope| {
         let thread = scope.spawn(act);
@@ -142,7 +142,8 @@ fn queries(
     engine: &dyn Engine,
     settings: &Settings,
     rows: u64,
-    (index, fetch): (usize, bool),
+    index: usize,
+    fetch: bool,
     meter: &Meter,
     tally: &Tally,
 ) -> Result<Option<Query>, Failure> {

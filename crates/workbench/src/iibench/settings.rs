@@ -20,13 +20,13 @@ pub struct Settings {
     pub interval: u64,
     /// Queries over each index at the end.
     pub queries: u64,
-    /// After so many seconds no further batch is begun; 0: however long it takes.
+    /// No batch begins after this time; 0 is no limit.
     pub limit_seconds: f64,
     /// For repeatable rows.
     pub seed: u64,
     /// The engine's memory budget in bytes.
     pub memory_bytes: u64,
-    /// Of Alluvium's documents: a partition's memtable is sealed at so many bytes of keys and values, whatever the budget.
+    /// Of Alluvium's documents: a partition's memtable is sealed at this number of bytes of keys and values, whatever the budget is.
     pub memtable_bytes: Option<u64>,
     /// The engine keeps out of the system's page cache.
     pub direct: bool,

@@ -1,4 +1,4 @@
-//! Documents (`seeds/000`): loading comments, random gets, and updates that add 1 to the score.
+//! Documents: loading comments, random gets, and updates that add 1 to the score.
 
 use super::run::{Counters, Outcome, Plan, run};
 use crate::comments::Generator;
@@ -7,19 +7,19 @@ use alluvium::{Collection, Database, Error, Map, Result, Value};
 use std::io::Read;
 use std::time::Duration;
 
-/// At most so many `_id`s are remembered for random gets.
+/// The most `_id`s that are remembered for random gets.
 const MOST_IDS: usize = 1 << 20;
 
 /// How gets and updates are run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// How long.
+    /// How long the threads run.
     pub duration: Duration,
-    /// Operations after which to end before that; 0 for no such number.
+    /// The threads end earlier after this number of operations; 0 is no limit.
     pub operations: u64,
-    /// The share of gets that ask for an `_id` that is there, 0 to 1.
+    /// The share of gets whose `_id` exists, 0 to 1.
     pub find_rate: f64,
     /// For repeatable choices.
     pub seed: u64,
@@ -34,7 +34,7 @@ impl Default for Settings {
 /// Loads generated comments, as if from a file, with `id` as their `_id`.
 ///
 /// # Errors
-/// What the load says.
+/// Those of the load.
 pub fn load(collection: &Collection, documents: u64, seed: u64, options: LoadOptions) -> Result<LoadReport> {
     let options = LoadOptions { id_field: "id".to_owned(), ..options };
     collection.load(comments(documents, seed), options)
@@ -72,10 +72,10 @@ impl Read for Comments {
     }
 }
 
-/// Some of the collection's `_id`s, evenly over all of it.
+/// A uniform sample of the collection's `_id`s.
 ///
 /// # Errors
-/// What the scan says.
+/// Those of the scan.
 pub fn sample_ids(collection: &Collection, seed: u64) -> Result<Vec<Value>> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut ids = Vec::new();
@@ -100,7 +100,7 @@ pub fn sample_ids(collection: &Collection, seed: u64) -> Result<Vec<Value>> {
 /// Gets random documents by `_id`.
 ///
 /// # Errors
-/// What the gets say.
+/// Those of the gets.
 pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
     let clock = alluvium_env::Env::os().clock;
     run(&plan("get", settings), &clock, &state(database), &|worker| {
@@ -123,7 +123,7 @@ pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings
 /// Updates random documents: gets, adds 1 to the score, puts, as one step ([`Collection::modify`]).
 ///
 /// # Errors
-/// What the updates say.
+/// Those of the updates.
 pub fn update(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
     updates("update", database, ids, settings, &|id| {
         let add_one = |draft: &mut alluvium::Draft| {
@@ -138,7 +138,7 @@ pub fn update(database: &Database, collection: &Collection, ids: &[Value], setti
 /// Updates random documents with `{"$inc": {"score": 1}}`, read and checked ([`Collection::update`]).
 ///
 /// # Errors
-/// What the updates say.
+/// Those of the updates.
 pub fn update_checked(
     database: &Database,
     collection: &Collection,
@@ -152,7 +152,7 @@ pub fn update_checked(
 /// Updates random documents with `{"$inc": {"score": 1}}`, without reading ([`Collection::apply`]).
 ///
 /// # Errors
-/// What the updates say.
+/// Those of the updates.
 pub fn update_blind(
     database: &Database,
     collection: &Collection,

@@ -1,5 +1,5 @@
-//! The key/value mixes of the seed (`seeds/001`): random keys, values of one length, puts, gets
-//! and deletes in fixed shares, of which a part use a known key.
+//! Key/value mixes: random keys, values of one length, puts, gets and deletes in fixed shares; part of the gets use a
+//! known key.
 
 use super::run::{Counters, Outcome, Plan, Worker, run};
 use crate::keys::Generator;

@@ -1,5 +1,5 @@
-//! Random gets from read-only stores (`seeds/004`): every combination of the parameters, in trials of
-//! random order, each with the stores opened anew; medians and quartiles of the rates.
+//! Random gets from read-only stores: every combination of the parameters, in trials of random order,
+//! each of which opens the store again; medians and quartiles of the rates.
 
 use crate::keys::{Generator, KEY_BYTES};
 use alluvium::{BuildOptions, ReadOnly, ReadOnlyOptions, Result};
@@ -111,27 +111,27 @@ pub struct Report {
     pub found: Vec<Found>,
 }
 
-/// What is told while it goes on.
+/// Progress of a run.
 pub enum Event<'a> {
-    /// A store is being built, so many pairs of so many are in.
+    /// A store is being built: its path, the pairs written so far, and all pairs.
     Building(&'a Path, u64, u64),
-    /// So many trials of so many are done.
+    /// Trials that have ended, and all trials.
     Trials(usize, usize),
 }
 
-/// Runs everything in the directory `dir`. Stores that are there from an earlier run are used again.
+/// Runs everything in the directory `dir`. Stores of an earlier run are used again.
 ///
 /// # Errors
-/// What the stores say.
-pub fn readonly(dir: &Path, settings: &Settings, tell: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
+/// Those of the stores.
+pub fn readonly(dir: &Path, settings: &Settings, progress: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
     let env = Env::os();
     let mut built = Vec::new();
     for data_bytes in &settings.data_bytes {
         for value_bytes in &settings.value_bytes {
             let place = Place { dir, data_bytes: *data_bytes, value_bytes: *value_bytes, settings };
-            built.extend(place.build(&env, tell)?);
+            built.extend(place.build(&env, progress)?);
             if settings.ordinary {
-                built.extend(place.fill_ordinary(&env, tell)?);
+                built.extend(place.fill_ordinary(&env, progress)?);
             }
         }
     }
@@ -140,7 +140,7 @@ pub fn readonly(dir: &Path, settings: &Settings, tell: &mut dyn FnMut(Event<'_>)
     let mut order: Vec<usize> = (0..settings.trials).flat_map(|_| 0..runs.len()).collect();
     fastrand::Rng::with_seed(settings.seed).shuffle(&mut order);
     for (done, at) in order.iter().enumerate() {
-        tell(Event::Trials(done, order.len()));
+        progress(Event::Trials(done, order.len()));
         let (combination, trials) = &mut runs[*at];
         let place = Place { dir, data_bytes: combination.data_bytes, value_bytes: combination.value_bytes, settings };
         trials.push(place.trial(&env, combination, done as u64)?);
@@ -234,7 +234,7 @@ impl Place<'_> {
         Generator::new(self.settings.seed, 2 * self.pairs(), self.value_bytes)
     }
 
-    fn build(&self, env: &Env, tell: &mut dyn FnMut(Event<'_>)) -> Result<Option<Built>> {
+    fn build(&self, env: &Env, progress: &mut dyn FnMut(Event<'_>)) -> Result<Option<Built>> {
         let (path, pairs) = (self.path("readonly"), self.pairs());
         if ReadOnly::is_at(&path)? && ReadOnly::open(&path)?.count() == pairs {
             return Ok(None);
@@ -252,7 +252,7 @@ impl Place<'_> {
             keys.next_pair(&mut value);
             build.add(&keys.key(place), &value)?;
             if place.is_multiple_of(TELL_EVERY) {
-                tell(Event::Building(&path, place, pairs));
+                progress(Event::Building(&path, place, pairs));
             }
         }
         let report = build.finish(Vec::new())?;
@@ -264,7 +264,7 @@ impl Place<'_> {
         Options { memory_bytes, block_bytes: self.settings.block_bytes.max(1 << 10), ..Options::default() }
     }
 
-    fn fill_ordinary(&self, env: &Env, tell: &mut dyn FnMut(Event<'_>)) -> Result<Option<Built>> {
+    fn fill_ordinary(&self, env: &Env, progress: &mut dyn FnMut(Event<'_>)) -> Result<Option<Built>> {
         let (path, pairs) = (self.path("ordinary"), self.pairs());
         let done = path.with_extension("done");
         if env.fs.exists(&done).map_err(alluvium_store::Error::from)? {
@@ -284,7 +284,7 @@ impl Place<'_> {
             }
             store.write(batch, Durability::Bulk)?;
             if place.is_multiple_of(TELL_EVERY) {
-                tell(Event::Building(&path, place, pairs));
+                progress(Event::Building(&path, place, pairs));
             }
         }
         store.sync()?;

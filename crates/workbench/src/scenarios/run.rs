@@ -149,7 +149,7 @@ impl Worker<'_> {
 #[derive(Default)]
 struct Ended {
     ended: Mutex<bool>,
-    told: Condvar,
+    changed: Condvar,
 }
 
 /// Runs `body` on each thread and samples once a second; `state` gives file bytes and debt.
@@ -192,7 +192,7 @@ pub(crate) fn run<E: Send>(
         }
         usage = Usage::now().since(&before);
         *ended.ended.lock() = true;
-        ended.told.notify_all();
+        ended.changed.notify_all();
     });
     if let Some(error) = failure.into_inner() {
         return Err(error);
@@ -227,7 +227,7 @@ fn sample(
         let mut over = ended.ended.lock();
         let now = clock.now().saturating_sub(start);
         if !*over && now < due {
-            ended.told.wait_for(&mut over, due.saturating_sub(now));
+            ended.changed.wait_for(&mut over, due.saturating_sub(now));
         }
         if *over {
             return;

@@ -9,11 +9,11 @@ use serde_json::Value;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// What a load in a process of its own reports.
+/// The results of a load in a process of its own.
 pub(super) struct Loaded {
-    /// What it printed.
+    /// The JSON that it printed.
     pub summary: Value,
-    /// Its processor time as its parent sees it, where the kernel tells.
+    /// Its processor time as its parent measures it, where the kernel reports it.
     pub cpu: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ impl Demo {
     }
 
     /// Begins to load and kills the process, with -9, as soon as it has acknowledged a third of the
-    /// documents. Returns how many it had acknowledged at the last.
+    /// documents. Returns the number that it had acknowledged.
     pub(super) fn load_and_kill(&self, collection: &str) -> Outcome<u64> {
         let mut command = self.loading(collection)?;
         command.arg("--progress-json").arg(&self.progress).args(["--progress-ms", "2"]);
@@ -72,7 +72,7 @@ impl Demo {
         self.acknowledged()
     }
 
-    /// The documents that the killed load's last whole line of progress tells of.
+    /// The documents in the last whole line of the killed load's progress.
     fn acknowledged(&self) -> Outcome<u64> {
         if !self.env.fs.exists(&self.progress)? {
             return Ok(0);

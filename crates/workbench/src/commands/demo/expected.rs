@@ -1,4 +1,4 @@
-//! What should be in a collection: the generator's lines, but for what the demo changed.
+//! The documents that a collection must have: the generator's lines with the changes of the demo.
 
 use crate::comments::Generator;
 use alluvium::{Collection, Document, Draft, Map, Value};
@@ -7,17 +7,17 @@ use alluvium_cli::settings::ids;
 use alluvium_document::json::{self, Format};
 use std::collections::HashSet;
 
-/// What was changed after loading.
+/// The changes after loading.
 #[derive(Default)]
 pub(super) struct Changes {
     /// Ids of documents whose score is one higher.
     pub updated: HashSet<String>,
-    /// Ids of documents that are gone.
+    /// Ids of documents that were deleted.
     pub deleted: HashSet<String>,
 }
 
 impl Changes {
-    /// A document that is as it was loaded must not be one that was changed.
+    /// A document that has its loaded value must not be one that was changed.
     fn refuse_unchanged(&self, id: &Value) -> Outcome {
         let is_changed = id.as_str().is_some_and(|id| self.updated.contains(id) || self.deleted.contains(id));
         match is_changed {
@@ -27,8 +27,8 @@ impl Changes {
     }
 }
 
-/// Compares every document of a collection with the generator's. The first `least` lines must be
-/// there, and none behind a gap. Returns the number of documents.
+/// Compares every document of a collection with the generator's. The first `least` lines must
+/// exist, and no line after a missing one. Returns the number of documents.
 pub(super) fn check(collection: &Collection, seed: u64, least: u64, changes: &Changes) -> Outcome<u64> {
     let mut lines = Lines { comments: Generator::new(seed), line: Vec::new(), taken: 0 };
     let mut documents = 0;
@@ -58,7 +58,7 @@ impl Lines {
         self.taken += 1;
     }
 
-    /// Takes the line of this document, passing over those that were deleted.
+    /// Takes the line of this document, and skips deleted ones.
     fn advance_to(&mut self, document: &Document, changes: &Changes) -> Outcome {
         let stored = document.to_map().map_err(|error| {
             Failure::Damaged(format!("document {} cannot be decoded: {error}", ids::show(document.id())))
@@ -70,7 +70,7 @@ impl Lines {
             if is_as_loaded(&printed, document.id(), &self.line) {
                 return changes.refuse_unchanged(document.id());
             }
-            // Not byte for byte: changed on purpose, or deleted, or damaged.
+            // Not equal byte for byte: changed by the demo, deleted, or damaged.
             let mut map = parse(&self.line)?;
             let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
             if changes.deleted.contains(&id) {
@@ -107,7 +107,7 @@ impl Lines {
     }
 }
 
-/// The printed document is `{"_id":…,` and the line behind its brace.
+/// The printed document is `{"_id":…,` and the rest of the line after its brace.
 fn is_as_loaded(printed: &[u8], id: &Value, line: &[u8]) -> bool {
     let Some(id) = id.as_str() else { return false };
     let mut rest = printed;
@@ -128,13 +128,13 @@ fn parse(line: &[u8]) -> Outcome<Map> {
     }
 }
 
-/// What an update does to a document as it was parsed.
+/// Applies the update to a parsed line.
 fn raise_score(map: &mut Map) {
     let raised = raised(map.get("score"));
     map.insert("score", raised);
 }
 
-/// The same in the database.
+/// Applies the update to a document in the database.
 pub(super) fn raise_score_of(draft: &mut Draft) -> alluvium::Result<()> {
     let raised = raised(draft.get("score")?.as_ref());
     Ok(draft.set("score", raised)?)

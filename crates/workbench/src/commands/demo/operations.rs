@@ -29,7 +29,7 @@ impl Cost {
     }
 }
 
-/// What the operations cost.
+/// The costs of all operations.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     pub get_first: Cost,
@@ -74,7 +74,7 @@ impl Demo {
         let get = || {
             for id in ids {
                 if collection.get(id.as_str())?.is_none() {
-                    return Err(Failure::Damaged(format!("document {id} is not there")));
+                    return Err(Failure::Damaged(format!("document {id} is missing")));
                 }
             }
             Ok(ids.len() as u64)
@@ -88,7 +88,7 @@ impl Demo {
                     Ok(true)
                 })?;
                 if !found {
-                    return Err(Failure::Damaged(format!("document {id} is not there")));
+                    return Err(Failure::Damaged(format!("document {id} is missing")));
                 }
             }
             Ok(some.len() as u64)
@@ -97,7 +97,7 @@ impl Demo {
         let delete = self.measure(|| {
             for id in few {
                 if collection.get_and_delete(id.as_str())?.is_none() {
-                    return Err(Failure::Damaged(format!("document {id} is not there")));
+                    return Err(Failure::Damaged(format!("document {id} is missing")));
                 }
             }
             Ok(few.len() as u64)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::super::Generator;
 use super::{SEED, documents, generate};
 
-/// The fields of the sample in the order in which they stand there.
+/// The fields of the sample in their order.
 const FIELDS: &str = "all_awardings associated_award author author_created_utc author_flair_background_color \
     author_flair_css_class author_flair_richtext author_flair_template_id author_flair_text author_flair_text_color \
     author_flair_type author_fullname author_patreon_flair awarders body can_gild can_mod_post collapsed \
@@ -202,7 +202,7 @@ fn lines_have_the_lengths_of_real_ones() {
     lengths.sort_unstable();
     let mean = lengths.iter().sum::<usize>() as f64 / lengths.len() as f64;
     let quantile = |share: f64| lengths[((lengths.len() - 1) as f64 * share) as usize] as f64;
-    // Of the real month (FACTS section 1).
+    // Of a real month of such comments.
     let real = [
         ("p0", quantile(0.0), 919.0),
         ("p25", quantile(0.25), 1_119.0),
