@@ -3,6 +3,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::report::complain;
 use crate::session;
+use crate::settings::ids;
 use crate::text;
 use crate::variables::variable;
 use alluvium::{Document, Explanation, Map, Value};
@@ -75,7 +76,7 @@ impl Output {
     /// Names a document that has no text in JSON; the others are printed.
     fn leave_out(&mut self, id: Option<&Value>, error: &json::PrintError) -> Outcome {
         self.unprinted += 1;
-        let id = id.map_or_else(|| "without an _id".to_owned(), crate::settings::ids::show);
+        let id = id.map_or_else(|| "without an _id".to_owned(), ids::show);
         complain("alluvium", &Failure::Other(format!("the document {id} cannot be printed: {error}")));
         Ok(())
     }

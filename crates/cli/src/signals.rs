@@ -29,7 +29,8 @@ pub(crate) fn share(stop: Option<Stop>) {
     SHARED.with(|shared| *shared.borrow_mut() = stop);
 }
 
-fn shared() -> Option<Stop> {
+/// The shared flag.
+pub(crate) fn shared() -> Option<Stop> {
     SHARED.with(|shared| shared.borrow().clone())
 }
 

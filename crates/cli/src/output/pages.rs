@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, OK, Outcome};
 use crate::session;
+use crate::signals;
 use crate::signals::SIGNAL_CHECK;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
@@ -35,7 +36,7 @@ fn read_line() -> Outcome<Option<String>> {
     let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(SIGNAL_CHECK.subsec_nanos()) };
     let mut line = Vec::new();
     loop {
-        if let Some(stop) = session::stop() {
+        if let Some(stop) = signals::shared() {
             stop.check()?;
         }
         match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
