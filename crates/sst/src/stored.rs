@@ -156,7 +156,7 @@ pub(crate) fn get(
     let (&tag, rest) = covered.split_last().ok_or_else(short)?;
     let is_columns = role == Role::Data && tag >> 2 & 7 == Role::Columns as u8;
     if tag >> 2 & 7 != role as u8 && !is_columns {
-        return Err(format!("a block that is not a {}", role.name()));
+        return Err(format!("a block of another kind than {}", role.name()));
     }
     let (method, width) = (Method::from_bits(tag), usize::from(tag >> 5));
     let body_len = rest.len().checked_sub(width).ok_or_else(short)?;

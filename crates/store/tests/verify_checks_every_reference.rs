@@ -62,7 +62,7 @@ fn bytes_that_changed_after_they_were_read() {
         flip(&env, &path, at);
     }
     env.fs.rename(Path::new("db/ALLUVIUM"), Path::new("db/away")).unwrap();
-    assert!(found(&store).contains("superblock is gone"));
+    assert!(found(&store).contains("superblock is missing"));
     env.fs.rename(Path::new("db/away"), Path::new("db/ALLUVIUM")).unwrap();
     assert!(store.verify().unwrap().is_empty());
 }
@@ -75,7 +75,7 @@ fn a_file_that_nothing_names() {
     let stray = Path::new("db/p001/00000000.sst");
     env.fs.open(stray, OpenMode::CreateNew).unwrap();
     let said = found(&store);
-    assert!(said.contains("00000000.sst") && said.contains("nothing names this file"), "{said}");
+    assert!(said.contains("00000000.sst") && said.contains("manifest does not name this file"), "{said}");
     env.fs.remove(stray).unwrap();
     // Those that come and go are no strangers.
     store.compact().unwrap();

@@ -29,7 +29,7 @@ fn a_block_is_read_only_where_and_as_what_it_was_written() {
         assert!(get(&stored, Role::Data, &mut decoder, None, 6, 1000).is_err());
         assert!(get(&stored, Role::Data, &mut decoder, None, 5, 1001).is_err());
         let error = get(&stored, Role::Aux, &mut decoder, None, 5, 1000).unwrap_err();
-        assert_eq!(error, "a block that is no aux block");
+        assert_eq!(error, "a block of another kind than aux block");
     }
 }
 
