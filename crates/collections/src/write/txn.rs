@@ -535,8 +535,9 @@ impl<'a> WriteTxn<'a> {
         Collection { store: self.store, state: &group.state, name: group.name }
     }
 
-    /// Puts a key of the collection's system tree.
+    /// Puts a key of the collection's system tree, after the shapes that the rows use: the order is part of the fixtures.
     pub fn put_system(&mut self, key: &[u8], value: &[u8]) {
+        self.put_shapes();
         self.batch.put(self.groups[0].state.system, key, value);
     }
 }
