@@ -4,8 +4,8 @@ use crate::find::Find;
 use crate::scan::Scan;
 use crate::target::Target;
 use alluvium_collections::error::Result;
-use alluvium_collections::input::IntoDocument;
 use alluvium_collections::snapshot::Snapshot;
+use alluvium_document::IntoDocument;
 use alluvium_document::{Document, Map, Value};
 use std::sync::atomic::AtomicBool;
 

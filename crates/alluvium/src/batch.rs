@@ -5,7 +5,7 @@ use alluvium_collections::batch::{self, BatchAction, BatchOperation};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::ids;
-use alluvium_collections::input::IntoDocument;
+use alluvium_document::IntoDocument;
 use alluvium_document::Value;
 use alluvium_query::update::{Context, Update};
 use alluvium_store::Durability;

@@ -14,8 +14,8 @@ use crate::target::Target;
 use alluvium_collections::by_filter::{Action, FilterWrite};
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{FindRequest, Hint, Query};
-use alluvium_collections::input::IntoDocument;
 use alluvium_collections::results::ReturnDocument;
+use alluvium_document::{InputError, IntoDocument};
 use alluvium_document::{Map, Value};
 use alluvium_query::update::{Modification, Update};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use std::time::Duration;
 pub(crate) struct Where {
     pub target: Target,
     pub request: FindRequest,
-    pub change: Option<Result<Map>>,
+    pub change: Option<std::result::Result<Map, InputError>>,
     pub array_filters: Vec<Result<Value>>,
     /// Operators are wanted, or a document, and not the other.
     pub replaces: bool,

@@ -2,8 +2,8 @@
 
 use crate::names::{FullName, InvalidName};
 use crate::results::BulkWriteResult;
-use alluvium_document::Value;
 use alluvium_document::row::RowError;
+use alluvium_document::{InputError, Value};
 use alluvium_query::distinct::DistinctError;
 use alluvium_query::filter::FilterError;
 use alluvium_query::index::IndexError;
@@ -299,6 +299,15 @@ pub enum Error {
     /// Somebody asked for it.
     #[error("stopped")]
     Stopped,
+}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::Json(error) => Self::Json(error.to_string()),
+            InputError::Invalid(reason) => Self::InvalidDocument(reason),
+        }
+    }
 }
 
 impl From<alluvium_store::Error> for Error {

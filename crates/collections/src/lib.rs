@@ -33,7 +33,6 @@ pub mod index;
 pub mod index_scan;
 pub mod index_stats;
 pub mod indexes;
-pub mod input;
 pub mod inspect;
 pub mod limits;
 pub mod marks;

@@ -1,17 +1,55 @@
 //! Values and serde: [`Value`] to and from any format, any type to and from [`Value`].
 //!
+//! [`to_value`] and [`from_value`] are what typed collections use. A document field gets its type from the type of the
+//! struct's field:
+//!
+//! | Rust type | stored as |
+//! |---|---|
+//! | `bool` | boolean |
+//! | `i8` `i16` `i32` `u8` `u16` | integer of 32 bits |
+//! | `i64` `u32` | integer of 64 bits |
+//! | `u64` `i128` `u128` | integer of 64 bits, or a decimal where that is too small |
+//! | `f32` `f64` | double |
+//! | `char` `String` `&str` | text |
+//! | `Option` | null for `None`, else the content |
+//! | `()`, unit structs | null |
+//! | sequences, sets, tuples | array; `Vec<u8>`, too (binary data: `serde_bytes`, [`crate::Binary`] in a [`Value`]) |
+//! | structs | map, fields in the order of the struct |
+//! | maps | map; keys that are integers, booleans or characters become text, and are read back from it |
+//! | newtype structs | their content |
+//! | enums | text for a variant without content, else a map of one entry, variant to content |
+//! | [`Value`], [`Map`] | unchanged, with all types |
+//! | `std::time::SystemTime` | date, in milliseconds; later than 1969 |
+//! | types of the crate `bson` (`ObjectId`, `DateTime`, `Decimal128`, `Binary`, `Uuid`, …) | the same type |
+//! | `serde_json::Value` | map, array or scalar; Extended JSON is not interpreted inside a struct |
+//! | `chrono::DateTime<Utc>` | text, or a date under `#[serde(with = "alluvium::serde::chrono")]` (feature `chrono`) |
+//! | `jiff::Timestamp` | text, or a date under `#[serde(with = "alluvium::serde::jiff")]` (feature `jiff`) |
+//!
+//! Reading accepts any numeric type that holds the value exactly, and decimals for floating point.
+//!
 //! In a foreign format the types that it lacks are written as canonical Extended JSON, and read back from it.
-//! [`to_value`] and [`from_value`] keep every type as it is, also those of the `bson` crate.
 
 mod de;
 mod json;
+mod key;
 mod ser;
+mod system_time;
+mod top;
 
 pub use de::from_value;
 pub use ser::to_value;
+pub use top::InputError;
+pub(crate) use top::to_map;
 
 use crate::value::{Binary, Double, Map, Value};
 use std::fmt;
+
+/// The newtype struct that [`Value`] is to serde: by this name our own serializer and deserializer recognize it. The
+/// name comes from a type and not from data.
+const VALUE: &str = "$alluvium::Value";
+
+/// The name of the struct that serde makes of `std::time::SystemTime`.
+const SYSTEM_TIME: &str = "SystemTime";
 
 /// Why a type and a value do not go together; the text comes from serde or from the type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

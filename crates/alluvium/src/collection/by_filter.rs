@@ -2,8 +2,8 @@
 
 use super::Collection;
 use crate::filtered::{BulkWrite, DeleteWhere, FindAndModify, UpdateWhere, Where, WriteModel};
-use alluvium_collections::input::IntoDocument;
 use alluvium_collections::results::ReturnDocument;
+use alluvium_document::IntoDocument;
 
 impl Collection {
     /// Updates the first document that matches, and returns it. [`Collection::get_and_update`] does so by `_id`.

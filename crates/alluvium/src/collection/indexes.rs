@@ -6,7 +6,7 @@ use alluvium_collections::error::Result;
 use alluvium_collections::find::Hint;
 use alluvium_collections::index_stats::{self, IndexStats};
 use alluvium_collections::indexes;
-use alluvium_collections::input::IntoDocument;
+use alluvium_document::IntoDocument;
 use alluvium_document::Map;
 
 impl Collection {

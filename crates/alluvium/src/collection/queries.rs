@@ -3,7 +3,7 @@
 use super::Collection;
 use crate::find::Find;
 use alluvium_collections::error::Result;
-use alluvium_collections::input::IntoDocument;
+use alluvium_document::IntoDocument;
 use alluvium_document::{Document, Value};
 
 impl Collection {

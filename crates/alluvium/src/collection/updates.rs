@@ -3,8 +3,8 @@
 use super::Collection;
 use alluvium_collections::by_id::get_versioned;
 use alluvium_collections::error::Result;
-use alluvium_collections::input::IntoDocument;
 use alluvium_collections::results::{ReturnDocument, UpdateResult, Version};
+use alluvium_document::IntoDocument;
 use alluvium_document::{Document, Draft, Value};
 use alluvium_query::update::Update;
 

@@ -4,8 +4,8 @@ use super::{DeleteWhere, UpdateWhere};
 use crate::target::Target;
 use alluvium_collections::error::{Error, ErrorKind, Result};
 use alluvium_collections::ids;
-use alluvium_collections::input::IntoDocument;
 use alluvium_collections::results::{BulkWriteResult, UpdateResult};
+use alluvium_document::{InputError, IntoDocument};
 use alluvium_document::{Map, Value};
 
 /// One of the writes of [`crate::Collection::bulk_write`].
@@ -14,7 +14,7 @@ pub struct WriteModel(Kind);
 
 #[derive(Clone)]
 enum Kind {
-    Insert(Result<Map>),
+    Insert(std::result::Result<Map, InputError>),
     Update(Box<UpdateWhere>),
     Delete(Box<DeleteWhere>),
 }

@@ -3,8 +3,8 @@
 use super::Where;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{Explanation, Hint, project};
-use alluvium_collections::input::IntoDocument;
 use alluvium_collections::results::ReturnDocument;
+use alluvium_document::IntoDocument;
 use alluvium_document::{Document, Value};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -93,7 +93,7 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
-        self.which.array_filters = filters.into_iter().map(|filter| filter.into_map().map(Value::Map)).collect();
+        self.which.array_filters = filters.into_iter().map(|filter| Ok(Value::Map(filter.into_map()?))).collect();
         self
     }
 

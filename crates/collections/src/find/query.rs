@@ -2,9 +2,9 @@
 
 use super::request::{FindRequest, Hint};
 use crate::error::{Error, Result};
-use crate::input::IntoDocument;
 use crate::limits::Limits;
 use alluvium_document::path::FieldPath;
+use alluvium_document::{InputError, IntoDocument};
 use alluvium_document::{Map, Value};
 use alluvium_query::filter::Filter;
 use alluvium_query::plan;
@@ -44,8 +44,8 @@ impl IndexHint {
         let keys = match hint.0 {
             Value::String(text) if text.trim_start().starts_with('{') => {
                 text.as_str().into_map().map_err(|error| match error {
-                    Error::Json(what) => Error::Json(format!("the hint is no JSON: {what}")),
-                    error => error,
+                    InputError::Json(what) => Error::Json(format!("the hint is not JSON: {what}")),
+                    error => error.into(),
                 })?
             }
             Value::String(name) => return Ok(Self::Name(name)),

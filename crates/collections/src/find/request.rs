@@ -1,9 +1,7 @@
 //! Queries as callers give them.
 
-use crate::error::Result;
-use crate::input::IntoDocument;
 use crate::limits::Limits;
-use alluvium_document::{Map, Value};
+use alluvium_document::{InputError, IntoDocument, Map, Value};
 
 /// The name or the keys of the index that is to be used: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or `-1` for a
 /// scan of all documents.
@@ -46,11 +44,11 @@ impl From<Map> for Hint {
 #[derive(Clone)]
 pub struct FindRequest {
     /// The filter.
-    pub filter: Result<Map>,
+    pub filter: Result<Map, InputError>,
     /// The order.
-    pub sort: Option<Result<Map>>,
+    pub sort: Option<Result<Map, InputError>>,
     /// The projection.
-    pub projection: Option<Result<Map>>,
+    pub projection: Option<Result<Map, InputError>>,
     /// Documents to skip.
     pub skip: u64,
     /// The most documents to return.

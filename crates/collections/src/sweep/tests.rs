@@ -2,8 +2,8 @@ use super::*;
 use crate::batch::{self, BatchAction, BatchOperation};
 use crate::error::ErrorKind;
 use crate::ids;
-use crate::input::IntoDocument;
 use crate::testing::{Collection, Database};
+use alluvium_document::IntoDocument;
 use alluvium_document::{Map, Value};
 use alluvium_store::{Durability, Options};
 

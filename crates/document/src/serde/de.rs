@@ -1,6 +1,7 @@
 //! Deserializing: formats into values, values into types.
 
-use super::{SerdeError, extended};
+use super::key::KeyDeserializer;
+use super::{SYSTEM_TIME, SerdeError, VALUE, extended, system_time};
 use crate::decimal::Decimal;
 use crate::encoding;
 use crate::json::interpret;
@@ -13,10 +14,6 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 use std::fmt;
-
-/// By this name of a struct (a name that comes from this type and not from data) our own deserializer knows that a
-/// [`Value`] is wanted.
-const VALUE: &str = "$alluvium::Value";
 
 /// Anything that serde can deserialize, from a value.
 ///
@@ -223,6 +220,12 @@ impl Value {
     }
 }
 
+type Entries<'de> = std::iter::Map<std::vec::IntoIter<(Value, Value)>, fn((Value, Value)) -> (KeyDeserializer, Value)>;
+
+fn map_deserializer<'de>(map: Map) -> MapDeserializer<'de, Entries<'de>, SerdeError> {
+    MapDeserializer::new(map.entries.into_iter().map(|(key, value)| (KeyDeserializer(key), value)))
+}
+
 impl<'de> Deserializer<'de> for Value {
     type Error = SerdeError;
 
@@ -235,10 +238,10 @@ impl<'de> Deserializer<'de> for Value {
             Value::Double(Double(x)) => visitor.visit_f64(x),
             Value::String(text) => visitor.visit_string(text),
             Value::Array(elements) => SeqDeserializer::new(elements.into_iter()).deserialize_any(visitor),
-            Value::Map(map) => MapDeserializer::new(map.entries.into_iter()).deserialize_any(visitor),
+            Value::Map(map) => map_deserializer(map).deserialize_any(visitor),
             Value::Binary(Binary { subtype: 0, bytes }) => visitor.visit_byte_buf(bytes),
             _ => match extended(&self) {
-                Some((_, map)) => MapDeserializer::new(map.entries.into_iter()).deserialize_any(visitor),
+                Some((_, map)) => map_deserializer(map).deserialize_any(visitor),
                 None => visitor.visit_unit(),
             },
         }
@@ -262,6 +265,20 @@ impl<'de> Deserializer<'de> for Value {
             return visitor.visit_enum(Handover(bytes));
         }
         visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, SerdeError> {
+        match self {
+            Value::DateTime(millis) if name == SYSTEM_TIME => {
+                map_deserializer(system_time::to_fields(millis)?).deserialize_any(visitor)
+            }
+            _ => self.deserialize_any(visitor),
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -323,7 +340,7 @@ impl<'de> Deserializer<'de> for Value {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 f32 char str string unit unit_struct seq tuple tuple_struct map struct
+        bool i8 i16 i32 i64 u8 u16 u32 f32 char str string unit unit_struct seq tuple tuple_struct map
         identifier ignored_any
     }
 }

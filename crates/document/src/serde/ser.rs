@@ -1,6 +1,6 @@
 //! Serializing: values into formats, types into values.
 
-use super::{SerdeError, extended};
+use super::{SYSTEM_TIME, SerdeError, VALUE, extended};
 use crate::decimal::Decimal;
 use crate::json::interpret;
 use crate::value::{Binary, Double, MAX_DEPTH, Map, Value};
@@ -8,16 +8,19 @@ use serde::ser::{
     Error, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
+use std::cell::Cell;
 
 /// The value of anything that serde can serialize.
 ///
 /// Unsigned integers beyond 63 bits and 128-bit integers become decimals where they must. Structs named as in Extended
-/// JSON (those of the `bson` crate) become the values that they represent; maps never do.
+/// JSON (those of the `bson` crate) become the values that they represent; maps never do. [`crate::serde`] has the
+/// whole table.
 ///
 /// # Errors
-/// [`SerdeError`] from the type, and for more than [`MAX_DEPTH`] levels.
+/// [`SerdeError`] from the type, for keys of maps that are not text, integers, booleans or characters, and for more
+/// than [`MAX_DEPTH`] levels.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, SerdeError> {
-    value.serialize(ToValue { depth: MAX_DEPTH })
+    value.serialize(ToValue::new())
 }
 
 impl Serialize for Value {
@@ -27,19 +30,68 @@ impl Serialize for Value {
             Value::Bool(flag) => serializer.serialize_bool(*flag),
             Value::Int32(n) => serializer.serialize_i32(*n),
             Value::Int64(n) => serializer.serialize_i64(*n),
+            Value::String(text) => serializer.serialize_str(text),
+            Value::Map(map) => map.serialize(serializer),
+            _ => serializer.serialize_newtype_struct(VALUE, &Content::Value(self)),
+        }
+    }
+}
+
+impl Serialize for Map {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(VALUE, &Content::Map(self))
+    }
+}
+
+thread_local! {
+    /// Passes a value from [`Content`] to [`ToValue`] unchanged: serde itself has no way to name a type of ours.
+    static HANDOVER: Cell<Handover> = const { Cell::new(Handover::Idle) };
+}
+
+enum Handover {
+    Idle,
+    /// [`ToValue`] calls [`Content`], and takes a value here instead of its serialization.
+    Requested,
+    Given(Value),
+}
+
+/// What is inside the newtype [`VALUE`].
+enum Content<'a> {
+    Value(&'a Value),
+    Map(&'a Map),
+}
+
+impl Content<'_> {
+    fn to_value(&self) -> Value {
+        match self {
+            Content::Value(value) => (*value).clone(),
+            Content::Map(map) => Value::Map((*map).clone()),
+        }
+    }
+}
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Handover::Requested = HANDOVER.replace(Handover::Idle) {
+            HANDOVER.set(Handover::Given(self.to_value()));
+            return serializer.serialize_unit();
+        }
+        let value = match self {
+            Content::Map(map) => return serializer.collect_map(map.iter()),
+            Content::Value(value) => *value,
+        };
+        match value {
             Value::Double(Double(x)) if x.is_finite() || !serializer.is_human_readable() => {
                 serializer.serialize_f64(*x)
             }
-            Value::String(text) => serializer.serialize_str(text),
             Value::Array(elements) => serializer.collect_seq(elements),
-            Value::Map(map) => map.serialize(serializer),
             Value::Decimal(decimal) if !serializer.is_human_readable() => match decimal.to_decimal128() {
                 Ok(bytes) => ::bson::Decimal128::from_bytes(bytes).serialize(serializer),
                 Err(error) => Err(S::Error::custom(error)),
             },
-            _ => match extended(self) {
+            value => match extended(value) {
                 Some((name, map)) => serialize_extended(name, &map, serializer),
-                None => serializer.serialize_unit(),
+                None => value.serialize(serializer),
             },
         }
     }
@@ -57,23 +109,27 @@ fn serialize_extended<S: Serializer>(name: &'static str, map: &Map, serializer: 
     fields.end()
 }
 
-impl Serialize for Map {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter())
-    }
-}
-
 /// Builds a value; containers may nest `depth` levels more.
 #[derive(Clone, Copy)]
-struct ToValue {
+pub(super) struct ToValue {
     depth: usize,
+    /// The value is of `serde_json`: integers get the smallest type that holds them, and maps are Extended JSON.
+    json: bool,
 }
 
 impl ToValue {
+    pub(super) fn new() -> Self {
+        ToValue { depth: MAX_DEPTH, json: false }
+    }
+
+    pub(super) fn of_json() -> Self {
+        ToValue { depth: MAX_DEPTH, json: true }
+    }
+
     fn deeper(self) -> Result<ToValue, SerdeError> {
         match self.depth.checked_sub(1) {
-            Some(depth) => Ok(ToValue { depth }),
-            None => Err(SerdeError::custom(format_args!("nested deeper than {MAX_DEPTH} levels"))),
+            Some(depth) => Ok(ToValue { depth, ..self }),
+            None => Err(too_deep()),
         }
     }
 
@@ -84,23 +140,50 @@ impl ToValue {
         Ok(ListBuilder { variant, elements, inner: outer.deeper()? })
     }
 
-    fn map(self, variant: Option<&'static str>) -> Result<MapBuilder, SerdeError> {
+    fn map(self, variant: Option<&'static str>, len: usize) -> Result<MapBuilder, SerdeError> {
         let outer = if variant.is_some() { self.deeper()? } else { self };
-        Ok(MapBuilder { variant, map: Map::new(), key: None, inner: outer.deeper()? })
+        let map = Map::with_capacity(len.min(1024));
+        Ok(MapBuilder { variant, map, key: None, is_system_time: false, inner: outer.deeper()? })
+    }
+
+    fn integer(self, n: i64) -> Value {
+        match i32::try_from(n) {
+            Ok(n) if self.json => Value::Int32(n),
+            _ => Value::Int64(n),
+        }
     }
 }
 
-struct ListBuilder {
+pub(super) struct ListBuilder {
     variant: Option<&'static str>,
     elements: Vec<Value>,
     inner: ToValue,
 }
 
-struct MapBuilder {
+pub(super) struct MapBuilder {
     variant: Option<&'static str>,
     map: Map,
     key: Option<Value>,
+    /// The struct has the name of `std::time::SystemTime`.
+    is_system_time: bool,
     inner: ToValue,
+}
+
+/// The newtype struct that `bson::Uuid` is to serde.
+const BSON_UUID: &str = "$__bson_private_uuid";
+
+/// The binary value of a UUID in text.
+fn uuid(value: Value) -> Value {
+    let Value::String(text) = &value else { return value };
+    let digits: String = text.chars().filter(|&c| c != '-').collect();
+    match u128::from_str_radix(&digits, 16) {
+        Ok(n) if digits.len() == 32 => Value::Binary(Binary { subtype: 4, bytes: n.to_be_bytes().to_vec() }),
+        _ => value,
+    }
+}
+
+fn too_deep() -> SerdeError {
+    SerdeError::custom(format_args!("nested deeper than {MAX_DEPTH} levels"))
 }
 
 /// What is under the name of an enum's variant is in a map of one entry.
@@ -136,10 +219,17 @@ impl Serializer for ToValue {
     type SerializeStructVariant = MapBuilder;
 
     scalars!(
-        serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
-        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_f32: f32,
-        serialize_f64: f64, serialize_str: &str
+        serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_u8: u8,
+        serialize_u16: u16, serialize_u32: u32, serialize_f32: f32, serialize_f64: f64, serialize_str: &str
     );
+
+    fn serialize_i64(self, n: i64) -> Result<Value, SerdeError> {
+        Ok(self.integer(n))
+    }
+
+    fn serialize_u64(self, n: u64) -> Result<Value, SerdeError> {
+        Ok(i64::try_from(n).map_or_else(|_| Value::from(n), |n| self.integer(n)))
+    }
 
     fn serialize_i128(self, n: i128) -> Result<Value, SerdeError> {
         Ok(wide_integer(n))
@@ -177,8 +267,24 @@ impl Serializer for ToValue {
         Ok(Value::from(variant))
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<Value, SerdeError> {
-        value.serialize(self)
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<Value, SerdeError> {
+        match name {
+            VALUE => {}
+            BSON_UUID => return Ok(uuid(value.serialize(self)?)),
+            _ => return value.serialize(self),
+        }
+        HANDOVER.set(Handover::Requested);
+        // Not always the type of this module: serde's own buffers repeat the name of a newtype.
+        let serialized = value.serialize(self);
+        match HANDOVER.replace(Handover::Idle) {
+            Handover::Given(value) if value.is_deeper_than(self.depth) => Err(too_deep()),
+            Handover::Given(value) => Ok(value),
+            Handover::Requested | Handover::Idle => serialized,
+        }
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -213,12 +319,12 @@ impl Serializer for ToValue {
         self.list(Some(variant), Some(len))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<MapBuilder, SerdeError> {
-        self.map(None)
+    fn serialize_map(self, len: Option<usize>) -> Result<MapBuilder, SerdeError> {
+        self.map(None, len.unwrap_or(0))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<MapBuilder, SerdeError> {
-        self.map(None)
+    fn serialize_struct(self, name: &'static str, len: usize) -> Result<MapBuilder, SerdeError> {
+        Ok(MapBuilder { is_system_time: name == SYSTEM_TIME, ..self.map(None, len)? })
     }
 
     fn serialize_struct_variant(
@@ -226,9 +332,9 @@ impl Serializer for ToValue {
         _: &'static str,
         _: u32,
         variant: &'static str,
-        _: usize,
+        len: usize,
     ) -> Result<MapBuilder, SerdeError> {
-        self.map(Some(variant))
+        self.map(Some(variant), len)
     }
 }
 
@@ -257,12 +363,27 @@ list!(
     SerializeTupleVariant::serialize_field
 );
 
+/// The key of a map as text: documents in JSON and BSON have no others.
+fn text_key(key: Value) -> Result<Value, SerdeError> {
+    match key {
+        Value::String(_) => Ok(key),
+        Value::Int32(n) => Ok(n.to_string().into()),
+        Value::Int64(n) => Ok(n.to_string().into()),
+        Value::Decimal(n) if n.parts().is_some_and(|(_, _, exponent)| exponent == 0) => Ok(n.to_string().into()),
+        Value::Bool(flag) => Ok(flag.to_string().into()),
+        other => Err(SerdeError::custom(format_args!(
+            "the key of a map is of type {}: keys must be text, integers, booleans or characters",
+            other.type_name()
+        ))),
+    }
+}
+
 impl SerializeMap for MapBuilder {
     type Ok = Value;
     type Error = SerdeError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), SerdeError> {
-        self.key = Some(key.serialize(self.inner)?);
+        self.key = Some(text_key(key.serialize(ToValue::new())?)?);
         Ok(())
     }
 
@@ -273,7 +394,7 @@ impl SerializeMap for MapBuilder {
     }
 
     fn end(self) -> Result<Value, SerdeError> {
-        Ok(Value::Map(self.map))
+        if self.inner.json { interpret(self.map).map_err(SerdeError::custom) } else { Ok(Value::Map(self.map)) }
     }
 }
 
@@ -289,6 +410,9 @@ macro_rules! fields {
             }
 
             fn end(self) -> Result<Value, SerdeError> {
+                if self.is_system_time && let Some(date) = super::system_time::from_fields(&self.map) {
+                    return Ok(date);
+                }
                 // The names come from the type and not from data.
                 Ok(under(self.variant, interpret(self.map).map_err(SerdeError::custom)?))
             }

@@ -1,8 +1,8 @@
 use crate::by_filter::Action;
 use crate::find::query::Query;
 use crate::find::request::FindRequest;
-use crate::input::IntoDocument;
 use crate::testing::{Collection, Database, count, hinted};
+use alluvium_document::IntoDocument;
 use alluvium_store::Options;
 
 fn database() -> Database {

@@ -1,0 +1,128 @@
+//! Types into documents: as [`super::to_value`], but text at the top is JSON.
+
+use super::SerdeError;
+use super::ser::{ListBuilder, MapBuilder, ToValue};
+use crate::json::JsonError;
+use crate::value::{Map, Value};
+use serde::ser::{Error, Serialize, Serializer};
+
+/// Why something is not a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// The text is not JSON.
+    #[error(transparent)]
+    Json(JsonError),
+    /// It is not a map, it holds something that cannot be stored, or it is damaged.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// The fields of a document that is given as a value of any type, or as JSON text.
+pub(crate) fn to_map<T: Serialize>(value: &T) -> Result<Map, InputError> {
+    let mut refused = None;
+    match value.serialize(Top { inner: serializer_of::<T>(), refused: &mut refused }) {
+        Ok(Value::Map(map)) => Ok(map),
+        Ok(other) => Err(InputError::Invalid(format!("it is of type {}, not a map", other.type_name()))),
+        Err(error) => Err(refused.unwrap_or_else(|| InputError::Invalid(error.to_string()))),
+    }
+}
+
+/// `serde_json::Value` is read as the same JSON text would be. Serde shows no difference from other maps, and a trait
+/// of ours cannot be implemented for it beside all types of serde, so the name decides: that is exact enough, since an
+/// unknown name is read as any other map.
+fn serializer_of<T>() -> ToValue {
+    match std::any::type_name::<T>().trim_start_matches('&') {
+        "serde_json::value::Value" | "serde_json::map::Map<alloc::string::String, serde_json::value::Value>" => {
+            ToValue::of_json()
+        }
+        _ => ToValue::new(),
+    }
+}
+
+struct Top<'a> {
+    inner: ToValue,
+    /// The reason why text is no document.
+    refused: &'a mut Option<InputError>,
+}
+
+macro_rules! forward {
+    ($($method:ident($($name:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(fn $method(self, $($name: $type),*) -> Result<$result, SerdeError> {
+            self.inner.$method($($name),*)
+        })*
+    };
+}
+
+impl Serializer for Top<'_> {
+    type Ok = Value;
+    type Error = SerdeError;
+    type SerializeSeq = ListBuilder;
+    type SerializeTuple = ListBuilder;
+    type SerializeTupleStruct = ListBuilder;
+    type SerializeTupleVariant = ListBuilder;
+    type SerializeMap = MapBuilder;
+    type SerializeStruct = MapBuilder;
+    type SerializeStructVariant = MapBuilder;
+
+    fn serialize_str(self, text: &str) -> Result<Value, SerdeError> {
+        crate::json::parse(text.as_bytes()).map_err(|error| {
+            let message = SerdeError::custom(&error);
+            *self.refused = Some(InputError::Json(error));
+            message
+        })
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Value, SerdeError> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<Value, SerdeError> {
+        match name {
+            super::VALUE => self.inner.serialize_newtype_struct(name, value),
+            _ => value.serialize(self),
+        }
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<Value, SerdeError> {
+        self.inner.serialize_newtype_variant(name, index, variant, value)
+    }
+
+    forward! {
+        serialize_bool(flag: bool) -> Value;
+        serialize_i8(n: i8) -> Value;
+        serialize_i16(n: i16) -> Value;
+        serialize_i32(n: i32) -> Value;
+        serialize_i64(n: i64) -> Value;
+        serialize_i128(n: i128) -> Value;
+        serialize_u8(n: u8) -> Value;
+        serialize_u16(n: u16) -> Value;
+        serialize_u32(n: u32) -> Value;
+        serialize_u64(n: u64) -> Value;
+        serialize_u128(n: u128) -> Value;
+        serialize_f32(x: f32) -> Value;
+        serialize_f64(x: f64) -> Value;
+        serialize_char(c: char) -> Value;
+        serialize_bytes(bytes: &[u8]) -> Value;
+        serialize_none() -> Value;
+        serialize_unit() -> Value;
+        serialize_unit_struct(name: &'static str) -> Value;
+        serialize_unit_variant(name: &'static str, index: u32, variant: &'static str) -> Value;
+        serialize_seq(len: Option<usize>) -> ListBuilder;
+        serialize_tuple(len: usize) -> ListBuilder;
+        serialize_tuple_struct(name: &'static str, len: usize) -> ListBuilder;
+        serialize_tuple_variant(name: &'static str, index: u32, variant: &'static str, len: usize) -> ListBuilder;
+        serialize_map(len: Option<usize>) -> MapBuilder;
+        serialize_struct(name: &'static str, len: usize) -> MapBuilder;
+        serialize_struct_variant(name: &'static str, index: u32, variant: &'static str, len: usize) -> MapBuilder;
+    }
+}
