@@ -266,11 +266,15 @@ impl Upkeep {
                 }
                 return Ok(true);
             }
-            if !self.compactions.are_due() && self.work.busy() == 0 {
+            let due = self.compactions.are_due();
+            if !due && self.work.busy() == 0 {
                 return Ok(true);
             }
             self.poison.after_work(self.check_progress())?;
-            self.work.signal();
+            // Workers that have nothing to do would start again at each signal, and never be idle.
+            if due {
+                self.work.signal();
+            }
             self.work.wait_for_worker();
         }
     }

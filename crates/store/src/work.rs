@@ -62,6 +62,12 @@ impl WorkSignal {
         self.idle.wait_for(&mut state, LOOK_AGAIN);
     }
 
+    /// How many signals there were.
+    #[cfg(test)]
+    pub fn signals(&self) -> u64 {
+        self.state.lock().signals
+    }
+
     /// Workers that are doing something.
     pub fn busy(&self) -> usize {
         self.state.lock().busy

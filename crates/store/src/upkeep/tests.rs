@@ -32,3 +32,35 @@ fn a_thread_that_waits_for_a_flush_does_not_get_the_error_of_a_compaction() {
     let error = store.upkeep.check_progress().unwrap_err();
     assert!(error.is_corruption(), "{error}");
 }
+
+#[test]
+fn a_thread_that_waits_for_busy_workers_does_not_keep_them_busy() {
+    let options = Options { memory_bytes: 8 << 20, partitions: Some(1), ..Options::default() };
+    let store = Store::open(Env::in_memory(1), Path::new("db"), options).unwrap();
+    let (work, is_over) = (store.upkeep.work.clone(), AtomicBool::new(false));
+    let (store, work, is_over) = (&store, &work, &is_over);
+    let signals = alluvium_env::thread::scope(|scope| {
+        scope.spawn(|| {
+            work.run(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    work.wait_for_worker();
+                }
+                WorkOutcome::Nothing
+            });
+        });
+        while work.busy() == 0 {
+            work.wait_for_worker();
+        }
+        let before = work.signals();
+        let waiting = scope.spawn(|| store.settle());
+        // Several times as long as the waiting thread waits before it looks again.
+        (0..10).for_each(|_| work.wait_for_worker());
+        let signals = work.signals() - before;
+        is_over.store(true, Ordering::SeqCst);
+        waiting.join().unwrap().unwrap();
+        store.close().unwrap();
+        signals
+    });
+    // Sealing signals the flush.
+    assert!(signals <= 1, "{signals} signals");
+}
