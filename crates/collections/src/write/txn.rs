@@ -1,5 +1,7 @@
 //! A write on its way: see the [module](super).
 
+mod bulk;
+
 use super::entries::{Entries, Puts};
 use super::unique::Collection;
 use crate::engine::Engine;
@@ -15,7 +17,6 @@ use alluvium_document::row::encode_row;
 use alluvium_document::shape::Shape;
 use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Store, TreeId, WriteBatch};
-use hashbrown::HashSet;
 use std::sync::Arc;
 
 /// A buffer for rows that is larger than this many bytes is not kept.
@@ -207,13 +208,6 @@ impl<'a> WriteTxn<'a> {
         Self { store, batch, groups, locks: Vec::new(), absent: Vec::new(), row: Vec::new() }
     }
 
-    /// An empty write to one collection, with room for `bytes` of rows: see [`WriteTxn::put_encoded`].
-    pub fn with_room(engine: &'a Engine, name: &'a FullName, state: &Arc<CollectionState>, bytes: usize) -> Self {
-        let mut txn = Self::new(engine.store(), &[Named { name, state: state.clone() }]);
-        txn.batch.reserve(bytes);
-        txn
-    }
-
     /// The indexes that the write to a collection keeps.
     pub(crate) fn indexes(&self, group: usize) -> &Arc<IndexSet> {
         self.groups[group].entries.set()
@@ -266,7 +260,7 @@ impl<'a> WriteTxn<'a> {
     /// Puts a document in place of one that was read.
     pub(crate) fn put_read(&mut self, group: usize, key: &[u8], before: &Document, after: &Map) -> Result<()> {
         self.encode(group, after, None)?;
-        self.add_row(group, key);
+        self.add_row(group, key)?;
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(after), Puts::All)
     }
@@ -278,7 +272,7 @@ impl<'a> WriteTxn<'a> {
         if entries.is_empty() {
             self.row.clear();
             if draft.encode_row(&state.shapes, &mut self.row, shapes)? {
-                self.add_row(group, key);
+                self.add_row(group, key)?;
                 return Ok(());
             }
         }
@@ -292,7 +286,7 @@ impl<'a> WriteTxn<'a> {
             return self.put_map(group, &key, &map, id_copy.as_deref());
         }
         self.encode(group, &map, id_copy.as_deref())?;
-        self.add_row(group, key);
+        self.add_row(group, key)?;
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(&map), Puts::All)
     }
@@ -329,28 +323,9 @@ impl<'a> WriteTxn<'a> {
         self.batch.delta(self.groups[group].state.documents, key, delta);
     }
 
-    /// Puts a document whose row is encoded already, to the first collection. Nothing is added after an error.
-    ///
-    /// # Errors
-    /// [`Error::IndexOf`] if an index cannot take the document.
-    #[inline]
-    pub fn put_encoded(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
-        let group = &self.groups[0];
-        if group.entries.is_empty() {
-            self.batch.put(group.state.documents, key, row);
-            return Ok(());
-        }
-        let damaged = |e: alluvium_document::row::RowError| Error::InvalidDocument(e.to_string());
-        let document = Document::from_row(&group.state.shapes, key, row).map_err(damaged)?;
-        let keys = group.entries.keys_of(key, &document)?;
-        self.batch.put(group.state.documents, key, row);
-        self.groups[0].entries.put_keys(&mut self.batch, key, &keys);
-        Ok(())
-    }
-
     fn put_map(&mut self, group: usize, key: &[u8], document: &Map, id_copy: Option<&str>) -> Result<()> {
         self.encode(group, document, id_copy)?;
-        self.add_row(group, key);
+        self.add_row(group, key)?;
         self.groups[group].entries.put(&mut self.batch, key, document)
     }
 
@@ -363,11 +338,12 @@ impl<'a> WriteTxn<'a> {
     }
 
     /// Adds a put of the row that was encoded.
-    fn add_row(&mut self, group: usize, key: &[u8]) {
-        self.batch.put(self.groups[group].state.documents, key, &self.row);
+    fn add_row(&mut self, group: usize, key: &[u8]) -> Result<()> {
+        self.groups[group].put_row(&mut self.batch, key, &self.row)?;
         if self.row.capacity() > KEPT_ROW_BYTES {
             self.row = Vec::new();
         }
+        Ok(())
     }
 
     /// Unique keys of the batch that are not among those locked.
@@ -398,147 +374,17 @@ impl<'a> WriteTxn<'a> {
         self.batch.encoded_bytes()
     }
 
+    fn within(&self, group: usize) -> Collection<'_> {
+        let group = &self.groups[group];
+        Collection { store: self.store, state: &group.state, name: group.name }
+    }
+
     fn lock(&self, documents: &[DocumentLock], claimed: &[Claimed]) -> LockGuard {
         let documents =
             documents.iter().map(|lock| (self.groups[lock.group].state.documents, lock.key.as_slice(), lock.mode));
         let claimed = claimed.iter().map(|(tree, key)| (*tree, key.as_slice()));
         let claims = claimed.chain(self.groups.iter().flat_map(|group| group.entries.claimed()));
         self.store.lock_all(documents.chain(claims.map(|(tree, key)| (tree, key, LockMode::Exclusive))))
-    }
-}
-
-/// Writes of many encoded documents to one collection, as loads make them.
-impl<'a> WriteTxn<'a> {
-    /// The bytes of the batch, without the definitions of shapes.
-    pub fn encoded_bytes(&self) -> usize {
-        self.batch.encoded_bytes()
-    }
-
-    /// The documents of the batch, with their rows, in the order in which they were put.
-    pub fn documents(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.batch.puts(self.groups[0].state.documents)
-    }
-
-    /// True if the collection has the same indexes as when the write was made.
-    pub fn is_current(&self) -> bool {
-        self.groups[0].entries.schema() == self.store.schema(self.groups[0].state.documents)
-    }
-
-    /// True if documents have unique keys.
-    pub fn has_claims(&self) -> bool {
-        self.groups[0].entries.claimed().next().is_some()
-    }
-
-    /// Records parts of indexes that lead through arrays.
-    ///
-    /// # Errors
-    /// What keeps the store from being written.
-    pub fn record_multikey(&mut self) -> Result<()> {
-        self.groups[0].record_multikey(self.store)
-    }
-
-    /// An empty write to the same collection, under the indexes that it has now.
-    fn empty(&self) -> Self {
-        let group = &self.groups[0];
-        Self::new(self.store, &[Named { name: group.name, state: group.state.clone() }])
-    }
-
-    /// The same documents, with entries for the indexes that the collection has now.
-    ///
-    /// # Errors
-    /// [`Error::IndexOf`] if an index cannot take a document.
-    pub fn encoded_again(self) -> Result<Self> {
-        let mut again = self.empty();
-        again.batch.reserve(self.batch.encoded_bytes());
-        for (key, row) in self.documents() {
-            again.put_encoded(key, row)?;
-        }
-        Ok(again)
-    }
-
-    /// The first `at` documents and the remaining ones, each with entries for the indexes that the collection has now.
-    ///
-    /// # Errors
-    /// As [`WriteTxn::encoded_again`].
-    pub fn split(self, at: usize) -> Result<(Self, Self)> {
-        let (mut first, mut rest) = (self.empty(), self.empty());
-        for (place, (key, row)) in self.documents().enumerate() {
-            let part = if place < at { &mut first } else { &mut rest };
-            part.put_encoded(key, row)?;
-        }
-        Ok((first, rest))
-    }
-
-    /// Admits the write, with `shapes` that its rows use, and locks its documents in the given mode, and its unique keys.
-    ///
-    /// # Errors
-    /// [`alluvium_store::Error::BatchTooLarge`]; what keeps the store from being written.
-    pub fn admit_and_lock(
-        mut self,
-        shapes: &[Arc<Shape>],
-        beside_bytes: usize,
-        mode: LockMode,
-        durability: Durability,
-    ) -> Result<Locked<'a>> {
-        self.groups[0].shapes.extend(shapes.iter().cloned());
-        let admitted = self.store.admit(self.batch.encoded_bytes() + beside_bytes)?;
-        let documents = self.groups[0].state.documents;
-        let keys = self.documents().map(|(key, _)| (documents, key, mode));
-        let claims = self.groups[0].entries.claimed().map(|(tree, key)| (tree, key, LockMode::Exclusive));
-        let locks = self.store.lock_all(keys.chain(claims));
-        Ok(Locked { txn: self, durability, locks, _admitted: admitted })
-    }
-
-    /// Takes documents out of the write: those whose place among the documents `keeps` refuses.
-    ///
-    /// # Errors
-    /// As [`WriteTxn::encoded_again`].
-    pub fn retain(&mut self, keeps: impl Fn(usize) -> bool) -> Result<()> {
-        self.batch.retain(keeps);
-        let kept: HashSet<Vec<u8>> = self.documents().map(|(key, _)| key.to_vec()).collect();
-        let entries = &mut self.groups[0].entries;
-        entries.keep(|id| kept.contains(id));
-        if entries.replaces() {
-            // Of several puts of a document another one is kept: its keys are locked, too.
-            let shapes = std::mem::take(&mut self.groups[0].shapes);
-            let empty = self.empty();
-            *self = std::mem::replace(self, empty).encoded_again()?;
-            self.groups[0].shapes = shapes;
-        }
-        Ok(())
-    }
-
-    /// A unique key that two documents would have, in the batch or in the collection. The caller holds the locks.
-    ///
-    /// # Errors
-    /// What keeps the store from being read.
-    pub fn taken(&self) -> Result<Option<super::Taken<'_>>> {
-        self.groups[0].entries.taken(self.within(0))
-    }
-
-    /// Adds a document to those that are written one after the other in this write; the error if another document has one of
-    /// its unique keys. The caller holds the locks.
-    ///
-    /// # Errors
-    /// What keeps the store from being read.
-    pub fn add_to_sequence(
-        &self,
-        sequence: &mut super::Sequence,
-        id: &[u8],
-        document: &Document,
-    ) -> Result<Option<Error>> {
-        sequence.add(self.within(0), self.indexes(0), id, document)
-    }
-
-    fn within(&self, group: usize) -> Collection<'_> {
-        let group = &self.groups[group];
-        Collection { store: self.store, state: &group.state, name: group.name }
-    }
-
-    /// Puts a key of the collection's system tree, after the shapes that the rows use: the order is part of the fixtures.
-    pub fn put_system(&mut self, key: &[u8], value: &[u8]) {
-        self.put_shapes();
-        self.batch.put(self.groups[0].state.system, key, value);
     }
 }
 
@@ -598,6 +444,14 @@ impl<'a> Group<'a> {
     fn new(name: &'a FullName, state: Arc<CollectionState>) -> Self {
         let entries = Entries::new(state.indexes(), name);
         Self { name, state, entries, shapes: Vec::new(), shapes_put: 0 }
+    }
+
+    /// Puts the row of a document. Every document that is written enters its batch here, so a rule on all
+    /// documents belongs here.
+    #[inline]
+    fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
+        batch.put(self.state.documents, key, row);
+        Ok(())
     }
 
     fn record_multikey(&mut self, store: &Store) -> Result<()> {
