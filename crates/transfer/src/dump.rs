@@ -1,18 +1,20 @@
-//! Whole databases in files, in the layout that `mongodump` writes and `mongorestore` reads.
+//! Dumps of whole databases, in the layout that `mongodump` writes and `mongorestore` reads.
 //!
-//! A collection `logical.pets` becomes `DIR/logical/pets.bson`, its documents as BSON in the order of
-//! their `_id`, and `DIR/logical/pets.metadata.json`, with the definitions of its indexes, but for those that
-//! were still being built. All collections are of one moment. What BSON cannot
-//! hold (decimals of more than 34 digits, maps whose keys are not strings, names with a zero character, and
-//! what else would come back as something else) is refused by name, or goes, a document a line, to
-//! `DIR/logical/pets.alluvium.jsonl`, in the form of [`alluvium_document::json::print_exact`]. Restored, every document
-//! is what it was: all types, and the order of its fields.
+//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson`, its documents as BSON in
+//! the order of their `_id`; and `DIR/logical/pets.metadata.json`, the definitions of its indexes,
+//! except those still being built. All collections are read from one snapshot.
 //!
-//! While a dump is being written, `DIR` holds a file `dump.incomplete`. A dump that fails takes away what it has
-//! written; what a kill leaves is taken away by the next dump into `DIR`.
+//! BSON cannot hold decimals of more than 34 digits, maps with keys that are not strings, names
+//! with a zero character, and other values that would come back changed. A document with such a
+//! value is refused by its `_id`, or written as one line of `DIR/logical/pets.alluvium.jsonl`, in
+//! the form of [`alluvium_document::json::print_exact`]. A restored document equals the dumped one
+//! in all types and in the order of its fields.
+//!
+//! While a dump is being written, `DIR` holds a file `dump.incomplete`. A dump that fails removes
+//! its files; the files of a killed dump are removed by the next dump into `DIR`.
 
+mod directory;
 mod names;
-mod place;
 mod read;
 mod restore;
 
@@ -31,43 +33,43 @@ use alluvium_collections::names::FullName;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, Map, json};
 use alluvium_env::{Env, WholeFile};
-use place::Place;
+use directory::DumpDirectory;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The file that stands in a dump until it is whole.
+/// Marks a directory whose dump is not complete.
 const INCOMPLETE: &str = "dump.incomplete";
-/// The ending of the files of documents that BSON cannot hold.
+/// The suffix of the files for documents that BSON cannot hold.
 const OTHERS_ENDING: &str = ".alluvium.jsonl";
-/// The ending of the files of documents.
+/// The suffix of the files for documents.
 const BSON_ENDING: &str = ".bson";
-/// Bytes that are handed on at once.
+/// A file is written in chunks of at least this size.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// How to dump.
 #[derive(Debug, Clone, Default)]
 pub struct DumpOptions {
-    /// Compress every file with gzip.
+    /// Compresses every file with gzip.
     pub gzip: bool,
-    /// Write documents that BSON cannot hold to a file of their own, which only Alluvium reads, in place
+    /// Writes documents that BSON cannot hold to separate files, which only Alluvium reads, instead
     /// of refusing them.
     pub alluvium_types: bool,
-    /// Set to true by anybody, the dump ends with [`Error::Stopped`].
+    /// Once any thread sets this to true, the dump ends with [`Error::Stopped`].
     pub stop: Arc<AtomicBool>,
 }
 
-/// What a dump holds.
+/// What a dump contains.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DumpReport {
-    /// Its collections.
+    /// Collections.
     pub collections: u64,
     /// All documents.
     pub documents: u64,
-    /// Those of them that BSON cannot hold.
+    /// Documents that BSON cannot hold.
     pub others: u64,
-    /// Definitions of indexes, but for those on `_id` and those that were being built.
+    /// Definitions of indexes, except those on `_id` and those still being built.
     pub indexes: u64,
     /// Bytes before compression.
     pub bytes: u64,
@@ -76,18 +78,19 @@ pub struct DumpReport {
 /// Writes all collections to a directory: see `Database::dump`.
 ///
 /// # Errors
-/// [`Error::Export`] for a document that the files cannot hold; [`Error::Dump`]; [`Error::Stopped`]; as for any read.
+/// [`Error::Export`] for a document that the files cannot hold; [`Error::Dump`];
+/// [`Error::Stopped`]; and as for any read.
 pub fn dump(
     engine: &EngineHandle,
     dir: &Path,
     options: &DumpOptions,
     progress: impl FnMut(u64, u64),
 ) -> Result<DumpReport> {
-    let place = Place::take(&engine.env, dir)?;
+    let target = DumpDirectory::take(&engine.env, dir)?;
     match dump_into(engine, dir, options, progress) {
-        Ok(report) => place.finish().map(|()| report),
+        Ok(report) => target.finish().map(|()| report),
         Err(error) => {
-            place.abandon();
+            target.abandon();
             Err(error)
         }
     }
@@ -149,7 +152,7 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
         target.chunk.extend_from_slice(text.as_bytes());
         target.finish(&mut self.report.bytes)?;
         (self.progress)(self.report.documents, self.report.bytes);
-        // The directory of a logical database is there before its files are.
+        // `dir` was created before its files; this makes its entry in the parent durable.
         self.env.fs.sync_dir(dir.parent().unwrap_or(dir)).map_err(alluvium_store::Error::from)?;
         Ok(())
     }
@@ -160,21 +163,22 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
         name: &FullName,
         bson: &mut Target,
         others: &mut Option<Target>,
-        place: (&Path, &FullName),
+        target: (&Path, &FullName),
     ) -> Result<()> {
         if let Err(error) = document.write_bson_exact(&mut bson.chunk) {
-            let held = matches!(error, alluvium_document::DocumentError::Bson(_));
-            if !held || !self.options.alluvium_types {
+            let unsupported = matches!(error, alluvium_document::DocumentError::Bson(_));
+            if !unsupported || !self.options.alluvium_types {
                 return Err(refused(document, name, error));
             }
             let target = match others {
                 Some(target) => target,
-                None => others.insert(self.target(place.0, place.1, OTHERS_ENDING)?),
+                None => others.insert(self.target(target.0, target.1, OTHERS_ENDING)?),
             };
             let map = document.to_map().map_err(|error| refused(document, name, error.into()))?;
             let before = target.chunk.len();
             json::print_exact(&map, &mut target.chunk).map_err(|error| refused(document, name, error.into()))?;
-            // Nothing is known that does not come back; what should not is better told now than later.
+            // No value is known that reads back changed. If one exists, refuse it now and not at
+            // the restore.
             if json::parse_exact(&target.chunk[before..]) != Ok(alluvium_document::Value::Map(map)) {
                 return Err(refused(document, name, error));
             }
@@ -207,7 +211,7 @@ struct Target {
 }
 
 impl Target {
-    /// Hands on what has gathered, if it is worth it; true if so.
+    /// Writes the chunk if it has reached `CHUNK_BYTES`; returns whether it did.
     fn write_some(&mut self, bytes: &mut u64) -> Result<bool> {
         if self.chunk.len() < CHUNK_BYTES {
             return Ok(false);
@@ -230,7 +234,7 @@ fn failed(path: &Path, error: std::io::Error) -> Error {
     alluvium_store::Error::from(alluvium_env::Error::of_stream("write", path, error)).into()
 }
 
-/// What `mongorestore` reads beside the documents, and how many there are.
+/// The text of the metadata file: the part that `mongorestore` reads, and the counts of documents.
 fn metadata(name: &str, documents: u64, others: u64, indexes: &[Map]) -> Result<String> {
     let canonical = |index: &Map| -> Result<serde_json::Value> {
         let mut text = Vec::new();

@@ -1,8 +1,8 @@
-//! Documents as JSON, CSV or BSON, for files beside databases.
+//! Exports of documents as JSON, CSV or BSON.
 //!
-//! What is written can be loaded again ([`crate::load`]). BSON and canonical JSON give back every type and
-//! the order of fields; relaxed JSON does not tell a 64-bit integer that fits 32 bits from one of 32 bits.
-//! A document that would come back as another one is refused by its `_id`.
+//! An export can be loaded again ([`crate::load`]). BSON and canonical JSON preserve every type and
+//! the order of fields; relaxed JSON does not distinguish a 64-bit integer that fits 32 bits from
+//! one of 32 bits. A document that would come back changed is refused by its `_id`.
 
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::id_text;
@@ -11,15 +11,15 @@ use alluvium_collections::read::fields_of;
 use alluvium_document::json::{self, Format as JsonFormat};
 use alluvium_document::{Document, DocumentError, Value};
 
-/// How documents are written.
+/// The format of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// A JSON object a line.
+    /// One JSON object per line.
     JsonLines,
-    /// One JSON array, an element a line.
+    /// One JSON array, one element per line.
     JsonArray,
-    /// Rows, with a first row of names; the [fields](Encoder::fields) must be given.
+    /// CSV, with a first row of names; the [fields](Encoder::fields) must be given.
     Csv {
         /// The byte between two fields: a comma, or a tab for TSV.
         separator: u8,
@@ -72,7 +72,7 @@ impl Encoder {
         Self { format, json: JsonFormat::RELAXED, fields: None, documents: 0 }
     }
 
-    /// Canonical extended JSON, which keeps every type, in place of relaxed.
+    /// Writes canonical extended JSON, which keeps every type, instead of relaxed JSON.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
@@ -90,8 +90,8 @@ impl Encoder {
         self
     }
 
-    /// Only these fields: the columns of rows; elsewhere each under its path, behind the `_id`, as
-    /// [`crate::Collection::get_fields`] gives them.
+    /// Writes only these fields: as the columns of CSV; in other formats each under its path, after
+    /// the `_id`, as [`crate::Collection::get_fields`] returns them.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
@@ -127,7 +127,7 @@ impl Encoder {
         self.documents
     }
 
-    /// Appends what stands before the first document.
+    /// Appends the text that precedes the first document.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
@@ -141,20 +141,20 @@ impl Encoder {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Export`] if rows are asked for and no fields.
+    /// [`Error::Export`] if the format is CSV and no fields are given.
     pub fn begin(&mut self, out: &mut Vec<u8>) -> Result<()> {
         match &self.format {
             Format::JsonArray => out.push(b'['),
             Format::Csv { separator } => match &self.fields {
                 Some(names) if !names.is_empty() => write_row(*separator, names, out)?,
-                _ => return Err(Error::Export("rows need the names of their fields".to_owned())),
+                _ => return Err(Error::Export("CSV needs the names of its fields".to_owned())),
             },
             Format::JsonLines | Format::Bson => {}
         }
         Ok(())
     }
 
-    /// Appends what stands behind the last document.
+    /// Appends the text that follows the last document.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
@@ -218,7 +218,7 @@ impl Encoder {
     }
 }
 
-/// Why a document cannot be written.
+/// The error for a document that cannot be written.
 pub(crate) fn refused(
     document: &Document,
     name: &alluvium_collections::names::FullName,
@@ -232,7 +232,7 @@ pub(crate) fn refused(
 }
 
 fn write_row<T: AsRef<[u8]>>(separator: u8, fields: &[T], out: &mut Vec<u8>) -> Result<()> {
-    // Small, since it is made anew for each row.
+    // Small, since each row allocates a buffer.
     const BUFFER_BYTES: usize = 512;
     let failed = |error: csv::Error| Error::Export(format!("a row cannot be written: {error}"));
     let mut writer =
@@ -241,7 +241,8 @@ fn write_row<T: AsRef<[u8]>>(separator: u8, fields: &[T], out: &mut Vec<u8>) -> 
     writer.flush().map_err(|error| failed(error.into()))
 }
 
-/// A field as text: nothing for null and where there is none, extended JSON where there is no plain text.
+/// A field as text: empty for null and for a missing field; extended JSON for values that have no
+/// plain text.
 fn cell(document: &Document, path: &str, name: &alluvium_collections::names::FullName) -> Result<String> {
     let damaged = |error: alluvium_document::row::RowError| refused(document, name, error.into());
     let Some(value) = document.get_path(path).map_err(damaged)? else { return Ok(String::new()) };
@@ -281,8 +282,8 @@ impl Encoder {
     /// ```
     ///
     /// # Errors
-    /// As the iterator's items; [`Error::Export`] naming a document that cannot be written, or would come
-    /// back as another one.
+    /// As the iterator's items; [`Error::Export`] naming a document that cannot be written, or
+    /// would come back changed.
     pub fn write_next(&mut self, cursor: &mut Cursor, out: &mut Vec<u8>) -> Result<bool> {
         match cursor.next() {
             Some(document) => self.document(&document?, cursor.name(), out).map(|()| true),

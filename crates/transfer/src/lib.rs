@@ -1,7 +1,7 @@
 //! Files in other formats: loads, exports, dumps and restores.
 //!
-//! Everything here works on an [`EngineHandle`](alluvium_collections::engine::EngineHandle) and names; crate `alluvium` has the handles
-//! that users hold.
+//! The functions take an [`EngineHandle`](alluvium_collections::engine::EngineHandle) and
+//! collection names. Crate `alluvium` has the handles for users.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

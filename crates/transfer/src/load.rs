@@ -1,10 +1,10 @@
-//! Bulk loads of JSON, CSV and BSON: parallel parsing, writes in the order of the input, resumable.
+//! Bulk loads of JSON, CSV and BSON: parsed in parallel, written in input order, resumable.
 //!
 //! Reader threads take consecutive slices of the input and parse them into write batches; writer
-//! threads write the batches in the order of the slices. So a later line wins over an earlier
-//! one, keys that rise in the input rise in the log, and "how far" is one offset. That offset is
-//! written in the same batch as the documents, so a load that was cut short, even by a kill, is
-//! taken up where it ended.
+//! threads write the batches in the order of the slices. So a later line wins over an earlier one,
+//! keys that ascend in the input ascend in the log, and the progress of a load is one offset. Each
+//! batch writes that offset together with its documents, so an interrupted load, even one that was
+//! killed, resumes where it stopped.
 
 mod columns;
 mod format;
@@ -30,34 +30,34 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What may stand at the beginning of text in UTF-8, and is no part of it.
+/// The UTF-8 byte order mark. It may precede the text and is not part of it.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What a load does with a document whose `_id` is taken.
+/// What a load does with a document whose `_id` exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// The load ends with an error that names the line.
+    /// The load fails with an error that names the line.
     Error,
-    /// The later document wins. Reads nothing.
+    /// The later document wins. The load reads no existing documents.
     Replace,
     /// The earlier document stays.
     Skip,
 }
 
-/// What a load does with a line, or another record, that is no document, that an index cannot take, or that has a unique key of
-/// another document.
+/// What a load does with a bad record: one that is not a document, that an index cannot take, or
+/// whose unique key belongs to another document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnBad {
-    /// The load ends with an error that names line, column and reason.
+    /// The load fails with an error that names line, column and reason.
     Error,
-    /// The line is left out, and written to the rejects. Where a record's end cannot be found (brackets
-    /// that are not closed, a length that cannot be), the load ends all the same.
+    /// The record is skipped and written to the rejects. The load still fails if it cannot find the
+    /// end of the record (unclosed brackets, an impossible length).
     Skip,
 }
 
 /// How to load.
 pub struct LoadOptions {
-    /// How the documents stand in the input. Default: a JSON object a line.
+    /// The format of the input. Default: one JSON object per line.
     pub format: Format,
     /// The field whose value becomes the `_id`; the document keeps the field, at no cost on disk.
     /// Default: `_id`, generated where it is absent.
@@ -70,16 +70,16 @@ pub struct LoadOptions {
     pub on_duplicate: OnDuplicate,
     /// Default: error.
     pub on_bad: OnBad,
-    /// Where rejected lines go: a line of JSON for each, with line, column, reason and text; of BSON,
-    /// with document, byte, reason and base64.
+    /// Receives one line of JSON for each rejected record, with line, column, reason and text; for
+    /// BSON, with document, byte, reason and base64.
     pub rejects: Option<Box<dyn Write + Send>>,
-    /// Default: [`Durability::Bulk`], so the load is acknowledged, whole, at its end.
+    /// Default: [`Durability::Bulk`]: the load as a whole is acknowledged at its end.
     pub durability: Durability,
-    /// Load an input again that was loaded to its end before. Default: false.
+    /// Loads an input again even if an earlier load completed it. Default: false.
     pub again: bool,
-    /// Set to true by anybody, the load stops after the slices that are being written.
+    /// Once any thread sets this to true, the load stops after the slices that are being written.
     pub stop: Arc<AtomicBool>,
-    /// Told what is going on; read it from another thread.
+    /// Counters that the load updates. Other threads may read them.
     pub progress: Arc<Progress>,
 }
 
@@ -106,46 +106,48 @@ impl Default for LoadOptions {
 pub enum Outcome {
     /// The whole input is loaded and durable.
     Done,
-    /// It had been loaded before; nothing was changed.
+    /// An earlier load completed this input; nothing was changed.
     AlreadyDone,
-    /// It was stopped; what was loaded is durable, and running it again goes on from there.
+    /// The load was stopped. The documents loaded so far are durable, and the next run continues
+    /// after them.
     Stopped,
 }
 
 /// What a load did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadReport {
-    /// How it ended.
+    /// Whether the load completed.
     pub outcome: Outcome,
     /// Documents written by this run.
     pub documents: u64,
-    /// Documents left out because their `_id` was taken.
+    /// Documents skipped because their `_id` existed already.
     pub duplicates: u64,
-    /// Lines left out because they are no documents.
+    /// Records skipped because they could not be stored.
     pub rejected: u64,
     /// Bytes of input read by this run, decompressed.
     pub bytes: u64,
-    /// Where this run began, in bytes of the decompressed input; above 0 if it was taken up.
+    /// Where this run began, in bytes of the decompressed input; above 0 if it resumed an earlier
+    /// one.
     pub resumed_at: u64,
     /// Documents that earlier runs had written.
     pub documents_before: u64,
 }
 
-/// How far an input was loaded before.
+/// How much of an input earlier loads have loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadedBefore {
     /// Bytes of the decompressed input.
     pub bytes: u64,
     /// Documents written.
     pub documents: u64,
-    /// To its end.
+    /// True if the whole input is loaded.
     pub finished: bool,
 }
 
-/// Refuses options that do not go together.
+/// Refuses options that contradict each other.
 pub(crate) fn check_options(options: &LoadOptions) -> Result<()> {
     if options.format == Format::JsonFields && options.id_field != "_id" {
-        let what = "the names of the fields become the _id: no other field can";
+        let what = "the field names become the _id, so no other field can be the _id";
         return Err(Error::Load(what.to_owned()));
     }
     if options.readers == 0 || options.writers == 0 {
@@ -157,7 +159,8 @@ pub(crate) fn check_options(options: &LoadOptions) -> Result<()> {
 /// Loads an input into a collection: see `Collection::load`.
 ///
 /// # Errors
-/// [`Error::Load`], [`Error::LoadDuplicate`], [`Error::LoadOf`]; as for any write. What was loaded before the error stays.
+/// [`Error::Load`], [`Error::LoadDuplicate`], [`Error::LoadOf`]; as for any write. The documents
+/// loaded before the error stay.
 pub fn load(engine: &EngineHandle, name: &FullName, input: Input, options: LoadOptions) -> Result<LoadReport> {
     check_options(&options)?;
     pipeline::run(engine, name, input, options)

@@ -1,4 +1,4 @@
-//! Compression of the files that are read and written beside databases.
+//! Compression of files of loads, exports and dumps.
 
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
@@ -17,19 +17,19 @@ const ZSTD_LEVEL: i32 = 3;
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// Not at all.
+    /// Not compressed.
     Plain,
-    /// gzip; one member, or several.
+    /// gzip, with one member or several.
     Gzip,
-    /// Zstandard; one frame, or several.
+    /// Zstandard, with one frame or several.
     Zstd,
 }
 
 impl Packing {
-    /// The bytes at the beginning of a file that [`Packing::of`] looks at.
+    /// [`Packing::of`] examines this many bytes at the beginning of a file.
     pub const HEAD_BYTES: usize = 4;
 
-    /// By the ending of its name: `.gz`, `.zst`, `.zstd`.
+    /// Determines the compression by the suffix of the file name: `.gz`, `.zst`, `.zstd`.
     ///
     /// ```
     /// use alluvium::Packing;
@@ -45,8 +45,9 @@ impl Packing {
         }
     }
 
-    /// By its first bytes; where these say nothing, by its name, so that a damaged file is an error of
-    /// its compression and not of what is in it.
+    /// Determines the compression by the first bytes of the file, or by its name if they match no
+    /// compression. So a damaged compressed file is reported as a decompression error and not as an
+    /// error of its content.
     ///
     /// ```
     /// use alluvium::Packing;
@@ -64,7 +65,7 @@ impl Packing {
         Self::of_name(name)
     }
 
-    /// Reads what a stream holds, decompressed.
+    /// Returns a reader that decompresses a stream.
     ///
     /// ```
     /// use alluvium::Packing;
@@ -80,7 +81,7 @@ impl Packing {
     /// ```
     ///
     /// # Errors
-    /// What setting up the decompression says.
+    /// If the decompressor cannot be set up.
     pub fn reader(self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         let packed = BufReader::with_capacity(PIECE_BYTES, packed);
         Ok(match self {
@@ -94,7 +95,7 @@ impl Packing {
         })
     }
 
-    /// Writes to a stream, compressed.
+    /// Returns a writer that compresses into a stream.
     ///
     /// ```
     /// use alluvium::Packing;
@@ -108,7 +109,7 @@ impl Packing {
     /// ```
     ///
     /// # Errors
-    /// What setting up the compression says.
+    /// If the compressor cannot be set up.
     pub fn writer<W: Write>(self, out: W) -> io::Result<Packer<W>> {
         let out = BufWriter::with_capacity(PIECE_BYTES, out);
         Ok(Packer(match self {
@@ -119,9 +120,10 @@ impl Packing {
     }
 }
 
-/// Reads the members of a gzip file, one after the other. What stands behind the last one and is none is no cut.
+/// Reads the members of a gzip file, one after the other. Other bytes after the last member are an
+/// error of their own kind, not a truncated stream.
 struct GzipMembers<R: BufRead> {
-    /// Nothing at the end.
+    /// `None` at the end.
     member: Option<GzDecoder<R>>,
 }
 
@@ -144,7 +146,7 @@ impl<R: BufRead> Read for GzipMembers<R> {
                 [0x1f] | [0x1f, 0x8b, ..] => self.member = Some(GzDecoder::new(rest)),
                 _ => {
                     let what =
-                        "behind the end of its gzip stream stand bytes that are no gzip: what is before them is whole";
+                        "bytes that are not gzip follow the end of its gzip stream: the data before them is complete";
                     return Err(io::Error::new(io::ErrorKind::InvalidData, what));
                 }
             }
@@ -153,11 +155,11 @@ impl<R: BufRead> Read for GzipMembers<R> {
     }
 }
 
-/// A stream that is read decompressed, and says so if it ends before it is whole.
+/// A decompressing reader that reports a truncated stream.
 struct Unpacked<R> {
     inner: R,
     form: &'static str,
-    /// So many were given out.
+    /// Decompressed bytes returned so far.
     bytes: u64,
 }
 
@@ -165,8 +167,8 @@ impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
-                let what = format!("it ends early: its {} stream is cut off behind {} bytes", self.form, self.bytes);
-                io::Error::new(io::ErrorKind::UnexpectedEof, format!("{what} of what it holds"))
+                let what = format!("it ends early: its {} stream is truncated after", self.form);
+                io::Error::new(io::ErrorKind::UnexpectedEof, format!("{what} {} decompressed bytes", self.bytes))
             }
             _ => error,
         })?;
@@ -175,7 +177,7 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// A stream that is written compressed. What is not [finished](Packer::finish) is not whole.
+/// A compressing writer. Its output is complete only after [`finish`](Packer::finish).
 pub struct Packer<W: Write>(Form<W>);
 
 enum Form<W: Write> {
@@ -185,7 +187,7 @@ enum Form<W: Write> {
 }
 
 impl<W: Write> Packer<W> {
-    /// Writes what is left, and gives the stream below.
+    /// Writes the rest and returns the underlying stream.
     ///
     /// ```
     /// let packer = alluvium::Packing::Plain.writer(Vec::new())?;
@@ -194,7 +196,7 @@ impl<W: Write> Packer<W> {
     /// ```
     ///
     /// # Errors
-    /// What writing says.
+    /// As for writes to the underlying stream.
     pub fn finish(self) -> io::Result<W> {
         let buffered = match self.0 {
             Form::Plain(out) => out,

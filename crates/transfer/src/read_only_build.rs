@@ -1,4 +1,4 @@
-//! Building read-only stores of documents.
+//! Builds read-only stores of documents.
 
 use crate::load::pipeline::{self, BuildTarget};
 use crate::load::{Input, LoadOptions, LoadReport, check_options};
@@ -15,8 +15,8 @@ use alluvium_readonly::{BuildOptions, BuildReport};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A read-only store of documents in the making. Dropped before it is finished, it removes what it
-/// has written.
+/// A read-only store of documents that is being built. If it is dropped before it is finished, it
+/// removes its files.
 pub struct ReadOnlyBuild {
     target: BuildTarget,
 }
@@ -25,7 +25,7 @@ impl ReadOnlyBuild {
     /// Begins a store of the documents of a collection in a new directory.
     ///
     /// # Errors
-    /// [`Error::InvalidName`]; what keeps the directory from being made.
+    /// [`Error::InvalidName`]; or if the directory cannot be created.
     pub fn new(env: Env, path: &Path, collection: &str, options: BuildOptions) -> Result<Self> {
         let name = FullName::parse(collection)?;
         let memory_bytes = options.memory_bytes;
@@ -42,9 +42,9 @@ impl ReadOnlyBuild {
         Ok(Self { target })
     }
 
-    /// Adds the documents of an input, in any format that [`crate::Collection::load`] reads. Of
-    /// `options`, those that belong to a collection have no effect: duplicates are treated as the
-    /// options of the build say, durability comes at the end, and nothing is resumed.
+    /// Adds the documents of an input, in any format that [`crate::Collection::load`] reads. The
+    /// options that concern a collection have no effect: the options of the build determine what
+    /// happens to duplicates, the store becomes durable at the end, and a load never resumes.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -60,8 +60,8 @@ impl ReadOnlyBuild {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Load`] naming line, column and reason; or as [`alluvium_readonly::Build::add`]. The build is of
-    /// no use then.
+    /// [`Error::Load`] naming line, column and reason; or as [`alluvium_readonly::Build::add`].
+    /// After an error the build cannot be used.
     pub fn load(&mut self, input: Input, options: LoadOptions) -> Result<LoadReport> {
         check_options(&options)?;
         let before = self.target.build.lock().added();
@@ -69,7 +69,8 @@ impl ReadOnlyBuild {
         pipeline::run_build(&self.target, input, options)
     }
 
-    /// Adds a document. Without an `_id` it gets an object id. The `_id` becomes its first field.
+    /// Adds a document. A document without an `_id` gets an object id. The `_id` becomes the first
+    /// field.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -94,7 +95,7 @@ impl ReadOnlyBuild {
         added.map_err(|error| self.target.explain(error))
     }
 
-    /// Sorts, writes, and makes the store whole and durable.
+    /// Sorts and writes the documents, and makes the store complete and durable.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -107,7 +108,7 @@ impl ReadOnlyBuild {
     /// ```
     ///
     /// # Errors
-    /// As [`ReadOnlyBuild::load`]. Nothing is left of the store then.
+    /// As [`ReadOnlyBuild::load`]. After an error no file of the store is left.
     pub fn finish(self) -> Result<BuildReport> {
         let mut aux = Vec::new();
         for shape in self.target.shapes.iter() {

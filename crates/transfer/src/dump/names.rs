@@ -1,17 +1,18 @@
-//! Names of collections as names of files, as `mongodump` makes them.
+//! File names for collections, as `mongodump` makes them.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// A longer name is shortened, so that with its endings it has at most 255 bytes, also while it is written.
+/// A longer stem is shortened, so that a file name with all its suffixes, `.part` included, has at
+/// most 255 bytes.
 const MAX_STEM: usize = 228;
-/// What `mongodump` shortens to.
+/// The length of the stems that `mongodump` shortens.
 const MONGODUMP_STEM: usize = 238;
-/// So many bytes of a longer name are kept; `%24` and 27 characters of a hash follow.
+/// A shortened stem keeps this many bytes; `%24` and 27 characters of a hash follow.
 const KEPT: usize = 198;
 
-/// The name of the files of a collection, without endings: all but letters, digits and `-_.~` as `%` and two
-/// digits, and shortened if it is very long; the metadata have the whole name.
+/// The stem of the file names of a collection. All bytes but letters, digits and `-_.~` become `%`
+/// and two hexadecimal digits. A very long stem is shortened; the metadata file has the whole name.
 pub(super) fn file_stem(name: &str) -> String {
     let mut stem = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -29,12 +30,12 @@ pub(super) fn file_stem(name: &str) -> String {
     stem
 }
 
-/// True if the name is shortened, so that only the metadata have it.
+/// True if the stem is shortened, so that only the metadata file has the name.
 pub(super) fn is_shortened(stem: &str) -> bool {
     matches!(stem.len(), MAX_STEM | MONGODUMP_STEM) && stem.contains("%24")
 }
 
-/// The name that a file's name stands for; nothing if it is none.
+/// The name of the collection whose files have this stem; `None` if the stem is invalid.
 pub(super) fn collection_name(stem: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(stem.len());
     let mut rest = stem.as_bytes();

@@ -1,6 +1,6 @@
-//! What a directory of a dump holds, ours or `mongodump`'s.
+//! Reads the directory of a dump, written by Alluvium or by `mongodump`.
 
-use super::place::is_file;
+use super::directory::is_file;
 use super::{BSON_ENDING, INCOMPLETE, OTHERS_ENDING, names};
 use crate::load::{METADATA_ENDING, Metadata};
 use alluvium_collections::error::{Error, Result};
@@ -9,10 +9,10 @@ use alluvium_env::{DirEntry, Env};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A dump that was looked through; nothing of its documents is read yet.
+/// The contents of a dump. Its documents are not read yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dump {
-    /// Its collections, by name.
+    /// The collections, sorted by name.
     pub collections: Vec<DumpedCollection>,
     /// Files that are not restored, and why.
     pub passed_over: Vec<(PathBuf, String)>,
@@ -21,19 +21,19 @@ pub struct Dump {
 /// A collection of a dump.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DumpedCollection {
-    /// Its full name.
+    /// The full name.
     pub name: String,
-    /// Its documents.
+    /// The file of documents.
     pub bson: PathBuf,
-    /// Those that BSON cannot hold.
+    /// The file of documents that BSON cannot hold.
     pub others: Option<PathBuf>,
-    /// Its options and indexes, and where they stand.
+    /// The metadata file, and the options and indexes in it.
     pub metadata: Option<(PathBuf, Metadata)>,
-    /// Bytes of its documents as they lie on disk.
+    /// The size on disk of the files of documents, in bytes.
     pub bytes: u64,
 }
 
-/// What there is of one collection, by the name of its files.
+/// The files of one collection: those with the same stem.
 #[derive(Default)]
 struct Files {
     bson: Vec<PathBuf>,
@@ -43,7 +43,7 @@ struct Files {
 }
 
 impl Dump {
-    /// Looks through the directory of a dump: `DIR/<logical>/<collection>.bson`, plain or compressed, with
+    /// Reads the directory of a dump: `DIR/<logical>/<collection>.bson`, plain or compressed, with
     /// `.metadata.json` and `.alluvium.jsonl` beside it.
     ///
     /// ```
@@ -60,7 +60,7 @@ impl Dump {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Dump`] if it holds no dump, or one that is not whole; what reading says.
+    /// [`Error::Dump`] if the directory holds no dump or an incomplete one; and as for any read.
     pub fn read(env: &Env, dir: &Path) -> Result<Self> {
         let entries = match env.fs.list(dir) {
             Err(error) if is_file(&error) => {
@@ -71,7 +71,7 @@ impl Dump {
             entries => entries.map_err(alluvium_store::Error::from)?,
         };
         if entries.iter().any(|entry| entry.name == INCOMPLETE) {
-            let what = format!("the dump in {} was cut short: it is not whole", dir.display());
+            let what = format!("the dump in {} was cut short: it is incomplete", dir.display());
             return Err(Error::Dump(what));
         }
         let mut dump = Self { collections: Vec::new(), passed_over: Vec::new() };
@@ -80,7 +80,7 @@ impl Dump {
             if entry.is_dir {
                 dump.logical(env, &entry.name, &path)?;
             } else {
-                dump.pass_over(path, "it stands outside the directory of a logical database");
+                dump.pass_over(path, "it is outside the directory of a logical database");
             }
         }
         if dump.collections.is_empty() {
@@ -99,7 +99,7 @@ impl Dump {
         self.passed_over.push((path, why.into()));
     }
 
-    /// Looks through the directory of a logical database.
+    /// Reads the directory of a logical database.
     fn logical(&mut self, env: &Env, logical: &str, dir: &Path) -> Result<()> {
         let mut stems: BTreeMap<String, Files> = BTreeMap::new();
         for DirEntry { name, len, is_dir } in env.fs.list(dir).map_err(alluvium_store::Error::from)? {
@@ -118,7 +118,7 @@ impl Dump {
                 files.bson.push(path);
                 files.bytes += len;
             } else {
-                self.pass_over(path, "it is no file of a dump");
+                self.pass_over(path, "it is not a file of a dump");
             }
         }
         stems.into_iter().try_for_each(|(stem, files)| self.collection(env, logical, &stem, files))
@@ -128,7 +128,11 @@ impl Dump {
         let Files { mut bson, mut others, mut metadata, bytes } = files;
         for paths in [&bson, &others, &metadata] {
             if let [first, second, ..] = &paths[..] {
-                let what = format!("{} and {} are the same file twice", first.display(), second.display());
+                let what = format!(
+                    "{} and {} are versions of one file: remove one of them",
+                    first.display(),
+                    second.display()
+                );
                 return Err(Error::Dump(what));
             }
         }
@@ -146,10 +150,10 @@ impl Dump {
             }
             return Ok(());
         };
-        let told = metadata.as_ref().and_then(|(_, read)| read.collection.clone());
-        let name = if names::is_shortened(stem) { told } else { names::collection_name(stem) };
+        let recorded = metadata.as_ref().and_then(|(_, read)| read.collection.clone());
+        let name = if names::is_shortened(stem) { recorded } else { names::collection_name(stem) };
         let Some(name) = name else {
-            self.pass_over(bson, "its name is not that of a collection");
+            self.pass_over(bson, "its name is not a valid name of a collection");
             return Ok(());
         };
         match FullName::new(logical, &name) {
@@ -157,7 +161,7 @@ impl Dump {
                 let (name, others) = (name.to_string(), others.pop());
                 self.collections.push(DumpedCollection { name, bson, others, metadata, bytes });
             }
-            // What MongoDB keeps for itself: system.views, $admin.system.users and the like.
+            // MongoDB's internal collections: system.views, $admin.system.users and the like.
             Err(error) => self.pass_over(bson, error.to_string()),
         }
         Ok(())

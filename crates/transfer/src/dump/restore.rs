@@ -18,20 +18,21 @@ use std::sync::atomic::AtomicBool;
 /// How to restore.
 #[derive(Clone)]
 pub struct RestoreOptions {
-    /// What is done with a document whose `_id` is taken. Default: nothing is said, and a collection that
-    /// has documents is refused, unless they are of an earlier restore of the same files that was cut short;
-    /// a dump that was restored to its end is refused, too.
+    /// What the restore does with a document whose `_id` exists already. Default: `None`. Then a
+    /// collection that has documents is refused, unless an interrupted restore of the same files
+    /// wrote them; and a dump that was restored completely before is refused, too.
     pub on_duplicate: Option<OnDuplicate>,
     /// Threads that parse. Default: one for each core.
     pub readers: usize,
     /// Threads that write. Default: 1.
     pub writers: usize,
-    /// Refuse a dump with indexes that cannot be made here, before anything is restored. Default: false, they are passed
-    /// over; [`Metadata::unsupported_indexes`] names them.
+    /// Refuses a dump with unsupported indexes before anything is restored. Default: false, such
+    /// indexes are skipped; [`Metadata::unsupported_indexes`] names them.
     pub strict_indexes: bool,
-    /// Set to true by anybody, the restore ends with [`Error::Stopped`]; run again, it goes on.
+    /// Once any thread sets this to true, the restore ends with [`Error::Stopped`]. Run again, it
+    /// continues.
     pub stop: Arc<AtomicBool>,
-    /// Told of each collection; read it from another thread.
+    /// Counters that are updated after each collection. Other threads may read them.
     pub progress: Arc<Progress>,
 }
 
@@ -52,22 +53,22 @@ impl Default for RestoreOptions {
 /// What a restore did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// Each collection, in the order of names.
+    /// The collections, sorted by name.
     pub collections: Vec<RestoredCollection>,
 }
 
 /// What a restore did with one collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoredCollection {
-    /// Its full name.
+    /// The full name.
     pub name: String,
     /// Documents written by this run.
     pub documents: u64,
     /// Documents that earlier runs had written.
     pub documents_before: u64,
-    /// Documents left out because their `_id` was taken.
+    /// Documents skipped because their `_id` existed already.
     pub duplicates: u64,
-    /// Indexes made by this run.
+    /// Indexes created by this run.
     pub indexes: Vec<String>,
 }
 
@@ -89,9 +90,10 @@ impl Dump {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Dump`] if a collection has documents or all was restored before, before anything is changed, or if a file has other than
-    /// the documents that the metadata tell of; what loads say. What was restored before stays, and running
-    /// it again goes on; collections that are finished stay as they are then.
+    /// [`Error::Dump`] if a collection has documents or the whole dump was restored before; then
+    /// nothing is changed. [`Error::Dump`] if the number of documents in a file differs from its
+    /// metadata; and as for loads. The documents restored before the error stay. The next run
+    /// continues, and leaves the completed collections unchanged.
     pub fn restore(&self, database: &impl AsRef<EngineHandle>, options: &RestoreOptions) -> Result<RestoreReport> {
         self.check(database, options)?;
         let mut report = RestoreReport::default();
@@ -101,9 +103,10 @@ impl Dump {
         Ok(report)
     }
 
-    /// Refuses collections that have documents, if the options do not say what to do with them, and indexes that cannot be
-    /// made here, if the options say so; and a dump that was restored to its end before: nobody knows what has been changed
-    /// since, and who restores a dump wants what is in it.
+    /// Refuses what [`Dump::restore`] would refuse before it changes anything. Without
+    /// [`RestoreOptions::on_duplicate`], these are collections that have documents, and a dump that
+    /// was restored completely before: its documents may have changed since, and skipping it would
+    /// not bring them back. With [`RestoreOptions::strict_indexes`], these are unsupported indexes.
     ///
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
@@ -121,7 +124,7 @@ impl Dump {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Dump`] naming them.
+    /// [`Error::Dump`] naming the collections or the index.
     pub fn check(&self, database: &impl AsRef<EngineHandle>, options: &RestoreOptions) -> Result<()> {
         if options.strict_indexes {
             self.check_indexes()?;
@@ -132,10 +135,10 @@ impl Dump {
         let mut names = Vec::new();
         let mut finished = 0;
         for dumped in &self.collections {
-            match dumped.found(database.as_ref())? {
-                Found::Others => names.push(dumped.name.as_str()),
-                Found::Restored => finished += 1,
-                Found::Nothing | Found::Begun => {}
+            match dumped.existing(database.as_ref())? {
+                Existing::OtherDocuments => names.push(dumped.name.as_str()),
+                Existing::Restored => finished += 1,
+                Existing::Nothing | Existing::Interrupted => {}
             }
         }
         match &names[..] {
@@ -153,7 +156,7 @@ impl Dump {
         }
     }
 
-    /// Refuses indexes that cannot be made here: that part of [`Dump::check`] which needs no database.
+    /// Refuses unsupported indexes. This is the part of [`Dump::check`] that needs no database.
     ///
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions};
@@ -167,7 +170,7 @@ impl Dump {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Dump`] naming the first.
+    /// [`Error::Dump`] naming the first unsupported index.
     pub fn check_indexes(&self) -> Result<()> {
         self.collections.iter().try_for_each(DumpedCollection::refuse_unsupported)
     }
@@ -185,8 +188,8 @@ impl DumpedCollection {
         }
     }
 
-    /// What is there of the collection.
-    fn found(&self, engine: &EngineHandle) -> Result<Found> {
+    /// What the database has of this collection.
+    fn existing(&self, engine: &EngineHandle) -> Result<Existing> {
         let name = FullName::parse(&self.name)?;
         let empty = is_empty(engine, &name)?;
         let before = |file: &Path, format: Format| {
@@ -200,16 +203,16 @@ impl DumpedCollection {
         let documents: u64 = marks.iter().flatten().map(|mark| mark.documents).sum();
         let finished = marks.iter().all(|mark| mark.as_ref().is_some_and(|mark| mark.finished));
         Ok(match (empty, finished, marks.iter().any(Option::is_some)) {
-            // It was empty in the dump, too; else it was emptied since.
-            (true, true, _) if documents == 0 => Found::Restored,
-            (true, ..) => Found::Nothing,
-            (false, true, _) => Found::Restored,
-            (false, false, true) => Found::Begun,
-            (false, false, false) => Found::Others,
+            // The dump has no documents either. Otherwise the collection was emptied since.
+            (true, true, _) if documents == 0 => Existing::Restored,
+            (true, ..) => Existing::Nothing,
+            (false, true, _) => Existing::Restored,
+            (false, false, true) => Existing::Interrupted,
+            (false, false, false) => Existing::OtherDocuments,
         })
     }
 
-    /// Restores this collection, whether it has documents or not.
+    /// Restores this collection, even if it has documents.
     ///
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
@@ -233,7 +236,8 @@ impl DumpedCollection {
         let empty = is_empty(engine, &name)?;
         let mut restored = RestoredCollection { name: self.name.clone(), ..RestoredCollection::default() };
         if let Some((_, metadata)) = &self.metadata {
-            // Before the documents: each is indexed as it comes, also if the restore is cut short.
+            // The indexes come first: so each document is indexed as it is written, even if the
+            // restore is interrupted.
             restored.indexes = metadata.create_indexes(engine, &name)?;
         }
         let files = [(Some(&self.bson), Format::Bson), (self.others.as_ref(), Format::ExactLines)];
@@ -250,12 +254,12 @@ impl DumpedCollection {
             restored.duplicates += report.duplicates;
         }
         let found = restored.documents + restored.documents_before + restored.duplicates;
-        // An earlier run does not tell how many duplicates it met.
+        // An earlier run does not record how many duplicates it skipped.
         let counted = !resumed || options.on_duplicate != Some(OnDuplicate::Skip);
         match self.metadata.as_ref().and_then(|(_, metadata)| metadata.documents) {
-            Some(told) if counted && told != found => {
+            Some(expected) if counted && expected != found => {
                 let what = format!(
-                    "{} should have {told} documents by its metadata, and {found} were found: the dump is not whole",
+                    "{} has {found} documents, but its metadata counts {expected}: the dump is incomplete",
                     self.bson.display()
                 );
                 Err(Error::Dump(what))
@@ -265,16 +269,16 @@ impl DumpedCollection {
     }
 }
 
-/// What is there of a collection that is to be restored.
-enum Found {
+/// What the database has of a collection before it is restored.
+enum Existing {
     /// No documents.
     Nothing,
-    /// What a restore that was cut short has left.
-    Begun,
-    /// What a restore of the same files has left that came to its end.
+    /// Documents of an interrupted restore of the same files.
+    Interrupted,
+    /// The result of a completed restore of the same files.
     Restored,
-    /// Documents that no restore of these files has brought.
-    Others,
+    /// Documents that did not come from these files.
+    OtherDocuments,
 }
 
 fn is_empty(engine: &EngineHandle, name: &FullName) -> Result<bool> {
@@ -319,8 +323,8 @@ fn load_file(
         progress: Arc::new(Progress::default()),
         ..LoadOptions::default()
     };
-    // Restored before, and the documents are gone or others since: that is no reason not to restore. In an
-    // emptied collection nothing is left to go on from either.
+    // An earlier restore completed, but its documents were deleted or changed since: load the file
+    // again. An emptied collection has nothing left to continue from either.
     let finished = load::loaded_before(engine, name, &input, &settings)?.is_some_and(|before| before.finished);
     settings.again = empty || finished && options.on_duplicate.is_some();
     let report = load::load(engine, name, input, settings)?;

@@ -1,11 +1,10 @@
-//! The fields of rows: their names, their types, and the documents that rows become.
+//! CSV columns: their names, their types, and the conversion of rows to documents.
 
 use super::{Csv, FieldType};
 use ::csv::ByteRecord;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Decimal, Map, Value, json};
 
-/// The fields of a row, in their order.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
     columns: Vec<Column>,
@@ -17,14 +16,14 @@ struct Column {
     kind: FieldType,
 }
 
-/// What is wrong with a row: the field, from 1, and the reason.
+/// An error in a row: the field, from 1, and the reason.
 pub(crate) type BadField = (usize, String);
 
 impl Columns {
-    /// From the names of the fields, and the types that some of them have.
+    /// Builds the columns from the names of the fields and the types of `csv`.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// A name that is invalid, repeated, or both a value and a map; a type for an unknown field.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>, csv: &Csv) -> Result<Self, BadField> {
         let mut columns: Vec<Column> = Vec::new();
         for name in names {
@@ -38,27 +37,27 @@ impl Columns {
         columns.check()?;
         for (typed, _) in &csv.types {
             if !columns.columns.iter().any(|column| column.path.as_str() == typed) {
-                return Err((1, format!("a type is given for {typed:?}, and there is no such field")));
+                return Err((1, format!("a type is given for {typed:?}, but there is no such field")));
             }
         }
         Ok(columns)
     }
 
-    /// No fields: of a file without even a row of names.
+    /// No fields: for an empty file, which has no row of names.
     pub fn none() -> Self {
         Self { columns: Vec::new() }
     }
 
-    /// Refuses a name that stands twice, and one that is a value and a map.
+    /// Refuses a repeated name, and a name that is both a value and a map.
     fn check(&self) -> Result<(), BadField> {
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
         let names = |at: usize| self.columns[at].path.names();
         order.sort_by(|a, b| names(*a).cmp(names(*b)).then(a.cmp(b)));
-        // What leads into a path stands right before the paths that it leads into.
+        // In this order, a path immediately precedes the paths that it is a prefix of.
         for pair in order.windows(2) {
             let (first, second) = (&self.columns[pair[0]].path, &self.columns[pair[1]].path);
             if first == second {
-                return Err((pair[1] + 1, format!("the field {second} stands twice")));
+                return Err((pair[1] + 1, format!("the field {second} appears twice")));
             }
             if second.starts_with(first) {
                 let what = format!("the field {first} cannot be a value and, for {second}, a map");
@@ -68,10 +67,10 @@ impl Columns {
         Ok(())
     }
 
-    /// The document that a row stands for.
+    /// Converts a row to a document.
     pub fn document(&self, row: &ByteRecord) -> Result<Map, BadField> {
         if row.len() != self.columns.len() {
-            let what = format!("the row has {}, and there are names for {}", fields(row.len()), self.columns.len());
+            let what = format!("the row has {}, but there are names for {}", fields(row.len()), self.columns.len());
             return Err((1, what));
         }
         let mut map = Map::with_capacity(row.len());
@@ -82,7 +81,7 @@ impl Columns {
             let text = std::str::from_utf8(bytes).map_err(|_| (at + 1, "invalid UTF-8".to_owned()))?;
             let value = column.kind.value(text).ok_or_else(|| {
                 let shown: String = text.chars().take(40).collect();
-                (at + 1, format!("the field {} is no {}: {shown:?}", column.path, column.kind.name()))
+                (at + 1, format!("the field {} is not of type {}: {shown:?}", column.path, column.kind.name()))
             })?;
             insert(&mut map, &column.path, value);
         }
@@ -94,7 +93,7 @@ fn fields(count: usize) -> String {
     if count == 1 { "1 field".to_owned() } else { format!("{count} fields") }
 }
 
-/// Puts a value at a path, on whose way there is nothing but maps.
+/// Inserts a value at a path whose existing parents are all maps.
 fn insert(map: &mut Map, path: &FieldPath, value: Value) {
     let mut names = path.names();
     let Some(last) = names.next_back() else { return };
@@ -112,7 +111,7 @@ fn insert(map: &mut Map, path: &FieldPath, value: Value) {
 }
 
 impl FieldType {
-    /// The value of a text that is not empty; nothing if it has none of this type.
+    /// Converts a text that is not empty; `None` if it is not of this type.
     pub(crate) fn value(self, text: &str) -> Option<Value> {
         match self {
             Self::Auto => Some(infer(text)),
@@ -140,7 +139,7 @@ fn boolean(text: &str) -> Option<Value> {
     }
 }
 
-/// What a text looks like. A number is what JSON has for one: `007` and `+1` are texts.
+/// Infers the type of a text. Numbers follow the syntax of JSON: `007` and `+1` are texts.
 fn infer(text: &str) -> Value {
     let number = || match json::parse_number(text) {
         Ok((value, taken)) if taken == text.len() => Some(value),

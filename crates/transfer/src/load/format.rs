@@ -1,28 +1,29 @@
-//! How the documents stand in the input of a load.
+//! Input formats of a load.
 
 use std::str::FromStr;
 
-/// How the documents stand in the input of a load.
+/// The format of the input of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Format {
-    /// One JSON object a line. Empty lines are passed over.
+    /// One JSON object per line. Empty lines are skipped.
     #[default]
     JsonLines,
     /// One JSON array, whose elements are the documents.
     JsonArray,
-    /// JSON objects one after the other, each over as many lines as it likes.
+    /// JSON objects one after the other, each on any number of lines.
     JsonObjects,
-    /// One JSON object, whose fields are the documents: a field's name is the `_id`, and its value,
-    /// if it is an object, has the other fields, else it stands in the field `value`.
+    /// One JSON object whose fields are the documents. The name of a field becomes the `_id`. A
+    /// value that is an object has the remaining fields; any other value becomes the field `value`.
     JsonFields,
-    /// Rows of fields, with commas, tabs or anything else between them.
+    /// Rows of fields, separated by commas, tabs or another byte.
     Csv(Csv),
     /// BSON documents one after the other, as `mongodump` writes them. A document that has an `_id`
-    /// keeps the order of its fields, wherever the `_id` stands.
+    /// keeps the order of its fields, even if the `_id` is not the first.
     Bson,
-    /// A document a line in the form that holds every value ([`alluvium_document::json::print_exact`]), as
-    /// [`crate::Database::dump`] writes those that BSON cannot hold. The order of fields is kept.
+    /// One document per line, in the form that represents every value
+    /// ([`alluvium_document::json::print_exact`]). [`crate::Database::dump`] writes it for
+    /// documents that BSON cannot hold. The order of fields is kept.
     ExactLines,
 }
 
@@ -31,10 +32,10 @@ pub enum Format {
 pub struct Csv {
     /// The byte between two fields: a comma, or a tab for TSV.
     pub separator: u8,
-    /// The names of the fields, if the first row does not have them. `a.b` is the field `b` of the
-    /// map `a`.
+    /// The names of the fields; `None` if the first row has them. `a.b` is the field `b` of the map
+    /// `a`.
     pub fields: Option<Vec<String>>,
-    /// The types of some fields; the others are [`FieldType::Auto`].
+    /// The types of some fields; the remaining fields are [`FieldType::Auto`].
     pub types: Vec<(String, FieldType)>,
 }
 
@@ -57,16 +58,16 @@ impl Csv {
     }
 }
 
-/// What the text of a field stands for. An empty field is absent, whatever its type.
+/// The type to which the text of a field is converted. An empty field of any type is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FieldType {
-    /// What it looks like: a number as JSON has it, `true`, `false`, else text.
+    /// Inferred from the text: a JSON number, `true`, `false`, otherwise text.
     #[default]
     Auto,
     /// Text.
     String,
-    /// An integer, of 32 bits if that holds it, else of 64.
+    /// An integer of 32 bits if it fits, otherwise of 64.
     Int,
     /// An integer of 64 bits.
     Long,
@@ -84,7 +85,6 @@ pub enum FieldType {
     Json,
 }
 
-/// The names of the types.
 const TYPES: [(&str, FieldType); 10] = [
     ("auto", FieldType::Auto),
     ("string", FieldType::String),
@@ -99,7 +99,7 @@ const TYPES: [(&str, FieldType); 10] = [
 ];
 
 impl FieldType {
-    /// Its name.
+    /// The name of the type.
     ///
     /// ```
     /// use alluvium::load::FieldType;
@@ -115,27 +115,29 @@ impl FieldType {
 impl FromStr for FieldType {
     type Err = String;
 
-    /// By its name: `auto`, `string`, `int`, `long`, `double`, `decimal`, `bool`, `date`, `objectId`, `json`.
+    /// Parses the name of a type: `auto`, `string`, `int`, `long`, `double`, `decimal`, `bool`,
+    /// `date`, `objectId`, `json`.
     fn from_str(text: &str) -> Result<Self, String> {
         match TYPES.iter().find(|(name, _)| *name == text) {
             Some((_, found)) => Ok(*found),
             None => {
                 let names: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
-                Err(format!("there is no type {text:?}; there are {}", names.join(", ")))
+                Err(format!("unknown type {text:?}; the types are {}", names.join(", ")))
             }
         }
     }
 }
 
 impl Format {
-    /// The format that goes with the ending of a file's name, if there is one; `.gz` and `.zst` do not
-    /// count. What ends in `.json` may be of several formats: [`Format::of_json`] looks inside.
+    /// The format that the suffix of a file name implies, ignoring `.gz` and `.zst`; `None` for
+    /// other suffixes. A file named `.json` may have one of several formats: [`Format::of_json`]
+    /// examines its content.
     ///
     /// ```
     /// use alluvium::load::Format;
     ///
     /// assert_eq!(Format::of_name("pets.jsonl.gz"), Some(Format::JsonLines));
-    /// assert_eq!(Format::of_name("pets.json"), None, "it takes a look inside");
+    /// assert_eq!(Format::of_name("pets.json"), None, "it depends on the content");
     /// ```
     pub fn of_name(name: &str) -> Option<Self> {
         match inner_ending(name)?.as_str() {
@@ -147,7 +149,7 @@ impl Format {
         }
     }
 
-    /// True if the name ends in `.json`, also before `.gz` or `.zst`.
+    /// True if the name ends in `.json`, ignoring `.gz` and `.zst`.
     ///
     /// ```
     /// assert!(alluvium::load::Format::is_json_name("pets.json.gz"));
@@ -156,7 +158,8 @@ impl Format {
         inner_ending(name).is_some_and(|ending| ending == "json")
     }
 
-    /// The format of JSON that begins with `head`: lines, an array, or objects over several lines.
+    /// The format of a JSON input that begins with `head`: lines, an array, or objects on several
+    /// lines.
     ///
     /// ```
     /// use alluvium::load::Format;
@@ -170,15 +173,15 @@ impl Format {
             Some(b'[') => Self::JsonArray,
             Some(b'{') => {
                 let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
-                // A line that is an object, or so long that its end is not there to be seen: then
-                // objects are found by their braces, which is right for lines too.
+                // If the line is longer than `head`, its end is unknown. Then objects are found by
+                // their braces, which is correct for lines, too.
                 if super::framed::is_whole_json(line) { Self::JsonLines } else { Self::JsonObjects }
             }
             _ => Self::JsonLines,
         }
     }
 
-    /// What tells loads of one file in different formats apart; nothing for lines of JSON.
+    /// Distinguishes the marks of loads of one file in different formats; empty for JSON lines.
     pub(crate) fn mark(&self) -> Vec<u8> {
         let text = match self {
             Self::JsonLines => return Vec::new(),
@@ -192,18 +195,18 @@ impl Format {
         [&[0], &alluvium_codec::hash64(text.as_bytes()).to_be_bytes()[..]].concat()
     }
 
-    /// What errors count: lines, or documents where there are no lines.
+    /// True if errors give line numbers; false if they give document numbers.
     pub(crate) fn counts_lines(&self) -> bool {
         !matches!(self, Self::Bson)
     }
 
-    /// What errors count, as a word.
+    /// The unit that errors count, as a word.
     pub(crate) fn counted(&self) -> &'static str {
         if self.counts_lines() { "line" } else { "document" }
     }
 }
 
-/// The ending of a name in small letters, without that of its compression.
+/// The suffix of a file name before that of its compression, in lower case.
 fn inner_ending(name: &str) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let plain = [".gz", ".zst", ".zstd"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name);

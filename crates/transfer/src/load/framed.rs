@@ -1,5 +1,5 @@
-//! Slices of inputs whose records do not end where lines end: runs of whole records, found by a
-//! small state machine that looks at each byte once and keeps nothing but the record it is in.
+//! Slices of inputs whose records do not end at line ends. A slice is a run of whole records. A
+//! small state machine finds them; it examines each byte once and keeps only the unfinished record.
 
 mod bson;
 mod csv;
@@ -12,10 +12,10 @@ pub(crate) use json::{JsonFraming, Outer};
 use super::Source;
 use super::slice::{BrokenPlace, Cut, MAX_LINE, Slice, Slicer, fill};
 
-/// The input is not of its format; there is no going on behind that place.
+/// The input violates its format at this byte, and the load cannot continue after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// The byte, from the first that is kept.
+    /// The offset of the byte, counted from the first byte that is kept.
     pub at: usize,
     pub reason: String,
 }
@@ -26,53 +26,53 @@ impl Broken {
     }
 }
 
-/// Finds the records in bytes that come piece by piece.
+/// Finds the records in an input that arrives in pieces.
 pub(crate) trait Framing: Send {
-    /// Looks at `bytes` from `from` on, having looked at what is before.
+    /// Scans `bytes` from `from` on. Earlier calls have scanned the bytes before.
     fn scan(&mut self, bytes: &[u8], from: usize) -> Result<(), Broken>;
 
-    /// The input ends behind `bytes`, all of which was looked at.
+    /// Ends the input after `bytes`, all of which were scanned.
     fn finish(&mut self, bytes: &[u8]) -> Result<(), Broken>;
 
-    /// Where the last whole record ends; 0 if there is none.
+    /// The end of the last whole record; 0 if there is none.
     fn end(&self) -> usize;
 
-    /// Forgets the whole records, whose bytes are cut off, and gives them where they are not found
-    /// again easily.
+    /// Forgets the whole records, because the caller cuts off their bytes. Returns their positions
+    /// if the format makes them hard to find again; otherwise returns an empty list.
     fn cut(&mut self) -> Vec<Cut>;
 
-    /// In what places are told: lines if true, else whole records.
+    /// True if errors give positions in lines; false if they count records.
     fn counts_lines(&self) -> bool;
 }
 
-/// Cuts slices of whole records off a source.
+/// Cuts slices of whole records from a source.
 pub(crate) struct FramedSlicer {
     source: Box<dyn Source>,
     framing: Box<dyn Framing>,
-    /// What is read and not cut off yet.
+    /// The bytes read but not yet returned in a slice.
     carry: Vec<u8>,
-    /// So many of its bytes were looked at.
+    /// The number of bytes of the carry that were scanned.
     scanned: usize,
-    /// Where the carry begins.
+    /// The position of the carry in the input.
     place: Start,
     ticket: u64,
     slice_bytes: usize,
     ended: bool,
-    /// Nothing comes any more.
+    /// No slice follows.
     done: bool,
 }
 
-/// Where a slicer begins.
+/// The position at which a slicer begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
-    /// In the decompressed input.
+    /// The byte offset in the decompressed input.
     pub offset: u64,
-    /// Characters before it in its line.
+    /// The number of characters before it in its line.
     pub column: u64,
 }
 
 impl FramedSlicer {
-    /// A slicer of a source of which `carry` was read already; the carry begins at `place`.
+    /// A slicer of a source from which `carry` was read already; the carry begins at `place`.
     pub fn new(
         source: Box<dyn Source>,
         framing: Box<dyn Framing>,
@@ -92,19 +92,20 @@ impl FramedSlicer {
         let mut wanted = self.slice_bytes.max(bytes.len());
         let (end, broken, unread) = loop {
             let read = fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted);
-            let mut looked = self.framing.scan(&bytes, self.scanned);
+            let mut scan = self.framing.scan(&bytes, self.scanned);
             self.scanned = bytes.len();
-            if looked.is_ok() && self.ended {
-                looked = self.framing.finish(&bytes);
+            if scan.is_ok() && self.ended {
+                scan = self.framing.finish(&bytes);
             }
-            if let Err(broken) = looked {
+            if let Err(broken) = scan {
                 break (self.framing.end(), Some(broken), None);
             }
             if let Err(error) = read {
                 break (self.framing.end(), None, Some(error.to_string()));
             }
             if self.ended {
-                // What closes the text is no slice's: a load that ends right before its last mark finds it again.
+                // The closing bracket belongs to no slice: a load that stops right before its last
+                // mark finds it again.
                 break (self.framing.end(), None, None);
             }
             match self.framing.end() {
@@ -121,7 +122,7 @@ impl FramedSlicer {
         self.slice(bytes, end, broken, unread)
     }
 
-    /// The slice that ends at `end`; what follows is carried over.
+    /// The slice that ends at `end`; the bytes after it are carried over.
     fn slice(
         &mut self,
         mut bytes: Vec<u8>,
@@ -165,30 +166,28 @@ fn documents_in(mut bytes: &[u8]) -> u64 {
     count
 }
 
-/// The lines that end within `bytes`, and the characters behind the last end of a line, if `column`
-/// characters of that line stand before `bytes`.
+/// The number of lines that end within `bytes`, and the number of characters after the last line
+/// end; `column` characters of the first line precede `bytes`.
 pub(crate) fn place_after(bytes: &[u8], column: u64) -> (u64, u64) {
     let lines = memchr::memchr_iter(b'\n', bytes).count() as u64;
     let (rest, before) = match memchr::memrchr(b'\n', bytes) {
         Some(at) => (&bytes[at + 1..], 0),
         None => (bytes, column),
     };
-    // Continuation bytes begin no character.
+    // UTF-8 continuation bytes do not begin a character.
     (lines, before + rest.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64)
 }
 
-/// True if the braces that `text` opens are closed at its end, and nothing follows them.
+/// True if `text` is one JSON value whose brackets all close at its end.
 pub(crate) fn is_whole_json(text: &[u8]) -> bool {
     let mut framing = JsonFraming::new(Outer::Nothing, true);
     let scanned = framing.scan(text, 0).and_then(|()| framing.finish(text));
     scanned.is_ok() && framing.cut().len() == 1
 }
 
-/// What gives a load its slices.
+/// Cuts the slices of a load.
 pub(crate) enum Cutter {
-    /// Of lines.
     Lines(Slicer),
-    /// Of other records.
     Framed(FramedSlicer),
 }
 

@@ -1,4 +1,4 @@
-//! What a load reads: a file, or any stream.
+//! The input of a load: a file or any other stream.
 
 use alluvium_collections::error::Result;
 use alluvium_env::{Env, File, OpenMode};
@@ -6,15 +6,15 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// So many bytes of the beginning, and of the end, tell one input from another.
+/// [`Identity::of_file`] hashes this many bytes at the beginning and at the end of a file.
 const HASHED_BYTES: u64 = 1 << 20;
 
-/// A stream of bytes that can pass over its beginning.
+/// A stream of bytes that can skip its beginning.
 pub trait Source: Read + Send {
-    /// Passes over `bytes`; the default reads and forgets them.
+    /// Skips `bytes` bytes. The default reads and discards them.
     ///
     /// # Errors
-    /// What reading says, and `UnexpectedEof` if the stream is shorter.
+    /// As for reads; `UnexpectedEof` if the stream is shorter.
     fn skip(&mut self, bytes: u64) -> io::Result<()> {
         let mut left = bytes;
         let mut buffer = vec![0; 64 << 10];
@@ -29,18 +29,18 @@ pub trait Source: Read + Send {
     }
 }
 
-/// What makes an input the same input on the next run. Such a load can be taken up where it ended.
+/// Identifies an input, so that a later run recognises it and resumes its load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// The size in bytes of the file, as it lies on disk.
+    /// The size of the file on disk, in bytes.
     pub size: u64,
-    /// A hash of what lies in it, or of parts of that, its inode and the time of its last change.
+    /// A hash of the content; or of parts of it, the inode and the modification time.
     pub hash: u64,
 }
 
 impl Identity {
-    /// The identity of a file: its inode, its size, the time of its last change, its first and its last MiB. A file that is
-    /// renamed stays the same; one that is touched is another one, and so is a copy.
+    /// The identity of a file: its inode, its size, its modification time, its first and its last
+    /// MiB. A renamed file keeps its identity; a touched file and a copy get another one.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -70,8 +70,8 @@ impl Identity {
         Ok(Self { size, hash: hasher.finish() })
     }
 
-    /// As [`Identity::of_file`], with a hash of all of the file: dumps of one collection are often of one size, and
-    /// differ in the middle.
+    /// The identity of a file by its size and a hash of its whole content: dumps of one collection
+    /// often have one size and differ only in the middle.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -103,7 +103,7 @@ impl Identity {
         Ok(Self { size, hash: hasher.finish() })
     }
 
-    /// One number for both.
+    /// The size and the hash combined into one number.
     pub(crate) fn number(self) -> u64 {
         alluvium_codec::checksum64(&self.size.to_le_bytes(), self.hash)
     }
@@ -146,8 +146,8 @@ impl Input {
         })
     }
 
-    /// A stream that stands for a file, for instance its decompressed content. Resumable: the
-    /// stream is read from its start, and what is loaded is passed over.
+    /// A stream that represents a file, for instance its decompressed content. Resumable: the load
+    /// reads the stream from its start and skips the part that is loaded already.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -157,7 +157,7 @@ impl Input {
     /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
     /// use alluvium::load::{Identity, Input, LoadOptions};
     ///
-    /// // What `path` holds once it is decoded by somebody's own means.
+    /// // The content of `path`, decoded by the program itself.
     /// let text = std::io::Cursor::new("{\"_id\": \"rex\"}\n");
     /// let input = Input::decoded("pets", Identity::of_file(&env, &path)?, text);
     /// db.collection("pets").load(input, LoadOptions::default())?;
@@ -182,7 +182,7 @@ impl Input {
         Self { name: name.to_owned(), identity: None, total: 0, source: Box::new(Stream(stream)) }
     }
 
-    /// As it is named in messages.
+    /// The name of the input in messages.
     ///
     /// ```
     /// let input = alluvium::load::Input::stream("standard input", std::io::empty());
@@ -192,7 +192,7 @@ impl Input {
         &self.name
     }
 
-    /// True if a load of this input can be taken up where it ended.
+    /// True if an interrupted load of this input can resume.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

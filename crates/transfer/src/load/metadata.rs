@@ -1,4 +1,4 @@
-//! What `mongodump` writes beside the documents of a collection.
+//! The metadata files that `mongodump` writes for each collection.
 
 use crate::packing::Packing;
 use alluvium_collections::engine::EngineHandle;
@@ -11,29 +11,29 @@ use alluvium_query::index::Definition;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The ending of the file.
+/// The suffix of the file name.
 pub(crate) const ENDING: &str = ".metadata.json";
-/// A file of metadata has at most so many bytes.
+/// The limit of a metadata file in bytes, compressed and decompressed.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The options and indexes of a collection, as `mongodump` writes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
-    /// The collection's options, such as `capped`. None of them is kept here.
+    /// The collection's options, such as `capped`. Alluvium ignores them.
     pub options: Map,
-    /// The definitions of its indexes, that of `_id` included.
+    /// The definitions of its indexes, including the index on `_id`.
     pub indexes: Vec<Map>,
-    /// The collection's name; the file's may be shortened.
+    /// The collection's name, which the file name may have in a shortened form.
     pub collection: Option<String>,
     /// `collection`, `view` or `timeseries`.
     pub kind: Option<String>,
-    /// The documents in the dump, if Alluvium wrote it.
+    /// The number of documents in the dump; only Alluvium writes it.
     pub documents: Option<u64>,
 }
 
 impl Metadata {
-    /// The path of the metadata that belong to the BSON file `path`: `pets.metadata.json.gz` beside
-    /// `pets.bson.gz`.
+    /// The path of the metadata file that belongs to the BSON file `path`: `pets.metadata.json.gz`
+    /// beside `pets.bson.gz`.
     ///
     /// ```
     /// let path = alluvium::load::Metadata::beside("dump/main/pets.bson.gz".as_ref());
@@ -49,7 +49,7 @@ impl Metadata {
         Some(path.with_file_name(format!("{stem}{ENDING}{dot}{packed}")))
     }
 
-    /// Reads a file of metadata; nothing if there is none.
+    /// Reads a metadata file; `None` if the file does not exist.
     ///
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
@@ -67,7 +67,8 @@ impl Metadata {
     /// ```
     ///
     /// # Errors
-    /// [`alluvium_collections::error::ErrorKind::Io`]; [`Error::Load`] if the file holds something else.
+    /// [`alluvium_collections::error::ErrorKind::Io`]; [`Error::Load`] if the file holds something
+    /// else.
     pub fn read(env: &Env, path: &Path) -> Result<Option<Self>> {
         if !env.fs.exists(path).map_err(alluvium_store::Error::from)? {
             return Ok(None);
@@ -97,16 +98,16 @@ impl Metadata {
         let options = match map.remove("options") {
             Some(Value::Map(options)) => options,
             None | Some(Value::Null) => Map::new(),
-            Some(_) => return Err("the options are no JSON object".to_owned()),
+            Some(_) => return Err("the options are not a JSON object".to_owned()),
         };
         let indexes = match map.remove("indexes") {
             Some(Value::Array(indexes)) => indexes,
             None | Some(Value::Null) => Vec::new(),
-            Some(_) => return Err("the indexes are no JSON array".to_owned()),
+            Some(_) => return Err("the indexes are not a JSON array".to_owned()),
         };
         let index = |index| match index {
             Value::Map(index) => Ok(index),
-            _ => Err("an index is no JSON object".to_owned()),
+            _ => Err("an index is not a JSON object".to_owned()),
         };
         let own = map.remove("alluvium");
         let documents = own.as_ref().and_then(Value::as_map).and_then(|own| own.get("documents"));
@@ -119,7 +120,7 @@ impl Metadata {
         })
     }
 
-    /// The names of the indexes, but for that on `_id`, which every collection has.
+    /// The names of the indexes, except the index on `_id`, which every collection has.
     ///
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
@@ -138,7 +139,7 @@ impl Metadata {
         self.wanted_indexes().map(name_of).collect()
     }
 
-    /// Those of the indexes that cannot be made here, each with the reason.
+    /// The indexes that Alluvium does not support, each with the reason.
     ///
     /// ```
     /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
@@ -158,7 +159,7 @@ impl Metadata {
         self.wanted_indexes().filter_map(error).collect()
     }
 
-    /// All but that on `_id`.
+    /// All indexes except the one on `_id`.
     fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
         let is_on_id = |index: &Map| {
             let keys = index.get("key").and_then(Value::as_map);
@@ -169,29 +170,29 @@ impl Metadata {
     }
 }
 
-/// The name that it has, or that it gets here.
+/// The name of an index: its own, or the default name for its keys.
 fn name_of(index: &Map) -> String {
     let given = || index.get("name").and_then(Value::as_str).unwrap_or("an index without a name").to_owned();
     Definition::from_map(index).map_or_else(|_| given(), |definition| definition.name().to_owned())
 }
 
 impl Metadata {
-    /// Makes the indexes, as far as they can be made here: see `Collection::create_indexes_of`. Returns the names of those that
-    /// did not exist.
+    /// Creates the supported indexes: see `Collection::create_indexes_of`. Returns the names of the
+    /// indexes that did not exist.
     ///
     /// # Errors
-    /// As for an index that is declared and built.
+    /// As for declaring and building an index.
     pub fn create_indexes(&self, engine: &EngineHandle, name: &FullName) -> Result<Vec<String>> {
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for index in self.wanted_indexes() {
             let Ok(definition) = Definition::from_map(index) else { continue };
             let declared = indexes::declare(engine, name, &definition.keys_map(), &definition.to_map())?;
             declared.build(engine, name, None)?;
             if declared.is_new() {
-                made.push(declared.name().to_owned());
+                created.push(declared.name().to_owned());
             }
         }
-        Ok(made)
+        Ok(created)
     }
 }
 

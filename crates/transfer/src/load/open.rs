@@ -1,4 +1,5 @@
-//! The beginning of a load's input: what stands before its first record, and where it goes on.
+//! Opens the input of a load: reads what precedes the first record, or skips to the offset of a
+//! resumed load.
 
 use super::columns::{BadField, Columns};
 use super::framed::{BsonFraming, CsvFraming, Cutter, FramedSlicer, Framing, JsonFraming, Outer, Start, place_after};
@@ -10,21 +11,21 @@ use alluvium_collections::error::{Error, Result};
 use std::io;
 use std::sync::Arc;
 
-/// The first row may have this many bytes.
+/// The limit of the first row, in bytes.
 const MAX_HEADER: usize = 4 << 20;
-/// It is read in pieces that begin with this size.
+/// The first row is read in pieces: this size first, then doubling.
 const HEADER_PIECE: usize = 8 << 10;
 
-/// An input whose records can be cut off.
+/// An opened input, ready to be cut into slices.
 pub(crate) struct Opened {
     pub cutter: Cutter,
-    /// The fields of rows.
+    /// The columns, if the input is CSV.
     pub columns: Option<Arc<Columns>>,
     /// Where the first slice begins.
     pub begin: Mark,
 }
 
-/// Opens a source that is to be read from `before` on.
+/// Opens a source at the mark `before`.
 pub(crate) fn open_input(
     name: &str,
     source: Box<dyn Source>,
@@ -54,11 +55,11 @@ pub(crate) fn open_input(
     Ok(Opened { cutter: Cutter::Framed(slicer), columns: None, begin: before })
 }
 
-/// The head of a file of rows.
+/// The head of a CSV file.
 struct Head {
-    /// What was read of the file.
+    /// The bytes read from the file so far.
     bytes: Vec<u8>,
-    /// Where the rows begin.
+    /// The offset in `bytes` at which the rows begin.
     end: usize,
     columns: Columns,
 }
@@ -66,7 +67,7 @@ struct Head {
 fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, slice_bytes: usize) -> Result<Opened> {
     let cannot = |error: io::Error| Error::Load(format!("cannot read {name}: {error}"));
     if matches!(csv.separator, b'"' | b'\n' | b'\r') {
-        return Err(Error::Load("fields cannot be separated by quotes or by ends of lines".to_owned()));
+        return Err(Error::Load("the separator of fields cannot be a quote or a line break".to_owned()));
     }
     let head = read_head(name, source.as_mut(), csv)?;
     let begin = match before.offset {
@@ -88,7 +89,7 @@ fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, sl
     Ok(Opened { cutter: Cutter::Framed(slicer), columns: Some(Arc::new(head.columns)), begin })
 }
 
-/// Reads as far as the head goes.
+/// Reads the file up to the end of its head.
 fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<Head> {
     let mut bytes = Vec::new();
     let mut ended = false;
@@ -102,7 +103,7 @@ fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<Head> {
             return Head::read(bytes, end, csv).map_err(bad);
         }
         if bytes.len() >= MAX_HEADER {
-            let what = format!("the first row has over {MAX_HEADER} bytes: is this a file of rows?");
+            let what = format!("the first row has over {MAX_HEADER} bytes: is this a CSV file?");
             return Err(Error::Load(format!("cannot read {name}: {what}")));
         }
         wanted = bytes.len() * 2;
@@ -114,7 +115,7 @@ fn reader<'a>(bytes: &'a [u8], csv: &Csv) -> ::csv::Reader<&'a [u8]> {
     builder.has_headers(false).flexible(true).delimiter(csv.separator).from_reader(bytes)
 }
 
-/// Where the rows begin, if the row of names is whole.
+/// The offset at which the rows begin; `bytes.len()` if the row of names may be incomplete.
 fn header_end(bytes: &[u8], csv: &Csv) -> std::result::Result<usize, BadField> {
     let begin = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     if csv.fields.is_some() {

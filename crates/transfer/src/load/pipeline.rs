@@ -1,7 +1,8 @@
-//! The threads of a load, and the order between them.
+//! The threads of a load and their order.
 //!
-//! Readers take turns at the slicer, parse alone, and lay their batches down by ticket; a writer
-//! takes the batch whose ticket is next. At most a few slices are between the two.
+//! Readers take turns at the slicer, parse their slices in parallel, and store the batches under
+//! the tickets of the slices. Writers take the batches in the order of their tickets. The number of
+//! slices between readers and writers is bounded.
 
 use super::columns::Columns;
 use super::framed::Cutter;
@@ -36,41 +37,42 @@ use bad::{BadLine, Refused};
 pub(crate) use target::{BuildTarget, explain};
 use target::{CollectionTarget, Rows, Target};
 
-/// A line shorter than this cannot be a document over the limit: BSON has less than eight bytes
-/// for each byte of JSON (`[1,1,…]` is the worst).
-const SURELY_SMALL: usize = MAX_DOCUMENT_BYTES / 8;
+/// A shorter line cannot be a document over the size limit: BSON has less than eight bytes for each
+/// byte of JSON (`[1,1,…]` is the worst case).
+const CHECKED_TEXT_BYTES_MIN: usize = MAX_DOCUMENT_BYTES / 8;
 
-/// A slice, parsed.
+/// A parsed slice.
 struct Parsed<'a> {
     rows: Rows<'a>,
-    /// The keys of the documents, one after the other, and where each ends.
+    /// The keys of the documents, concatenated, and the end of each.
     keys: Vec<u8>,
     key_ends: Vec<usize>,
-    /// Where the line of each document stands.
-    lines: Vec<Place>,
-    /// The texts of the documents, if they may become rejects.
+    /// The position of each document.
+    lines: Vec<RecordPlace>,
+    /// The texts of the documents, if the documents may still be rejected.
     texts: Option<Vec<Vec<u8>>>,
     shapes: Vec<Arc<Shape>>,
     bad: Vec<BadLine>,
-    /// Parsing ended at the last of `bad`.
+    /// The last of `bad` ends the load.
     fatal: bool,
-    /// Why what follows cannot be read.
+    /// Why the input cannot be read after this slice.
     unread: Option<String>,
-    /// Lines that have ended, or other records; with the end, where the next slice begins.
+    /// Lines (or BSON documents) that end within the slice. With `end` and `end_column` this is the
+    /// position of the next slice.
     line_count: u64,
     end: u64,
     end_column: u64,
     bytes: u64,
 }
 
-/// Where a line or another record stands.
+/// The position of a line or another record.
 #[derive(Clone, Copy)]
-struct Place {
-    /// The number of its (first) line within the slice; of BSON, its own number.
+struct RecordPlace {
+    /// The number of its first line within the slice; for BSON, of the document.
     line: u64,
-    /// In the input.
+    /// The byte offset in the input.
     offset: u64,
-    /// The characters of its line that stand before it.
+    /// The number of characters before it in its line.
     column: u64,
 }
 
@@ -81,7 +83,7 @@ impl Parsed<'_> {
     }
 }
 
-/// The options that say what is done with a line.
+/// The options that determine how records are parsed and written.
 struct Settings {
     format: Format,
     id_field: String,
@@ -90,7 +92,7 @@ struct Settings {
     durability: Durability,
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Load<'a> {
     target: Target<'a>,
     /// The full name of the collection, for messages.
@@ -100,18 +102,19 @@ struct Load<'a> {
     progress: Arc<Progress>,
     stop: Arc<AtomicBool>,
     rejects: Mutex<Option<Box<dyn Write + Send>>>,
-    /// Also of documents that are whole: that a unique key is taken is known only when they are written.
+    /// Keep the texts of valid documents, too: only the write detects a unique key that is taken.
     keeps_texts: bool,
     name: String,
     id_seed: u64,
     cutter: Mutex<Cutter>,
     columns: Option<Arc<Columns>>,
-    state: Mutex<State<'a>>,
+    state: Mutex<LoadState<'a>>,
     changed: Condvar,
-    most_between: u64,
+    /// The readers run at most this many slices ahead of the writers.
+    ahead_max: u64,
 }
 
-struct State<'a> {
+struct LoadState<'a> {
     ready: BTreeMap<u64, Parsed<'a>>,
     taken: u64,
     next: u64,
@@ -121,7 +124,7 @@ struct State<'a> {
     error: Option<Error>,
 }
 
-/// Runs a load into a collection to its end.
+/// Runs a load into a collection.
 pub(crate) fn run(engine: &EngineHandle, name: &FullName, input: Input, options: LoadOptions) -> Result<LoadReport> {
     let store = engine.store();
     let state = engine.catalog.find_or_create(name)?;
@@ -143,7 +146,7 @@ pub(crate) fn run(engine: &EngineHandle, name: &FullName, input: Input, options:
         before,
     };
     let target = Target::Collection(CollectionTarget { engine, name, state, mark_key });
-    go(target, plan, input, options)
+    run_threads(target, plan, input, options)
 }
 
 /// Runs a load into a read-only store that is being built.
@@ -156,20 +159,20 @@ pub(crate) fn run_build(target: &BuildTarget, input: Input, options: LoadOptions
         random: target.env.rng.next_u64(),
         before: Mark::default(),
     };
-    go(Target::Build(target), plan, input, options)
+    run_threads(Target::Build(target), plan, input, options)
 }
 
-/// What a load needs to know of its target.
+/// The properties of a target that a load needs.
 struct Plan {
     collection: String,
     shapes: Arc<ShapeTable>,
     memory_bytes: usize,
-    /// For generated `_id`s, where the input has no identity.
+    /// The seed of generated `_id`s if the input has no identity.
     random: u64,
     before: Mark,
 }
 
-fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) -> Result<LoadReport> {
+fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) -> Result<LoadReport> {
     let before = plan.before;
     let rejects = options.rejects.take();
     let slice_bytes = (plan.memory_bytes / 64).clamp(64 << 10, 2 << 20);
@@ -196,7 +199,7 @@ fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) ->
         id_seed,
         cutter: Mutex::new(opened.cutter),
         columns: opened.columns,
-        state: Mutex::new(State {
+        state: Mutex::new(LoadState {
             ready: BTreeMap::new(),
             taken: 0,
             next: 0,
@@ -206,9 +209,9 @@ fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) ->
             error: None,
         }),
         changed: Condvar::new(),
-        most_between: options.readers as u64 + 1,
+        ahead_max: options.readers as u64 + 1,
     };
-    // The door's own name for it; the lint sees what is behind.
+    // `alluvium_env` forwards to the standard library's function.
     alluvium_env::thread::scope(|scope| {
         for _ in 0..options.readers {
             scope.spawn(|| load.guarded(Load::read));
@@ -220,13 +223,13 @@ fn go(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) ->
     load.finish(before)
 }
 
-/// The key of what is known of loads of this input, with these options.
+/// The key of the mark for loads of this input with these options.
 fn mark_key(input: &Input, options: &LoadOptions) -> Option<Vec<u8>> {
     let key = input.identity.map(|id| Mark::key(id.number(), &options.id_field))?;
     Some([key, options.format.mark()].concat())
 }
 
-/// How far this input is loaded.
+/// The mark of earlier loads of this input, if any.
 pub(crate) fn loaded_before(
     engine: &EngineHandle,
     name: &FullName,
@@ -262,14 +265,14 @@ fn report(outcome: Outcome, progress: &Progress, before: Mark) -> LoadReport {
 }
 
 impl<'a> Load<'a> {
-    /// Writes the last mark, makes everything durable, and says what was done.
+    /// Writes the final mark, makes the load durable, and returns the report.
     fn finish(self, before: Mark) -> Result<LoadReport> {
         let state = self.state.into_inner();
         let stopped = self.stop.load(Ordering::Relaxed) && state.error.is_none();
         if let (true, Target::Collection(target)) = (state.error.is_none() && !stopped, &self.target) {
             target.mark_finished(state.mark, self.settings.durability)?;
         }
-        // Also after an error: what was loaded before it stays.
+        // Also after an error: the documents loaded before it stay.
         let synced = self.target.sync();
         let rejects = self.rejects.into_inner();
         let flushed = rejects.map_or(Ok(()), |mut out| out.flush());
@@ -282,8 +285,8 @@ impl<'a> Load<'a> {
         Ok(report(outcome, &self.progress, before))
     }
 
-    /// Runs a thread of the load. If it panics (a source may), the load fails, instead of waiting
-    /// for ever for the slice that the thread had.
+    /// Runs a thread of the load. If the thread panics (a source may), the load fails. Otherwise it
+    /// would wait for ever for the slice of that thread.
     fn guarded(&self, body: impl FnOnce(&Self)) {
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(self))).is_err() {
             let what = "a thread panicked; what was loaded before stays; please report this";
@@ -296,7 +299,7 @@ impl<'a> Load<'a> {
         self.changed.notify_all();
     }
 
-    /// A reader thread.
+    /// The body of a reader thread.
     fn read(&self) {
         let mut encoder = Encoder::new(self.shapes.clone(), &self.settings.id_field);
         while let Some(slice) = self.take_slice() {
@@ -315,7 +318,7 @@ impl<'a> Load<'a> {
             if state.error.is_some() || self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            if state.taken < state.next + self.most_between {
+            if state.taken < state.next + self.ahead_max {
                 break;
             }
             self.changed.wait(&mut state);
@@ -362,15 +365,22 @@ impl<'a> Load<'a> {
                 line = line.strip_prefix(super::BOM).unwrap_or(line);
             }
             if !line.iter().all(u8::is_ascii_whitespace) {
-                let place = Place { line: parsed.line_count, offset, column: 0 };
+                let place = RecordPlace { line: parsed.line_count, offset, column: 0 };
                 self.parse_text(encoder, line, place, &mut row, parsed);
             }
             parsed.line_count += 1;
         }
     }
 
-    /// A document as JSON text.
-    fn parse_text(&self, encoder: &mut Encoder, text: &[u8], place: Place, row: &mut Vec<u8>, parsed: &mut Parsed<'a>) {
+    /// Parses one document of JSON text.
+    fn parse_text(
+        &self,
+        encoder: &mut Encoder,
+        text: &[u8],
+        place: RecordPlace,
+        row: &mut Vec<u8>,
+        parsed: &mut Parsed<'a>,
+    ) {
         row.clear();
         let start = parsed.keys.len();
         let encoded = if self.settings.id_field == "_id" {
@@ -385,7 +395,7 @@ impl<'a> Load<'a> {
         self.take(encoded, start, place, row, text, parsed);
     }
 
-    /// What the `_id` that a document gets adds to its size.
+    /// The bytes that a generated or copied `_id` adds to a document as BSON.
     fn id_bytes(&self, map: &Map) -> usize {
         match map.get(&self.settings.id_field) {
             Some(_) if self.settings.id_field == "_id" => 0,
@@ -394,12 +404,13 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Takes what came of a record: its row is in `row`, its key behind `start` of the keys.
+    /// Adds a parsed record, or its error. The row is in `row`; the key is in `parsed.keys` from
+    /// `start` on.
     fn take(
         &self,
         encoded: std::result::Result<Encoded, Refused>,
         start: usize,
-        place: Place,
+        place: RecordPlace,
         row: &[u8],
         text: &[u8],
         parsed: &mut Parsed<'a>,
@@ -424,16 +435,16 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Takes note of a record that cannot be stored.
-    fn refuse(&self, refused: Refused, start: usize, place: Place, text: &[u8], parsed: &mut Parsed<'a>) {
+    /// Adds a record that cannot be stored.
+    fn refuse(&self, refused: Refused, start: usize, place: RecordPlace, text: &[u8], parsed: &mut Parsed<'a>) {
         parsed.keys.truncate(start);
         parsed.fatal = self.settings.on_bad == OnBad::Error;
         let text = if parsed.fatal { Vec::new() } else { text.to_vec() };
         parsed.bad.push(BadLine { place, refused, text });
     }
 
-    /// Where and why a record that begins at `place` is refused.
-    fn refused(&self, error: &LineError, place: Place) -> Refused {
+    /// The position and the reason of the error for a record that begins at `place`.
+    fn refused(&self, error: &LineError, place: RecordPlace) -> Refused {
         match error {
             LineError::Json(json) => {
                 let before = if json.line == 1 { place.column } else { 0 };
@@ -452,8 +463,9 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The `_id` of a document that has none: the same on every run over the same input, and another than those of any
-    /// other input. Seven bytes tell the input, and which terabyte of it, five the place in there.
+    /// The `_id` of a document that has none. It is the same on every run over the same input, and
+    /// differs from those of any other input. Seven bytes identify the input and the terabyte
+    /// within it; five bytes are the offset within that terabyte.
     fn generated_id(&self, offset: u64) -> [u8; 12] {
         Progress::add(&self.progress.ids_made, 1);
         let terabyte = self.id_seed.wrapping_add(offset >> 40).to_be_bytes();
@@ -463,7 +475,7 @@ impl<'a> Load<'a> {
         id
     }
 
-    /// A writer thread.
+    /// The body of a writer thread.
     fn write(&self) {
         while let Some((parsed, mark)) = self.take_parsed() {
             let result = self.write_slice(parsed, mark);
@@ -481,7 +493,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The batch whose turn it is.
+    /// The batch with the next ticket; waits until it is parsed.
     fn take_parsed(&self) -> Option<(Parsed<'a>, Mark)> {
         let mut state = self.state.lock();
         loop {
@@ -510,13 +522,13 @@ impl<'a> Load<'a> {
     }
 }
 
-/// What `_id` takes in BSON besides its value: the type, the name and its end.
+/// The bytes of an `_id` in BSON besides its value: the type, the name and the terminating zero.
 const ID_NAME_BYTES: usize = 5;
 const OBJECT_ID_BYTES: usize = 12;
 
-/// Refuses a text that is a document over the limit, with the bytes of the `_id` that it gets.
-fn check_size(text: &[u8], place: Place, id: impl Fn(&Map) -> usize) -> std::result::Result<(), Refused> {
-    if text.len() < SURELY_SMALL {
+/// Refuses a document over the size limit; `id` returns the bytes that its `_id` adds.
+fn check_size(text: &[u8], place: RecordPlace, id: impl Fn(&Map) -> usize) -> std::result::Result<(), Refused> {
+    if text.len() < CHECKED_TEXT_BYTES_MIN {
         return Ok(());
     }
     let size = match alluvium_document::json::parse(text) {
@@ -529,7 +541,7 @@ fn check_size(text: &[u8], place: Place, id: impl Fn(&Map) -> usize) -> std::res
     check_document_size(size, place)
 }
 
-fn check_document_size(size: usize, place: Place) -> std::result::Result<(), Refused> {
+fn check_document_size(size: usize, place: RecordPlace) -> std::result::Result<(), Refused> {
     if size > MAX_DOCUMENT_BYTES {
         let what = format!("the document has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
         return Err(place.refused(what));

@@ -1,22 +1,22 @@
-//! How far a load is: for those who watch, and for the next run.
+//! The progress of a load: counters for observers, and the mark from which the next run resumes.
 
 use alluvium_codec::varint;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters of a load under way. All may be read at any time.
+/// Counters of a running load. Any thread may read them at any time.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Documents written.
     pub documents: AtomicU64,
-    /// Bytes of input taken, decompressed.
+    /// Bytes of input processed, decompressed.
     pub bytes: AtomicU64,
-    /// Bytes of input to come as far as known; 0 if not.
+    /// Total bytes of the input; 0 if unknown.
     pub total_bytes: AtomicU64,
-    /// Documents left out as duplicates.
+    /// Documents skipped as duplicates.
     pub duplicates: AtomicU64,
-    /// Lines left out.
+    /// Records rejected.
     pub rejected: AtomicU64,
-    /// Documents without an `_id`, which have been given one.
+    /// Generated `_id`s, for documents that had none.
     pub ids_made: AtomicU64,
 }
 
@@ -29,14 +29,14 @@ impl Progress {
 /// The first byte of the key of a load's mark in a collection's system tree.
 const MARK_PREFIX: u8 = b'l';
 
-/// How far an input is loaded; kept in the collection's system tree.
+/// The progress of a load; stored in the collection's system tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Mark {
-    /// The first byte that is not loaded, in the decompressed input.
+    /// The offset of the first byte that is not loaded, in the decompressed input.
     pub offset: u64,
     /// The number of the line that begins there, from 0.
     pub line: u64,
-    /// The characters of that line that stand before it.
+    /// The number of characters of that line before the offset.
     pub column: u64,
     /// Documents written so far.
     pub documents: u64,
@@ -69,7 +69,7 @@ impl Mark {
             offset: varint::get_u64(&mut input).ok()?,
             line: varint::get_u64(&mut input).ok()?,
             documents: varint::get_u64(&mut input).ok()?,
-            // Marks of lines alone were written without it.
+            // Older marks, of JSON lines, were written without it.
             column: varint::get_u64(&mut input).unwrap_or(0),
         })
     }

@@ -1,48 +1,49 @@
-//! Slices: runs of whole lines, cut from the input one after the other.
+//! Slices: runs of whole lines, cut from the input in order.
 
 use super::Source;
 use std::io;
 
-/// A record within a slice: where it begins, and where it ends.
+/// The bounds of a record within a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     pub start: usize,
     pub end: usize,
 }
 
-/// A place in a slice, for errors.
+/// The position and the reason of a format error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BrokenPlace {
-    /// The line, or where there are none the record, from 0, within the slice.
+    /// The line within the slice, from 0; for formats without lines, the record.
     pub line: u64,
-    /// From 1; 0 if there is no such thing.
+    /// From 1; 0 for formats without lines.
     pub column: u64,
     pub reason: String,
 }
 
-/// A line may have this many bytes: a document at its limit may have a text of six times its size.
+/// The limit of a line in bytes. The text of a document at its size limit may have six times its
+/// size.
 pub(crate) const MAX_LINE: usize = 128 << 20;
 
-/// Whole lines, or other records, of the input.
+/// Whole lines, or other whole records, of the input.
 #[derive(Default)]
 pub(crate) struct Slice {
-    /// Its place in the order of slices, from 0.
+    /// The number of the slice in input order, from 0.
     pub ticket: u64,
-    /// Where it begins in the decompressed input.
+    /// The offset of the slice in the decompressed input.
     pub offset: u64,
     /// The lines. The last line of the input need not end with a newline.
     pub bytes: Vec<u8>,
-    /// The records, where they are neither lines nor found as easily.
+    /// The bounds of the records, for formats whose records are hard to find again.
     pub cuts: Vec<Cut>,
-    /// Characters of the line that it begins in, before it.
+    /// The number of characters before the slice in the line in which it begins.
     pub column: u64,
-    /// Behind this slice the input is not of its format.
+    /// The format error that follows this slice. No slice follows.
     pub broken: Option<BrokenPlace>,
-    /// Behind this slice the input cannot be read, for this reason. Nothing follows.
+    /// Why the input cannot be read after this slice. No slice follows.
     pub unread: Option<String>,
 }
 
-/// Cuts slices off a source.
+/// Cuts slices of whole lines from a source.
 pub(crate) struct Slicer {
     source: Box<dyn Source>,
     /// The beginning of a line whose end is not read yet.
@@ -54,7 +55,7 @@ pub(crate) struct Slicer {
 }
 
 impl Slicer {
-    /// A slicer that passes over the first `skip` bytes.
+    /// A slicer that skips the first `skip` bytes.
     pub fn new(mut source: Box<dyn Source>, skip: u64, slice_bytes: usize) -> io::Result<Self> {
         if skip > 0 {
             source.skip(skip)?;
@@ -92,7 +93,7 @@ impl Slicer {
             wanted = bytes.len() * 2;
         };
         if unread.is_some() {
-            // What is left is no whole line.
+            // The remaining bytes are not a whole line.
             self.ended = true;
         } else {
             self.carry.extend_from_slice(bytes.get(end..).unwrap_or(&[]));
@@ -108,7 +109,8 @@ impl Slicer {
     }
 }
 
-/// Reads until `bytes` has `wanted` bytes or the source ends. After an error it has what was read before.
+/// Reads until `bytes` has `wanted` bytes or the source ends. After an error `bytes` keeps the
+/// bytes read before it.
 pub(crate) fn fill(source: &mut dyn Source, ended: &mut bool, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
     let mut have = bytes.len();
     if *ended || have >= wanted {

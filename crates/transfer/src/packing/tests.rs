@@ -49,9 +49,9 @@ fn what_stands_behind_a_whole_gzip_stream_is_no_cut() {
     for garbage in [&b"x"[..], b"garbage", &[0; 100]] {
         let error = unpack(Packing::Gzip, [&whole, garbage].concat()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
-        assert!(error.to_string().contains("bytes that are no gzip"), "{error}");
+        assert!(error.to_string().contains("bytes that are not gzip"), "{error}");
     }
-    // The beginning of another member is one that is cut.
+    // The beginning of another member is a truncated member.
     for head in [1, 2, 5] {
         let error = unpack(Packing::Gzip, [&whole, &whole[..head]].concat()).unwrap_err();
         assert!(error.to_string().starts_with("it ends early"), "{head}: {error}");

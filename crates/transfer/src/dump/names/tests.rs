@@ -13,7 +13,7 @@ fn names_come_back_from_files() {
         assert_eq!(file_stem(name), stem);
         assert_eq!(collection_name(stem).as_deref(), Some(name));
     }
-    // As others write them.
+    // As other programs write them.
     assert_eq!(collection_name("a:b@c").as_deref(), Some("a:b@c"));
     for stem in ["%", "%2", "%zz", "%ff"] {
         assert_eq!(collection_name(stem), None, "{stem}");

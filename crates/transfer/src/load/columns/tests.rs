@@ -108,7 +108,7 @@ fn names_that_make_no_document_are_refused() {
 fn rows_of_other_lengths_are_refused() {
     let columns = columns(&["a", "b"], &[]).unwrap();
     let (_, reason) = columns.document(&ByteRecord::from(vec!["1"])).unwrap_err();
-    assert_eq!(reason, "the row has 1 field, and there are names for 2");
+    assert_eq!(reason, "the row has 1 field, but there are names for 2");
     assert!(columns.document(&ByteRecord::from(vec!["1", "2", "3"])).is_err());
     let (field, reason) = columns.document(&ByteRecord::from(vec![&b"1"[..], b"\xff"])).unwrap_err();
     assert!(field == 2 && reason.contains("UTF-8"));

@@ -11,7 +11,6 @@ pub(crate) fn next_document(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if len < LEAST { None } else { bytes.split_at_checked(len) }
 }
 
-/// See the module.
 #[derive(Default)]
 pub(crate) struct BsonFraming {
     end: usize,

@@ -1,7 +1,7 @@
-//! Rows of fields: a row ends with a line, unless that stands within quotes.
+//! CSV rows: a row ends at a line end that is not within quotes.
 //!
-//! As in RFC 4180, and as the crate `csv` reads them: a quote opens only where a field begins, two
-//! quotes within quotes are one, and a row ends with CR, LF or both.
+//! The rules are those of RFC 4180 and of the crate `csv`: a quote opens only at the beginning of a
+//! field, two quotes within quotes represent one, and a row ends with CR, LF or both.
 
 use super::{Broken, Cut, Framing};
 use memchr::{memchr, memchr3};
@@ -10,21 +10,20 @@ use memchr::{memchr, memchr3};
 enum State {
     /// At the beginning of a row.
     Row,
-    /// At the beginning of another field.
+    /// At the beginning of a field after the first.
     Field,
     /// In a field, outside quotes.
     Plain,
     /// Within quotes.
     Quoted,
-    /// Behind a quote within quotes.
+    /// After a quote within quotes.
     Quote,
 }
 
-/// See the module.
 pub(crate) struct CsvFraming {
     separator: u8,
     state: State,
-    /// Where the last quotes open.
+    /// The offset of the last opening quote.
     quote: usize,
     end: usize,
 }
@@ -35,7 +34,7 @@ impl CsvFraming {
         Self { separator, state: State::Row, quote: 0, end: 0 }
     }
 
-    /// A byte outside quotes.
+    /// Takes a byte outside quotes.
     fn plain(&mut self, byte: u8, at: usize) {
         self.state = match byte {
             b'\n' | b'\r' => {

@@ -1,12 +1,12 @@
 //! The elements of one large array, the fields of one large object, or values one after the other.
 //!
-//! This finds where they begin and end, by counting brackets outside strings; whether they are JSON is
-//! for the parser to say.
+//! This finds where records begin and end by counting brackets outside strings. It does not check
+//! that they are valid JSON; the parser does.
 
 use super::{Broken, Cut, Framing};
 use memchr::memchr2;
 
-/// What stands around the records.
+/// The bracket that encloses all records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outer {
     /// Nothing: values one after the other.
@@ -19,51 +19,51 @@ pub(crate) enum Outer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before the opening bracket of it all.
+    /// Before the outer opening bracket.
     Start,
-    /// Behind it: a record, or the end.
+    /// After the outer opening bracket: a record or the end follows.
     First,
-    /// Behind a comma: a record.
+    /// After a comma: a record follows.
     Next,
-    /// Where an earlier load stopped: a record, a comma or the end.
+    /// Where an earlier load stopped: a record, a comma or the end follows.
     Resumed,
-    /// Behind a record: a comma or the end.
+    /// After a record: a comma or the end follows.
     After,
-    /// Behind a field's name.
+    /// After a field's name.
     Colon,
-    /// Behind the colon.
+    /// After the colon.
     Value,
     /// In a record, outside strings, with brackets open.
     Inside,
-    /// In a number or a word that is no bracket's content.
+    /// In a number or a word that is itself a record.
     Scalar,
     /// In a string.
     Text,
-    /// Behind a backslash in a string.
+    /// After a backslash in a string.
     Escape,
-    /// Behind the end of it all.
+    /// After the outer closing bracket.
     Done,
 }
 
-/// See the module.
 pub(crate) struct JsonFraming {
     outer: Outer,
     state: State,
-    /// Brackets that are open in the record.
+    /// The number of brackets open in the record.
     depth: usize,
-    /// The string is a field's name.
+    /// The current string is a field's name.
     naming: bool,
-    /// Where the record begins that is not whole.
+    /// The beginning of the unfinished record.
     start: usize,
     cuts: Vec<Cut>,
-    /// Where the last whole record ended; also where nothing is kept any more.
+    /// The end of the last whole record, also after its bytes are cut off.
     end: usize,
-    /// The first byte of all that will be looked at is the input's first.
+    /// The first byte scanned is the first byte of the input.
     fresh: bool,
 }
 
 impl JsonFraming {
-    /// For an input that is read from its beginning, if `fresh`, or from where a load stopped.
+    /// For an input that is read from its beginning if `fresh`, otherwise from the offset where a
+    /// load stopped.
     pub fn new(outer: Outer, fresh: bool) -> Self {
         let state = match (outer, fresh) {
             (Outer::Nothing, _) => State::First,
@@ -77,14 +77,14 @@ impl JsonFraming {
         if self.outer == Outer::Object { (b'{', b'}') } else { (b'[', b']') }
     }
 
-    /// The record ends before `at`.
+    /// Ends the record before `at`.
     fn record(&mut self, at: usize) {
         self.cuts.push(Cut { start: self.start, end: at });
         self.end = at;
         self.state = if self.outer == Outer::Nothing { State::First } else { State::After };
     }
 
-    /// A byte between records, which is no space.
+    /// Takes a byte between records that is not white space.
     fn between(&mut self, byte: u8, at: usize) -> Result<(), Broken> {
         let (open, close) = self.opening();
         let several = self.outer != Outer::Nothing;
@@ -100,13 +100,13 @@ impl JsonFraming {
                 let whole = if open == b'[' { "array" } else { "object" };
                 return Err(Broken::new(at, format!("expected a comma or the end of the {whole}")));
             }
-            (State::Done, _) => return Err(Broken::new(at, "there is more behind the end")),
+            (State::Done, _) => return Err(Broken::new(at, "there is more text after the end")),
             _ => return self.begin(byte, at),
         };
         Ok(())
     }
 
-    /// The first byte of a record, or of a field's value.
+    /// Takes the first byte of a record or of a field's value.
     fn begin(&mut self, byte: u8, at: usize) -> Result<(), Broken> {
         let value = self.state == State::Value;
         if !value {
@@ -127,7 +127,7 @@ impl JsonFraming {
         Ok(())
     }
 
-    /// Goes on inside a record from `at`; gives where it stopped.
+    /// Scans the inside of a record from `at`; returns the offset where it stopped.
     fn inside(&mut self, bytes: &[u8], mut at: usize) -> usize {
         while let Some(&byte) = bytes.get(at) {
             at += 1;
@@ -150,7 +150,7 @@ impl JsonFraming {
         at
     }
 
-    /// Goes on inside a string.
+    /// Scans the inside of a string from `at`.
     fn text(&mut self, bytes: &[u8], at: usize) -> usize {
         let Some(found) = memchr2(b'"', b'\\', &bytes[at..]).map(|found| at + found) else { return bytes.len() };
         if bytes[found] == b'\\' {

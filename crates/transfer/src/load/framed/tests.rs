@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use std::io;
 use std::io::Read;
 
-/// Gives a few bytes at a time.
+/// Returns a few bytes at a time.
 struct Dribble {
     bytes: Vec<u8>,
     at: usize,
@@ -22,7 +22,8 @@ impl Read for Dribble {
 
 impl Source for Dribble {}
 
-/// What came of an input: records (or whole slices, where there are no cuts), their places, and how it broke.
+/// The result of an input: records (or whole slices, where there are no cuts), their positions, and
+/// the format error.
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     records: Vec<String>,
@@ -160,7 +161,7 @@ proptest! {
         if broken.is_none() {
             prop_assert_eq!(&all, text.as_bytes());
         } else {
-            // The reader takes an open quote for a field that ends with the text.
+            // The reader treats an open quote as a field that ends with the text.
             let at = text.len() - all.len();
             prop_assert!(text[text.len() - at..].contains('"'));
             all.extend_from_slice(b"");
@@ -170,7 +171,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_cut_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), slice_bytes in 1usize..40) {
-        // Each with the marks around all records, which no slice need have.
+        // Each with the brackets around all records, which no slice needs to have.
         type Make = fn() -> Box<dyn Framing>;
         let framings: [(Make, &str); 5] = [
             (|| Box::new(JsonFraming::new(Outer::Array, true)), "[]"),
@@ -187,7 +188,7 @@ proptest! {
                 offset += slice.bytes.len() as u64;
             }
             let broken = slices.last().is_some_and(|slice| slice.broken.is_some());
-            // Nor need space behind the last record.
+            // Nor does a slice need space after the last record.
             let rest = &bytes[(offset as usize).min(bytes.len())..];
             let empty = |byte: &u8| byte.is_ascii_whitespace() || marks.as_bytes().contains(byte);
             prop_assert!(broken || rest.iter().all(empty), "{:?}", rest);
@@ -235,7 +236,7 @@ fn a_load_that_ends_behind_the_last_element_finds_the_end_again() {
             let end = cut.iter().map(|slice| slice.bytes.len()).sum::<usize>();
             let rest = slices(&text.as_bytes()[end..], Box::new(JsonFraming::new(outer, false)), slice_bytes);
             assert!(rest.is_empty(), "{slice_bytes}: {:?}", rest[0].broken);
-            // Cut off there, it is not whole.
+            // Truncated there, it is not whole.
             let open = slices(&text.as_bytes()[end..end], Box::new(JsonFraming::new(outer, false)), slice_bytes);
             assert!(open[0].broken.is_some());
         }

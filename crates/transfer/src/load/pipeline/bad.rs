@@ -1,6 +1,6 @@
-//! What cannot be stored of an input: how that is told, and where it goes.
+//! Records that cannot be stored: their errors and their rejects.
 
-use super::{Load, OnBad, Place, Progress};
+use super::{Load, OnBad, Progress, RecordPlace};
 use alluvium_collections::error::{Error, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,25 +8,25 @@ use std::io::Write;
 
 /// A record that cannot be stored.
 pub(super) struct BadLine {
-    /// Where the next run goes on if this one ends here.
-    pub place: Place,
+    /// The position at which the next run begins if this record ends the load.
+    pub place: RecordPlace,
     pub refused: Refused,
     pub text: Vec<u8>,
 }
 
-/// What is wrong, and where.
+/// The reason of a refusal, and the position of the error.
 pub(super) struct Refused {
     /// Within the slice, from 0.
     pub line: u64,
     /// From 1.
     pub column: u64,
     pub reason: String,
-    /// Of a document that is whole: why it cannot be stored.
+    /// The error of the collection, if the record is a valid document.
     pub error: Option<Box<Error>>,
 }
 
 impl Load<'_> {
-    /// The error for a record that ends the load.
+    /// The error for a record that ends the load; the slice begins at line `base`.
     pub(super) fn bad_line(&self, bad: &BadLine, base: u64) -> Error {
         let Refused { line, column, reason, error } = &bad.refused;
         let (name, line) = (&self.name, base + line + 1);
@@ -40,7 +40,7 @@ impl Load<'_> {
         Error::Load(format!("{name} line {line} column {column}: {reason}"))
     }
 
-    /// Writes rejected lines: a line of JSON for each.
+    /// Writes one line of JSON for each rejected record.
     pub(super) fn reject(&self, bad: &[BadLine], base: u64) -> Result<()> {
         if self.settings.on_bad == OnBad::Error || bad.is_empty() {
             return Ok(());
@@ -70,13 +70,13 @@ impl Load<'_> {
     }
 }
 
-impl Place {
-    /// A record that is refused as a whole.
+impl RecordPlace {
+    /// Refuses the record at this position.
     pub(super) fn refused(self, reason: String) -> Refused {
         Refused { line: self.line, column: self.column + 1, reason, error: None }
     }
 
-    /// A document that the collection does not take.
+    /// Refuses the document at this position, with the error of the collection.
     pub(super) fn refused_by(self, error: Error) -> Refused {
         Refused { error: Some(Box::new(error.clone())), ..self.refused(error.to_string()) }
     }

@@ -1,4 +1,4 @@
-//! Documents of a slice that are not to be written: what they would have is taken.
+//! Excludes the documents of a slice whose `_id` or unique key is taken.
 
 use super::target::CollectionTarget;
 use super::{BadLine, Load, OnBad, OnDuplicate, Parsed};
@@ -7,15 +7,15 @@ use alluvium_collections::write::{Locked, Sequence};
 use alluvium_document::Document;
 use hashbrown::HashSet;
 
-/// The documents of a slice that are to be written.
+/// The documents of a slice that will be written.
 pub(super) struct Remaining<'a> {
     pub locked: Locked<'a>,
-    /// Their places in the slice.
+    /// The indexes of the documents in the slice.
     pub places: Vec<usize>,
 }
 
 impl Remaining<'_> {
-    /// Leaves out the documents whose places `keeps` refuses.
+    /// Keeps only the documents for whose index `keeps` returns true.
     fn retain(&mut self, keeps: impl Fn(usize) -> bool) -> Result<()> {
         if self.places.iter().all(|at| keeps(*at)) {
             return Ok(());
@@ -27,27 +27,29 @@ impl Remaining<'_> {
     }
 }
 
-/// What is left out, and why.
+/// The documents that are excluded.
 #[derive(Default)]
-pub(super) struct LeftOut {
-    /// The place of the first document that ends the load, and why: it and all behind it are left out.
+pub(super) struct Excluded {
+    /// The index of the document that ends the load, and the error. This document and all after it
+    /// are excluded.
     pub refused: Option<(usize, Error)>,
-    /// Documents before it whose `_id` is taken.
+    /// The number of documents before it that are skipped because their `_id` is taken.
     pub duplicates: usize,
-    /// Documents before it that have a unique key of another, where such are passed over.
-    pub passed: Vec<BadLine>,
+    /// The documents before it that are rejected because a unique key of theirs belongs to another
+    /// document.
+    pub rejected: Vec<BadLine>,
 }
 
 impl Parsed<'_> {
-    /// Adds documents that are passed over to what cannot be stored.
-    pub fn pass_over(&mut self, passed: Vec<BadLine>) {
-        if !passed.is_empty() {
-            self.bad.extend(passed);
+    /// Adds rejected documents to the records that cannot be stored.
+    pub fn add_rejected(&mut self, rejected: Vec<BadLine>) {
+        if !rejected.is_empty() {
+            self.bad.extend(rejected);
             self.bad.sort_by_key(|bad| bad.place.offset);
         }
     }
 
-    /// True if two documents have one `_id`.
+    /// True if two documents of the slice have the same `_id`.
     fn has_twice(&self) -> bool {
         let mut seen = HashSet::with_capacity(self.key_ends.len());
         !(0..self.key_ends.len()).all(|at| seen.insert(self.key(at)))
@@ -55,34 +57,34 @@ impl Parsed<'_> {
 }
 
 impl Load<'_> {
-    /// Leaves out what is not to be written: documents that are there already, those that would take a unique key if such are
-    /// passed over, and all from the first one on that ends the load.
-    pub(super) fn leave_out(
+    /// Excludes documents that exist already, documents whose unique key is taken if the load skips
+    /// bad records, and all documents from the first one on that ends the load.
+    pub(super) fn exclude(
         &self,
         target: &CollectionTarget<'_>,
         parsed: &Parsed<'_>,
-        left: &mut Remaining<'_>,
+        remaining: &mut Remaining<'_>,
         taken: &[bool],
         base: u64,
-    ) -> Result<LeftOut> {
-        let skips = self.settings.on_bad == OnBad::Skip && left.locked.txn.has_claims();
-        // Which of two is a duplicate depends on whether the other is passed over.
+    ) -> Result<Excluded> {
+        let skips = self.settings.on_bad == OnBad::Skip && remaining.locked.txn.has_claims();
+        // Which of two documents is a duplicate depends on whether the other one is rejected.
         if skips && parsed.has_twice() {
-            return self.one_by_one(target, parsed, left, base);
+            return self.one_by_one(target, parsed, remaining, base);
         }
-        let mut out = LeftOut::default();
+        let mut out = Excluded::default();
         if self.settings.on_duplicate != OnDuplicate::Error {
-            left.retain(|at| !taken.get(at).is_some_and(|taken| *taken))?;
+            remaining.retain(|at| !taken.get(at).is_some_and(|taken| *taken))?;
         } else if let Some(first) = taken.iter().position(|taken| *taken) {
             out.refused = Some((first, self.duplicate(parsed, first, base)));
-            left.retain(|at| at < first)?;
+            remaining.retain(|at| at < first)?;
         }
-        if skips && left.locked.txn.taken()?.is_some() {
-            out.passed = self.one_by_one(target, parsed, left, base)?.passed;
+        if skips && remaining.locked.txn.taken()?.is_some() {
+            out.rejected = self.one_by_one(target, parsed, remaining, base)?.rejected;
         }
-        while let Some(taken) = left.locked.txn.taken()? {
-            // Of several with one `_id` the last is written.
-            let place = |id: &[u8]| left.places.iter().rev().copied().find(|at| parsed.key(*at) == id);
+        while let Some(taken) = remaining.locked.txn.taken()? {
+            // Of several documents with one `_id`, the last is written.
+            let place = |id: &[u8]| remaining.places.iter().rev().copied().find(|at| parsed.key(*at) == id);
             let (own, other) = (place(taken.id).unwrap_or(0), place(&taken.other));
             let (at, has_it) = match other.filter(|other| *other > own) {
                 Some(other) => (other, taken.id),
@@ -91,25 +93,25 @@ impl Load<'_> {
             let error = Box::new(taken.error(target.name, has_it));
             let (what, line) = self.place_of(parsed, at, base);
             out.refused = Some((at, Error::LoadOf { input: self.name.clone(), what, line, error }));
-            left.retain(|kept| kept < at)?;
+            remaining.retain(|kept| kept < at)?;
         }
         let until = out.refused.as_ref().map_or(taken.len(), |(at, _)| *at);
         out.duplicates = taken.iter().take(until).filter(|taken| **taken).count();
         Ok(out)
     }
 
-    /// Takes the documents in their order, as if each were written by itself, and passes over those that would take a unique
-    /// key.
+    /// Processes the documents in order, as if each were written separately, and rejects those
+    /// whose unique key is taken.
     fn one_by_one(
         &self,
         target: &CollectionTarget<'_>,
         parsed: &Parsed<'_>,
-        left: &mut Remaining<'_>,
+        remaining: &mut Remaining<'_>,
         base: u64,
-    ) -> Result<LeftOut> {
+    ) -> Result<Excluded> {
         let (store, state) = (target.store(), &target.state);
-        let (mut out, mut sequence, mut goes) = (LeftOut::default(), Sequence::default(), HashSet::new());
-        for (&at, (id, row)) in left.places.iter().zip(left.locked.txn.documents()) {
+        let (mut out, mut sequence, mut excluded) = (Excluded::default(), Sequence::default(), HashSet::new());
+        for (&at, (id, row)) in remaining.places.iter().zip(remaining.locked.txn.documents()) {
             let replaces = self.settings.on_duplicate == OnDuplicate::Replace;
             if !replaces && (sequence.contains(id) || store.contains(state.documents, id)?) {
                 if self.settings.on_duplicate == OnDuplicate::Error {
@@ -117,20 +119,20 @@ impl Load<'_> {
                     break;
                 }
                 out.duplicates += 1;
-                goes.insert(at);
+                excluded.insert(at);
                 continue;
             }
             let damaged = |e: alluvium_document::row::RowError| Error::InvalidDocument(e.to_string());
             let document = Document::from_row(&state.shapes, id, row).map_err(damaged)?;
-            if let Some(error) = left.locked.txn.add_to_sequence(&mut sequence, id, &document)? {
-                goes.insert(at);
+            if let Some(error) = remaining.locked.txn.add_to_sequence(&mut sequence, id, &document)? {
+                excluded.insert(at);
                 let text = parsed.texts.as_ref().and_then(|texts| texts.get(at).cloned());
                 let place = parsed.lines[at];
-                out.passed.push(BadLine { place, refused: place.refused_by(error), text: text.unwrap_or_default() });
+                out.rejected.push(BadLine { place, refused: place.refused_by(error), text: text.unwrap_or_default() });
             }
         }
         let end = out.refused.as_ref().map_or(usize::MAX, |(at, _)| *at);
-        left.retain(|at| at < end && !goes.contains(&at))?;
+        remaining.retain(|at| at < end && !excluded.contains(&at))?;
         Ok(out)
     }
 }

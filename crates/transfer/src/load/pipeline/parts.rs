@@ -1,16 +1,17 @@
-//! Slices whose index entries make them too large for one batch: they are written in several.
+//! Writes slices whose index entries make them too large for one batch in several batches.
 
 use super::target::{CollectionTarget, Rows};
 use super::{Load, Mark, Parsed};
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::write::WriteTxn;
 
-/// What an operation of a batch has besides its key and value, at most, and what a mark has.
-const AROUND: usize = 64;
+/// The limit of the bytes that an operation of a batch, or a mark, has besides its key and value.
+const OVERHEAD_BYTES_MAX: usize = 64;
 
 impl Parsed<'_> {
-    /// The first documents, so many (at least one), with all that stands before the next one; and the others, as if they
-    /// were a slice that begins there. Neither has its rows. The first ones have the shapes, and are to be written first.
+    /// Splits the slice into its first `at` documents (at least one), with all records before the
+    /// next document, and the remaining ones, as if they were a slice of their own. Neither part
+    /// has its rows. The first part has the shapes and must be written first.
     fn split(mut self, at: usize) -> (Self, Self) {
         let next = self.lines[at];
         let keys = self.key_ends[at - 1];
@@ -25,7 +26,7 @@ impl Parsed<'_> {
             bad: self.bad.split_off(bad),
             fatal: self.fatal,
             unread: self.unread.take(),
-            // Lines behind a fatal one are not counted.
+            // Lines after a fatal one are not counted.
             line_count: self.line_count.saturating_sub(next.line),
             end: self.end,
             end_column: self.end_column,
@@ -44,18 +45,19 @@ impl Parsed<'_> {
 }
 
 impl CollectionTarget<'_> {
-    /// At least as many bytes as a batch gets besides the rows: the shapes of a slice, and the mark.
-    pub fn bytes_beside(&self, parsed: &Parsed<'_>) -> usize {
+    /// An upper bound of the bytes that a batch has besides the rows: the shapes of a slice and the
+    /// mark.
+    pub fn overhead_bytes(&self, parsed: &Parsed<'_>) -> usize {
         let mut definitions = Vec::new();
         parsed.shapes.iter().for_each(|shape| shape.encode(&mut definitions));
         let mark = self.mark_key.as_ref().map_or(0, Vec::len);
-        definitions.len() + parsed.shapes.len() * AROUND + mark + AROUND
+        definitions.len() + parsed.shapes.len() * OVERHEAD_BYTES_MAX + mark + OVERHEAD_BYTES_MAX
     }
 }
 
 impl<'a> Load<'a> {
-    /// Writes the rows of a slice that are too many for one batch in two halves, and each half so again. Each leaves a mark
-    /// where the next one begins.
+    /// Writes the rows of a slice that is too large for one batch in two halves, which may be split
+    /// again. Each part writes a mark at the beginning of the next one.
     pub(super) fn write_parts(
         &self,
         target: &CollectionTarget<'a>,

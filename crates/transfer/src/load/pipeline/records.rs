@@ -1,4 +1,4 @@
-//! Slices of records that are not lines of JSON, to rows.
+//! Parses slices of records other than JSON lines.
 
 use super::super::columns::BadField;
 use super::super::framed::{next_document, place_after};
@@ -10,28 +10,29 @@ use alluvium_document::row::{ID, encode_row};
 use alluvium_document::speculate::place_id;
 use alluvium_document::{Map, json, key};
 
-/// A document, or why a record is none.
+/// A parsed record, or the reason why it is refused.
 type Read<T> = std::result::Result<T, Refused>;
 
-/// Goes through the records of a slice, keeping count of lines and columns.
+/// Iterates over the records of a slice and counts lines and columns.
 struct Walk<'a> {
     bytes: &'a [u8],
-    /// The place of `at`.
-    place: Place,
+    /// The position of `at`.
+    place: RecordPlace,
     at: usize,
 }
 
 impl<'a> Walk<'a> {
     fn new(slice: &'a Slice) -> Self {
-        // The mark of the encoding is no character.
+        // The byte order mark is not a character.
         let marked = slice.offset == 0 && slice.bytes.starts_with(super::super::BOM);
         let at = if marked { super::super::BOM.len() } else { 0 };
-        let place = Place { line: 0, offset: slice.offset + at as u64, column: slice.column };
+        let place = RecordPlace { line: 0, offset: slice.offset + at as u64, column: slice.column };
         Self { bytes: &slice.bytes, place, at }
     }
 
-    /// The place of a byte that is not before the last one asked for; of one in the mark of the encoding, that behind it.
-    fn place(&mut self, at: usize) -> Place {
+    /// The position of byte `at`, which must not precede the byte of an earlier call. For a byte in
+    /// the byte order mark, it is the position after the mark.
+    fn place(&mut self, at: usize) -> RecordPlace {
         let at = at.max(self.at);
         let (lines, column) = place_after(&self.bytes[self.at..at], self.place.column);
         self.place.line += lines;
@@ -43,7 +44,7 @@ impl<'a> Walk<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// Parses a slice of any format but lines of JSON.
+    /// Parses a slice of any format except JSON lines.
     pub(super) fn parse_records(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed<'a>) {
         match &self.settings.format {
             Format::Bson => self.parse_bson(slice, parsed),
@@ -53,7 +54,7 @@ impl<'a> Load<'a> {
             _ => self.parse_elements(encoder, slice, parsed),
         }
         if let (false, Some(broken)) = (parsed.fatal, &slice.broken) {
-            let place = Place { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
+            let place = RecordPlace { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
             let refused =
                 Refused { line: broken.line, column: broken.column, reason: broken.reason.clone(), error: None };
             parsed.bad.push(BadLine { place, refused, text: Vec::new() });
@@ -61,14 +62,14 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Notes where the slice ends.
+    /// Records the end of the slice.
     fn end(&self, mut walk: Walk<'_>, parsed: &mut Parsed<'a>) {
         let end = walk.place(walk.bytes.len());
         parsed.line_count = end.line;
         parsed.end_column = end.column;
     }
 
-    /// Elements of an array, or objects one after the other.
+    /// Parses elements of an array, or objects one after the other.
     fn parse_elements(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed<'a>) {
         let mut row = Vec::with_capacity(4096);
         let mut walk = Walk::new(slice);
@@ -82,7 +83,7 @@ impl<'a> Load<'a> {
         self.end(walk, parsed);
     }
 
-    /// Fields of one large object.
+    /// Parses fields of one large object.
     fn parse_fields(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed<'a>) {
         let mut row = Vec::with_capacity(4096);
         let mut walk = Walk::new(slice);
@@ -102,7 +103,7 @@ impl<'a> Load<'a> {
         self.end(walk, parsed);
     }
 
-    /// One field: its name, then from `value` on a colon and its value.
+    /// Parses one field: its name up to `value`, then a colon and its value.
     #[allow(clippy::too_many_arguments, reason = "one step of the loop above")]
     fn field(
         &self,
@@ -110,7 +111,7 @@ impl<'a> Load<'a> {
         parser: &mut Parser,
         text: &[u8],
         value: usize,
-        place: Place,
+        place: RecordPlace,
         row: &mut Vec<u8>,
         parsed: &mut Parsed<'a>,
     ) -> Read<Encoded> {
@@ -118,7 +119,7 @@ impl<'a> Load<'a> {
         let id = key::id_key(&name).map_err(|e| place.refused(e.to_string()))?;
         let colon = value + memchr::memchr(b':', &text[value..]).map_or(0, |at| at + 1);
         let (lines, column) = place_after(&text[..colon], place.column);
-        let inner = Place { line: place.line + lines, column, ..place };
+        let inner = RecordPlace { line: place.line + lines, column, ..place };
         let text = &text[colon..];
         let start = parsed.keys.len();
         match encoder.encode_json_line_or_new_id(text, &mut || name.clone(), row, &mut parsed.keys) {
@@ -141,7 +142,8 @@ impl<'a> Load<'a> {
 
     fn parse_rows(&self, separator: u8, slice: &Slice, parsed: &mut Parsed<'a>) {
         let Some(columns) = self.columns.clone() else { return };
-        // The reader takes an encoding's mark away from the front, where here it is content.
+        // The reader would remove a byte order mark at the front of a slice, where it is content;
+        // the leading newline prevents that.
         let mut reader = ::csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -155,7 +157,7 @@ impl<'a> Load<'a> {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    // Reading from memory fails for no reason that is known.
+                    // No cause is known for which reading from memory fails.
                     let place = walk.place;
                     parsed.bad.push(BadLine { place, refused: place.refused(error.to_string()), text: Vec::new() });
                     parsed.fatal = true;
@@ -186,7 +188,7 @@ impl<'a> Load<'a> {
         let mut rest = &slice.bytes[..];
         while let Some((bytes, after)) = next_document(rest) {
             let offset = slice.offset + (slice.bytes.len() - rest.len()) as u64;
-            let place = Place { line: parsed.line_count, offset, column: 0 };
+            let place = RecordPlace { line: parsed.line_count, offset, column: 0 };
             let keys = parsed.keys.len();
             row.clear();
             let map = alluvium_document::bson::decode_document(bytes).map_err(|error| place.refused(error.to_string()));
@@ -228,19 +230,19 @@ impl<'a> Load<'a> {
         self.end(walk, parsed);
     }
 
-    /// The row of a document, and its key. Where `keep_order` is set, an `_id` that is there stays where
-    /// it stands.
+    /// Encodes a document as a row and a key. With `keep_order`, an existing `_id` keeps its
+    /// position among the fields.
     fn encode(
         &self,
         mut map: Map,
         keep_order: bool,
-        place: Place,
+        place: RecordPlace,
         row: &mut Vec<u8>,
         parsed: &mut Parsed<'a>,
     ) -> Read<Encoded> {
         let field = Some(self.settings.id_field.as_str()).filter(|field| *field != ID);
-        let as_it_is = keep_order && field.is_none() && map.contains(ID);
-        if !as_it_is {
+        let keeps_id_place = keep_order && field.is_none() && map.contains(ID);
+        if !keeps_id_place {
             let new_id = || match field {
                 None => Ok(Value::ObjectId(self.generated_id(place.offset))),
                 Some(_) => Err(LineError::MissingId),
@@ -258,7 +260,7 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Where the string ends that `text` begins with, its quotes included.
+/// The end of the string at the beginning of `text`, including its quotes.
 fn name_end(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {

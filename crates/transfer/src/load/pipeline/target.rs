@@ -1,4 +1,4 @@
-//! Where a load puts documents: into a collection, or into a read-only store that is being built.
+//! The target of a load: a collection, or a read-only store that is being built.
 
 use super::super::progress::Mark;
 use super::Parsed;
@@ -14,18 +14,16 @@ use alluvium_env::sync::{Mutex, RwLockReadGuard};
 use alluvium_store::{Durability, Store};
 use std::sync::Arc;
 
-/// Where the documents go.
 pub(super) enum Target<'a> {
     Collection(CollectionTarget<'a>),
     Build(&'a BuildTarget),
 }
 
-/// A collection.
 pub(super) struct CollectionTarget<'a> {
     pub engine: &'a EngineHandle,
     pub name: &'a FullName,
     pub state: Arc<CollectionState>,
-    /// The key of what is known of loads of this input.
+    /// The key of the mark for loads of this input; `None` if it cannot resume.
     pub mark_key: Option<Vec<u8>>,
 }
 
@@ -37,20 +35,20 @@ pub(crate) struct BuildTarget {
     pub shapes: Arc<ShapeTable>,
     pub memory_bytes: usize,
     pub build: Mutex<alluvium_readonly::Build>,
-    /// The inputs so far, each with the pairs that were there before it.
+    /// The names of the inputs so far, each with the number of pairs added before it.
     pub inputs: Mutex<Vec<(u64, String)>>,
 }
 
-/// Rows on their way to the target; their keys stand beside.
+/// Encoded rows for the target. Their keys are in [`Parsed`].
 pub(super) enum Rows<'a> {
-    /// As they will stand in the log.
+    /// Encoded as in the log.
     Batch(Box<WriteTxn<'a>>),
-    /// One after the other, each after its length.
+    /// Concatenated, each preceded by its length.
     Plain(Vec<u8>),
 }
 
 impl Rows<'_> {
-    /// Adds a row. An error if an index cannot take the document; nothing is added then.
+    /// Adds a row. Fails, and adds nothing, if an index cannot take the document.
     #[inline]
     pub fn put(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
         match self {
@@ -64,7 +62,7 @@ impl Rows<'_> {
 }
 
 impl<'a> Target<'a> {
-    /// Room for about so many bytes of rows.
+    /// An empty buffer with room for about `bytes` bytes of rows.
     pub fn rows(&self, bytes: usize) -> Rows<'a> {
         match self {
             Self::Collection(target) => {
@@ -74,7 +72,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Makes durable what was written. A build does that at its end.
+    /// Makes the written documents durable. A build does that at its end instead.
     pub fn sync(&self) -> alluvium_store::Result<()> {
         match self {
             Self::Collection(target) => target.store().sync(),
@@ -88,7 +86,7 @@ impl<'a> CollectionTarget<'a> {
         self.engine.store()
     }
 
-    /// Writes down that the whole input is loaded.
+    /// Records that the whole input is loaded.
     pub fn mark_finished(&self, mark: Mark, durability: Durability) -> Result<()> {
         let Some(key) = &self.mark_key else { return Ok(()) };
         let mut batch = self.store().batch();
@@ -97,8 +95,9 @@ impl<'a> CollectionTarget<'a> {
         Ok(())
     }
 
-    /// The rows under the indexes that there are now. As long as the guard is held no index comes or goes.
-    pub fn settle(&self, mut rows: WriteTxn<'a>) -> Result<(WriteTxn<'a>, RwLockReadGuard<'_, ()>)> {
+    /// Returns the rows encoded for the current indexes. While the guard is held, no index is
+    /// created or dropped.
+    pub fn for_current_indexes(&self, mut rows: WriteTxn<'a>) -> Result<(WriteTxn<'a>, RwLockReadGuard<'_, ()>)> {
         loop {
             rows.record_multikey()?;
             let same_indexes = self.engine.catalog.hold_indexes();
@@ -111,7 +110,8 @@ impl<'a> CollectionTarget<'a> {
         }
     }
 
-    /// For each document, whether its `_id` is taken: in the collection, or earlier in the slice.
+    /// For each document, whether its `_id` exists already: in the collection, or earlier in the
+    /// slice.
     pub fn taken_keys(&self, parsed: &Parsed<'_>, distinct: usize) -> Result<Vec<bool>> {
         let count = parsed.key_ends.len();
         let mut taken = vec![false; count];
@@ -129,14 +129,14 @@ impl<'a> CollectionTarget<'a> {
 }
 
 impl BuildTarget {
-    /// The library's error for one of the build.
+    /// Converts an error of the build; see [`explain`].
     pub fn explain(&self, error: alluvium_readonly::Error) -> Error {
         explain(error, &self.inputs.lock(), &self.name)
     }
 }
 
-/// The library's error for one of a build of the collection `name`: a duplicate is named by its input
-/// and number.
+/// Converts an error of a build of the collection `name`: a duplicate is reported with its input
+/// and its number in that input.
 pub(crate) fn explain(error: alluvium_readonly::Error, inputs: &[(u64, String)], name: &str) -> Error {
     let alluvium_readonly::Error::DuplicateKey { position, key } = &error else { return error.into() };
     let (before, input) = match inputs.iter().rev().find(|(before, _)| before < position) {

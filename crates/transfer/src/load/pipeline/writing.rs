@@ -1,9 +1,9 @@
-//! Writing parsed slices, in the order of the input.
+//! Writes parsed slices in input order.
 
 use super::super::progress::{Mark, Progress};
-use super::clashes::{LeftOut, Remaining};
+use super::clashes::{Excluded, Remaining};
 use super::target::{BuildTarget, CollectionTarget, Rows};
-use super::{Load, OnDuplicate, Parsed, Place};
+use super::{Load, OnDuplicate, Parsed, RecordPlace};
 use alluvium_codec::varint;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::write::WriteTxn;
@@ -22,7 +22,8 @@ impl<'a> Load<'a> {
         self.write_rows(target, parsed, *rows, before)
     }
 
-    /// Writes the rows of a slice, or of a part of one: in one batch, or in several if that would be too large.
+    /// Writes the rows of a slice, or of a part of one, in one batch, or in several if one would be
+    /// too large.
     pub(super) fn write_rows(
         &self,
         target: &CollectionTarget<'a>,
@@ -32,35 +33,36 @@ impl<'a> Load<'a> {
     ) -> Result<Mark> {
         let progress = &*self.progress;
         let count = parsed.key_ends.len();
-        // Locks also under `replace`: another writer's insert must not look while this one writes.
+        // Locks the keys also under `replace`: another writer's insert must not check for a
+        // document during this write.
         let exclusive = self.settings.on_duplicate != OnDuplicate::Replace;
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
-        let (rows, same_indexes) = target.settle(rows)?;
-        let beside_bytes = target.bytes_beside(&parsed);
-        if rows.encoded_bytes() + beside_bytes > target.store().max_batch_bytes() && count > 0 {
+        let (rows, same_indexes) = target.for_current_indexes(rows)?;
+        let overhead_bytes = target.overhead_bytes(&parsed);
+        if rows.encoded_bytes() + overhead_bytes > target.store().max_batch_bytes() && count > 0 {
             drop(same_indexes);
             return self.write_parts(target, parsed, rows, before);
         }
         let has_claims = rows.has_claims();
-        let locked = rows.admit_and_lock(&parsed.shapes, beside_bytes, mode, self.settings.durability)?;
+        let locked = rows.admit_and_lock(&parsed.shapes, overhead_bytes, mode, self.settings.durability)?;
         let distinct = if has_claims { 0 } else { locked.lock_count() };
-        let mut left = Remaining { locked, places: (0..count).collect() };
+        let mut remaining = Remaining { locked, places: (0..count).collect() };
         let taken = if exclusive { target.taken_keys(&parsed, distinct)? } else { Vec::new() };
-        let LeftOut { refused, duplicates, passed } =
-            self.leave_out(target, &parsed, &mut left, &taken, before.line)?;
+        let Excluded { refused, duplicates, rejected } =
+            self.exclude(target, &parsed, &mut remaining, &taken, before.line)?;
         Progress::add(&progress.duplicates, duplicates as u64);
-        parsed.pass_over(passed);
-        // Documents stand before a fatal line: this failure is the earlier one.
+        parsed.add_rejected(rejected);
+        // The excluded document precedes a fatal line, so its failure is the earlier one.
         let refused = refused.map(|(at, error)| (parsed.lines[at], error));
         let failure = refused.or_else(|| self.fatal_line(&parsed, before));
-        let Remaining { mut locked, places } = left;
-        let left = places.len();
-        let mark = self.end_of(&mut parsed, &failure, before, left)?;
+        let Remaining { mut locked, places } = remaining;
+        let written = places.len();
+        let mark = self.end_of(&mut parsed, &failure, before, written)?;
         if let Some(key) = &target.mark_key {
             locked.txn.put_system(key, &mark.encode());
         }
         locked.commit()?;
-        Progress::add(&progress.documents, left as u64);
+        Progress::add(&progress.documents, written as u64);
         Progress::add(&progress.bytes, parsed.bytes);
         failure.map_or(Ok(mark), |(_, error)| Err(error))
     }
@@ -77,7 +79,7 @@ impl<'a> Load<'a> {
             build.add(parsed.key(at), row).map_err(|error| target.explain(error))?;
         }
         drop(build);
-        // Their definitions are written at the end of the build, all of them.
+        // The end of the build writes the definitions of all shapes.
         parsed.shapes.iter().for_each(|shape| target.shapes.mark_committed(shape.number()));
         let failure = self.fatal_line(&parsed, before);
         let mark = self.end_of(&mut parsed, &failure, before, count)?;
@@ -86,26 +88,27 @@ impl<'a> Load<'a> {
         failure.map_or(Ok(mark), |(_, error)| Err(error))
     }
 
-    /// What ends the load behind this slice, if anything does: a line, or that no more can be read.
-    fn fatal_line(&self, parsed: &Parsed<'_>, before: Mark) -> Option<(Place, Error)> {
+    /// The failure that ends the load with this slice: a bad record, or an input that cannot be
+    /// read.
+    fn fatal_line(&self, parsed: &Parsed<'_>, before: Mark) -> Option<(RecordPlace, Error)> {
         if let Some(bad) = parsed.bad.last().filter(|_| parsed.fatal) {
             return Some((bad.place, self.bad_line(bad, before.line)));
         }
         let reason = parsed.unread.as_ref()?;
-        let end = Place { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
+        let end = RecordPlace { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
         Some((end, Error::Load(format!("cannot read {}: {reason}", self.name))))
     }
 
-    /// Writes the rejects of a slice, and says where the next one begins.
+    /// Writes the rejects of a slice and returns the mark of the next slice.
     fn end_of(
         &self,
         parsed: &mut Parsed<'_>,
-        failure: &Option<(Place, Error)>,
+        failure: &Option<(RecordPlace, Error)>,
         before: Mark,
         written: usize,
     ) -> Result<Mark> {
-        // After a failure the next run goes on with the line that failed.
-        let end = Place { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
+        // After a failure the next run begins with the record that failed.
+        let end = RecordPlace { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
         let end = failure.as_ref().map_or(end, |(place, _)| *place);
         parsed.bad.retain(|bad| bad.place.offset < end.offset);
         self.reject(&parsed.bad, before.line)?;
@@ -124,7 +127,7 @@ impl<'a> Load<'a> {
         Error::LoadDuplicate { input: self.name.clone(), what, line, collection: self.collection.clone(), id }
     }
 
-    /// What is counted in the input, and the number of a document.
+    /// The unit that the format counts, and the number of a document in it.
     pub(super) fn place_of(&self, parsed: &Parsed<'_>, at: usize, base: u64) -> (&'static str, u64) {
         (self.settings.format.counted(), base + parsed.lines[at].line + 1)
     }

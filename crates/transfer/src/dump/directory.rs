@@ -1,4 +1,4 @@
-//! The directory of a dump: taken by one dump at a time, and left without a trace of one that failed.
+//! The directory of a dump: one dump writes into it at a time, and a failed dump leaves no files.
 
 use super::{BSON_ENDING, INCOMPLETE, OTHERS_ENDING};
 use crate::load::METADATA_ENDING;
@@ -6,49 +6,51 @@ use alluvium_collections::error::{Error, Result};
 use alluvium_env::{DirEntry, Env, FileLock, OpenMode};
 use std::path::{Path, PathBuf};
 
-/// What the file says that marks a dump as incomplete.
-const MARK: &[u8] = b"a dump is being written here, or was cut short: the next dump into this directory begins anew\n";
+/// The content of the file that marks a dump as incomplete.
+const MARK: &[u8] = b"a dump is being written here, or was cut short: the next dump into this directory starts over\n";
 
 /// A directory that a dump is being written into.
-pub(super) struct Place<'a> {
+pub(super) struct DumpDirectory<'a> {
     env: &'a Env,
     dir: &'a Path,
-    /// It was not there before.
-    made: bool,
-    /// On the file that marks it as incomplete. A dump that is killed lets go of it.
+    /// This dump created the directory.
+    created: bool,
+    /// The lock on the file that marks the dump as incomplete. The system releases it if the
+    /// process is killed.
     _lock: Box<dyn FileLock>,
 }
 
-impl<'a> Place<'a> {
-    /// Makes the directory, marks it as incomplete, and removes what a killed dump has left in it.
+impl<'a> DumpDirectory<'a> {
+    /// Creates the directory, marks it as incomplete, and removes the files of a killed dump.
     pub fn take(env: &'a Env, dir: &'a Path) -> Result<Self> {
-        let there = env.fs.exists(dir).map_err(storage)?;
-        let marked = if there { marked(env, dir)? } else { 0 };
-        let place = Self::lock(env, dir, !there).inspect_err(|_| {
-            if !there {
+        let exists = env.fs.exists(dir).map_err(storage)?;
+        let marked = if exists { marked(env, dir)? } else { 0 };
+        let directory = Self::lock(env, dir, !exists).inspect_err(|_| {
+            if !exists {
                 let _left = env.fs.remove_dir(dir);
             }
         })?;
-        match place.begin(marked) {
-            Ok(true) => Ok(place),
-            // Whoever had the lock has come to its end in between.
+        match directory.begin(marked) {
+            Ok(true) => Ok(directory),
+            // The dump that held the lock has completed concurrently.
             Ok(false) => Err(not_empty(dir)),
             Err(error) => {
-                place.abandon();
+                directory.abandon();
                 Err(error)
             }
         }
     }
 
-    fn lock(env: &'a Env, dir: &'a Path, made: bool) -> Result<Self> {
+    fn lock(env: &'a Env, dir: &'a Path, created: bool) -> Result<Self> {
         alluvium_env::create_dir_durably(&env.fs, dir).map_err(storage)?;
         match env.fs.try_lock(&dir.join(INCOMPLETE)).map_err(storage)? {
-            Some(lock) => Ok(Self { env, dir, made, _lock: lock }),
+            Some(lock) => Ok(Self { env, dir, created, _lock: lock }),
             None => Err(Error::Dump(format!("another dump is being written into {}", dir.display()))),
         }
     }
 
-    /// Marks it, and clears it. False if another has written a dump since the mark had this many bytes.
+    /// Marks the directory and clears it. False if another dump was completed since the mark had
+    /// `marked` bytes.
     fn begin(&self, marked: u64) -> Result<bool> {
         let (fs, marker) = (&self.env.fs, self.dir.join(INCOMPLETE));
         if !fs.exists(&marker).map_err(storage)? {
@@ -64,7 +66,7 @@ impl<'a> Place<'a> {
         Ok(true)
     }
 
-    /// All of the dump is written.
+    /// Marks the dump as complete, once all of it is written.
     pub fn finish(self) -> Result<()> {
         let fs = &self.env.fs;
         let whole = fs.remove(&self.dir.join(INCOMPLETE)).and_then(|()| fs.sync_dir(self.dir));
@@ -75,16 +77,16 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// Removes what was written. What cannot be removed, the next dump removes.
+    /// Removes the files of this dump. The next dump removes those that cannot be removed now.
     pub fn abandon(self) {
-        if self.remove_all().is_ok() && self.made {
+        if self.remove_all().is_ok() && self.created {
             let _left = self.env.fs.remove_dir(self.dir);
         }
     }
 
     fn remove_all(&self) -> Result<()> {
         let (fs, marker) = (&self.env.fs, self.dir.join(INCOMPLETE));
-        // What is cut short while it is removed must not look whole.
+        // A removal that is interrupted must not leave a dump that looks complete.
         if !fs.exists(&marker).map_err(storage)? {
             fs.open(&marker, OpenMode::CreateNew).and_then(|_| fs.sync_dir(self.dir)).map_err(storage)?;
         }
@@ -92,7 +94,7 @@ impl<'a> Place<'a> {
         fs.remove(&marker).map_err(storage)
     }
 
-    /// Removes the files of a dump, and nothing else.
+    /// Removes the files of a dump. Fails if the directory holds any other file.
     fn clear(&self) -> Result<()> {
         let fs = &self.env.fs;
         let (mut files, mut dirs) = (Vec::new(), Vec::new());
@@ -122,14 +124,15 @@ impl<'a> Place<'a> {
     }
 }
 
-/// True for the name of a file of a dump, or of one that is being written.
+/// True for the file name of a dump's file, also of one that is being written.
 fn is_of_a_dump(name: &str) -> bool {
     let name = name.strip_suffix(".part").unwrap_or(name);
     let name = name.strip_suffix(".gz").unwrap_or(name);
     [BSON_ENDING, OTHERS_ENDING, METADATA_ENDING].iter().any(|ending| name.ends_with(ending))
 }
 
-/// The bytes of the mark of a dump that did not come to its end. Refuses a directory that holds anything else.
+/// The size of the mark of an incomplete dump; 0 for an empty directory. Refuses a directory that
+/// holds anything else.
 fn marked(env: &Env, dir: &Path) -> Result<u64> {
     let entries = match env.fs.list(dir) {
         Err(error) if is_file(&error) => {
@@ -150,7 +153,7 @@ fn not_empty(dir: &Path) -> Error {
 
 fn in_the_way(dir: &Path, path: &Path) -> Error {
     let (dir, path) = (dir.display(), path.display());
-    Error::Dump(format!("{dir} holds a dump that was cut short, and {path}, which is none of it: move that elsewhere"))
+    Error::Dump(format!("{dir} holds an incomplete dump, and {path} does not belong to it: move that file elsewhere"))
 }
 
 /// True if a directory was expected where a file is.
