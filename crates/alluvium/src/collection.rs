@@ -71,6 +71,26 @@ impl Collection {
         Ok(self.target.name()?.to_string())
     }
 
+    /// An error with the nearest name if the collection does not exist. Reads find nothing then, and the first write
+    /// creates the collection.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// db.collection("pets").require_existing()?;
+    /// let error = db.collection("pest").require_existing().unwrap_err();
+    /// assert_eq!(error.to_string(), "there is no collection main.pest: did you mean main.pets?");
+    /// assert_eq!(db.collection("pest").get("rex")?, None);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`]; what keeps the collection from being opened.
+    pub fn require_existing(&self) -> Result<()> {
+        self.target.engine.catalog.require(self.target.name()?)?;
+        Ok(())
+    }
+
     /// The same collection, with writes acknowledged at another point than the database's default.
     ///
     /// ```
@@ -158,9 +178,9 @@ impl Collection {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchCollection`], or what keeps the shapes from being read.
+    /// What keeps the shapes from being read.
     pub fn field_names(&self) -> Result<Vec<String>> {
-        let state = self.target.engine.catalog.require(self.target.name()?)?;
+        let state = self.target.engine.collection_at(self.target.name()?, None)?;
         let fields = state.shapes.iter().flat_map(|shape| shape.fields());
         let names: std::collections::BTreeSet<&str> = fields.map(|field| &*field.name).collect();
         Ok(names.into_iter().map(str::to_owned).collect())
@@ -257,7 +277,7 @@ impl Collection {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchCollection`], [`Error::InvalidId`], or as for any write.
+    /// [`Error::InvalidId`], or as for any write.
     pub fn delete(&self, id: impl Into<Value>) -> Result<()> {
         self.target.writer()?.delete(&id.into())
     }
@@ -299,7 +319,7 @@ impl Collection {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchCollection`], [`Error::InvalidId`], [`crate::ErrorKind::Corruption`].
+    /// [`Error::InvalidId`], [`crate::ErrorKind::Corruption`].
     pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
         self.target.reader(None)?.get(&id.into())
     }

@@ -216,7 +216,7 @@ impl Find {
     ///
     /// # Errors
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
-    /// [`crate::Error::NoSuchCollection`]; [`crate::ErrorKind::SnapshotTooOld`].
+    /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor> {
         let query = Query::new(self.request)?;
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;

@@ -136,8 +136,7 @@ impl Scan {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::NoSuchCollection`], [`crate::Error::InvalidId`],
-    /// [`crate::ErrorKind::SnapshotTooOld`].
+    /// [`crate::Error::InvalidId`], [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor> {
         match self.origin {
             Origin::Collection(target, snapshot) => {

@@ -27,7 +27,6 @@ type Documents = BTreeMap<i64, Map>;
 fn documents(db: &Database, name: &str) -> Documents {
     match db.collection(name).scan().run() {
         Ok(cursor) => cursor.map(|d| d.unwrap()).map(|d| (d.id().as_i64().unwrap(), d.to_map().unwrap())).collect(),
-        Err(error) if error.kind() == ErrorKind::Namespace => Documents::new(),
         Err(error) => panic!("{error}"),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::operators::{self, without_dollar};
 use crate::text;
-use alluvium::{Collection, Map, Value};
+use alluvium::{Collection, Error, Map, Value};
 use std::collections::BTreeSet;
 
 /// The number of documents that are read to learn names that few documents have.
@@ -149,6 +149,13 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
     let distance = |other: &str| strsim::damerau_levenshtein(&lower, &other.to_lowercase());
     let found = names.into_iter().map(|other| (distance(other), other)).min()?;
     (found.0 <= (name.chars().count() / 3).clamp(1, 3)).then_some(found.1)
+}
+
+/// Prints a note with the nearest name if a collection does not exist: reads find nothing in it.
+pub(crate) fn print_if_missing(collection: &Collection) {
+    if let Err(error @ Error::NoSuchCollection { .. }) = collection.require_existing() {
+        print(&[error.to_string()]);
+    }
 }
 
 fn print(notes: &[String]) {

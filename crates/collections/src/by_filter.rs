@@ -141,10 +141,7 @@ impl FilterWrite<'_> {
     /// Does it to all that are found, and still match when they are written. The snapshot is let go before anything is
     /// written: what is written for long would have it ended.
     fn add_found(&mut self, result: &mut UpdateResult) -> Result<()> {
-        let execution = match self.execute() {
-            Err(Error::NoSuchCollection { .. }) if self.upsert => return Ok(()),
-            execution => execution?,
-        };
+        let execution = self.execute()?;
         let mut found = FoundKeys::collect(execution, self.writer.engine, &self.query.limits)?;
         while let Some(key) = found.next()? {
             self.query.limits.check(&self.writer.engine.env)?;
@@ -172,11 +169,7 @@ impl FilterWrite<'_> {
 
     /// The key of the first document that matches.
     fn first(&mut self) -> Result<Option<Vec<u8>>> {
-        match self.execute() {
-            Ok(mut execution) => execution.next_key(),
-            Err(Error::NoSuchCollection { .. }) if self.upsert => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.execute()?.next_key()
     }
 
     /// Does it to the document with this key, if that still matches.
@@ -256,8 +249,9 @@ impl FilterWrite<'_> {
                 filter.is_equalities() && demanded.next() == Some("_id") && demanded.next().is_none()
             }
             Error::DuplicateIndexKey { index, key, .. } => {
-                let indexes = self.writer.engine.catalog.require(self.writer.name).map(|state| state.indexes());
-                // One that was dropped since is in nobody's way.
+                let state = self.writer.engine.collection_at(self.writer.name, None);
+                // An index that was dropped since is in the way of no document.
+                let indexes = state.map(|state| state.indexes());
                 indexes.is_ok_and(|set| set.find(index).is_none_or(|index| is_asked_for(filter, index, key)))
             }
             _ => false,

@@ -8,7 +8,7 @@ use crate::read::Reader;
 use crate::results::{ReturnDocument, UpdateResult, Version};
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
-use crate::write::{Existence, WriteTxn, Writer};
+use crate::write::{WriteTxn, Writer};
 use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_query::update::{Context, Update};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// [`Error::DuplicateKey`], [`Error::InvalidDocument`], [`Error::InvalidId`]; as for any write.
     pub fn insert(&self, documents: &'a [Map]) -> Result<()> {
-        self.blind(Existence::Create, |txn| documents.iter().try_for_each(|document| txn.insert(0, document)))
+        self.blind(|txn| documents.iter().try_for_each(|document| txn.insert(0, document)))
     }
 
     /// Puts a document that has its `_id`, replacing an existing one. Reads nothing.
@@ -42,7 +42,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::InvalidId`]; as for any write.
     pub fn put(&self, document: &Map) -> Result<()> {
-        self.blind(Existence::Create, |txn| txn.put(0, document))
+        self.blind(|txn| txn.put(0, document))
     }
 
     /// Deletes the document with this `_id`, whether it exists or not. Reads nothing.
@@ -51,10 +51,11 @@ impl<'a> Writer<'a> {
     /// [`Error::InvalidId`]; as for any write.
     pub fn delete(&self, id: &Value) -> Result<()> {
         let key = ids::id_key(id)?;
-        self.blind(Existence::Require, |txn| {
+        self.blind_existing(|txn| {
             txn.delete(0, &key);
             Ok(())
-        })
+        })?;
+        Ok(())
     }
 
     /// Deletes and returns the document with this `_id` if `predicate` says so.
@@ -151,7 +152,6 @@ impl<'a> Writer<'a> {
         // Looked up again if another writer inserts or deletes it concurrently.
         loop {
             match self.update(id, update) {
-                Err(Error::NoSuchCollection { .. }) => {}
                 Ok(result) if result.matched_count == 0 => {}
                 result => return result,
             }
@@ -176,14 +176,14 @@ impl<'a> Writer<'a> {
     pub fn update_blind(&self, id: &Value, update: &Update) -> Result<()> {
         let delta = update.to_delta(&self.engine.update_context())?;
         let key = ids::id_key(id)?;
-        let is_blind = self.blind(Existence::Require, |txn| {
+        let is_blind = self.blind_existing(|txn| {
             if txn.indexes(0).is_touched_by(update) {
                 return Ok(false);
             }
             txn.delta(0, &key, &delta);
             Ok(true)
         })?;
-        if is_blind {
+        if is_blind != Some(false) {
             return Ok(());
         }
         match self.update(id, update) {
@@ -233,8 +233,9 @@ impl<'a> Writer<'a> {
         let key = ids::id_key(id)?;
         let replaced = self.rewrite(id, None, |draft| {
             // The document is locked, so its visible version does not change.
-            let documents = self.engine.catalog.require(self.name)?.documents;
-            let is_same = self.engine.store().version(documents, &key)? == Some(version.0);
+            let state = self.engine.catalog.find(self.name)?;
+            let current = state.map(|state| self.engine.store().version(state.documents, &key)).transpose()?;
+            let is_same = current.flatten() == Some(version.0);
             if is_same {
                 draft.replace(document.clone());
             }

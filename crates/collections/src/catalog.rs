@@ -30,6 +30,8 @@ pub struct Catalog {
     /// The names are those of every snapshot from this number on; [`CHANGING`] while they change.
     settled: AtomicU64,
     folds: Arc<Folds>,
+    /// What is read under a name that no collection has.
+    absent: Arc<CollectionState>,
 }
 
 /// Names are being changed: nobody knows of which moment they are.
@@ -100,6 +102,7 @@ impl Catalog {
             loads: RwLock::new(()),
             settled: AtomicU64::new(store.visible()),
             folds,
+            absent: absent(&store),
             store,
         })
     }
@@ -160,6 +163,11 @@ impl Catalog {
         for name in self.list() {
             let _unread = self.find(&name);
         }
+    }
+
+    /// The shared state of a collection that does not exist: it reads as an empty one.
+    pub(crate) fn absent(&self) -> Arc<CollectionState> {
+        self.absent.clone()
     }
 
     /// As [`Catalog::find`], with an error that names the nearest collection.
@@ -304,6 +312,11 @@ pub(crate) fn load_shapes(
     let next = next.max(lowest_next(store, system)?);
     let table = ShapeTable::open(shape_options(store), shapes, next);
     Ok(Arc::new(table.map_err(|e| damaged(e.to_string()))?))
+}
+
+fn absent(store: &Store) -> Arc<CollectionState> {
+    let shapes = Arc::new(ShapeTable::new(shape_options(store)));
+    CollectionState::new(TreeId::EMPTY, TreeId::EMPTY, shapes, Arc::default())
 }
 
 fn shape_options(store: &Store) -> ShapeOptions {

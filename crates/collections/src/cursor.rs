@@ -51,7 +51,7 @@ impl Cursor {
     /// Scans documents in the order of their `_id`s, at a snapshot or now.
     ///
     /// # Errors
-    /// [`crate::error::Error::NoSuchCollection`], [`crate::error::Error::InvalidId`]; what keeps the store from being read.
+    /// [`crate::error::Error::InvalidId`]; what keeps the store from being read.
     pub fn scan(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>, range: ScanRange) -> Result<Self> {
         // First the snapshot, then the name at it: no drop comes between.
         let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());

@@ -41,15 +41,17 @@ impl Engine {
         Snapshot::new(self.store().snapshot())
     }
 
-    /// The state of the collection that has the name now, or had it at a snapshot.
+    /// The state of the collection that has the name now, or had it at a snapshot; where there is none, a state that reads
+    /// as an empty collection.
     ///
     /// # Errors
-    /// [`Error::NoSuchCollection`]; what keeps its shapes from being read.
+    /// What keeps its shapes from being read.
     pub fn collection_at(&self, name: &FullName, snapshot: Option<&Snapshot>) -> Result<Arc<CollectionState>> {
-        match snapshot {
-            Some(snapshot) => self.catalog.require_at(name, snapshot),
-            None => self.catalog.require(name),
-        }
+        let found = match snapshot {
+            Some(snapshot) => self.catalog.find_at(name, snapshot)?,
+            None => self.catalog.find(name)?,
+        };
+        Ok(found.unwrap_or_else(|| self.catalog.absent()))
     }
 
     /// The time that updates are made with.

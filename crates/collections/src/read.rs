@@ -29,10 +29,10 @@ pub(crate) struct Folded {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the collection that has the name now, or had it at a snapshot.
+    /// Reads the collection that has the name now, or had it at a snapshot; one that does not exist is empty.
     ///
     /// # Errors
-    /// [`Error::NoSuchCollection`]; what keeps its shapes from being read.
+    /// What keeps its shapes from being read.
     pub fn new(engine: &'a Engine, name: &'a FullName, snapshot: Option<&'a Snapshot>) -> Result<Self> {
         let state = engine.collection_at(name, snapshot)?;
         Ok(Self { store: engine.store(), state, name, snapshot })

@@ -49,6 +49,11 @@ impl CollectionState {
         })
     }
 
+    /// False for the state of a collection that does not exist.
+    pub(crate) fn exists(&self) -> bool {
+        self.documents != TreeId::EMPTY
+    }
+
     /// Marks, once, that the table of shapes is full.
     pub(crate) fn note_shapes(&self) {
         if self.shapes.is_full() && !self.shapes_full.swap(true, Ordering::Relaxed) {

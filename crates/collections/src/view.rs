@@ -35,10 +35,10 @@ impl CollectionView {
         Arc::new(Self { engine: engine.clone(), state, name: name.clone(), snapshot })
     }
 
-    /// The collection as it was at a snapshot, or is now.
+    /// The collection as it was at a snapshot, or is now; one that does not exist is empty.
     ///
     /// # Errors
-    /// [`crate::error::Error::NoSuchCollection`]; what keeps its shapes from being read.
+    /// What keeps its shapes from being read.
     pub fn open(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>) -> Result<Arc<Self>> {
         // First the snapshot, then the name at it: no drop comes between.
         let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());

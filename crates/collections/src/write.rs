@@ -23,4 +23,4 @@ pub(crate) use txn::{DocumentLock, Named, Reads, execute, retry};
 pub use txn::{Locked, WriteTxn};
 pub(crate) use unique::{Collection, duplicate_key, is_asked_for};
 pub use unique::{Sequence, Taken};
-pub use writer::{Existence, Writer};
+pub use writer::Writer;

@@ -17,6 +17,11 @@ use std::ops::Bound;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TreeId(pub u32);
 
+impl TreeId {
+    /// An id that no tree ever has. It is read as a tree without keys, at every snapshot; writes to it are refused.
+    pub const EMPTY: Self = Self(u32::MAX);
+}
+
 /// The tree that holds the registry.
 pub(crate) const SYSTEM: TreeId = TreeId(0);
 /// The key of the next id.
@@ -247,6 +252,7 @@ impl Trees {
     pub fn check_readable(&self, tree: TreeId, seq: Seq) -> Result<()> {
         let registry = self.registry.read();
         let readable = tree == SYSTEM
+            || tree == TreeId::EMPTY
             || registry.live.contains_key(&tree)
             || registry.dropped.get(&tree).is_some_and(|dropped| *dropped > seq);
         if readable { Ok(()) } else { Err(Error::NoSuchTree(tree.0)) }

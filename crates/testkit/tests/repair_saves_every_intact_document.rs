@@ -3,7 +3,7 @@
 //! files, block by block.
 
 use alluvium::repair::{self, RepairOptions, RepairReport};
-use alluvium::{Compression, Database, Durability, ErrorKind, Map, Value};
+use alluvium::{Compression, Database, Durability, Map, Value};
 use alluvium_store::Options;
 use alluvium_testkit::faults::damage::{Case, Damage, Files, Places, Stride, Version, cases, kind_of};
 use alluvium_testkit::worlds::files_in;
@@ -27,7 +27,6 @@ struct Made {
 fn documents(db: &Database, name: &str) -> Documents {
     match db.collection(name).scan().run() {
         Ok(cursor) => cursor.map(|d| d.unwrap()).map(|d| (d.id().as_i64().unwrap(), d.to_map().unwrap())).collect(),
-        Err(error) if error.kind() == ErrorKind::Namespace => Documents::new(),
         Err(error) => panic!("{error}"),
     }
 }

@@ -153,10 +153,11 @@ impl Collection {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::NoSuchCollection`].
+    /// What keeps the collection from being opened.
     pub fn indexes(&self) -> Result<Vec<IndexInfo>> {
         let id = IndexInfo { name: indexes::ID_INDEX.to_owned(), definition: indexes::id_definition(), ready: true };
-        let set = self.target.engine.catalog.require(self.target.name()?)?.indexes();
+        let Some(state) = self.target.engine.catalog.find(self.target.name()?)? else { return Ok(Vec::new()) };
+        let set = state.indexes();
         let others = set.indexes.iter().map(|index| IndexInfo {
             name: index.definition.name().to_owned(),
             definition: index.definition.to_map(),

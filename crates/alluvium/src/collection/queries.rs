@@ -2,7 +2,7 @@
 
 use super::Collection;
 use crate::find::Find;
-use alluvium_collections::error::Result;
+use alluvium_collections::error::{Error, Result};
 use alluvium_document::IntoDocument;
 use alluvium_document::{Document, Value};
 
@@ -80,9 +80,12 @@ impl Collection {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::NoSuchCollection`]; as for any read.
+    /// As for any read.
     pub fn estimated_document_count(&self) -> Result<u64> {
-        Ok(self.stats()?.keys)
+        match self.stats() {
+            Err(Error::NoSuchCollection { .. }) => Ok(0),
+            stats => Ok(stats?.keys),
+        }
     }
 
     /// The distinct values at a path of the documents that match a filter, in the order of all values.

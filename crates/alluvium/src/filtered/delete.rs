@@ -81,8 +81,7 @@ impl DeleteWhere {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint; [`crate::Error::NoSuchCollection`]; as for any read and
-    /// write. Documents that were deleted before the error stay so; if there are any, [`crate::Error::WriteMany`] says how
+    /// [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint; as for any read and write. Documents that were deleted before the error stay so; if there are any, [`crate::Error::WriteMany`] says how
     /// many.
     pub fn run(self) -> Result<DeleteResult> {
         let many = self.many;

@@ -130,7 +130,7 @@ impl UpdateWhere {
     ///
     /// # Errors
     /// [`crate::Error::Update`], [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint;
-    /// [`crate::Error::NoSuchCollection`]; [`crate::ErrorKind::DuplicateKey`]; as for any read and write. Documents that
+    /// [`crate::ErrorKind::DuplicateKey`]; as for any read and write. Documents that
     /// were updated before the error stay so; if there are any, [`crate::Error::WriteMany`] says how many.
     pub fn run(self) -> Result<UpdateResult> {
         let many = self.many;

@@ -37,7 +37,7 @@ impl Args {
 
     fn by_filter(&self, stop: &Stop) -> Outcome {
         queries::refuse_read_only(&self.collection)?;
-        self.collection.with(|collection| {
+        self.collection.with_noted(|collection| {
             let find = self.query.find(collection, self.filter.as_deref(), stop)?;
             match self.query.explain {
                 true => output::print_explanation(&find.explain_count()?, self.json),

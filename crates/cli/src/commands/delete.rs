@@ -54,7 +54,7 @@ impl Args {
         }
         // All of them before the first is deleted.
         let ids: Vec<Value> = self.ids.iter().map(|text| checked(self.id.parse(text))).collect::<Outcome<_>>()?;
-        let (deleted, missing) = self.collection.with(|collection| {
+        let (deleted, missing) = self.collection.with_noted(|collection| {
             let (mut deleted, mut missing) = (0_u64, Vec::new());
             for id in ids {
                 let shown = ids::show(&id);
@@ -80,7 +80,7 @@ impl Args {
         let filter = map_of("the filter of --where", filter)?;
         let (asked_for, counts) = (filter.clone(), !self.many && !self.json);
         let stop = Stop::on_signals()?;
-        self.collection.with(|collection| {
+        self.collection.with_noted(|collection| {
             let mut asked = match self.many {
                 true => collection.delete_many(filter),
                 false => collection.delete_one(filter),

@@ -36,7 +36,7 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         queries::refuse_read_only(&self.collection)?;
         let stop = Stop::at_once()?;
-        self.collection.with(|collection| {
+        self.collection.with_noted(|collection| {
             let find = self.query.find(collection, self.filter.as_deref(), &stop)?;
             if self.query.explain {
                 return output::print_explanation(&find.explain_distinct(&self.field)?, self.json);

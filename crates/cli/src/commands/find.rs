@@ -65,7 +65,7 @@ impl Args {
             return Err(Failure::Usage("--fields and --projection do not go together: name one of them".to_owned()));
         }
         let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
-        self.collection.with(|collection| {
+        self.collection.with_noted(|collection| {
             let mut find = self.query.find(collection, self.filter.as_deref(), &stop)?.skip(self.skip);
             if let Some(sort) = &sort {
                 find = find.sort(sort.clone());

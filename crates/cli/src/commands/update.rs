@@ -8,7 +8,7 @@ use crate::settings::ids::{self, IdArgs};
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
 use crate::text;
-use alluvium::Map;
+use alluvium::{Collection, Map};
 use std::time::Duration;
 
 /// Arguments of `update`.
@@ -71,7 +71,7 @@ impl Args {
         let id = self.id.parse(self.document_id.as_deref().unwrap_or_default());
         let shown = ids::show(&id);
         let update = map_of("the update", self.update.as_deref().unwrap_or_default())?;
-        let result = self.collection.with(|collection| {
+        let result = self.with(|collection| {
             let asked = update.clone();
             let result = match (self.blind, self.upsert) {
                 (true, _) => collection.apply(id, update).map(|()| None),
@@ -111,6 +111,11 @@ impl Args {
         }
     }
 
+    fn with<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
+        // An upsert creates the collection.
+        if self.upsert { self.collection.with(step) } else { self.collection.with_noted(step) }
+    }
+
     /// Updates those that match a filter.
     fn by_filter(&self, filter: &str) -> Outcome {
         if self.update.is_some() {
@@ -129,7 +134,7 @@ impl Args {
         let stop = Stop::on_signals()?;
         let array_filters = self.array_filters.as_deref().map(queries::maps_of).transpose()?.unwrap_or_default();
         let (asked_for, said) = (filter.clone(), update.clone());
-        self.collection.with(|collection| {
+        self.with(|collection| {
             // The update may change what the filter looks at.
             let counts = !self.many && !self.json && !self.query.explain;
             let others = counts.then(|| queries::others(collection.find(asked_for.clone()), 1, &stop));

@@ -2,7 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
-use crate::notes::Fields;
+use crate::notes::{self, Fields};
 use crate::session;
 use crate::settings::size;
 use crate::signals::{self, Stop};
@@ -263,7 +263,19 @@ impl CollectionArgs {
                 format!("--index-interval is for read-only stores, and {} is a database", self.database.path.display());
             return Err(Failure::Usage(what));
         }
-        self.database.with_builder(builder, |database| step(&Readable::Collection(database.collection(&self.name))))
+        self.database.with_builder(builder, |database| {
+            let collection = database.collection(&self.name);
+            notes::print_if_missing(&collection);
+            step(&Readable::Collection(collection))
+        })
+    }
+
+    /// As [`CollectionArgs::with`], after a note on standard error if the collection does not exist.
+    pub(crate) fn with_noted<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
+        self.with(|collection| {
+            notes::print_if_missing(collection);
+            step(collection)
+        })
     }
 
     /// Opens the database, runs the step on the collection, and closes it.

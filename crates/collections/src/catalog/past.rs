@@ -22,27 +22,38 @@ impl Catalog {
         Ok(self.past_names(snapshot)?.keys().cloned().collect())
     }
 
-    /// The state of the collection that had this name at a snapshot.
+    /// As [`Catalog::find_at`], with an error that names the nearest collection.
     ///
     /// # Errors
-    /// [`crate::error::Error::NoSuchCollection`] if none had; what keeps the registry from being read.
+    /// [`crate::error::Error::NoSuchCollection`]; what keeps the registry from being read.
     pub fn require_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Arc<CollectionState>> {
+        match self.find_at(name, snapshot)? {
+            Some(state) => Ok(state),
+            None => {
+                self.store.check_open()?;
+                Err(no_such_collection(name, self.list_at(snapshot)?.iter()))
+            }
+        }
+    }
+
+    /// The state of the collection that had this name at a snapshot; `None` if none had.
+    ///
+    /// # Errors
+    /// What keeps the registry from being read.
+    pub fn find_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Option<Arc<CollectionState>>> {
         let now = self.find(name);
         // Checked after the name was looked up: a change before that is seen here.
         if self.unchanged_since(snapshot.seq()) {
-            return now?.ok_or_else(|| self.missing(name));
+            return now;
         }
         let names = self.past_names(snapshot)?;
-        let Some(&PastTrees { documents, system }) = names.get(name) else {
-            self.store.check_open()?;
-            return Err(no_such_collection(name, names.keys()));
-        };
+        let Some(&PastTrees { documents, system }) = names.get(name) else { return Ok(None) };
         if let Some(state) = self.state_of(documents) {
-            return Ok(state);
+            return Ok(Some(state));
         }
         let mut known = snapshot.past.states.lock();
         if let Some(state) = known.get(&documents) {
-            return Ok(state.clone());
+            return Ok(Some(state.clone()));
         }
         // The shapes that folds use, if the collection was used before it was dropped: they include all that the snapshot
         // knows. The collection may also be about to be created, or used for the first time: then folds must not fall back on
@@ -56,7 +67,7 @@ impl Catalog {
         };
         let state = CollectionState::new(documents, system, shapes, Arc::default());
         known.insert(documents, state.clone());
-        Ok(state)
+        Ok(Some(state))
     }
 
     fn past_names<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s BTreeMap<FullName, PastTrees>> {

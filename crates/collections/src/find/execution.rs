@@ -33,6 +33,10 @@ impl Execution {
         let env = &view.engine.env;
         let started = env.clock.now();
         query.limits.begin(env);
+        if !view.state.exists() {
+            // As in MongoDB: nothing is planned for a collection that does not exist, so a hint of any index is right.
+            query.hint = None;
+        }
         let planned = planning::plan(&view, &query, timed)?;
         let query = Arc::new(query);
         let run = Run { view, query, started, ticks: 0, timed };

@@ -150,10 +150,7 @@ pub type Broken = String;
 /// What a counter says; 0 if it is missing.
 fn count_in(found: alluvium::Result<Option<Document>>, writer: u64, at: u64) -> Result<u64, Broken> {
     let id = counter_id(writer, at);
-    let found = match found {
-        Err(e) if e.kind() == alluvium::ErrorKind::Namespace => return Ok(0),
-        other => other.map_err(|e| format!("{id}: {e}"))?,
-    };
+    let found = found.map_err(|e| format!("{id}: {e}"))?;
     let Some(document) = found else { return Ok(0) };
     let map = document.to_map().map_err(|e| format!("{id}: {e}"))?;
     let count = map.get("count").and_then(alluvium::Value::as_i64).unwrap_or(-1);
@@ -207,7 +204,6 @@ impl TrailView {
     /// What is wrong.
     pub fn single(&self) -> Result<u64, Broken> {
         match self.singles.get(SINGLE) {
-            Err(e) if e.kind() == alluvium::ErrorKind::Namespace => Ok(0),
             Err(e) => Err(format!("{SINGLE}: {e}")),
             Ok(None) => Ok(0),
             Ok(Some(found)) => n_of(&found).ok_or_else(|| format!("{SINGLE} has no number")),
@@ -217,10 +213,7 @@ impl TrailView {
     /// A writer's sums are those of its count.
     fn check_sums(&self, writer: u64, count: u64) -> Result<(), Broken> {
         for (name, collection) in SUMS.iter().zip(&self.sums) {
-            let found = match collection.get(sum_id(writer)) {
-                Err(e) if e.kind() == alluvium::ErrorKind::Namespace => None,
-                other => other.map_err(|e| format!("a sum of {name}: {e}"))?,
-            };
+            let found = collection.get(sum_id(writer)).map_err(|e| format!("a sum of {name}: {e}"))?;
             let found = found.map(|document| document.to_map()).transpose().map_err(|e| format!("a sum: {e}"))?;
             let fine = match &found {
                 Some(map) => *map == sum(writer, count),
@@ -256,10 +249,8 @@ impl TrailView {
         let count = self.counters(writer)?;
         let scan = self.trail.scan().from(trail_id(writer, 0)).to(trail_id(writer + 1, 0));
         let scan = if reverse { scan.reverse() } else { scan };
-        let found = match scan.run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>) {
-            Err(e) if e.kind() == alluvium::ErrorKind::Namespace => Vec::new(),
-            other => other.map_err(|e| format!("writer {writer}: {e}"))?,
-        };
+        let found = scan.run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>);
+        let found = found.map_err(|e| format!("writer {writer}: {e}"))?;
         let first = if count > WINDOW { count - WINDOW + 1 } else { 1 };
         let mut expected: Vec<u64> = (first..=count).collect();
         if reverse {

@@ -6,7 +6,7 @@ use super::observer::Observer;
 use crate::model::{Documents, Id, Phase, State, Timeline, read_state};
 use crate::replay::sequence;
 use crate::worlds::{World, random_options};
-use alluvium::{Collection, Database, Durability, ErrorKind};
+use alluvium::{Collection, Database, Durability};
 use alluvium_env::fault::Hook;
 use alluvium_env::sync::Mutex;
 use alluvium_store::{Options, Tuning};
@@ -196,17 +196,6 @@ impl Session {
 
     pub(super) fn after(&self, steps: &[State]) -> State {
         steps.last().unwrap_or(&self.state).clone()
-    }
-
-    /// Checks the answer of an operation that creates no collection. True if the collection does not exist.
-    pub(super) fn missing<T: std::fmt::Debug>(&self, name: &str, result: &alluvium::Result<T>) -> bool {
-        if self.state.collections.contains_key(name) {
-            return false;
-        }
-        match result {
-            Err(error) if error.kind() == ErrorKind::Namespace => true,
-            other => panic!("there is no collection {name}, and the answer is {other:?}"),
-        }
     }
 
     /// Runs `act`, which takes the database through `steps`, each a batch.

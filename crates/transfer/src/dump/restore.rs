@@ -282,11 +282,8 @@ enum Existing {
 }
 
 fn is_empty(engine: &EngineHandle, name: &FullName) -> Result<bool> {
-    match Cursor::scan(engine, name, None, ScanRange { limit: Some(1), ..ScanRange::default() }) {
-        Ok(mut cursor) => Ok(cursor.next().transpose()?.is_none()),
-        Err(Error::NoSuchCollection { .. }) => Ok(true),
-        Err(error) => Err(error),
-    }
+    let mut cursor = Cursor::scan(engine, name, None, ScanRange { limit: Some(1), ..ScanRange::default() })?;
+    Ok(cursor.next().transpose()?.is_none())
 }
 
 fn open(env: &Env, file: &Path) -> Result<Input> {

@@ -38,7 +38,7 @@ impl Args {
         super::refuse_read_only(&self.collection.database)?;
         let dropped = self.collection.with(|collection| {
             if self.all {
-                let there = collection.indexes()?.len() as u64 - 1;
+                let there = (collection.indexes()?.len() as u64).saturating_sub(1);
                 collection.drop_indexes()?;
                 return Ok(there);
             }

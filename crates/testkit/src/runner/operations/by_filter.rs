@@ -246,15 +246,10 @@ fn write_by_filter(session: &mut Session) {
     let writes = outcome.modified > 0 || outcome.upserted.is_some();
     session.effect(write.operation(), outcome.modified > 0);
     session.effect("upsert by filter", outcome.upserted.is_some());
-    let there = session.state.collections.contains_key(&name);
     let result = session.write(Phase::Write, &steps, durable && writes, |_| match write.action {
         Action::Delete => write.delete(&collection).run().map(|done| (done.deleted_count, done.deleted_count, None)),
         _ => write.update(&collection).run().map(counts),
     });
-    if !there && write.upsert.is_none() {
-        assert!(result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{}: {result:?}", describe(&write));
-        return;
-    }
     match result {
         Ok(found) => {
             let expected = (outcome.matched, outcome.modified, outcome.upserted.clone());
@@ -273,7 +268,6 @@ fn find_one_and_modify(session: &mut Session) {
     let which = if session.rng.bool() { ReturnDocument::Before } else { ReturnDocument::After };
     let projection: Option<Projection> = any_projection(session);
     session.note(format!("find and modify, {which:?} {projection:?}: {}", describe(&write)));
-    let there = session.state.collections.contains_key(&name);
     let mut modify = write.find_and_modify(&collection).return_document(which);
     if let Some(projection) = &projection {
         modify = modify.projection(projection.to_map());
@@ -286,10 +280,6 @@ fn find_one_and_modify(session: &mut Session) {
     };
     session.effect(operation, outcome.modified > 0);
     let result = session.write(Phase::Write, &steps, durable && writes, |_| modify.run());
-    if !there && write.upsert.is_none() {
-        assert!(result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Namespace), "{}: {result:?}", describe(&write));
-        return;
-    }
     let found: Option<Document> = match result {
         Ok(found) => found,
         Err(error) => return refused(&error, &outcome, &describe(&write)),
@@ -335,9 +325,8 @@ fn bulk_write(session: &mut Session) {
         if ordered && !failed.is_empty() {
             continue;
         }
-        let there = state.collections.contains_key(&name) || write.upsert.is_some();
         let outcome = write.carry_out(&mut state, &mut steps);
-        if outcome.refused || !there {
+        if outcome.refused {
             failed.push(at);
         }
         add(&mut total, at, &write, outcome);

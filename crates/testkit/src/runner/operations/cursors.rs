@@ -76,11 +76,8 @@ fn open_scan(session: &mut Session) {
     session.note(format!("open {words}"));
     let opened = scan.run();
     let state = state.as_ref().map_or(&session.state, |(_, state)| state);
-    let Some(documents) = state.documents(&name) else {
-        assert!(opened.is_err_and(|e| e.kind() == ErrorKind::Namespace), "{words}: there is no such collection");
-        return;
-    };
-    let mut left = within(documents, from.as_ref(), to.as_ref());
+    let nothing = BTreeMap::new();
+    let mut left = within(state.documents(&name).unwrap_or(&nothing), from.as_ref(), to.as_ref());
     if reverse {
         left = left.into_iter().rev().collect();
     }
@@ -103,10 +100,8 @@ fn open_query(session: &mut Session) {
     let words = format!("cursor of {name} over {:?} {order:?} batch {batch}", filter.to_map());
     session.note(format!("open {words}"));
     let opened = find.run();
-    if session.missing(&name, &opened.as_ref().map(|_| ()).map_err(Clone::clone)) {
-        return;
-    }
-    let mut found = matching(session.state.documents(&name).expect("it is there"), &filter);
+    let nothing = BTreeMap::new();
+    let mut found = matching(session.state.documents(&name).unwrap_or(&nothing), &filter);
     session.effect("cursor over a question", found.len() > 1);
     let left = match &order {
         Some(order) => {
