@@ -35,7 +35,11 @@ fn main() -> Result<()> {
     // One batch: a price and a note of it, both or none.
     let changes = db.collection("changes");
     let mut batch = db.write_batch();
-    batch.apply(&products, "R-7", r#"{"$set": {"price": {"$numberDecimal": "4.90"}}, "$push": {"tags": "sale"}}"#)?;
+    batch.update_blind(
+        &products,
+        "R-7",
+        r#"{"$set": {"price": {"$numberDecimal": "4.90"}}, "$push": {"tags": "sale"}}"#,
+    )?;
     batch.insert(&changes, r#"{"sku": "R-7", "what": "price"}"#)?;
     batch.commit()?;
 

@@ -26,7 +26,7 @@ fn main() -> Result<()> {
                 for visit in 0..VISITS {
                     let took_ms = (visit * 7 + thread) % 500;
                     let update = format!(r#"{{"$inc": {{"visits": 1}}, "$max": {{"longest_ms": {took_ms}}}}}"#);
-                    pages.apply(PAGES[visit % PAGES.len()], update)?;
+                    pages.update_blind(PAGES[visit % PAGES.len()], update)?;
                 }
                 Ok(())
             })
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
     }
     // A ticket number that nobody gets twice needs the old value: that update reads.
     let tickets = db.collection("tickets");
-    tickets.upsert("next", r#"{"$inc": {"n": 1}}"#)?;
+    tickets.update_one(r#"{"_id": "next"}"#, r#"{"$inc": {"n": 1}}"#).upsert(true).run()?;
     println!("{:?}", tickets.get("next")?.map(|document| document.to_string()));
     db.close()
 }

@@ -18,19 +18,19 @@ fn main() -> Result<()> {
         books.put(number as i32, format!(r#"{{"author": "{author}", "year": {year}, "shelf": {shelf}}}"#))?;
     }
     // Over what is there, and kept by every write from here on.
-    books.create_index(r#"{"author": 1, "year": -1}"#)?;
-    books.create_index_with(r#"{"lent.to": 1}"#, r#"{"unique": true, "sparse": true}"#)?;
+    books.create_index(r#"{"author": 1, "year": -1}"#).run()?;
+    books.create_index(r#"{"lent.to": 1}"#).options(r#"{"unique": true, "sparse": true}"#).run()?;
 
     let newest = books.find(r#"{"author": "borges"}"#).sort(r#"{"year": -1, "_id": 1}"#).limit(2).run()?;
     for book in newest {
         println!("{}", book?);
     }
     let old = r#"{"author": "austen", "year": {"$lt": 1810}}"#;
-    println!("{} old ones on shelves {:?}", books.count_documents(old)?, books.distinct("shelf", old)?.len());
+    println!("{} old ones on shelves {:?}", books.find(old).count()?, books.find(old).distinct("shelf")?.len());
 
     // Nobody has two books at a time: the unique index sees to it, whoever lends.
-    books.update(1, r#"{"$set": {"lent": {"to": "ada"}}}"#)?;
-    let refused = books.update(2, r#"{"$set": {"lent": {"to": "ada"}}}"#);
+    books.update_one(r#"{"_id": 1}"#, r#"{"$set": {"lent": {"to": "ada"}}}"#).run()?;
+    let refused = books.update_one(r#"{"_id": 2}"#, r#"{"$set": {"lent": {"to": "ada"}}}"#).run();
     println!("refused: {}", refused.is_err_and(|error| error.kind() == ErrorKind::DuplicateKey));
 
     // A put reads nothing, so what it replaces leaves entries behind; readers pass over them.
@@ -43,6 +43,6 @@ fn main() -> Result<()> {
         stats.sampled_stale,
         stats.sampled
     );
-    println!("damage: {}", db.verify()?.len());
+    println!("damage: {}", db.verify().run()?.damage.len());
     db.close()
 }

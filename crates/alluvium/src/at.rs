@@ -24,7 +24,7 @@ impl CollectionAt {
     /// As [`crate::Collection::get`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -42,7 +42,7 @@ impl CollectionAt {
     /// As [`crate::Collection::get_many`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -62,11 +62,11 @@ impl CollectionAt {
     /// As [`crate::Collection::get_fields`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
-    /// pets.update("rex", r#"{"$inc": {"age": 1}}"#)?;
+    /// pets.update_one(r#"{"_id": "rex"}"#, r#"{"$inc": {"age": 1}}"#).run()?;
     /// let fields = pets.at(&before).get_fields("rex", &["age"])?.unwrap();
     /// assert_eq!(fields.get("age").and_then(alluvium::Value::as_i64), Some(3));
     /// # alluvium::Result::Ok(())
@@ -81,7 +81,7 @@ impl CollectionAt {
     /// As [`crate::Collection::scan`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -96,7 +96,7 @@ impl CollectionAt {
     /// As [`crate::Collection::find`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -111,7 +111,7 @@ impl CollectionAt {
     /// As [`crate::Collection::find_one`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -126,46 +126,10 @@ impl CollectionAt {
         self.find(filter).first()
     }
 
-    /// As [`crate::Collection::count_documents`].
-    ///
-    /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
-    /// # let pets = db.collection("pets");
-    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// let before = db.snapshot();
-    /// pets.delete("rex")?;
-    /// assert_eq!(pets.at(&before).count_documents(r#"{"age": {"$lt": 10}}"#)?, 2);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
-    pub fn count_documents(&self, filter: impl IntoDocument) -> Result<u64> {
-        self.find(filter).count()
-    }
-
-    /// As [`crate::Collection::distinct`].
-    ///
-    /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
-    /// # let pets = db.collection("pets");
-    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// let before = db.snapshot();
-    /// pets.delete("rex")?;
-    /// assert_eq!(pets.at(&before).distinct("age", "{}")?.len(), 3);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
-    pub fn distinct(&self, path: &str, filter: impl IntoDocument) -> Result<Vec<Value>> {
-        self.find(filter).distinct(path)
-    }
-
     /// As [`crate::Collection::count`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();

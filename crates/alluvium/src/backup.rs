@@ -5,7 +5,6 @@
 //!
 //! ```
 //! use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
-//! # fn main() -> alluvium::Result<()> {
 //! # let dir = tempfile::tempdir().expect("a directory");
 //! # let db = alluvium::Database::open(dir.path().join("db"))?;
 //! # let (monday, tuesday, other) = (dir.path().join("monday"), dir.path().join("tuesday"), dir.path().join("other"));
@@ -17,8 +16,7 @@
 //!
 //! backup::restore(&alluvium_env::Env::os(), &monday, &other, RestoreOptions::default())?;
 //! assert_eq!(alluvium::Database::open(&other)?.collection("pets").count()?, 1);
-//! # Ok(())
-//! # }
+//! # alluvium::Result::Ok(())
 //! ```
 
 use alluvium_collections::error::Result;
@@ -35,7 +33,6 @@ pub use alluvium_store::{
 /// database of it in `to`, which must not exist or be empty.
 ///
 /// ```
-/// # fn main() -> alluvium::Result<()> {
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// use alluvium::backup::{CheckpointOptions, RestoreOptions, restore};
 ///
@@ -48,8 +45,7 @@ pub use alluvium_store::{
 /// let report = restore(&alluvium_env::Env::os(), &monday, &again, RestoreOptions::default())?;
 /// assert_eq!(report.copied, 0, "links, on the same disk");
 /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 ///
 /// # Errors
@@ -64,14 +60,12 @@ pub fn restore(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Re
 /// answer.
 ///
 /// ```
-/// # fn main() -> alluvium::Result<()> {
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// # let db = alluvium::Database::open(dir.path().join("db"))?;
 /// # let monday = dir.path().join("monday");
 /// db.checkpoint(&monday, &alluvium::backup::CheckpointOptions::default())?;
 /// assert!(alluvium::backup::check(&alluvium_env::Env::os(), &monday, true)?.damage.is_empty());
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 ///
 /// # Errors
@@ -84,7 +78,6 @@ pub fn check(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
 ///
 /// ```
 /// # use std::sync::atomic::AtomicBool;
-/// # fn main() -> alluvium::Result<()> {
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// # let db = alluvium::Database::open(dir.path().join("db"))?;
 /// # let monday = dir.path().join("monday");
@@ -92,8 +85,7 @@ pub fn check(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
 /// let stop = AtomicBool::new(false); // which another thread may set
 /// let checked = alluvium::backup::check_unless(&alluvium_env::Env::os(), &monday, true, &stop)?;
 /// assert!(checked.damage.is_empty());
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 ///
 /// # Errors

@@ -14,15 +14,12 @@ use alluvium_store::Durability;
 /// moment, or none. Operations on one document take effect in their order.
 ///
 /// ```
-/// # fn main() -> alluvium::Result<()> {
-/// # let dir = tempfile::tempdir().expect("a directory");
-/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// # let db = alluvium::Database::in_memory()?;
 /// let mut batch = db.write_batch();
 /// batch.put(&db.collection("accounts"), "ada", r#"{"balance": 10}"#)?;
 /// batch.put(&db.collection("log"), 1, r#"{"what": "paid"}"#)?;
 /// batch.commit()?;
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 #[must_use = "a batch does nothing until `commit`"]
 pub struct WriteBatch {
@@ -40,7 +37,7 @@ impl WriteBatch {
     /// Acknowledges the batch at another point than the database's default.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let mut batch = db.write_batch().with_durability(alluvium::Durability::Sync);
     /// batch.put(&db.collection("pets"), "rex", r#"{"kind": "dog"}"#)?;
     /// batch.commit()?; // on the disk when this returns
@@ -54,7 +51,7 @@ impl WriteBatch {
     /// Puts a document under `id`, as [`Collection::put`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # db.create_collection("pets")?;
     /// let mut batch = db.write_batch();
@@ -77,7 +74,7 @@ impl WriteBatch {
     /// taken is found out by [`WriteBatch::commit`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// let mut batch = db.write_batch();
     /// let id = batch.insert(&pets, r#"{"kind": "dog"}"#)?;
@@ -99,7 +96,7 @@ impl WriteBatch {
     /// Deletes a document, as [`Collection::delete`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"kind": "dog"}"#)?;
     /// let mut batch = db.write_batch();
@@ -120,11 +117,11 @@ impl WriteBatch {
     /// Applies an update blind, as [`Collection::apply`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// let mut batch = db.write_batch();
-    /// batch.apply(&pets, "rex", r#"{"$inc": {"age": 1}}"#)?;
+    /// batch.update_blind(&pets, "rex", r#"{"$inc": {"age": 1}}"#)?;
     /// batch.commit()?;
     /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":4}"#);
     /// # alluvium::Result::Ok(())
@@ -132,7 +129,12 @@ impl WriteBatch {
     ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::Update`].
-    pub fn apply(&mut self, collection: &Collection, id: impl Into<Value>, update: impl IntoDocument) -> Result<()> {
+    pub fn update_blind(
+        &mut self,
+        collection: &Collection,
+        id: impl Into<Value>,
+        update: impl IntoDocument,
+    ) -> Result<()> {
         let id = id.into();
         ids::id_key(&id)?;
         let update = Update::parse(&update.into_map()?)?;
@@ -144,7 +146,7 @@ impl WriteBatch {
     /// The number of operations.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// let mut batch = db.write_batch();
     /// batch.put(&pets, "rex", r#"{"kind": "dog"}"#)?;
@@ -158,7 +160,7 @@ impl WriteBatch {
     /// True if there are no operations.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// assert!(db.write_batch().is_empty());
     /// # alluvium::Result::Ok(())
     /// ```
@@ -169,7 +171,7 @@ impl WriteBatch {
     /// Writes the batch.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"kind": "dog"}"#)?;
     /// let mut batch = db.write_batch();

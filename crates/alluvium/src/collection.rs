@@ -10,7 +10,6 @@ use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::IntoDocument;
 use alluvium_document::{Document, Map, Value};
 use alluvium_store::Durability;
-use std::sync::atomic::AtomicBool;
 
 mod by_filter;
 mod indexes;
@@ -57,12 +56,9 @@ impl Collection {
     /// The full name, `logical.collection`.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// assert_eq!(db.collection("pets").full_name()?, "main.pets");
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -94,13 +90,10 @@ impl Collection {
     /// The same collection, with writes acknowledged at another point than the database's default.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets").with_durability(alluvium::Durability::Sync);
     /// pets.put("rex", r#"{"age": 3}"#)?; // Survives power loss from here on.
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Self {
@@ -111,12 +104,9 @@ impl Collection {
     /// When this handle's writes are acknowledged.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// assert_eq!(db.collection("pets").durability(), alluvium::Durability::Periodic);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn durability(&self) -> Durability {
         self.target.durability
@@ -125,9 +115,7 @@ impl Collection {
     /// The same collection, its documents as values of your type.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// #[derive(serde::Serialize, serde::Deserialize)]
     /// struct Pet {
     ///     age: u32,
@@ -135,8 +123,7 @@ impl Collection {
     /// let pets = db.collection("pets").typed::<Pet>();
     /// pets.put("rex", &Pet { age: 3 })?;
     /// assert_eq!(pets.get("rex")?.map(|pet| pet.age), Some(3));
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn typed<T>(&self) -> TypedCollection<T> {
         TypedCollection::new(self.clone())
@@ -146,16 +133,13 @@ impl Collection {
     /// dropped or renamed since.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// let before = db.snapshot();
-    /// pets.update("rex", r#"{"$inc": {"age": 1}}"#)?;
+    /// pets.update_one(r#"{"_id": "rex"}"#, r#"{"$inc": {"age": 1}}"#).run()?;
     /// assert_eq!(pets.at(&before).get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn at(&self, snapshot: &Snapshot) -> CollectionAt {
         CollectionAt::new(self.target.clone(), snapshot.clone())
@@ -165,16 +149,13 @@ impl Collection {
     /// documents. Names that few documents have may be missing; names that no document has any more may be there.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// for id in 0..100 {
     ///     pets.put(id, r#"{"kind": "dog", "chip": {"number": 1}}"#)?;
     /// }
     /// assert_eq!(pets.field_names()?, ["_id", "chip", "kind", "number"]);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -189,16 +170,13 @@ impl Collection {
     /// Inserts a document. Without an `_id` it gets an object id. The `_id` becomes its first field.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.insert_one(r#"{"_id": "rex", "age": 3}"#)?;
     /// assert!(pets.insert_one(r#"{"_id": "rex"}"#).is_err());
     /// let made = pets.insert_one(r#"{"age": 1}"#)?.inserted_id; // an object id
     /// assert!(pets.get(made)?.is_some());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -213,14 +191,11 @@ impl Collection {
     /// Inserts documents in their order, all or none.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.insert_many([r#"{"_id": "rex"}"#, r#"{"_id": "tom"}"#])?;
     /// assert_eq!(pets.count()?, 2);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -242,15 +217,12 @@ impl Collection {
     /// The document's own `_id`, if it has one, must be equal. It becomes its first field.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// pets.put("rex", r#"{"age": 4}"#)?;
     /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":4}"#);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -264,16 +236,13 @@ impl Collection {
     /// Deletes the document with this `_id`, whether it is there or not. Reads nothing.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// pets.delete("rex")?;
     /// pets.delete("nobody")?; // No error: nobody looked.
     /// assert_eq!(pets.count()?, 0);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -282,40 +251,17 @@ impl Collection {
         self.target.writer()?.delete(&id.into())
     }
 
-    /// Deletes the document with this `_id` and returns it, if it was there: reads.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.put("rex", r#"{"age": 3}"#)?;
-    /// assert!(pets.get_and_delete("rex")?.is_some());
-    /// assert!(pets.get_and_delete("rex")?.is_none());
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Collection::delete`].
-    pub fn get_and_delete(&self, id: impl Into<Value>) -> Result<Option<Document>> {
-        self.target.writer()?.remove(&id.into(), |_| Ok(true))
-    }
-
     /// The document with this `_id`.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
     /// if let Some(rex) = pets.get("rex")? {
     ///     println!("{rex}");
     /// }
     /// assert!(pets.get("tom")?.is_none());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -327,15 +273,12 @@ impl Collection {
     /// The documents with these `_id`s, in their order, all of one moment.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// let found = pets.get_many(["tom", "rex"])?;
     /// assert!(found[0].is_none() && found[1].is_some());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -348,15 +291,12 @@ impl Collection {
     /// A path leads into maps by names and into arrays by numbers, `a.b.0`. Decodes no other value.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3, "chip": {"number": 17, "by": "vet"}}"#)?;
     /// let fields = pets.get_fields("rex", &["chip.number"])?.unwrap();
     /// assert_eq!(fields.get("chip.number"), Some(&alluvium::Value::Int32(17)));
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -368,15 +308,12 @@ impl Collection {
     /// The documents in the order of their `_id`s: a scan to be narrowed and then started.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.insert_many([r#"{"_id": "ada"}"#, r#"{"_id": "rex"}"#, r#"{"_id": "tom"}"#])?;
     /// let found: alluvium::Result<Vec<_>> = pets.scan().from("b").limit(1).run()?.collect();
     /// assert_eq!(found?[0].to_string(), r#"{"_id":"rex"}"#);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn scan(&self) -> Scan {
         Scan::new(self.target.clone(), None)
@@ -386,17 +323,14 @@ impl Collection {
     /// each sorted run; what is in memory only counts in the estimate.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// db.flush()?;
     /// let stats = pets.stats()?;
     /// assert_eq!(stats.keys, 1);
     /// assert_eq!(stats.files + stats.shared_files, 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -414,14 +348,11 @@ impl Collection {
     /// The number of documents. Walks all keys.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// assert_eq!(pets.count()?, 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -430,38 +361,15 @@ impl Collection {
         self.at(&self.target.engine.snapshot()).count()
     }
 
-    /// As [`Collection::count`], until somebody sets `stop`.
-    ///
-    /// ```
-    /// # use std::sync::atomic::AtomicBool;
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.create_collection("pets")?;
-    /// let stop = AtomicBool::new(false); // which another thread may set
-    /// assert_eq!(pets.count_unless(&stop)?, 0);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Collection::get`]; [`crate::ErrorKind::Stopped`] if it was stopped.
-    pub fn count_unless(&self, stop: &AtomicBool) -> Result<u64> {
-        self.target.reader(Some(&self.target.engine.snapshot()))?.count(stop)
-    }
-
     /// Drops the collection.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// pets.drop()?;
     /// assert!(db.collections().is_empty());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors

@@ -3,14 +3,14 @@
 use crate::batch::WriteBatch;
 use crate::collection::Collection;
 use crate::logical::LogicalDatabase;
+use crate::maintenance::{Compact, Verify};
 use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
-use alluvium_collections::error::{Error, Result};
+use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::space::{self, InputBytes, Space};
-use alluvium_collections::verify::VerifyReport;
-use alluvium_collections::{expire, indexes, open, sweep, verify};
+use alluvium_collections::{expire, indexes, open, sweep};
 use alluvium_env::Env;
 use alluvium_store::{CheckpointOptions, CheckpointReport, OpenReport, Options, Stats, Store};
 use alluvium_transfer::dump::{self, DumpOptions, DumpReport};
@@ -45,7 +45,7 @@ impl AsRef<EngineHandle> for Database {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectionInfo {
     /// Its logical database.
-    pub logical: String,
+    pub database: String,
     /// Its name there.
     pub name: String,
 }
@@ -54,13 +54,13 @@ impl CollectionInfo {
     /// `logical.collection`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("shop.orders")?;
     /// assert_eq!(db.collections()[0].full_name(), "shop.orders");
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn full_name(&self) -> String {
-        format!("{}.{}", self.logical, self.name)
+        format!("{}.{}", self.database, self.name)
     }
 }
 
@@ -69,13 +69,11 @@ impl Database {
     /// exist.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// let db = alluvium::Database::open(dir.path().join("my.alluvium"))?;
     /// assert!(db.report().created);
     /// db.close()?;
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -103,12 +101,10 @@ impl Database {
     /// Options for opening.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// let builder = alluvium::Database::builder().memory(64 << 20).create_if_missing(false);
     /// assert!(builder.open(dir.path().join("nothing")).is_err());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn builder() -> Builder {
         Builder::new()
@@ -121,12 +117,9 @@ impl Database {
     /// What opening found: whether the last close was clean, what was replayed, what was lost.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// assert!(db.report().created && db.report().dropped.is_none());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn report(&self) -> &OpenReport {
         self.engine.store().report()
@@ -135,12 +128,9 @@ impl Database {
     /// The directory.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// assert!(db.path().ends_with("db"));
-    /// # Ok(())
-    /// # }
+    /// # let db = alluvium::Database::in_memory()?;
+    /// assert_eq!(db.path(), std::path::Path::new("memory"));
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn path(&self) -> &Path {
         self.engine.store().path()
@@ -149,12 +139,9 @@ impl Database {
     /// Partitions of the database.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// assert_eq!(db.partitions(), 4);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn partitions(&self) -> u32 {
         self.engine.store().partitions()
@@ -164,14 +151,11 @@ impl Database {
     /// collection is created by the first write; a name that is not allowed is refused there.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let orders = db.collection("shop.orders");
     /// orders.insert_one(r#"{"_id": 1, "sum": 20}"#)?;
     /// assert_eq!(db.collections()[0].full_name(), "shop.orders");
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn collection(&self, name: &str) -> Collection {
         Collection::new(Target::new(&self.engine, FullName::parse(name)))
@@ -180,32 +164,26 @@ impl Database {
     /// A handle on a logical database. It exists as long as it has collections.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let shop = db.logical("shop");
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let shop = db.logical_database("shop");
     /// shop.create_collection("orders")?;
-    /// assert_eq!(shop.list_collection_names(), ["orders"]);
-    /// # Ok(())
-    /// # }
+    /// assert_eq!(shop.collection_names(), ["orders"]);
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn logical(&self, name: &str) -> LogicalDatabase {
+    pub fn logical_database(&self, name: &str) -> LogicalDatabase {
         LogicalDatabase::new(self.engine.clone(), name)
     }
 
     /// The names of the logical databases, sorted.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("shop.orders")?;
     /// db.create_collection("pets")?;
-    /// assert_eq!(db.list_logical_names(), ["main", "shop"]);
-    /// # Ok(())
-    /// # }
+    /// assert_eq!(db.logical_database_names(), ["main", "shop"]);
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn list_logical_names(&self) -> Vec<String> {
+    pub fn logical_database_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.engine.catalog.list().into_iter().map(|n| n.logical).collect();
         names.dedup();
         names
@@ -214,38 +192,32 @@ impl Database {
     /// The collections of all logical databases, sorted by name.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("pets")?;
     /// let names: Vec<String> = db.collections().iter().map(|info| info.full_name()).collect();
     /// assert_eq!(names, ["main.pets"]);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn collections(&self) -> Vec<CollectionInfo> {
-        let info = |n: FullName| CollectionInfo { logical: n.logical, name: n.collection };
+        let info = |n: FullName| CollectionInfo { database: n.logical, name: n.collection };
         self.engine.catalog.list().into_iter().map(info).collect()
     }
 
     /// The collections that there were at a snapshot, sorted by name.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("pets")?;
     /// let before = db.snapshot();
     /// db.drop_collection("pets")?;
     /// assert_eq!((db.collections().len(), db.collections_at(&before)?.len()), (0, 1));
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
     /// What keeps the registry from being read, such as [`crate::ErrorKind::SnapshotTooOld`].
     pub fn collections_at(&self, snapshot: &Snapshot) -> Result<Vec<CollectionInfo>> {
-        let info = |n: FullName| CollectionInfo { logical: n.logical, name: n.collection };
+        let info = |n: FullName| CollectionInfo { database: n.logical, name: n.collection };
         let names = self.engine.catalog.list_at(snapshot)?;
         Ok(names.into_iter().map(info).collect())
     }
@@ -253,13 +225,10 @@ impl Database {
     /// Creates an empty collection.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("pets")?;
     /// assert!(db.create_collection("pets").is_err());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -274,14 +243,11 @@ impl Database {
     /// follow.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("pets")?;
     /// db.rename_collection("pets", "archive.pets")?;
     /// assert_eq!(db.collections()[0].full_name(), "archive.pets");
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -295,14 +261,11 @@ impl Database {
     /// background.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("pets")?;
     /// db.drop_collection("pets")?;
     /// assert!(db.collections().is_empty());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -314,17 +277,14 @@ impl Database {
     /// An empty write batch: puts, inserts and deletes over any collections, all or nothing.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let (orders, stock) = (db.collection("orders"), db.collection("stock"));
     /// stock.put("ball", r#"{"left": 3}"#)?;
     /// let mut batch = db.write_batch();
     /// batch.insert(&orders, r#"{"_id": 1, "what": "ball"}"#)?;
-    /// batch.apply(&stock, "ball", r#"{"$inc": {"left": -1}}"#)?;
+    /// batch.update_blind(&stock, "ball", r#"{"$inc": {"left": -1}}"#)?;
     /// batch.commit()?; // Both, or none.
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn write_batch(&self) -> WriteBatch {
         WriteBatch::new(self.engine.clone())
@@ -333,16 +293,13 @@ impl Database {
     /// Takes a snapshot of the latest visible moment.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// let before = db.snapshot();
     /// pets.delete("rex")?;
     /// assert!(pets.get("rex")?.is_none() && pets.at(&before).get("rex")?.is_some());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn snapshot(&self) -> Snapshot {
         self.engine.snapshot()
@@ -351,13 +308,10 @@ impl Database {
     /// Figures of the running database. Costs microseconds.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let stats = db.stats();
     /// println!("{} bytes on disk, {} of them log", stats.disk_bytes, stats.log_bytes);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn stats(&self) -> Stats {
         self.engine.store().stats()
@@ -366,14 +320,11 @@ impl Database {
     /// Makes every write so far durable; the acknowledgement of [`crate::Durability::Bulk`] writes.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets").with_durability(alluvium::Durability::Bulk);
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// db.sync()?; // Now power may fail.
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -385,14 +336,11 @@ impl Database {
     /// Writes what is in memory to sorted files.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// db.flush()?;
     /// assert_eq!(db.stats().partitions.iter().map(|partition| partition.files).sum::<usize>(), 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -404,72 +352,40 @@ impl Database {
     /// Flushes, and waits until no compaction is due.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// db.settle()?;
+    /// # let db = alluvium::Database::in_memory()?;
+    /// db.wait_for_compaction()?;
     /// assert_eq!(db.stats().debt, 0.0);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
     /// As [`Database::flush`].
-    pub fn settle(&self) -> Result<()> {
-        Ok(self.engine.store().settle()?)
+    pub fn wait_for_compaction(&self) -> Result<()> {
+        Ok(self.engine.store().wait_for_compaction()?)
     }
 
-    /// Merges everything into one sorted run a partition, and gives back all space that can be.
+    /// Merges each partition into one sorted run, and gives back all space that can be.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// db.collection("pets").delete("rex")?;
-    /// db.compact()?; // Nothing of rex is left on disk.
-    /// # Ok(())
-    /// # }
+    /// db.compact().run()?; // Nothing of rex is left on disk.
+    /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`Database::flush`].
-    pub fn compact(&self) -> Result<()> {
-        self.compact_unless(&AtomicBool::new(false))
-    }
-
-    /// As [`Database::compact`], until somebody sets `stop`: it ends within a second or so. What was merged by then
-    /// stays merged, and nothing else has changed.
-    ///
-    /// ```
-    /// # use std::sync::atomic::AtomicBool;
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let stop = AtomicBool::new(false); // which another thread may set
-    /// db.compact_unless(&stop)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Database::flush`]; [`crate::ErrorKind::Stopped`] if it was stopped.
-    pub fn compact_unless(&self, stop: &AtomicBool) -> Result<()> {
-        open::compact(&self.engine, stop)
+    pub fn compact(&self) -> Compact {
+        Compact::new(self.engine.clone())
     }
 
     /// Closes the database, so that it can be opened again at once. Collections, snapshots, cursors and
     /// loads that are left answer [`crate::ErrorKind::Closed`].
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// db.close()?;
     /// assert_eq!(pets.count().unwrap_err().kind(), alluvium::ErrorKind::Closed);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -493,12 +409,10 @@ impl Database {
     /// opened; who cannot wait for it calls this.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// let db = alluvium::Database::open(dir.path().join("db"))?;
     /// db.finish_indexes()?;
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -512,16 +426,13 @@ impl Database {
     /// does that by itself every minute.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let sessions = db.collection("sessions");
-    /// sessions.create_index_with(r#"{"seen": 1}"#, r#"{"expireAfterSeconds": 3600}"#)?;
+    /// sessions.create_index(r#"{"seen": 1}"#).expire_after(std::time::Duration::from_secs(3600)).run()?;
     /// sessions.put(1, r#"{"seen": {"$date": "2001-01-01T00:00:00Z"}}"#)?;
     /// sessions.put(2, r#"{"seen": "a text never expires"}"#)?;
     /// assert_eq!(db.delete_expired()?, 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -536,17 +447,14 @@ impl Database {
     /// are many, and [`Database::compact`] does it too. Returns how many are gone.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
-    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// pets.put("rex", r#"{"age": 4}"#)?; // Reads nothing, so the entry of 3 stays.
     /// db.flush()?;
     /// assert_eq!(db.sweep_indexes()?, 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -555,72 +463,24 @@ impl Database {
         sweep::sweep_all(&self.engine, &AtomicBool::new(false))
     }
 
-    /// Checks everything: every block, reference and count of the files below, as [`alluvium_store::Store::verify`] does, and
-    /// then every document of every collection: that its deltas can be folded, that its shape is there, that
-    /// all of its values can be decoded, and that it is found by its `_id`; and every index: that each document has its
-    /// entries, and that no entry leads anybody astray. Returns the damage found, one error
-    /// for each damaged place (of a collection or an index at most a hundred); empty is good.
+    /// Checks everything: every block, reference and count of the files; every document of every collection (its deltas, its
+    /// shape, its values, its `_id`); and every index (each document has its entries, and no entry leads to a wrong document).
+    /// The report has one error for each damaged place, at most a hundred of a collection or an index.
     ///
-    /// A collection is checked as it is at one snapshot, which lives no longer than any: one that takes longer to check
-    /// than [`crate::Builder::snapshot_max_age`] ends it.
+    /// A collection is checked at one snapshot. If that takes longer than [`crate::Builder::snapshot_max_age`], the check ends
+    /// with [`crate::ErrorKind::SnapshotTooOld`].
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// for damage in db.verify()? {
-    ///     eprintln!("{damage}");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// What keeps the check itself from going on, such as [`crate::ErrorKind::SnapshotTooOld`].
-    pub fn verify(&self) -> Result<Vec<Error>> {
-        self.verify_unless(&AtomicBool::new(false))
-    }
-
-    /// As [`Database::verify`], until somebody sets `stop`.
-    ///
-    /// ```
-    /// # use std::sync::atomic::AtomicBool;
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let stop = AtomicBool::new(false); // which another thread may set
-    /// assert!(db.verify_unless(&stop)?.is_empty());
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Database::verify`]; [`crate::ErrorKind::Stopped`] if it was stopped.
-    pub fn verify_unless(&self, stop: &AtomicBool) -> Result<Vec<Error>> {
-        Ok(self.verify_all(stop)?.damage)
-    }
-
-    /// As [`Database::verify`], with what indexes have, until somebody sets `stop`.
-    ///
-    /// ```
-    /// # use std::sync::atomic::AtomicBool;
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
-    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
     /// pets.put("rex", r#"{"kind": "dog"}"#)?;
-    /// let stop = AtomicBool::new(false); // which another thread may set
-    /// let report = db.verify_all(&stop)?;
+    /// let report = db.verify().run()?;
     /// assert!(report.damage.is_empty() && report.indexes[0].entries == 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`Database::verify`]; [`crate::ErrorKind::Stopped`] if it was stopped.
-    pub fn verify_all(&self, stop: &AtomicBool) -> Result<VerifyReport> {
-        verify::verify(&self.engine, stop)
+    pub fn verify(&self) -> Verify {
+        Verify::new(self.engine.clone())
     }
 }
 
@@ -632,7 +492,6 @@ impl Database {
     /// the name `dir` until all of it is durable.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// use alluvium::backup::{CheckpointOptions, RestoreOptions, restore};
     ///
@@ -645,8 +504,7 @@ impl Database {
     /// let again = dir.path().join("again");
     /// restore(&alluvium_env::Env::os(), &tuesday, &again, RestoreOptions::default())?;
     /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -662,7 +520,6 @@ impl Database {
     ///
     /// ```
     /// use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
-    /// # fn main() -> alluvium::Result<()> {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
     /// # let other = alluvium::Database::open(dir.path().join("other"))?;
@@ -672,12 +529,11 @@ impl Database {
     /// let dump = Dump::read(&alluvium_env::Env::os(), &to)?;
     /// dump.restore(&other, &RestoreOptions::default())?;
     /// assert_eq!(other.collection("pets").count()?, 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Dump`] if the directory holds something, or another dump is being written there; [`Error::Export`]
+    /// [`crate::Error::Dump`] if the directory holds something, or another dump is being written there; [`crate::Error::Export`]
     /// naming a document that cannot be written; what else reading and writing say. Nothing is left of the dump then.
     pub fn dump(&self, dir: &Path, options: &DumpOptions, progress: impl FnMut(u64, u64)) -> Result<DumpReport> {
         dump::dump(&self.engine, dir, options, progress)
@@ -688,12 +544,9 @@ impl Database {
     /// Zstandard, only their number is known, not what is inside. Costs microseconds.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.load_space(1 << 20, 0).check()?; // room for a megabyte of JSON?
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn load_space(&self, plain_bytes: u64, packed_bytes: u64) -> Space {
         space::load_space(&self.engine, InputBytes { plain: plain_bytes, packed: packed_bytes })
@@ -703,14 +556,11 @@ impl Database {
     /// each when the new ones are there. Costs microseconds.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let space = db.compact_space();
     /// assert!(space.is_enough(), "{} bytes are needed", space.needed_bytes);
-    /// db.compact()?;
-    /// # Ok(())
-    /// # }
+    /// db.compact().run()?;
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn compact_space(&self) -> Space {
         space::compact_space(&self.engine)
@@ -719,12 +569,10 @@ impl Database {
     /// What [`Database::dump`] to `dir` will need without compression: an estimate from the bytes of rows.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
     /// db.dump_space(&dir.path().join("dump")).check()?;
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn dump_space(&self, dir: &Path) -> Space {
         space::dump_space(&self.engine, dir)

@@ -16,16 +16,13 @@ use std::time::Duration;
 /// A query that has not run yet: made by [`crate::Collection::find`], narrowed, and then run.
 ///
 /// ```
-/// # fn main() -> alluvium::Result<()> {
-/// # let dir = tempfile::tempdir().expect("a directory");
-/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// # let db = alluvium::Database::in_memory()?;
 /// let pets = db.collection("pets");
 /// pets.insert_many([r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "tom", "age": 7}"#])?;
 /// let old = pets.find(r#"{"age": {"$gt": 5}}"#).sort(r#"{"age": -1}"#).projection(r#"{"age": 1}"#).limit(1).run()?;
 /// let old: Vec<_> = old.collect::<Result<_, _>>()?;
 /// assert_eq!(old[0].to_string(), r#"{"_id":"ada","age":12}"#);
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 #[derive(Clone)]
 #[must_use = "a query does nothing until `run`, `first`, `count`, `distinct` or `explain`"]
@@ -44,7 +41,7 @@ impl Find {
     /// In this order, `{"age": -1, "name": 1}`. Without, documents come as they are found.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let youngest = pets.find("{}").sort(r#"{"age": 1}"#).first()?.unwrap();
@@ -59,7 +56,7 @@ impl Find {
     /// Passes over so many documents.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let second = pets.find("{}").sort(r#"{"age": 1}"#).skip(1).first()?.unwrap();
@@ -74,7 +71,7 @@ impl Find {
     /// At most so many documents; 0 is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert_eq!(pets.find("{}").limit(2).run()?.count(), 2);
@@ -88,7 +85,7 @@ impl Find {
     /// Only these fields, `{"name": 1, "_id": 0}`, or all but these, `{"body": 0}`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let ages = pets.find(r#"{"_id": "rex"}"#).projection(r#"{"age": 1, "_id": 0}"#);
@@ -103,10 +100,10 @@ impl Find {
     /// By this index, whatever it costs: its name or its keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
     /// assert_eq!(pets.find(r#"{"age": {"$gt": 5}}"#).hint("age_1").count()?, 2);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -118,7 +115,7 @@ impl Find {
     /// How many documents [`Cursor::next_batch`] returns at once; 101 if it is not said.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let mut cursor = pets.find("{}").batch_size(2).run()?;
@@ -133,7 +130,7 @@ impl Find {
     /// Ends with [`crate::Error::MaxTimeExpired`] once the question has taken this long, counted from `run`; zero is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let found = pets.find("{}").max_time(std::time::Duration::from_secs(5)).run()?;
@@ -148,7 +145,7 @@ impl Find {
     /// Set to true by anybody, `stop` ends the question with [`crate::Error::Stopped`], also while nothing is found.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use std::sync::Arc;
@@ -167,7 +164,7 @@ impl Find {
     /// MongoDB's error 292.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let sorted = pets.find("{}").sort(r#"{"age": 1}"#).allow_disk_use(false).run()?;
@@ -189,7 +186,7 @@ impl Find {
     /// At a snapshot instead of the moment when the question is asked.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -205,7 +202,7 @@ impl Find {
     /// Asks the question.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// for document in pets.find(r#"{"age": {"$gt": 5}}"#).run()? {
@@ -226,7 +223,7 @@ impl Find {
     /// The first document.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert!(pets.find(r#"{"age": 7}"#).first()?.is_some());
@@ -243,7 +240,7 @@ impl Find {
     /// How many documents there are.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert_eq!(pets.find(r#"{"age": {"$gt": 5}}"#).count()?, 2);
@@ -259,9 +256,9 @@ impl Find {
     /// Counts, and tells how that is done and what it took. As [`Find::explain`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
-    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
     /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
     /// let explained = pets.find(r#"{"kind": "dog"}"#).hint("kind_1").explain_count()?;
     /// // The index alone answers.
@@ -287,7 +284,7 @@ impl Find {
     /// The distinct values at a path, in the order of all values; arrays give their elements.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.insert_one(r#"{"age": 7}"#)?;
@@ -310,9 +307,9 @@ impl Find {
     /// told apart from. As [`Find::explain`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
-    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
     /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
     /// assert_eq!(pets.find("{}").hint("kind_1").explain_distinct("kind")?.documents_examined, 0);
     /// # alluvium::Result::Ok(())
@@ -336,17 +333,14 @@ impl Find {
     /// Asks the question, returns no documents, and tells how they are found and what that took.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
-    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
     /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
     /// let explained = pets.find(r#"{"kind": "dog"}"#).hint("kind_1").explain()?;
     /// assert_eq!((explained.returned, explained.keys_examined, explained.documents_examined), (1, 1, 1));
     /// println!("{explained}");
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors

@@ -7,7 +7,6 @@
 //! ```
 //! use alluvium::Database;
 //!
-//! # fn main() -> alluvium::Result<()> {
 //! # let dir = tempfile::tempdir().expect("a directory");
 //! # let path = dir.path().join("example.alluvium");
 //! let db = Database::open(&path)?;
@@ -16,8 +15,7 @@
 //! let rex = pets.get("rex")?.expect("it was just inserted");
 //! assert_eq!(rex.to_string(), r#"{"_id":"rex","kind":"dog","age":3}"#);
 //! db.close()?;
-//! # Ok(())
-//! # }
+//! # alluvium::Result::Ok(())
 //! ```
 //!
 //! All types are `Send + Sync` and cheap to clone; any number of threads may use one database.
@@ -35,16 +33,21 @@
 mod at;
 pub mod backup;
 mod batch;
+mod bulk_write;
 mod collection;
+mod create_index;
 mod database;
-mod filtered;
+mod delete;
+mod filter_write;
 mod find;
-mod index_build;
+mod find_one_and_modify;
 mod logical;
+mod maintenance;
 mod names;
 mod read_only;
 mod scan;
 mod target;
+mod update;
 
 pub use alluvium_collections::cursor::Cursor;
 pub use alluvium_collections::error::{Error, ErrorKind, Result};
@@ -72,12 +75,16 @@ pub use alluvium_transfer::read_only_build::ReadOnlyBuild;
 pub use alluvium_transfer::{dump, export, load};
 pub use at::CollectionAt;
 pub use batch::WriteBatch;
+pub use bulk_write::{BulkWrite, WriteModel};
 pub use collection::{Collection, InsertManyResult, InsertOneResult, TypedCollection, TypedCursor};
+pub use create_index::{CreateIndex, IndexBuild, IndexInfo, check_index};
 pub use database::{Builder, CollectionInfo, Database};
-pub use filtered::{BulkWrite, DeleteWhere, FindAndModify, UpdateWhere, WriteModel};
+pub use delete::Delete;
 pub use find::Find;
-pub use index_build::{IndexBuild, IndexInfo, check_index};
+pub use find_one_and_modify::FindOneAndModify;
 pub use logical::LogicalDatabase;
+pub use maintenance::{Compact, Verify};
 pub use names::check_name;
 pub use read_only::ReadOnly;
 pub use scan::Scan;
+pub use update::Update;

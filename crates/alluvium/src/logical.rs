@@ -21,8 +21,8 @@ impl LogicalDatabase {
     /// The name.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
-    /// assert_eq!(db.logical("shop").name(), "shop");
+    /// # let db = alluvium::Database::in_memory()?;
+    /// assert_eq!(db.logical_database("shop").name(), "shop");
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn name(&self) -> &str {
@@ -32,8 +32,8 @@ impl LogicalDatabase {
     /// A handle on one of its collections; the name may have dots.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
-    /// db.logical("shop").collection("orders").put(1, r#"{"sum": 20}"#)?;
+    /// # let db = alluvium::Database::in_memory()?;
+    /// db.logical_database("shop").collection("orders").put(1, r#"{"sum": 20}"#)?;
     /// assert!(db.collection("shop.orders").get(1)?.is_some());
     /// # alluvium::Result::Ok(())
     /// ```
@@ -44,12 +44,12 @@ impl LogicalDatabase {
     /// The names of its collections, sorted.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("shop.orders")?;
-    /// assert_eq!(db.logical("shop").list_collection_names(), ["orders"]);
+    /// assert_eq!(db.logical_database("shop").collection_names(), ["orders"]);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn list_collection_names(&self) -> Vec<String> {
+    pub fn collection_names(&self) -> Vec<String> {
         let all = self.engine.catalog.list().into_iter();
         all.filter(|n| n.logical == self.name).map(|n| n.collection).collect()
     }
@@ -57,8 +57,8 @@ impl LogicalDatabase {
     /// Creates an empty collection.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
-    /// let orders = db.logical("shop").create_collection("orders")?;
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let orders = db.logical_database("shop").create_collection("orders")?;
     /// assert_eq!(orders.count()?, 0);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -75,9 +75,9 @@ impl LogicalDatabase {
     /// renames meanwhile is passed over.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.create_collection("shop.orders")?;
-    /// db.logical("shop").drop()?;
+    /// db.logical_database("shop").drop()?;
     /// assert!(db.collections().is_empty());
     /// # alluvium::Result::Ok(())
     /// ```
@@ -86,7 +86,7 @@ impl LogicalDatabase {
     /// As [`Database::drop_collection`].
     pub fn drop(&self) -> Result<()> {
         check_logical(&self.name)?;
-        self.drop_listed(&self.list_collection_names())
+        self.drop_listed(&self.collection_names())
     }
 
     fn drop_listed(&self, names: &[String]) -> Result<()> {

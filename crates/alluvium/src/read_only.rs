@@ -16,7 +16,6 @@ use std::path::Path;
 ///
 /// ```
 /// use alluvium::{BuildOptions, ReadOnly};
-/// # fn main() -> alluvium::Result<()> {
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// # let path = dir.path().join("pets.ro");
 /// let mut build = ReadOnly::build(&path, "pets", BuildOptions::default())?;
@@ -27,8 +26,7 @@ use std::path::Path;
 /// let pets = ReadOnly::open(&path)?;
 /// assert_eq!(pets.get("tom")?.expect("it is there").to_string(), r#"{"_id":"tom","kind":"cat"}"#);
 /// assert_eq!(pets.count(), 2);
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 #[derive(Clone)]
 pub struct ReadOnly {

@@ -10,15 +10,12 @@ use alluvium_document::Value;
 /// A scan that has not started: which documents, in which direction.
 ///
 /// ```
-/// # fn main() -> alluvium::Result<()> {
-/// # let dir = tempfile::tempdir().expect("a directory");
-/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// # let db = alluvium::Database::in_memory()?;
 /// let numbers = db.collection("numbers");
 /// numbers.insert_many((0..10).map(|n| format!(r#"{{"_id": {n}}}"#)))?;
 /// let last: Vec<_> = numbers.scan().from(3).reverse().limit(2).run()?.collect::<Result<_, _>>()?;
 /// assert_eq!(last[0].to_string(), r#"{"_id":9}"#);
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 #[derive(Clone)]
 #[must_use = "a scan does nothing until `run`"]
@@ -50,7 +47,7 @@ impl Scan {
     /// From this `_id` on, itself included, in ascending order, also when reversed.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let found: Vec<_> = pets.scan().from("rex").run()?.collect::<Result<_, _>>()?;
@@ -65,7 +62,7 @@ impl Scan {
     /// Up to this `_id`, itself excluded, in ascending order, also when reversed.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert_eq!(pets.scan().from("ada").to("tom").run()?.count(), 2);
@@ -79,7 +76,7 @@ impl Scan {
     /// From the highest `_id` to the lowest.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let last = pets.scan().reverse().run()?.next().unwrap()?;
@@ -94,7 +91,7 @@ impl Scan {
     /// At most so many documents; 0 is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// assert_eq!(pets.scan().limit(2).run()?.count(), 2);
@@ -108,7 +105,7 @@ impl Scan {
     /// At a snapshot instead of the moment when the scan is run. Of no effect on a read-only store.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
@@ -126,7 +123,7 @@ impl Scan {
     /// Starts the scan.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// for document in pets.scan().run()? {

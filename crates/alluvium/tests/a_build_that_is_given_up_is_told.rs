@@ -35,7 +35,7 @@ fn a_build_that_is_given_up_is_told() {
     let db = open();
     let pets = db.collection("pets");
     pets.insert_many([r#"{"_id": 1, "u": 5}"#, r#"{"_id": 2, "u": 5}"#]).unwrap();
-    drop(pets.start_index(r#"{"u": 1}"#, r#"{"unique": true}"#).unwrap());
+    drop(pets.create_index(r#"{"u": 1}"#).unique(true).start().unwrap());
     db.close().unwrap();
     drop((pets, db));
     let db = open();

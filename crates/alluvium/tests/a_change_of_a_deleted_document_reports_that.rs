@@ -1,6 +1,6 @@
 //! A change reports truly whether it found its document, also when the document is deleted concurrently.
 
-use alluvium::{Collection, Database, IntoDocument, ReturnDocument};
+use alluvium::{Collection, Database, IntoDocument, Map, ReturnDocument, Value};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::names::FullName;
 use alluvium_env::Env;
@@ -13,7 +13,7 @@ use alluvium_store::LockMode;
 fn raced(change: impl Fn(&Collection, i32) -> bool + Sync) {
     let db = Database::builder().env(Env::in_memory(1)).open("db").unwrap();
     let c = db.collection("c");
-    c.create_index_with(r#"{"u": 1}"#, r#"{"unique": true}"#).unwrap();
+    c.create_index(r#"{"u": 1}"#).unique(true).run().unwrap();
     let engine: &EngineHandle = db.as_ref();
     let index = engine.catalog.require(&FullName::parse("c").unwrap()).unwrap().indexes().indexes[0].clone();
     let (_nobody, never) = std::sync::mpsc::channel::<()>();
@@ -27,7 +27,7 @@ fn raced(change: impl Fn(&Collection, i32) -> bool + Sync) {
         let (found, deleted) = std::thread::scope(|scope| {
             let change = scope.spawn(|| change(&c, id));
             wait();
-            let delete = scope.spawn(|| c.get_and_delete(id).unwrap());
+            let delete = scope.spawn(|| c.find_one_and_delete(Map::from([("_id", Value::from(id))])).run().unwrap());
             wait();
             drop(held);
             (change.join().unwrap(), delete.join().unwrap().unwrap())
@@ -47,14 +47,20 @@ fn what_is_said_of_a_document_that_goes_meanwhile() {
         let Some((_, version)) = c.get_versioned(id).unwrap() else { return false };
         c.replace_if(id, version, new(id)).unwrap()
     });
-    raced(|c, id| c.replace(id, new(id)).unwrap().matched_count == 1);
+    raced(|c, id| c.replace_one(Map::from([("_id", Value::from(id))]), new(id)).run().unwrap().matched_count == 1);
     raced(|c, id| {
-        let result = c.update(id, set(id)).unwrap();
+        let result = c.update_one(Map::from([("_id", Value::from(id))]), set(id)).run().unwrap();
         assert_eq!(result.matched_count, result.modified_count);
         result.modified_count == 1
     });
     for which in [ReturnDocument::Before, ReturnDocument::After] {
-        raced(|c, id| c.get_and_update(id, set(id), which).unwrap().is_some());
+        raced(|c, id| {
+            c.find_one_and_update(Map::from([("_id", Value::from(id))]), set(id))
+                .return_document(which)
+                .run()
+                .unwrap()
+                .is_some()
+        });
         let filter = |id: i32| format!("{{\"_id\": {id}}}");
         raced(|c, id| c.find_one_and_update(filter(id), set(id)).return_document(which).run().unwrap().is_some());
     }

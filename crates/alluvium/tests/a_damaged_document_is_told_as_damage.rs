@@ -42,14 +42,14 @@ fn whoever_meets_it_names_it() {
     told("find", pets.find(by_name).run().unwrap().find_map(Result::err));
     told("find_one", pets.find_one(by_name).err());
     told("find by _id", pets.find_one(by_id).err());
-    told("count", pets.count_documents(by_name).err());
+    told("count", pets.find(by_name).count().err());
     told("update by filter", pets.update_many(by_name, set).run().err());
     told("update by filter and _id", pets.update_one(by_id, set).run().err());
     told("delete by filter", pets.delete_many(by_name).run().err());
     told("delete by filter and _id", pets.delete_one(by_id).run().err());
     told("take", pets.find_one_and_delete(by_id).run().err());
-    told("update", pets.update(0, r#"{"$push": {"name": 1}}"#).err());
-    told("update that adds", pets.update(0, r#"{"$set": {"new": 1}}"#).err());
+    told("update", pets.update_one(r#"{"_id": 0}"#, r#"{"$push": {"name": 1}}"#).run().err());
+    told("update that adds", pets.update_one(r#"{"_id": 0}"#, r#"{"$set": {"new": 1}}"#).run().err());
     told("change", pets.modify(0, |draft| Ok(draft.get("name")?.is_some())).err());
     let typed = pets.typed::<Pet>();
     told("typed", typed.get(0).err());
@@ -65,7 +65,7 @@ fn questions_that_look_further_tell_damage() {
     let kind = |error: Option<Error>| error.map(|error| error.kind());
     assert_eq!(kind(first(pets.find("{}").sort(r#"{"name": 1}"#)).err()), Some(ErrorKind::Corruption));
     assert_eq!(kind(first(pets.find("{}").projection(r#"{"name": 1}"#)).err()), Some(ErrorKind::Corruption));
-    assert_eq!(kind(pets.distinct("name", "{}").err()), Some(ErrorKind::Corruption));
+    assert_eq!(kind(pets.find("{}").distinct("name").err()), Some(ErrorKind::Corruption));
 }
 
 /// What is too deep to be stored is nobody's damage.
@@ -78,6 +78,6 @@ fn what_nests_too_deep_is_invalid() {
         Ok(true)
     });
     assert_eq!(set.unwrap_err().kind(), ErrorKind::Invalid);
-    let replaced = pets.replace(1, Map::from([("kind", deep.clone())]));
+    let replaced = pets.replace_one(r#"{"_id": 1}"#, Map::from([("kind", deep.clone())])).run();
     assert_eq!(replaced.unwrap_err().kind(), ErrorKind::Invalid);
 }

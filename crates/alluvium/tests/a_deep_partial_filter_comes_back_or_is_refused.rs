@@ -30,10 +30,10 @@ fn codes_with_scopes_count_as_one_level_each() {
     let db = open();
     let c = db.collection("c");
     for levels in [51, MOST - 1] {
-        c.create_index_with(format!(r#"{{"n{levels}": 1}}"#), filtered(codes(levels))).unwrap();
+        c.create_index(format!(r#"{{"n{levels}": 1}}"#)).options(filtered(codes(levels))).run().unwrap();
     }
     for levels in [MOST, 99, 100, 101] {
-        let error = c.create_index_with(r#"{"n": 1}"#, filtered(codes(levels))).unwrap_err();
+        let error = c.create_index(r#"{"n": 1}"#).options(filtered(codes(levels))).run().unwrap_err();
         assert_eq!(error.code().map(|(code, _)| code), Some(15), "{levels}: {error}");
     }
     for levels in [51, 98, 99, 100, 101] {
@@ -53,7 +53,7 @@ fn codes_with_scopes_count_as_one_level_each() {
         let read = c.get(levels as i32).unwrap().unwrap().to_map().unwrap();
         assert_eq!(read.get("a"), Some(&codes(levels)), "{levels}");
     }
-    assert!(db.verify().unwrap().is_empty());
+    assert!(db.verify().run().unwrap().damage.is_empty());
 }
 
 /// Codes within arrays, more of both together than may be.
@@ -69,12 +69,12 @@ fn a_filter_that_could_not_be_read_again_is_refused() {
     let c = db.collection("c");
     c.put(1, r#"{"n": 1}"#).unwrap();
     for levels in [MOST + 1, 98, 99, 100] {
-        let error = c.create_index_with(r#"{"n": 1}"#, options(levels)).unwrap_err();
+        let error = c.create_index(r#"{"n": 1}"#).options(options(levels)).run().unwrap_err();
         assert!(matches!(&error, Error::Index(IndexError::Filter(_))), "{levels}: {error}");
         assert_eq!(error.code().map(|(code, _)| code), Some(15), "{levels}: {error}");
         assert!(alluvium::check_index(r#"{"n": 1}"#, options(levels)).is_err(), "{levels}");
     }
-    let name = c.create_index_with(r#"{"n": 1}"#, options(MOST)).unwrap();
+    let name = c.create_index(r#"{"n": 1}"#).options(options(MOST)).run().unwrap();
     db.close().unwrap();
 
     let db = open("db");

@@ -14,8 +14,8 @@ fn the_others_expire() {
     // What goes into one batch here goes into none of the smaller memory.
     let db = open(&env, 256 << 20, 1 << 20);
     let c = db.collection("c");
-    c.create_index_with(r#"{"at": 1}"#, r#"{"expireAfterSeconds": 60}"#).unwrap();
-    c.create_index(r#"{"a": 1}"#).unwrap();
+    c.create_index(r#"{"at": 1}"#).options(r#"{"expireAfterSeconds": 60}"#).run().unwrap();
+    c.create_index(r#"{"a": 1}"#).run().unwrap();
     let document =
         |elements: i32, ms: i64| Map::from([("at", Value::DateTime(ms)), ("a", Value::from_iter(0..elements))]);
     // The first ones that have expired, so that they are found each time.

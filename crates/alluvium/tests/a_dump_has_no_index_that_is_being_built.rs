@@ -13,9 +13,9 @@ fn documents_that_a_build_would_refuse_are_restored() {
     let db = open("db");
     let pets = db.collection("pets");
     pets.insert_many([r#"{"_id": 1, "chip": 7}"#, r#"{"_id": 2, "chip": 7}"#]).unwrap();
-    pets.create_index(r#"{"age": 1}"#).unwrap();
-    let build = pets.start_index(r#"{"chip": 1}"#, r#"{"unique": true}"#).unwrap();
-    let stopped = build.stop_when(Arc::new(AtomicBool::new(true))).finish();
+    pets.create_index(r#"{"age": 1}"#).run().unwrap();
+    let build = pets.create_index(r#"{"chip": 1}"#).unique(true).start().unwrap();
+    let stopped = build.stop_when(Arc::new(AtomicBool::new(true))).run();
     assert!(matches!(stopped, Err(Error::Stopped)));
     assert_eq!(pets.indexes().unwrap().len(), 3);
 

@@ -19,7 +19,7 @@ fn a_load_keeps_unique_keys() {
     let env = alluvium_env::Env::in_memory(7);
     let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
     let pets = db.collection("pets");
-    pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true}"#).unwrap();
+    pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
     pets.put("has it", r#"{"u":5}"#).unwrap();
     // The first is kept, and its key is taken.
     let twice = "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n";
@@ -49,7 +49,7 @@ fn the_line_that_would_take_a_key_is_named_and_those_before_it_are_loaded() {
         let env = alluvium_env::Env::in_memory(7);
         let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
         let pets = db.collection("pets");
-        pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true}"#).unwrap();
+        pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
         pets.put("has it", r#"{"u":5}"#).unwrap();
         let refused = |lines: &'static str, documents: u64| {
             let error = load(&pets, lines, on_duplicate).unwrap_err();
@@ -80,7 +80,7 @@ fn a_load_that_was_refused_a_key_goes_on_with_its_line() {
     std::fs::write(&file, many.collect::<String>()).unwrap();
     let db = Database::builder().partitions(2).open(dir.path().join("db")).unwrap();
     let pets = db.collection("pets");
-    pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true}"#).unwrap();
+    pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
     pets.put("has it", r#"{"u":-1}"#).unwrap();
     let load = || pets.load(Input::file(&alluvium_env::Env::os(), &file).unwrap(), LoadOptions::default());
     for _ in 0..2 {
@@ -98,7 +98,7 @@ fn a_put_that_is_left_out_claims_no_key() {
     let env = alluvium_env::Env::in_memory(7);
     let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
     let pets = db.collection("pets");
-    pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#).unwrap();
+    pets.create_index(r#"{"u":1}"#).options(r#"{"unique":true,"sparse":true}"#).run().unwrap();
     pets.put(9, r#"{"u":"x"}"#).unwrap();
     // The first is kept, and has no key.
     assert_eq!(load(&pets, "{\"_id\":1}\n{\"_id\":1,\"u\":\"x\"}\n", OnDuplicate::Skip).unwrap(), 1);
@@ -180,7 +180,7 @@ fn lines_whose_key_is_taken_are_passed_over() {
     ] {
         let db = Database::builder().env(alluvium_env::Env::in_memory(7)).partitions(2).open(Path::new("db")).unwrap();
         let pets = db.collection("pets");
-        pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#).unwrap();
+        pets.create_index(r#"{"u":1}"#).options(r#"{"unique":true,"sparse":true}"#).run().unwrap();
         pets.put("has it", r#"{"u":5}"#).unwrap();
         let rejects = Rejects::default();
         let input = Input::stream("lines", std::io::Cursor::new(lines.as_bytes().to_vec()));
@@ -198,7 +198,7 @@ fn lines_whose_key_is_taken_are_passed_over() {
             let reason = reject["reason"].as_str().unwrap();
             assert!(reject["text"] == "x" || reason.contains("unique index u_1"), "{reason}");
         }
-        assert!(db.verify().unwrap().is_empty());
+        assert!(db.verify().run().unwrap().damage.is_empty());
     }
 }
 
@@ -214,7 +214,7 @@ fn a_load_that_passes_over_keys_goes_on_where_it_ended() {
     std::fs::write(&file, (0..LINES).map(line).collect::<String>()).unwrap();
     let db = Database::builder().partitions(2).open(dir.path().join("db")).unwrap();
     let pets = db.collection("pets");
-    pets.create_index_with(r#"{"u":1}"#, r#"{"unique":true}"#).unwrap();
+    pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
     pets.put(45_000, r#"{"u":-1}"#).unwrap();
     let rejects = Rejects::default();
     let load = || {

@@ -13,7 +13,7 @@ fn a_poisoned_database_tells_nobody_what_is_there() {
     let env = Env { fs: faults.clone(), ..Env::in_memory(1) };
     let db = Database::builder().env(env).memory(8 << 20).durability(Durability::Bulk).open("db").unwrap();
     let pets = db.collection("pets");
-    pets.create_index_with(r#"{"tag":1}"#, r#"{"unique":true}"#).unwrap();
+    pets.create_index(r#"{"tag":1}"#).unique(true).run().unwrap();
     pets.put("rex", r#"{"tag":7}"#).unwrap();
     let kinds = || {
         let mut batch = db.write_batch();
@@ -29,11 +29,11 @@ fn a_poisoned_database_tells_nobody_what_is_there() {
     let idle = || {
         let same = r#"{"$set":{"tag":7}}"#;
         [
-            pets.apply("tom", same).map(drop),
-            pets.apply("rex", r#"{"$inc":{"tag.x":1}}"#).map(drop),
-            pets.update("tom", same).map(drop),
-            pets.update("rex", same).map(drop),
-            pets.replace("tom", "{}").map(drop),
+            pets.update_blind("tom", same).map(drop),
+            pets.update_blind("rex", r#"{"$inc":{"tag.x":1}}"#).map(drop),
+            pets.update_one(r#"{"_id": "tom"}"#, same).run().map(drop),
+            pets.update_one(r#"{"_id": "rex"}"#, same).run().map(drop),
+            pets.replace_one(r#"{"_id": "tom"}"#, "{}").run().map(drop),
             pets.update_one(r#"{"tag":8}"#, same).run().map(drop),
             pets.update_many("{}", same).run().map(drop),
             pets.update_many(r#"{"tag":8}"#, same).run().map(drop),
@@ -62,7 +62,7 @@ fn a_poisoned_database_tells_nobody_what_is_there() {
     assert!(db.sync().is_err());
     assert_eq!(kinds(), [ErrorKind::Poisoned; 4]);
     assert_eq!(names(), [ErrorKind::Poisoned; 5]);
-    assert_eq!(pets.create_index(r#"{"tag":1}"#).map(drop).unwrap_err().kind(), ErrorKind::Poisoned);
+    assert_eq!(pets.create_index(r#"{"tag":1}"#).run().map(drop).unwrap_err().kind(), ErrorKind::Poisoned);
     assert_eq!(idle(), [Some(ErrorKind::Poisoned); 12]);
     assert!(pets.get("rex").unwrap().is_some(), "reads go on");
 }

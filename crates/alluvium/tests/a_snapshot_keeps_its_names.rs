@@ -81,7 +81,7 @@ fn dropped_renamed_and_created_again() {
     assert_eq!((numbers(0, "pets"), numbers(1, "dogs"), numbers(4, "dogs")), (Some(true), Some(true), Some(true)));
     assert_eq!((&moments[2].1["pets"], &moments[3].1["dogs"]), (&None, &None));
     assert_eq!(moments[3].1["pets"], moments[1].1["dogs"]);
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     for (snapshot, seen) in &moments {
         assert_eq!(&Seen::from(look(&db, snapshot)), seen);
     }

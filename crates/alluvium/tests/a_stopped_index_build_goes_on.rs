@@ -30,9 +30,9 @@ fn the_same_command_goes_on() {
     let db = filled(&env);
     let pets = db.collection("pets");
     let stop = Arc::new(AtomicBool::new(true));
-    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
+    let build = pets.create_index(r#"{"a": 1}"#).stop_when(stop.clone()).start().unwrap();
     assert!(build.is_new());
-    let error = build.finish().unwrap_err();
+    let error = build.run().unwrap_err();
     assert!(matches!(error, Error::Stopped) && error.kind() == ErrorKind::Stopped);
     // It is declared, kept by writes, and not asked.
     assert!(!pets.indexes().unwrap()[1].ready);
@@ -40,18 +40,18 @@ fn the_same_command_goes_on() {
     assert!(pets.index_entries(&db.snapshot(), "a_1", false).is_err());
     let stats = &pets.index_stats().unwrap()[0];
     assert!(!stats.ready && stats.build.is_some(), "{stats:?}");
-    let report = db.verify_all(&AtomicBool::new(false)).unwrap();
+    let report = db.verify().run().unwrap();
     assert!(report.damage.is_empty() && !report.indexes[0].ready, "{:?}", report.damage);
 
     stop.store(false, Ordering::SeqCst);
-    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop);
+    let build = pets.create_index(r#"{"a": 1}"#).stop_when(stop).start().unwrap();
     assert!(!build.is_new());
     let progress = build.progress();
-    build.finish().unwrap();
+    build.run().unwrap();
     assert_eq!(progress.documents(), DOCUMENTS as u64);
     assert!(progress.documents_expected().abs_diff(DOCUMENTS as u64) < 600, "{progress:?}");
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
-    assert_eq!(db.verify().unwrap().len(), 0);
+    assert_eq!(db.verify().run().unwrap().damage.len(), 0);
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn opening_goes_on() {
     let env = alluvium_env::Env::in_memory(1);
     let db = filled(&env);
     let stop = Arc::new(AtomicBool::new(true));
-    let build = db.collection("pets").start_index(r#"{"a": 1}"#, "{}").unwrap();
-    build.stop_when(stop).finish().unwrap_err();
+    let build = db.collection("pets").create_index(r#"{"a": 1}"#).start().unwrap();
+    build.stop_when(stop).run().unwrap_err();
     db.close().unwrap();
     let db = open(&env);
     db.finish_indexes().unwrap();
@@ -72,10 +72,10 @@ fn opening_goes_on() {
 /// Builds an index until so many documents are gone over, or until it is done: how many were.
 fn build_some(db: &Database, (keys, options): (&str, &str), documents: u64) -> u64 {
     let stop = Arc::new(AtomicBool::new(false));
-    let build = db.collection("pets").start_index(keys, options).unwrap().stop_when(stop.clone());
+    let build = db.collection("pets").create_index(keys).options(options).stop_when(stop.clone()).start().unwrap();
     let progress = build.progress();
     std::thread::scope(|scope| {
-        let built = scope.spawn(|| build.finish());
+        let built = scope.spawn(|| build.run());
         while progress.documents() < documents && !built.is_finished() {
             std::thread::yield_now();
         }
@@ -115,13 +115,13 @@ fn goes_on_within_a_partition(index: (&str, &str), entries: usize) {
         pets.put(id, Map::from([("a", Value::from(77))])).unwrap();
     }
     db.finish_indexes().unwrap();
-    let second = pets.start_index(index.0, index.1).unwrap().progress().documents();
+    let second = pets.create_index(index.0).options(index.1).start().unwrap().progress().documents();
     // At most a run is gathered anew.
     let all = DOCUMENTS as u64;
     assert!(first >= 500 && first + second >= all && first + second < all + 200, "{first}, {second} of {all}");
     let name = &pets.indexes().unwrap()[1].name;
     assert_eq!(pets.index_entries(&db.snapshot(), name, false).unwrap().len(), entries);
-    assert_eq!(db.verify().unwrap().len(), 0);
+    assert_eq!(db.verify().run().unwrap().damage.len(), 0);
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn whoever_waits_for_another_build_can_be_stopped() {
     let stop = Arc::new(AtomicBool::new(false));
     let builders: Vec<_> = (0..4)
         .map(|_| {
-            let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap().stop_when(stop.clone());
-            alluvium_env::thread::spawn("builder", move || build.finish())
+            let build = pets.create_index(r#"{"a": 1}"#).stop_when(stop.clone()).start().unwrap();
+            alluvium_env::thread::spawn("builder", move || build.run())
         })
         .collect();
     stop.store(true, Ordering::SeqCst);
@@ -143,7 +143,7 @@ fn whoever_waits_for_another_build_can_be_stopped() {
             Err(error) => panic!("{error}"),
         }
     }
-    assert_eq!(pets.create_index(r#"{"a": 1}"#).unwrap(), "a_1");
+    assert_eq!(pets.create_index(r#"{"a": 1}"#).run().unwrap(), "a_1");
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
 }
 
@@ -159,14 +159,14 @@ fn a_full_disk_stops_a_build_until_there_is_space() {
         batch.put(&pets, id, Map::from([("a", Value::from(format!("{id:x}").repeat(9)))])).unwrap();
     }
     batch.commit().unwrap();
-    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap();
+    let build = pets.create_index(r#"{"a": 1}"#).start().unwrap();
     disk.set_capacity(disk.used_bytes());
-    assert_eq!(build.finish().unwrap_err().kind(), ErrorKind::NoSpace);
+    assert_eq!(build.run().unwrap_err().kind(), ErrorKind::NoSpace);
     assert!(!pets.indexes().unwrap()[1].ready);
     disk.set_capacity(u64::MAX);
-    pets.create_index(r#"{"a": 1}"#).unwrap();
+    pets.create_index(r#"{"a": 1}"#).run().unwrap();
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
-    assert_eq!(db.verify().unwrap().len(), 0);
+    assert_eq!(db.verify().run().unwrap().damage.len(), 0);
 }
 
 #[test]
@@ -175,16 +175,16 @@ fn a_build_goes_on_under_another_name() {
     let db = filled(&env);
     // What is renamed before a build goes on, and while it does.
     let stop = Arc::new(AtomicBool::new(true));
-    let build = db.collection("pets").start_index(r#"{"a": 1}"#, "{}").unwrap();
+    let build = db.collection("pets").create_index(r#"{"a": 1}"#).start().unwrap();
     db.rename_collection("pets", "animals").unwrap();
-    assert_eq!(build.finish().unwrap(), "a_1");
+    assert_eq!(build.run().unwrap(), "a_1");
     let animals = db.collection("animals");
     assert_eq!(animals.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
 
-    let build = animals.start_index(r#"{"a": -1}"#, "{}").unwrap();
+    let build = animals.create_index(r#"{"a": -1}"#).start().unwrap();
     let progress = build.progress();
     std::thread::scope(|scope| {
-        let built = scope.spawn(|| build.finish());
+        let built = scope.spawn(|| build.run());
         while progress.documents() < 10 {
             std::thread::yield_now();
         }
@@ -196,9 +196,9 @@ fn a_build_goes_on_under_another_name() {
     let zoo = db.collection("zoo");
     assert_eq!(zoo.index_entries(&db.snapshot(), "a_-1", false).unwrap().len(), DOCUMENTS as usize);
     // A unique one that cannot be goes, whatever the name is.
-    let build = zoo.start_index(r#"{"a": 1, "b": 1}"#, r#"{"unique": true}"#).unwrap();
+    let build = zoo.create_index(r#"{"a": 1, "b": 1}"#).unique(true).start().unwrap();
     db.rename_collection("zoo", "pets").unwrap();
-    assert_eq!(build.stop_when(stop.clone()).finish().unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(build.stop_when(stop.clone()).run().unwrap_err().kind(), ErrorKind::Stopped);
     stop.store(false, Ordering::SeqCst);
     assert_eq!(db.finish_indexes().unwrap_err().kind(), ErrorKind::DuplicateKey);
     assert_eq!(db.collection("pets").indexes().unwrap().len(), 3);
@@ -219,15 +219,15 @@ fn a_build_leaves_the_disk_its_reserve() {
         }
         batch.commit().unwrap();
     }
-    db.compact().unwrap();
-    let build = pets.start_index(r#"{"a": 1}"#, "{}").unwrap();
+    db.compact().run().unwrap();
+    let build = pets.create_index(r#"{"a": 1}"#).start().unwrap();
     // Room for some of the index, and the reserve.
     disk.set_capacity(disk.used_bytes() + RESERVE + (200 << 10));
-    let error = build.finish().unwrap_err();
+    let error = build.run().unwrap_err();
     assert!(error.kind() == ErrorKind::NoSpace && error.to_string().contains("are kept"), "{error}");
     let free = env.fs.available_bytes(Path::new("db")).unwrap();
     assert!(free >= RESERVE, "{free} bytes are left of {RESERVE}");
     disk.set_capacity(u64::MAX);
-    pets.create_index(r#"{"a": 1}"#).unwrap();
+    pets.create_index(r#"{"a": 1}"#).run().unwrap();
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), 10_000);
 }

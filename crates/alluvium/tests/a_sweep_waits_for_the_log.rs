@@ -24,7 +24,7 @@ fn a_sweep_waits_for_the_log() {
         let disk = Arc::new(MemFs::new());
         let db = open(&disk);
         let pets = db.collection("pets");
-        pets.create_index(r#"{"k":1}"#).unwrap();
+        pets.create_index(r#"{"k":1}"#).run().unwrap();
         pets.put(1, r#"{"k":1}"#).unwrap();
         db.flush().unwrap();
         match deleted {

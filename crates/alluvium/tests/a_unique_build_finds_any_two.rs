@@ -25,13 +25,13 @@ fn wherever_they_stand() {
     // Also beside the ends of what one snapshot is for.
     for twin in 0..DOCUMENTS {
         pets.put("twin", Map::from([("chip", Value::from(twin))])).unwrap();
-        let error = pets.create_index_with(r#"{"chip": 1}"#, r#"{"unique": true}"#).unwrap_err();
+        let error = pets.create_index(r#"{"chip": 1}"#).unique(true).run().unwrap_err();
         let Error::DuplicateIndexKey { key, .. } = &error else { panic!("{twin}: {error}") };
         assert_eq!(key, &format!("{{chip: {twin}}}"));
         assert_eq!(pets.indexes().unwrap().len(), 1, "it is dropped again");
     }
     pets.delete("twin").unwrap();
-    pets.create_index_with(r#"{"chip": 1}"#, r#"{"unique": true}"#).unwrap();
+    pets.create_index(r#"{"chip": 1}"#).unique(true).run().unwrap();
     assert!(pets.put("twin", r#"{"chip": 100}"#).is_err());
-    assert_eq!(db.verify().unwrap().len(), 0);
+    assert_eq!(db.verify().run().unwrap().damage.len(), 0);
 }

@@ -14,7 +14,7 @@ fn an_index_that_nobody_can_read_is_not_written_beside() {
     let db = open(&env).unwrap();
     let pets = db.collection("pets");
     pets.put(1, r#"{"k":1}"#).unwrap();
-    pets.create_index(r#"{"k":1}"#).unwrap();
+    pets.create_index(r#"{"k":1}"#).run().unwrap();
     let (tree, mut description) = db.store().trees().into_iter().find(|(_, text)| text.first() == Some(&4)).unwrap();
     // As if a later build had an option that this one does not know.
     let name = description.windows(4).rposition(|bytes| bytes == b"name".as_slice()).unwrap();

@@ -8,9 +8,9 @@ use std::path::Path;
 fn open() -> (Database, Collection) {
     let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(2).open(Path::new("db")).unwrap();
     let t = db.collection("t");
-    t.create_index(r#"{"x": 1, "y": 1}"#).unwrap();
-    t.create_index(r#"{"h": "hashed"}"#).unwrap();
-    t.create_index(r#"{"long": 1}"#).unwrap();
+    t.create_index(r#"{"x": 1, "y": 1}"#).run().unwrap();
+    t.create_index(r#"{"h": "hashed"}"#).run().unwrap();
+    t.create_index(r#"{"long": 1}"#).run().unwrap();
     t.put(3, r#"{"x": [1, 2], "n": 1}"#).unwrap();
     (db, t)
 }
@@ -29,7 +29,7 @@ fn every_write_names_document_and_index() {
     let batch = |apply: bool| {
         let mut batch = db.write_batch();
         if apply {
-            batch.apply(&t, 3, set)?
+            batch.update_blind(&t, 3, set)?
         } else {
             batch.put(&t, 3, whole)?
         }
@@ -38,10 +38,10 @@ fn every_write_names_document_and_index() {
     let writes: [(&str, Result<()>); 13] = [
         ("put", t.put(3, whole)),
         ("insert", t.insert_one(whole).map(drop)),
-        ("update", t.update(3, set).map(drop)),
-        ("upsert", t.upsert(3, set).map(drop)),
-        ("apply", t.apply(3, set)),
-        ("replace", t.replace(3, whole).map(drop)),
+        ("update", t.update_one(r#"{"_id": 3}"#, set).run().map(drop)),
+        ("upsert", t.update_one(r#"{"_id": 3}"#, set).upsert(true).run().map(drop)),
+        ("apply", t.update_blind(3, set)),
+        ("replace", t.replace_one(r#"{"_id": 3}"#, whole).run().map(drop)),
         ("update one", t.update_one(r#"{"n": 1}"#, set).run().map(drop)),
         ("update many", t.update_many(r#"{"n": 1}"#, set).run().map(drop)),
         ("find and update", t.find_one_and_update(r#"{"n": 1}"#, set).run().map(drop)),

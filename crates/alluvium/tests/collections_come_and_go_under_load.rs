@@ -77,7 +77,7 @@ fn nothing_but_missing_collections_is_ever_reported() {
         stop.store(true, Ordering::Relaxed);
     });
     assert!(written.load(Ordering::Relaxed) > 100);
-    assert!(db.verify().unwrap().is_empty());
+    assert!(db.verify().run().unwrap().damage.is_empty());
     let before = count(&db);
     db.close().unwrap();
     drop(db);

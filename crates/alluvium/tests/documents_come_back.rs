@@ -28,7 +28,7 @@ fn one_document_through_every_layer() {
     check(&db);
     db.flush().unwrap();
     check(&db);
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     check(&db);
     db.close().unwrap();
     assert_eq!(pets.get("rex").unwrap_err().kind(), ErrorKind::Closed);
@@ -69,8 +69,8 @@ fn snapshots_scans_and_modify() {
         .unwrap()
     );
     assert!(!c.modify(1000, |_| Ok(true)).unwrap());
-    assert!(c.get_and_delete(8).unwrap().is_some());
-    assert!(c.get_and_delete(8).unwrap().is_none());
+    assert!(c.find_one_and_delete(r#"{"_id": 8}"#).run().unwrap().is_some());
+    assert!(c.find_one_and_delete(r#"{"_id": 8}"#).run().unwrap().is_none());
     assert_eq!(c.count().unwrap(), 99);
     assert_eq!(c.at(&before).count().unwrap(), 100);
     assert_eq!(c.at(&before).get(7).unwrap().unwrap().to_string(), r#"{"_id":7,"n":7}"#);
@@ -92,13 +92,13 @@ fn collections_are_made_listed_renamed_and_dropped() {
     db.rename_collection("a", "b").unwrap();
     let names = |db: &Database| db.collections().iter().map(|c| c.full_name()).collect::<Vec<_>>();
     assert_eq!(names(&db), ["main.b", "main.empty", "shop.orders"]);
-    assert_eq!(db.list_logical_names(), ["main", "shop"]);
+    assert_eq!(db.logical_database_names(), ["main", "shop"]);
     let error = db.collection("shop.order").get(1).unwrap_err().to_string();
     assert!(error.contains("did you mean shop.orders?"), "{error}");
     db.collection("b").drop().unwrap();
     db.collection("b").insert_one(r#"{"_id":2}"#).unwrap();
     assert_eq!(texts(&db, "b"), [r#"{"_id":2}"#], "a new collection of the old name is empty");
-    db.logical("shop").drop().unwrap();
+    db.logical_database("shop").drop().unwrap();
     drop(db);
     let db = open(&env);
     assert_eq!(names(&db), ["main.b", "main.empty"]);

@@ -40,7 +40,7 @@ fn handles_of_a_closed_database_say_so() {
     is_closed(pets.insert_one("{}"));
     is_closed(pets.put(1, "{}"));
     is_closed(pets.delete(1));
-    is_closed(pets.get_and_delete(1));
+    is_closed(pets.find_one_and_delete(r#"{"_id": 1}"#).run());
     is_closed(pets.modify(1, |_| Ok(true)));
     is_closed(batch.commit());
     is_closed(load("{}\n"));
@@ -52,12 +52,12 @@ fn handles_of_a_closed_database_say_so() {
     is_closed(db.drop_collection("none"));
     is_closed(db.sync());
     is_closed(db.flush());
-    is_closed(db.settle());
-    is_closed(db.compact());
-    is_closed(db.verify());
+    is_closed(db.wait_for_compaction());
+    is_closed(db.compact().run());
+    is_closed(db.verify().run());
     again.collection("pets").put(1, r#"{"kind":"cat"}"#).unwrap();
     drop((pets, at, cursor, snapshot, db));
     assert_eq!(again.collection("pets").get(1).unwrap().unwrap().to_string(), r#"{"_id":1,"kind":"cat"}"#);
-    assert!(again.verify().unwrap().is_empty());
+    assert!(again.verify().run().unwrap().damage.is_empty());
     again.close().unwrap();
 }

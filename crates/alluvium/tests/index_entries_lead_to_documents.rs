@@ -134,9 +134,13 @@ fn run(steps: Vec<Step>) {
                 pets.put(i32::from(id), map).unwrap();
             }
             Step::Delete(id) => pets.delete(i32::from(id)).unwrap(),
-            Step::DeleteOne(id) => drop(pets.get_and_delete(i32::from(id)).unwrap()),
-            Step::Apply(id, update) => pets.apply(i32::from(id), update).unwrap(),
-            Step::Update(id, update) => drop(pets.update(i32::from(id), update)),
+            Step::DeleteOne(id) => {
+                drop(pets.find_one_and_delete(Map::from([("_id", Value::from(i32::from(id)))])).run().unwrap())
+            }
+            Step::Apply(id, update) => pets.update_blind(i32::from(id), update).unwrap(),
+            Step::Update(id, update) => {
+                drop(pets.update_one(Map::from([("_id", Value::from(i32::from(id)))]), update).run())
+            }
             Step::Batch(operations) => {
                 let mut batch = db.write_batch();
                 for (id, a) in operations {
@@ -149,15 +153,15 @@ fn run(steps: Vec<Step>) {
             }
             Step::BatchApply(id, a, update) => {
                 let mut batch = db.write_batch();
-                batch.apply(&pets, i32::from(id), update).unwrap();
+                batch.update_blind(&pets, i32::from(id), update).unwrap();
                 batch.put(&pets, 50 + i32::from(id), Map::from([("a", a)])).unwrap();
-                batch.apply(&pets, 50 + i32::from(id), update).unwrap();
+                batch.update_blind(&pets, 50 + i32::from(id), update).unwrap();
                 batch.commit().unwrap();
             }
-            Step::Create(at) => drop(pets.create_index_with(INDEXES[at].0, INDEXES[at].1).unwrap()),
+            Step::Create(at) => drop(pets.create_index(INDEXES[at].0).options(INDEXES[at].1).run().unwrap()),
             Step::Drop(at) => drop(pets.drop_index(definition(at).name())),
             Step::Flush => db.flush().unwrap(),
-            Step::Compact => db.compact().unwrap(),
+            Step::Compact => db.compact().run().unwrap(),
             Step::Sweep => {
                 db.flush().unwrap();
                 db.sweep_indexes().unwrap();
@@ -171,7 +175,7 @@ fn run(steps: Vec<Step>) {
         }
         check(&db, &pets, &snapshots);
     }
-    assert_eq!(db.verify().unwrap().len(), 0);
+    assert_eq!(db.verify().run().unwrap().damage.len(), 0);
     snapshots.clear();
     db.flush().unwrap();
     db.sweep_indexes().unwrap();
@@ -197,7 +201,7 @@ fn a_stale_entry_is_there_and_is_not_shown() {
     let env = alluvium_env::Env::in_memory(7);
     let db = open(&env);
     let pets = db.collection("pets");
-    pets.create_index(r#"{"a": 1}"#).unwrap();
+    pets.create_index(r#"{"a": 1}"#).run().unwrap();
     for a in [1, 2, 1] {
         pets.put(1, Map::from([("a", a)])).unwrap();
     }

@@ -9,7 +9,6 @@ use alluvium::{Collection, Database, Map, Value};
 use alluvium_env::{Env, OpenMode};
 use alluvium_testkit::IndexEntries;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 const INDEXES: [(&str, &str); 5] = [
     (r#"{"kind": 1, "age": -1}"#, "{}"),
@@ -26,7 +25,7 @@ fn open(env: &Env, path: &str) -> Database {
 fn fill(db: &Database) -> Collection {
     let pets = db.collection("pets");
     for (keys, options) in INDEXES {
-        pets.create_index_with(keys, options).unwrap();
+        pets.create_index(keys).options(options).run().unwrap();
     }
     for n in 0..100 {
         let mut map = Map::from([("kind", Value::from(n % 7)), ("age", Value::from(n % 11))]);
@@ -57,7 +56,7 @@ fn same(env: &Env, original: &str, copy: &str) {
     assert_eq!(definitions(&pets), definitions(&copied));
     assert_eq!(definitions(&copied).len(), INDEXES.len() + 1);
     assert_eq!(entries(&a, &pets), entries(&b, &copied));
-    let report = b.verify_all(&AtomicBool::new(false)).unwrap();
+    let report = b.verify().run().unwrap();
     assert!(report.damage.is_empty(), "{:?}", report.damage);
     let full = |index: &alluvium::VerifiedIndex| index.entries > index.stale || index.collection == "main.empty";
     assert!(report.indexes.iter().all(|index| index.ready && full(index)), "{:?}", report.indexes);
@@ -71,7 +70,7 @@ fn a_dump_carries_indexes() {
     let db = open(&env, "db");
     let pets = fill(&db);
     db.create_collection("empty").unwrap();
-    db.collection("empty").create_index(r#"{"a": 1}"#).unwrap();
+    db.collection("empty").create_index(r#"{"a": 1}"#).run().unwrap();
     let report = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
     assert_eq!(report.indexes, INDEXES.len() as u64 + 1);
     // What mongorestore reads.
@@ -170,7 +169,7 @@ fn a_repair_makes_indexes_anew() {
     let db = open(&env, "db");
     let pets = fill(&db);
     // An index that is not there any more, and entries that are stale.
-    pets.create_index(r#"{"other": 1}"#).unwrap();
+    pets.create_index(r#"{"other": 1}"#).run().unwrap();
     pets.drop_index("other_1").unwrap();
     pets.put(9, r#"{"kind": 90}"#).unwrap();
     db.flush().unwrap();
@@ -189,7 +188,7 @@ fn an_index_that_cannot_be_made_anew_is_named() {
     let pets = db.collection("pets");
     pets.put(1, r#"{"chip": 4}"#).unwrap();
     pets.put(2, r#"{"chip": 5}"#).unwrap();
-    pets.create_index_with(r#"{"chip": 1}"#, r#"{"unique": true}"#).unwrap();
+    pets.create_index(r#"{"chip": 1}"#).unique(true).run().unwrap();
     // As if what took the key from the first were lost.
     let store = db.store();
     let documents = store.trees().into_iter().find(|(_, described)| described.first() == Some(&1)).unwrap().0;
@@ -207,7 +206,7 @@ fn an_index_that_cannot_be_made_anew_is_named() {
         let (name, reason) = &collection.indexes_lost[0];
         assert!(name == "chip_1" && reason.contains("unique"), "{report:?}");
     }
-    assert_eq!(open(&env, "copy").verify().unwrap().len(), 0);
+    assert_eq!(open(&env, "copy").verify().run().unwrap().damage.len(), 0);
 }
 
 #[test]
@@ -215,7 +214,7 @@ fn an_index_whose_definition_is_lost_is_no_collection() {
     let env = Env::in_memory(1);
     let db = Database::builder().env(env.clone()).memory(8 << 20).partitions(1).open("db").unwrap();
     let pets = fill(&db);
-    db.settle().unwrap();
+    db.wait_for_compaction().unwrap();
     pets.put(200, r#"{"kind": 1}"#).unwrap();
     db.close().unwrap();
     // The registry is in the manifest's files of partition 0: cut each block that holds tree 0.

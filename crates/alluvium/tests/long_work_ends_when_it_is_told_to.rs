@@ -28,18 +28,18 @@ fn files(db: &Database) -> usize {
 #[test]
 fn before_it_has_done_anything() {
     let db = database(&Env::in_memory(5));
-    let (stop, before) = (AtomicBool::new(true), files(&db));
+    let (stop, before) = (Arc::new(AtomicBool::new(true)), files(&db));
     let pets = db.collection("pets");
-    assert_eq!(pets.count_unless(&stop).unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(db.verify_unless(&stop).unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(db.compact_unless(&stop).unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(pets.find("{}").stop_when(stop.clone()).count().unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(db.verify().stop_when(stop.clone()).run().unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(db.compact().stop_when(stop).run().unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(files(&db), before);
     // Nobody asks for it any more.
-    let stop = AtomicBool::new(false);
-    assert_eq!(pets.count_unless(&stop).unwrap(), 200);
-    db.compact_unless(&stop).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    assert_eq!(pets.find("{}").stop_when(stop.clone()).count().unwrap(), 200);
+    db.compact().stop_when(stop.clone()).run().unwrap();
     assert!(files(&db) < before, "{} files of {before}", files(&db));
-    assert!(db.verify_unless(&stop).unwrap().is_empty());
+    assert!(db.verify().stop_when(stop).run().unwrap().damage.is_empty());
 }
 
 #[test]
@@ -59,15 +59,20 @@ fn a_repair_before_it_has_read_any_sorted_file() {
 #[test]
 fn in_the_midst_of_it() {
     let db = database(&Env::in_memory(6));
-    let (stop, pets) = (AtomicBool::new(false), db.collection("pets"));
+    let (stop, pets) = (Arc::new(AtomicBool::new(false)), db.collection("pets"));
     alluvium_env::thread::scope(|threads| {
         threads.spawn(|| stop.store(true, Ordering::Relaxed));
         // Again and again, until the other thread has run.
-        while db.verify_unless(&stop).is_ok() && pets.count_unless(&stop).is_ok() && db.compact_unless(&stop).is_ok() {
+        let is_done = || {
+            db.verify().stop_when(stop.clone()).run().is_ok()
+                && pets.find("{}").stop_when(stop.clone()).count().is_ok()
+                && db.compact().stop_when(stop.clone()).run().is_ok()
+        };
+        while is_done() {
             pets.put(1000, "{}").unwrap();
         }
     });
-    assert!(db.verify().unwrap().is_empty());
+    assert!(db.verify().run().unwrap().damage.is_empty());
     assert!(pets.count().unwrap() >= 200);
 }
 
@@ -75,15 +80,15 @@ fn in_the_midst_of_it() {
 fn a_compaction_that_nobody_stops_removes_stale_entries() {
     let db = database(&Env::in_memory(7));
     let pets = db.collection("pets");
-    pets.create_index(r#"{"age": 1}"#).unwrap();
+    pets.create_index(r#"{"age": 1}"#).run().unwrap();
     for age in 0..3 {
         pets.put("rex", format!(r#"{{"age": {age}}}"#)).unwrap();
     }
     db.flush().unwrap();
     let entries = || pets.index_stats().unwrap()[0].entries;
     let before = entries();
-    assert_eq!(db.compact_unless(&AtomicBool::new(true)).unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(db.compact().stop_when(Arc::new(AtomicBool::new(true))).run().unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(entries(), before);
-    db.compact_unless(&AtomicBool::new(false)).unwrap();
+    db.compact().run().unwrap();
     assert_eq!((before - entries(), entries()), (2, pets.count().unwrap()));
 }

@@ -1,7 +1,7 @@
 //! Partial updates: checked, blind, upserted; replaced by version; through memory, files and reopening.
 #![allow(clippy::disallowed_methods)]
 
-use alluvium::{Collection, Database, ErrorKind, ReturnDocument, Value};
+use alluvium::{Collection, Database, ErrorKind, Map, ReturnDocument, Value};
 use alluvium_env::Env;
 
 fn open(env: &Env) -> Database {
@@ -17,21 +17,26 @@ fn checked_updates_tell_what_they_did() {
     let db = open(&Env::in_memory(31));
     let c = db.collection("c");
     c.put("a", r#"{"n":1,"tags":["x"],"in":{"ner":true}}"#).unwrap();
-    let result =
-        c.update("a", r#"{"$inc":{"n":2},"$set":{"in.ner":false,"new":"field"},"$push":{"tags":"y"}}"#).unwrap();
+    let result = c
+        .update_one(r#"{"_id": "a"}"#, r#"{"$inc":{"n":2},"$set":{"in.ner":false,"new":"field"},"$push":{"tags":"y"}}"#)
+        .run()
+        .unwrap();
     assert_eq!((result.matched_count, result.modified_count), (1, 1));
     assert_eq!(json(&c, "a"), r#"{"_id":"a","n":3,"tags":["x","y"],"in":{"ner":false},"new":"field"}"#);
-    let result = c.update("a", r#"{"$set":{"n":3}}"#).unwrap();
+    let result = c.update_one(r#"{"_id": "a"}"#, r#"{"$set":{"n":3}}"#).run().unwrap();
     assert_eq!((result.matched_count, result.modified_count), (1, 0), "nothing changes");
-    let result = c.update("none", r#"{"$set":{"n":3}}"#).unwrap();
+    let result = c.update_one(r#"{"_id": "none"}"#, r#"{"$set":{"n":3}}"#).run().unwrap();
     assert_eq!((result.matched_count, result.modified_count), (0, 0));
-    let wrong = c.update("a", r#"{"$inc":{"new":1}}"#).unwrap_err();
+    let wrong = c.update_one(r#"{"_id": "a"}"#, r#"{"$inc":{"new":1}}"#).run().unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Invalid);
     let alluvium::Error::UpdateOf { collection, id, error } = &wrong else { panic!("{wrong}") };
     assert_eq!((collection.as_str(), id.as_str(), error.code().number()), ("main.c", "\"a\"", 14));
     assert_eq!(wrong.code(), Some((14, "TypeMismatch")));
-    assert!(c.update("a", r#"{"n":1}"#).unwrap_err().to_string().contains("replace"), "a document is no update");
-    assert!(c.update("a", r#"{"$set":{"_id":"b"}}"#).is_err());
+    assert!(
+        c.update_one(r#"{"_id": "a"}"#, r#"{"n":1}"#).run().unwrap_err().to_string().contains("replace"),
+        "a document is no update"
+    );
+    assert!(c.update_one(r#"{"_id": "a"}"#, r#"{"$set":{"_id":"b"}}"#).run().is_err());
     assert_eq!(c.count().unwrap(), 1);
 }
 
@@ -40,13 +45,22 @@ fn upserts_insert_what_is_missing() {
     let db = open(&Env::in_memory(32));
     let c = db.collection("c");
     let update = r#"{"$inc":{"n":1},"$setOnInsert":{"first":true}}"#;
-    assert_eq!(c.upsert(7, update).unwrap().upserted_id, Some(Value::from(7)));
-    assert_eq!(c.upsert(7, update).unwrap().upserted_id, None);
+    assert_eq!(c.update_one(r#"{"_id": 7}"#, update).upsert(true).run().unwrap().upserted_id, Some(Value::from(7)));
+    assert_eq!(c.update_one(r#"{"_id": 7}"#, update).upsert(true).run().unwrap().upserted_id, None);
     assert_eq!(json(&c, 7), r#"{"_id":7,"first":true,"n":2}"#);
     let threads = 4;
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| (0..200).for_each(|n| drop(c.upsert(100 + n % 10, update).unwrap())));
+            scope.spawn(|| {
+                (0..200).for_each(|n| {
+                    drop(
+                        c.update_one(Map::from([("_id", Value::from(100 + n % 10))]), update)
+                            .upsert(true)
+                            .run()
+                            .unwrap(),
+                    )
+                })
+            });
         }
     });
     for id in 100..110 {
@@ -65,20 +79,20 @@ fn blind_updates_are_folded_wherever_the_document_is() {
         let c = db.collection("c");
         for n in 0..60 {
             // Half of them name the field only now, and some documents do not exist.
-            c.apply(n, r#"{"$inc":{"n":1}}"#).unwrap();
-            c.apply(n, format!(r#"{{"$push":{{"list":{round}}},"$set":{{"seen.last":{round}}}}}"#)).unwrap();
+            c.update_blind(n, r#"{"$inc":{"n":1}}"#).unwrap();
+            c.update_blind(n, format!(r#"{{"$push":{{"list":{round}}},"$set":{{"seen.last":{round}}}}}"#)).unwrap();
             // Cannot apply: passed over.
-            c.apply(n, r#"{"$inc":{"text":1}}"#).unwrap();
+            c.update_blind(n, r#"{"$inc":{"text":1}}"#).unwrap();
         }
         match round % 4 {
-            0 => db.compact().unwrap(),
+            0 => db.compact().run().unwrap(),
             1 => db.flush().unwrap(),
             2 => {
                 // What the log holds is replayed and flushed before anybody has looked at the collection.
                 drop((c, db));
                 db = open(&env);
                 db.flush().unwrap();
-                db.compact().unwrap();
+                db.compact().run().unwrap();
             }
             _ => {}
         }
@@ -94,9 +108,9 @@ fn blind_updates_are_folded_wherever_the_document_is() {
         assert_eq!(c.count().unwrap(), 50);
         assert_eq!(c.scan().reverse().run().unwrap().count(), 50);
     }
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     assert!(db.stats().deltas_refused > 0);
-    assert!(db.verify().unwrap().is_empty());
+    assert!(db.verify().run().unwrap().damage.is_empty());
 }
 
 #[test]
@@ -105,9 +119,9 @@ fn a_blind_update_in_a_batch_is_atomic_with_the_rest() {
     let (c, log) = (db.collection("c"), db.collection("log"));
     c.put("ada", r#"{"balance":10}"#).unwrap();
     let mut batch = db.write_batch();
-    batch.apply(&c, "ada", r#"{"$inc":{"balance":-3}}"#).unwrap();
+    batch.update_blind(&c, "ada", r#"{"$inc":{"balance":-3}}"#).unwrap();
     batch.put(&log, 1, r#"{"what":"paid 3"}"#).unwrap();
-    assert!(batch.apply(&c, "ada", r#"{"$frob":{"a":1}}"#).is_err());
+    assert!(batch.update_blind(&c, "ada", r#"{"$frob":{"a":1}}"#).is_err());
     batch.commit().unwrap();
     assert_eq!(json(&c, "ada"), r#"{"_id":"ada","balance":7}"#);
     assert_eq!(log.count().unwrap(), 1);
@@ -117,18 +131,18 @@ fn a_blind_update_in_a_batch_is_atomic_with_the_rest() {
 fn a_document_is_replaced_only_in_the_version_that_was_read() {
     let db = open(&Env::in_memory(35));
     let c = db.collection("c");
-    assert!(c.replace("a", r#"{"n":1}"#).is_err(), "no such collection");
+    assert!(c.replace_one(r#"{"_id": "a"}"#, r#"{"n":1}"#).run().is_err(), "no such collection");
     c.put("a", r#"{"n":1}"#).unwrap();
-    assert_eq!(c.replace("b", r#"{"n":1}"#).unwrap().matched_count, 0);
-    assert_eq!(c.replace("a", r#"{"n":2}"#).unwrap().matched_count, 1);
+    assert_eq!(c.replace_one(r#"{"_id": "b"}"#, r#"{"n":1}"#).run().unwrap().matched_count, 0);
+    assert_eq!(c.replace_one(r#"{"_id": "a"}"#, r#"{"n":2}"#).run().unwrap().matched_count, 1);
     let (document, version) = c.get_versioned("a").unwrap().unwrap();
     assert_eq!(document.to_string(), r#"{"_id":"a","n":2}"#);
     db.flush().unwrap();
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     assert!(c.replace_if("a", version, r#"{"n":3}"#).unwrap(), "moving files changes no version");
     assert!(!c.replace_if("a", version, r#"{"n":4}"#).unwrap());
     let (_, version) = c.get_versioned("a").unwrap().unwrap();
-    c.apply("a", r#"{"$inc":{"n":1}}"#).unwrap();
+    c.update_blind("a", r#"{"$inc":{"n":1}}"#).unwrap();
     assert!(!c.replace_if("a", version, r#"{"n":5}"#).unwrap(), "a blind update counts too");
     assert_eq!(json(&c, "a"), r#"{"_id":"a","n":4}"#);
     assert!(c.get_versioned("none").unwrap().is_none());
@@ -157,8 +171,21 @@ fn the_document_is_returned_as_it_was_or_is() {
     let db = open(&Env::in_memory(36));
     let c = db.collection("c");
     c.put("a", r#"{"n":1}"#).unwrap();
-    let find = |which| c.get_and_update("a", r#"{"$inc":{"n":1}}"#, which).unwrap().unwrap().to_string();
+    let find = |which| {
+        c.find_one_and_update(r#"{"_id": "a"}"#, r#"{"$inc":{"n":1}}"#)
+            .return_document(which)
+            .run()
+            .unwrap()
+            .unwrap()
+            .to_string()
+    };
     assert_eq!(find(ReturnDocument::Before), r#"{"_id":"a","n":1}"#);
     assert_eq!(find(ReturnDocument::After), r#"{"_id":"a","n":3}"#);
-    assert!(c.get_and_update("b", r#"{"$inc":{"n":1}}"#, ReturnDocument::After).unwrap().is_none());
+    assert!(
+        c.find_one_and_update(r#"{"_id": "b"}"#, r#"{"$inc":{"n":1}}"#)
+            .return_document(ReturnDocument::After)
+            .run()
+            .unwrap()
+            .is_none()
+    );
 }

@@ -73,7 +73,7 @@ fn before_they_have_done_anything() {
     stopped(c.update_one("{}", r#"{"$set": {"n": 1}}"#).stop_when(stop()).run());
     stopped(c.delete_many("{}").stop_when(stop()).run());
     stopped(c.find_one_and_delete("{}").stop_when(stop()).run());
-    assert_eq!(c.count_documents(r#"{"n": 0}"#).unwrap(), DOCS);
+    assert_eq!(c.find(r#"{"n": 0}"#).count().unwrap(), DOCS);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_stopped_write_says_how_many_documents_it_has_changed() {
     let (_db, c, clock) = open();
     let update = c.update_many("{}", r#"{"$set": {"n": 1}}"#).max_time(FOR_EVER);
     let (changed, error) = midway(|looks| Ok(update.clone().stop_when(clock.stop_after(looks)).run()?.modified_count));
-    assert_eq!((error.kind(), c.count_documents(r#"{"n": 1}"#).unwrap()), (ErrorKind::Stopped, changed));
+    assert_eq!((error.kind(), c.find(r#"{"n": 1}"#).count().unwrap()), (ErrorKind::Stopped, changed));
     let delete = c.delete_many("{}").max_time(FOR_EVER);
     let (deleted, error) = midway(|looks| Ok(delete.clone().stop_when(clock.stop_after(looks)).run()?.deleted_count));
     assert_eq!((error.kind(), c.count().unwrap()), (ErrorKind::Stopped, DOCS - deleted));
@@ -114,7 +114,7 @@ fn the_time_is_for_the_search_and_all_writes() {
     let (_db, c, _) = open();
     let update = c.update_many("{}", r#"{"$set": {"n": 1}}"#);
     let (changed, error) = midway(|ms| Ok(update.clone().max_time(Duration::from_millis(ms)).run()?.modified_count));
-    assert_eq!((error.kind(), c.count_documents(r#"{"n": 1}"#).unwrap()), (ErrorKind::TimedOut, changed));
+    assert_eq!((error.kind(), c.find(r#"{"n": 1}"#).count().unwrap()), (ErrorKind::TimedOut, changed));
     let delete = c.delete_many("{}");
     let (deleted, error) = midway(|ms| Ok(delete.clone().max_time(Duration::from_millis(ms)).run()?.deleted_count));
     assert_eq!((error.kind(), c.count().unwrap()), (ErrorKind::TimedOut, DOCS - deleted));

@@ -53,7 +53,7 @@ fn database(flushed: bool) -> (Arc<MemFs>, Documents, Vec<i64>) {
     }
     db.flush().unwrap();
     for n in (2..60).step_by(9) {
-        pets.apply(n, r#"{"$set": {"changed": true}}"#).unwrap();
+        pets.update_blind(n, r#"{"$set": {"changed": true}}"#).unwrap();
     }
     for n in 100..110 {
         put(n, 2).unwrap();
@@ -111,7 +111,7 @@ fn check_on(mem: &Arc<MemFs>, fault: Option<Fault>, expected: &Documents, delete
     let report = report.unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(contents(&**mem, "db") == before, "{what}: the damaged database is not as it was");
     let db = open(&env, "new");
-    assert!(db.verify().unwrap().is_empty(), "{what}");
+    assert!(db.verify().run().unwrap().damage.is_empty(), "{what}");
     let mut certain = Documents::new();
     let mut doubtful = Documents::new();
     for collection in &report.collections {
@@ -281,7 +281,7 @@ fn files_that_a_compaction_has_replaced_bring_nothing_back() {
     let sorted: Vec<_> =
         contents(&*mem, "db").into_iter().filter(|(path, _)| path.to_string_lossy().ends_with(".sst")).collect();
     let db = open(&env_of(&mem), "db");
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     db.close().unwrap();
     // As after a crash before they were removed; and then the manifests are lost, which know it.
     // Only the oldest of each partition: the tombstones in the others are gone.
@@ -311,13 +311,13 @@ fn a_file_replaced_two_compactions_ago_brings_nothing_back() {
     let mut reading = pets.scan().run().unwrap();
     assert!(reading.next().is_some());
     let old: Vec<_> = sorted_files(&*mem);
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     let first: Vec<_> = sorted_files(&*mem).into_iter().filter(|path| !old.contains(path)).collect();
     for n in (0..60).step_by(2).filter(|n| !deleted.contains(n)) {
         pets.put(n, r#"{"again":true}"#).unwrap();
     }
     db.flush().unwrap();
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     let expected = documents(&db, "pets");
     let killed = Arc::new(mem.kill_clone());
     drop(reading);
@@ -346,7 +346,7 @@ fn a_gap_in_a_log_that_is_flushed_brings_nothing_back() {
     let (mem, expected, deleted) = database(false);
     let logs: Vec<_> = contents(&*mem, "db/wal");
     let db = open(&env_of(&mem), "db");
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     db.close().unwrap();
     // As after a crash before the segments were let go.
     for path in files(&*mem, Path::new("db/wal")) {
@@ -449,12 +449,12 @@ fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
     let db = open(&env_of(&mem), "db");
     let pets = db.collection("pets").with_durability(Durability::Sync);
     pets.put(1, r#"{"n": 0}"#).unwrap();
-    pets.apply(1, r#"{"$inc": {"n": 1}}"#).unwrap();
+    pets.update_blind(1, r#"{"$inc": {"n": 1}}"#).unwrap();
     db.flush().unwrap();
     // The log has only this one from here on.
-    pets.apply(1, r#"{"$inc": {"n": 1}}"#).unwrap();
+    pets.update_blind(1, r#"{"$inc": {"n": 1}}"#).unwrap();
     let logs = contents(&*mem, "db/wal");
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     let expected = documents(&db, "pets");
     assert_eq!(expected[&1].get("n").and_then(Value::as_i64), Some(2));
     db.close().unwrap();
@@ -562,7 +562,7 @@ fn the_index_of_documents_that_are_in_the_log_takes_none_of_them() {
     for n in 0..60 {
         pets.put(n, format!(r#"{{"n":{n},"t":"{n} in round 2."}}"#)).unwrap();
     }
-    pets.create_index(r#"{"n": 1}"#).unwrap();
+    pets.create_index(r#"{"n": 1}"#).run().unwrap();
     let expected = documents(&db, "pets");
     db.close().unwrap();
     for path in files(&*mem, Path::new("db")).into_iter().filter(|path| is_manifest(path)) {

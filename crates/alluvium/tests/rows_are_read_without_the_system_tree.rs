@@ -103,9 +103,9 @@ fn as_a_compaction_has_seen_them() {
     fill(&db);
     db.flush().unwrap();
     for n in 0..60 {
-        db.collection("pets").apply(n, r#"{"$set": {"seen": {"by": "all"}}}"#).unwrap();
+        db.collection("pets").update_blind(n, r#"{"$set": {"seen": {"by": "all"}}}"#).unwrap();
     }
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     let expected = documents(&db, "pets");
     db.close().unwrap();
     lose_definitions(&env, false);
@@ -126,7 +126,7 @@ fn from_file_to_file_when_the_definitions_are_lost_already() {
     lose_definitions(&env, true);
     let before = sorted_files(&env);
     let db = open(&env, "db");
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     db.close().unwrap();
     assert!(sorted_files(&env).iter().all(|file| !before.contains(file)), "every file is written anew");
     check(&env, &expected, "lost, then merged");
@@ -137,8 +137,8 @@ fn a_file_is_inspected_alone() {
     let env = env_of(&Arc::new(MemFs::new()));
     let db = open(&env, "db");
     fill(&db);
-    db.collection("pets").apply(7, r#"{"$set": {"seen": true}}"#).unwrap();
-    db.compact().unwrap();
+    db.collection("pets").update_blind(7, r#"{"$set": {"seen": true}}"#).unwrap();
+    db.compact().run().unwrap();
     let mut expected = documents(&db, "pets");
     db.close().unwrap();
     lose_definitions(&env, false);

@@ -13,8 +13,8 @@ fn filled(partitions: u32) -> (Database, Collection) {
     let env = alluvium_env::Env::in_memory(1);
     let db = Database::builder().env(env).partitions(partitions).open(Path::new("db")).unwrap();
     let c = db.collection("c");
-    c.create_index(r#"{"kind": 1, "at": 1}"#).unwrap();
-    c.create_index(r#"{"kind": -1, "at": -1, "no": 1}"#).unwrap();
+    c.create_index(r#"{"kind": 1, "at": 1}"#).run().unwrap();
+    c.create_index(r#"{"kind": -1, "at": -1, "no": 1}"#).run().unwrap();
     let all =
         (0..KINDS * EACH).map(|n| format!(r#"{{"_id": {n}, "kind": {}, "at": {}, "no": {n}}}"#, n % KINDS, n / KINDS));
     c.insert_many(all).unwrap();
@@ -76,15 +76,15 @@ fn distinct_values_are_sought_one_by_one() {
     db.flush().unwrap();
     let examined = || c.index_stats().unwrap().iter().map(|index| index.examined).sum::<u64>();
     let before = examined();
-    let kinds: Vec<i64> = c.distinct("kind", "{}").unwrap().iter().map(|kind| kind.as_i64().unwrap()).collect();
+    let kinds: Vec<i64> = c.find("{}").distinct("kind").unwrap().iter().map(|kind| kind.as_i64().unwrap()).collect();
     assert_eq!(kinds, (0..KINDS).filter(|kind| *kind != 5).collect::<Vec<_>>());
     let took = examined() - before;
     assert!(took < 200 + EACH as u64 + KINDS as u64 * (33 * 2 + 2), "{took} entries");
     // What is missing has the key of null, and is no value.
     c.put(-1, r#"{"no": 1}"#).unwrap();
-    assert!(!c.distinct("kind", "{}").unwrap().contains(&Value::Null));
+    assert!(!c.find("{}").distinct("kind").unwrap().contains(&Value::Null));
     c.put(-2, r#"{"kind": null, "at": 1}"#).unwrap();
-    assert_eq!(c.distinct("kind", "{}").unwrap()[0], Value::Null);
+    assert_eq!(c.find("{}").distinct("kind").unwrap()[0], Value::Null);
     // Documents count where some are passed over or cut off.
     let first = c.find("{}").sort(r#"{"kind": 1}"#).limit(3).distinct("kind").unwrap();
     assert_eq!(first, [Value::Null, Value::from(0)]);

@@ -29,9 +29,9 @@ fn the_id_comes_first() {
     })
     .unwrap();
     c.put(7, "{}").unwrap();
-    c.replace(7, json(7)).unwrap();
+    c.replace_one(r#"{"_id": 7}"#, json(7)).run().unwrap();
     c.load(Input::stream("lines", std::io::Cursor::new(json(8))), LoadOptions::default()).unwrap();
-    c.upsert(9, r#"{"$set":{"a":1,"b":2,"z":3}}"#).unwrap();
+    c.update_one(r#"{"_id": 9}"#, r#"{"$set":{"a":1,"b":2,"z":3}}"#).upsert(true).run().unwrap();
     for id in 1..=9 {
         assert_eq!(fields(&db, id), ["_id", "a", "b", "z"], "document {id}");
     }

@@ -17,7 +17,7 @@ fn filled() -> (Database, TreeId, TreeId) {
 }
 
 fn found(db: &Database) -> Vec<String> {
-    db.verify().unwrap().iter().map(ToString::to_string).collect()
+    db.verify().run().unwrap().damage.iter().map(ToString::to_string).collect()
 }
 
 #[test]

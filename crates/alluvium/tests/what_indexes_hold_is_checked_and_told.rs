@@ -5,7 +5,6 @@
 use alluvium::{Collection, Database, Error, Map, Value, VerifyReport};
 use alluvium_store::{Durability, Store, TreeId};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 fn open(env: &alluvium_env::Env) -> Database {
     Database::builder().env(env.clone()).memory(8 << 20).partitions(2).open(Path::new("db")).unwrap()
@@ -13,8 +12,8 @@ fn open(env: &alluvium_env::Env) -> Database {
 
 fn pets(db: &Database) -> Collection {
     let pets = db.collection("pets");
-    pets.create_index(r#"{"kind": 1}"#).unwrap();
-    pets.create_index_with(r#"{"chip": -1}"#, r#"{"unique": true, "sparse": true}"#).unwrap();
+    pets.create_index(r#"{"kind": 1}"#).run().unwrap();
+    pets.create_index(r#"{"chip": -1}"#).options(r#"{"unique": true, "sparse": true}"#).run().unwrap();
     for n in 0..20 {
         pets.put(n, Map::from([("kind", Value::from(n % 3)), ("chip", Value::from(n))])).unwrap();
     }
@@ -22,7 +21,7 @@ fn pets(db: &Database) -> Collection {
 }
 
 fn verify(db: &Database) -> VerifyReport {
-    db.verify_all(&AtomicBool::new(false)).unwrap()
+    db.verify().run().unwrap()
 }
 
 /// Trees by the first byte of their description: 1 documents, 4 indexes.
@@ -73,7 +72,7 @@ fn stale_entries_are_counted_and_are_no_damage() {
         pets.put(n, Map::from([("kind", Value::from(9)), ("chip", Value::from(n))])).unwrap();
     }
     pets.delete(19).unwrap();
-    pets.update(18, r#"{"$set": {"kind": 7}}"#).unwrap();
+    pets.update_one(r#"{"_id": 18}"#, r#"{"$set": {"kind": 7}}"#).run().unwrap();
     db.flush().unwrap();
     let report = verify(&db);
     assert!(report.damage.is_empty(), "{:?}", report.damage);
@@ -167,8 +166,8 @@ fn figures_of_indexes_are_about_right() {
     let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     let pets = db.collection("pets");
-    pets.create_index(r#"{"n": 1}"#).unwrap();
-    pets.create_index(r#"{"t": 1}"#).unwrap();
+    pets.create_index(r#"{"n": 1}"#).run().unwrap();
+    pets.create_index(r#"{"t": 1}"#).run().unwrap();
     let put = |from: i32, to: i32, n: i32| {
         let mut batch = db.write_batch();
         for id in from..to {

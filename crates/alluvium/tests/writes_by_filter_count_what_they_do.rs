@@ -21,13 +21,13 @@ fn text(c: &Collection, id: impl Into<Value>) -> String {
 #[test]
 fn one_or_all_are_updated_replaced_and_deleted() {
     let (_db, c) = open();
-    c.create_index(r#"{"tags": 1}"#).unwrap();
+    c.create_index(r#"{"tags": 1}"#).run().unwrap();
     c.insert_many((0..10).map(|n| format!(r#"{{"_id": {n}, "k": {}, "tags": ["x", "y", {n}]}}"#, n % 2))).unwrap();
     // Each has two entries within the bounds, and is changed once.
     let result =
         c.update_many(r#"{"tags": {"$in": ["x", "y"]}}"#, r#"{"$inc": {"n": 1}}"#).hint("tags_1").run().unwrap();
     assert_eq!((result.matched_count, result.modified_count, result.upserted_id), (10, 10, None));
-    assert_eq!(c.count_documents(r#"{"n": 1}"#).unwrap(), 10);
+    assert_eq!(c.find(r#"{"n": 1}"#).count().unwrap(), 10);
     let result = c.update_many(r#"{"k": 1}"#, r#"{"$set": {"k": 1}}"#).run().unwrap();
     assert_eq!((result.matched_count, result.modified_count), (5, 0));
     let result = c.update_one(r#"{"k": 1}"#, r#"{"$set": {"last": true}}"#).sort(r#"{"_id": -1}"#).run().unwrap();
@@ -88,7 +88,7 @@ fn an_upsert_inserts_what_filter_and_update_say() {
 #[test]
 fn counters_add_up_under_many_writers() {
     let (_db, c) = open();
-    c.create_index(r#"{"k": 1}"#).unwrap();
+    c.create_index(r#"{"k": 1}"#).run().unwrap();
     c.insert_many((0..20).map(|n| format!(r#"{{"_id": {n}, "k": {}, "n": 0}}"#, n % 4))).unwrap();
     let threads: Vec<_> = (0..4)
         .map(|thread| {
@@ -115,7 +115,7 @@ fn counters_add_up_under_many_writers() {
 #[test]
 fn each_job_is_taken_once() {
     let (_db, c) = open();
-    c.create_index(r#"{"state": 1}"#).unwrap();
+    c.create_index(r#"{"state": 1}"#).run().unwrap();
     c.insert_many((0..60).map(|n| format!(r#"{{"_id": {n}, "state": "new"}}"#))).unwrap();
     let threads: Vec<_> = (0..4)
         .map(|_| {
@@ -140,7 +140,7 @@ fn upserts_of_the_same_make_one_document() {
     const NAMES: u64 = 100;
     for field in ["_id", "name", "unique"] {
         let (_db, c) = open();
-        c.create_index_with(r#"{"unique": 1}"#, r#"{"unique": true, "sparse": true}"#).unwrap();
+        c.create_index(r#"{"unique": 1}"#).options(r#"{"unique": true, "sparse": true}"#).run().unwrap();
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 let c = c.clone();
@@ -159,7 +159,7 @@ fn upserts_of_the_same_make_one_document() {
         let done: Vec<(u64, u64)> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         assert_eq!(done.iter().map(|done| done.1).sum::<u64>(), NAMES, "{field}");
         assert_eq!(done.iter().map(|done| done.0).sum::<u64>(), 3 * NAMES, "{field}");
-        assert_eq!(c.count_documents(r#"{"n": 4}"#).unwrap(), NAMES, "{field}");
+        assert_eq!(c.find(r#"{"n": 4}"#).count().unwrap(), NAMES, "{field}");
         assert_eq!(c.count().unwrap(), NAMES, "{field}");
     }
 }
@@ -170,7 +170,7 @@ fn upserts_of_the_same_make_one_document() {
 fn upserts_of_a_unique_key_in_many_words_make_one_document() {
     const ROUNDS: i64 = 100;
     let (_db, c) = open();
-    c.create_index_with(r#"{"a.b": 1, "k": -1}"#, r#"{"unique": true}"#).unwrap();
+    c.create_index(r#"{"a.b": 1, "k": -1}"#).unique(true).run().unwrap();
     let words = [
         r#"{"k": N, "a.b": 1}"#,
         r#"{"k": {"$in": [N]}, "a.b": {"$eq": 1}}"#,
@@ -191,14 +191,14 @@ fn upserts_of_a_unique_key_in_many_words_make_one_document() {
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     assert_eq!(c.count().unwrap(), ROUNDS as u64);
-    assert_eq!(c.count_documents(r#"{"n": 4}"#).unwrap(), ROUNDS as u64);
+    assert_eq!(c.find(r#"{"n": 4}"#).count().unwrap(), ROUNDS as u64);
 }
 
 #[test]
 fn a_key_that_the_filter_does_not_ask_for_is_reported_at_once() {
     let (_db, c) = open();
-    c.create_index_with(r#"{"k": 1}"#, r#"{"unique": true}"#).unwrap();
-    c.create_index(r#"{"n": 1}"#).unwrap();
+    c.create_index(r#"{"k": 1}"#).unique(true).run().unwrap();
+    c.create_index(r#"{"n": 1}"#).run().unwrap();
     c.insert_one(r#"{"_id": 1, "k": 5, "n": 1}"#).unwrap();
     let uses = || c.index_stats().unwrap().iter().find(|index| index.name == "n_1").unwrap().uses;
     for (filter, update) in [
@@ -252,7 +252,7 @@ fn bulk_writes_tell_of_each_write() {
 #[test]
 fn what_fails_midway_says_how_much_was_done() {
     let (_db, c) = open();
-    c.create_index_with(r#"{"u": 1}"#, r#"{"unique": true, "sparse": true}"#).unwrap();
+    c.create_index(r#"{"u": 1}"#).options(r#"{"unique": true, "sparse": true}"#).run().unwrap();
     c.insert_many(
         (0..10).map(|n| format!(r#"{{"_id": {n}, "n": {}}}"#, if n == 7 { "\"seven\"".into() } else { n.to_string() })),
     )
@@ -266,7 +266,7 @@ fn what_fails_midway_says_how_much_was_done() {
         error.to_string().ends_with("; before that it had updated 7 of 7 matching documents, which stay so"),
         "{error}"
     );
-    assert_eq!(c.count_documents(r#"{"n": {"$gte": 100}}"#).unwrap(), 7);
+    assert_eq!(c.find(r#"{"n": {"$gte": 100}}"#).count().unwrap(), 7);
     // Nothing was done before: the error is as it is.
     let error = c.update_many(r#"{"_id": 7}"#, r#"{"$inc": {"n": 1}}"#).run().unwrap_err();
     assert!(matches!(&error, Error::UpdateOf { id, .. } if id == "7"), "{error}");
@@ -315,7 +315,7 @@ fn it_lasts_longer_than_any_snapshot() {
     });
     let expected = (0..DOCUMENTS).filter(|id| id % 7 > 0).count() as u64;
     assert_eq!((result.matched_count, result.modified_count), (expected, expected));
-    assert_eq!(pets.count_documents(r#"{"n": 1}"#).unwrap(), expected);
+    assert_eq!(pets.find(r#"{"n": 1}"#).count().unwrap(), expected);
     assert!(alluvium_collections::marks::KEYS_SPILLED.hits() > spilled);
     let left = env.fs.list(Path::new("db")).unwrap();
     assert!(!left.iter().any(|entry| entry.name.starts_with(alluvium_store::SORT_PREFIX)), "{left:?}");

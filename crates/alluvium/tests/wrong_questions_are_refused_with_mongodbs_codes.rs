@@ -12,7 +12,7 @@ use std::time::Duration;
 fn open(env: Env) -> (Database, Collection) {
     let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
     let c = db.create_collection("c").unwrap();
-    c.create_index_with(r#"{"n": 1}"#, r#"{"sparse": true, "name": "sparse"}"#).unwrap();
+    c.create_index(r#"{"n": 1}"#).options(r#"{"sparse": true, "name": "sparse"}"#).run().unwrap();
     c.insert_many((0..20).map(|n| format!(r#"{{"_id": {n}, "n": {n}, "t": [{n}], "u": [1]}}"#))).unwrap();
     (db, c)
 }
@@ -41,8 +41,8 @@ fn questions() {
     assert_eq!(run(c.find("{}").hint(r#"{"$natural": 1, "n": 1}"#)), 2);
     assert_eq!(code(c.insert_one(r#"{"_id": {"$x": 1}}"#).map(|_| ()).unwrap_err()), 52);
     assert_eq!(run(db.collection("nobody").find("{}")), 26);
-    assert_eq!(code(c.distinct("", "{}").unwrap_err()), 2);
-    assert_eq!(code(c.count_documents(r#"{"n": {"$in": 1}}"#).unwrap_err()), 2);
+    assert_eq!(code(c.find("{}").distinct("").unwrap_err()), 2);
+    assert_eq!(code(c.find(r#"{"n": {"$in": 1}}"#).count().unwrap_err()), 2);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn what_takes_too_long_ends_by_name() {
     assert_eq!(c.delete_many(r#"{"n": {"$lt": 0}}"#).max_time(Duration::ZERO).run().unwrap().deleted_count, 0);
     let update = c.update_many("{}", r#"{"$set": {"n": 0}}"#).max_time(brief).run();
     assert_eq!(code(update.unwrap_err()), 50);
-    assert_eq!(c.count_documents(r#"{"n": 0}"#).unwrap(), 1, "nothing has changed");
+    assert_eq!(c.find(r#"{"n": 0}"#).count().unwrap(), 1, "nothing has changed");
 }
 
 #[test]
@@ -175,8 +175,8 @@ fn stages(of: &Map) -> Vec<(String, i64)> {
 fn an_explanation_counts_what_each_step_hands_on() {
     let db = Database::builder().env(Env::in_memory(1)).partitions(2).open("db").unwrap();
     let c = db.create_collection("c").unwrap();
-    c.create_index(r#"{"a": 1}"#).unwrap();
-    c.create_index(r#"{"b": 1}"#).unwrap();
+    c.create_index(r#"{"a": 1}"#).run().unwrap();
+    c.create_index(r#"{"b": 1}"#).run().unwrap();
     // Both of a and b hold of 30, c of 10 of them.
     let text = |n: i32| format!(r#"{{"_id": {n}, "a": {}, "b": {}, "c": {}}}"#, n % 60, n % 77, n / 4620 % 3);
     c.insert_many((0..60 * 77 * 30).map(text)).unwrap();
@@ -198,7 +198,7 @@ fn an_explanation_counts_what_each_step_hands_on() {
 #[test]
 fn indexes_that_are_nearly_the_same() {
     let (_db, c) = open(Env::in_memory(1));
-    let create = |keys: &str, options: &str| c.create_index_with(keys, options).map_err(code);
+    let create = |keys: &str, options: &str| c.create_index(keys).options(options).run().map_err(code);
     // {"n": 1}, sparse, is there by the name sparse.
     let over_n = r#"{"n": 1}"#;
     for (keys, options, refused) in [
@@ -233,8 +233,8 @@ fn indexes_that_are_nearly_the_same() {
 #[test]
 fn an_index_is_dropped_by_its_keys_if_it_is_the_only_one_with_them() {
     let (_db, c) = open(Env::in_memory(1));
-    c.create_index(r#"{"n": 1}"#).unwrap();
-    c.create_index(r#"{"b": 1, "a": -1}"#).unwrap();
+    c.create_index(r#"{"n": 1}"#).run().unwrap();
+    c.create_index(r#"{"b": 1, "a": -1}"#).run().unwrap();
     let error = c.drop_index(r#"{"n": 1}"#).unwrap_err();
     assert!(error.to_string().contains("name one of sparse, n_1"), "{error}");
     assert_eq!(error.code(), Some((181, "AmbiguousIndexKeyPattern")));
@@ -245,7 +245,7 @@ fn an_index_is_dropped_by_its_keys_if_it_is_the_only_one_with_them() {
     c.drop_index("sparse").unwrap();
     c.drop_index(alluvium::Map::from([("n", 1)])).unwrap();
     // A name is a name, whatever it begins with.
-    c.create_index_with(r#"{"x": 1}"#, r#"{"name": "{x"}"#).unwrap();
+    c.create_index(r#"{"x": 1}"#).name("{x").run().unwrap();
     c.drop_index("{x").unwrap();
     assert_eq!(c.indexes().unwrap().len(), 1);
 }
@@ -253,9 +253,9 @@ fn an_index_is_dropped_by_its_keys_if_it_is_the_only_one_with_them() {
 #[test]
 fn who_waits_for_an_index_that_cannot_be_built_is_told_why() {
     let (_db, c) = open(Env::in_memory(1));
-    let builds = [(); 2].map(|()| c.start_index(r#"{"t": 1, "u": 1}"#, "{}").unwrap());
+    let builds = [(); 2].map(|()| c.create_index(r#"{"t": 1, "u": 1}"#).start().unwrap());
     for build in builds {
-        assert_eq!(code(build.finish().unwrap_err()), 171);
+        assert_eq!(code(build.run().unwrap_err()), 171);
     }
     assert_eq!(code(c.drop_index("t_1_u_1").unwrap_err()), 27);
 }

@@ -49,7 +49,7 @@ pub fn shell(data: &[u8]) {
 fn reader_of_pets() -> Reader {
     let fill = |db: &Database| {
         db.collection("pets").put("rex", r#"{"größe":3,"a b":{"c":1}}"#)?;
-        db.collection("pets").create_index(r#"{"größe":1}"#)?;
+        db.collection("pets").create_index(r#"{"größe":1}"#).run()?;
         db.collection("logs.fü' r").put(1, "{}")
     };
     let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };

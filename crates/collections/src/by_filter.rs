@@ -21,8 +21,8 @@ use alluvium_query::filter::Filter;
 use alluvium_query::update::{Modification, Update};
 use found::FoundKeys;
 
-/// Who is told that a key is taken which the filter asks for, and finds nothing that matches, tries again so many times: others
-/// may have been faster.
+/// An upsert searches again at most this many times if its key is taken, although nothing matched: another writer may have
+/// inserted it.
 const UPSERTS_MAX: usize = 16;
 
 /// What is done to documents that match.
@@ -77,12 +77,15 @@ impl FilterWrite<'_> {
     /// # Errors
     /// As for any read and write.
     pub fn one(&mut self) -> Result<Written> {
+        if let Some(id) = self.named_id() {
+            return self.one_by_id(id);
+        }
         self.query.limit = Some(1);
         let mut refused = 0;
         loop {
             match self.first()? {
                 Some(key) => {
-                    let done = self.write(&key)?;
+                    let done = self.write_key(&key)?;
                     if done.matched {
                         return Ok(done);
                     }
@@ -106,6 +109,9 @@ impl FilterWrite<'_> {
     /// # Errors
     /// As for any read and write; [`Error::WriteMany`] after the first document.
     pub fn all(&mut self) -> Result<UpdateResult> {
+        if let Some(id) = self.named_id() {
+            return self.one_by_id(id).map(UpdateResult::from);
+        }
         let mut result = UpdateResult::default();
         match self.add_all(&mut result) {
             Ok(()) => Ok(result),
@@ -116,6 +122,36 @@ impl FilterWrite<'_> {
                 deleted: matches!(self.action, Action::Delete),
                 error: Box::new(error),
             }),
+        }
+    }
+
+    /// The `_id` that the filter names, if it has no other condition and nothing is hinted: the document is written like
+    /// those of [`crate::by_id`], without a plan. `None` also for a value that no `_id` has.
+    fn named_id(&self) -> Option<&Value> {
+        let id = self.query.filter.named_id().filter(|_| self.query.hint.is_none())?;
+        ids::id_key(id).is_ok().then_some(id)
+    }
+
+    fn one_by_id(&self, id: &Value) -> Result<Written> {
+        let mut refused = 0;
+        loop {
+            self.query.limits.check(&self.writer.engine.env)?;
+            match self.write(id) {
+                Ok(done) if done.matched => return Ok(done),
+                Ok(done) if !self.upsert => {
+                    // Only if what was found is what is there.
+                    self.writer.engine.store().check_writable()?;
+                    return Ok(done);
+                }
+                Err(Error::NoSuchCollection { .. }) if self.upsert => {}
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+            // No lock on the filter: of several upserts of one `_id`, one inserts in any case.
+            match self.insert() {
+                Err(error) if refused + 1 < UPSERTS_MAX && self.asks_for_taken(&error) => refused += 1,
+                result => return result,
+            }
         }
     }
 
@@ -139,19 +175,20 @@ impl FilterWrite<'_> {
     }
 
     /// Does it to all that are found, and still match when they are written. The snapshot is let go before anything is
-    /// written: what is written for long would have it ended.
+    /// written: a long write would otherwise outlive it.
     fn add_found(&mut self, result: &mut UpdateResult) -> Result<()> {
         let execution = self.execute()?;
         let mut found = FoundKeys::collect(execution, self.writer.engine, &self.query.limits)?;
         while let Some(key) = found.next()? {
             self.query.limits.check(&self.writer.engine.env)?;
-            let done = self.write(&key)?;
+            let done = self.write_key(&key)?;
             result.matched_count += u64::from(done.matched);
             result.modified_count += u64::from(done.matched && done.changed);
         }
         Ok(())
     }
 
+    /// Finds the documents, and returns how.
     ///
     /// # Errors
     /// As for any read.
@@ -173,15 +210,19 @@ impl FilterWrite<'_> {
     }
 
     /// Does it to the document with this key, if that still matches.
-    fn write(&self, key: &[u8]) -> Result<Written> {
-        let id = alluvium_document::key::decode(&mut &key[..]).unwrap_or_default();
+    fn write_key(&self, key: &[u8]) -> Result<Written> {
+        self.write(&alluvium_document::key::decode(&mut &key[..]).unwrap_or_default())
+    }
+
+    /// As [`FilterWrite::write_key`], for the document with this `_id`.
+    fn write(&self, id: &Value) -> Result<Written> {
         let (filter, name) = (&self.query.filter, self.writer.name);
         match &self.action {
             Action::Delete => {
-                let document = self.writer.remove(&id, |document| matches(filter, name, document))?;
+                let document = self.writer.remove(id, |document| matches(filter, name, document))?;
                 Ok(Written { matched: document.is_some(), changed: true, document, upserted_id: None })
             }
-            Action::Modify(modification) => self.modify(&id, modification, filter),
+            Action::Modify(modification) => self.modify(id, modification, filter),
         }
     }
 
@@ -227,10 +268,10 @@ impl FilterWrite<'_> {
         Ok(change_by(update, &context, changed))
     }
 
-    /// As [`Job::insert`], but `None` also if others took the key that the filter asks for, which was so `refused` times before:
+    /// As [`FilterWrite::insert_unless_found`], but `None` also if others took the key that the filter asks for, which was so `refused` times before:
     /// to be searched again.
     fn insert_or_retry(&mut self, refused: &mut usize) -> Result<Option<Written>> {
-        match self.insert() {
+        match self.insert_unless_found() {
             Err(error) if *refused + 1 < UPSERTS_MAX && self.asks_for_taken(&error) => {
                 *refused += 1;
                 Ok(None)
@@ -258,9 +299,20 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// Inserts the document that the filter and the update say. `None` if there is one that matches after all.
-    fn insert(&mut self) -> Result<Option<Written>> {
-        let Action::Modify(modification) = &self.action else { return Ok(Some(Written::default())) };
+    /// Inserts a document, under a lock on the filter. `None` if there is one that matches after all.
+    fn insert_unless_found(&mut self) -> Result<Option<Written>> {
+        let state = self.writer.engine.catalog.find_or_create(self.writer.name)?;
+        let hash = alluvium_codec::hash64(self.query.filter.to_string().as_bytes());
+        let _alone = state.upserts.lock(hash);
+        match self.first()? {
+            Some(_) => Ok(None),
+            None => self.insert().map(Some),
+        }
+    }
+
+    /// Inserts the document that the filter and the update make.
+    fn insert(&self) -> Result<Written> {
+        let Action::Modify(modification) = &self.action else { return Ok(Written::default()) };
         let mut map = match modification {
             Modification::Update(update) => {
                 update.for_upsert_by(&self.query.filter, self.writer.engine.update_context().time_ms)?
@@ -268,19 +320,13 @@ impl FilterWrite<'_> {
             Modification::Replacement(replacement) => replacement.for_upsert_by(&self.query.filter)?,
         };
         ids::ensure_id(&mut map, &self.writer.engine.env);
-        let state = self.writer.engine.catalog.find_or_create(self.writer.name)?;
-        let hash = alluvium_codec::hash64(self.query.filter.to_string().as_bytes());
-        let _alone = state.upserts.lock(hash);
-        if self.first()?.is_some() {
-            return Ok(None);
-        }
         self.writer.insert(std::slice::from_ref(&map))?;
         let id = map.get(ids::ID).cloned().unwrap_or(Value::Null);
         let document = match self.returned {
             Some(ReturnDocument::After) => Some(Document::from_map(&map)?),
             _ => None,
         };
-        Ok(Some(Written { upserted_id: Some(id), document, ..Written::default() }))
+        Ok(Written { upserted_id: Some(id), document, ..Written::default() })
     }
 }
 

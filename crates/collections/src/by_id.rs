@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::ids;
 use crate::names::FullName;
 use crate::read::Reader;
-use crate::results::{ReturnDocument, UpdateResult, Version};
+use crate::results::{UpdateResult, Version};
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
 use crate::write::{WriteTxn, Writer};
@@ -144,30 +144,6 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// As [`Writer::update`]; where there is no such document, inserts one with this `_id` and what the update sets.
-    ///
-    /// # Errors
-    /// As [`Writer::update`] and [`Writer::insert`].
-    pub fn upsert(&self, id: &Value, update: &Update) -> Result<UpdateResult> {
-        // Looked up again if another writer inserts or deletes it concurrently.
-        loop {
-            match self.update(id, update) {
-                Ok(result) if result.matched_count == 0 => {}
-                result => return result,
-            }
-            let mut document = update.for_upsert(id.clone(), self.engine.update_context().time_ms)?;
-            ids::ensure_id(&mut document, &self.engine.env);
-            match self.insert(std::slice::from_ref(&document)) {
-                Ok(()) => {
-                    let upserted_id = document.get(ids::ID).cloned();
-                    return Ok(UpdateResult { upserted_id, ..UpdateResult::default() });
-                }
-                Err(Error::DuplicateKey { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
     /// Applies an update without reading the document, as a delta. If it touches an index, it reads after all. An update that
     /// cannot be applied leaves the document unchanged.
     ///
@@ -192,37 +168,6 @@ impl<'a> Writer<'a> {
             Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(self.engine.store().check_writable()?),
             Err(error) => Err(error),
         }
-    }
-
-    /// Replaces a document that exists.
-    ///
-    /// # Errors
-    /// As for any read and write.
-    pub fn replace(&self, id: &Value, document: &Map) -> Result<UpdateResult> {
-        let found = self.modify(id, |draft| {
-            draft.replace(document.clone());
-            Ok(true)
-        })?;
-        let count = u64::from(found);
-        Ok(UpdateResult { matched_count: count, modified_count: count, upserted_id: None })
-    }
-
-    /// Applies an update, and returns the document as it was before, or is afterwards.
-    ///
-    /// # Errors
-    /// As [`Writer::update`].
-    pub fn get_and_update(&self, id: &Value, update: &Update, which: ReturnDocument) -> Result<Option<Document>> {
-        self.rewrite(id, Some(update), |draft| {
-            let context = self.engine.update_context();
-            let whole = |draft: &Draft| -> Result<Document> { Ok(Document::from_map(&draft.clone().into_map()?)?) };
-            let before = if which == ReturnDocument::Before { Some(whole(draft)?) } else { None };
-            let changed = update.apply(draft, &context)?.changed;
-            let returned = match before {
-                Some(before) => before,
-                None => whole(draft)?,
-            };
-            Ok((change_by(update, &context, changed), returned))
-        })
     }
 
     /// Replaces a document if it has this version still; false otherwise.

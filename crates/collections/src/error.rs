@@ -384,7 +384,7 @@ impl Error {
     /// MongoDB's number and name for the error, for what MongoDB has one.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let error = pets.insert_one(r#"{"_id": "rex"}"#).unwrap_err();
@@ -425,7 +425,7 @@ impl Error {
     /// What the error is about.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// use alluvium::ErrorKind;
     ///

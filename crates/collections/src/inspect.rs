@@ -2,7 +2,6 @@
 //!
 //! ```
 //! use alluvium::inspect::{self, Item};
-//! # fn main() -> alluvium::Result<()> {
 //! # let dir = tempfile::tempdir().expect("a directory");
 //! # let db = alluvium::Database::builder().partitions(2).open(dir.path().join("db"))?;
 //! # let path = dir.path().join("db/ALLUVIUM");
@@ -13,8 +12,7 @@
 //!     }
 //! })?;
 //! assert_eq!(partitions, Some(inspect::FactValue::Number(2)));
-//! # Ok(())
-//! # }
+//! # alluvium::Result::Ok(())
 //! ```
 
 use crate::error::Result;

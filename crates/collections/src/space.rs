@@ -104,7 +104,7 @@ impl Space {
     /// True if there is room.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// assert!(db.load_space(1 << 20, 0).is_enough());
     /// # alluvium::Result::Ok(())
     /// ```
@@ -115,7 +115,7 @@ impl Space {
     /// An error if there is no room.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// db.load_space(1 << 20, 0).check()?;
     /// # alluvium::Result::Ok(())
     /// ```

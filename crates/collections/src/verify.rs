@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 /// Of one collection, so many damaged documents are named at most.
 const MOST_OF_A_COLLECTION: usize = 100;
 
-/// What [`Database::verify_all`] has found.
+/// What [`Database::verify`] has found.
 #[derive(Debug, Clone, Default)]
 pub struct VerifyReport {
     /// An error for each damaged place; empty is good.
@@ -44,7 +44,7 @@ pub struct VerifiedIndex {
     pub stale: u64,
 }
 
-/// Checks everything: see `Database::verify_all`.
+/// Checks everything: see `Database::verify`.
 ///
 /// # Errors
 /// What keeps the check itself from going on; [`Error::Stopped`] if `stop` is set.

@@ -165,6 +165,14 @@ impl Filter {
     pub fn is_equalities(&self) -> bool {
         self.equalities().count() == self.clauses.len()
     }
+
+    /// The `_id` of the only document that can match, if the filter has no other condition.
+    pub fn named_id(&self) -> Option<&Value> {
+        match (&self.demands.0[..], self.clauses.len()) {
+            ([(path, id)], 1) if &**path == "_id" => Some(id),
+            _ => None,
+        }
+    }
 }
 
 /// The filter as JSON in its one form; types that JSON does not have as Extended JSON.

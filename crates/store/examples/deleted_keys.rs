@@ -66,7 +66,7 @@ fn run(dir: &Path, keys: u32, value_bytes: usize, by_range: bool) {
         (from..(from + BATCH).min(keys)).for_each(|n| batch.put(tree, &key(n), &value(n, value_bytes)));
         store.write(batch, Durability::Bulk).unwrap();
     }
-    store.settle().unwrap();
+    store.wait_for_compaction().unwrap();
     report("loaded", &store, tree);
     let started = Instant::now();
     if by_range {
@@ -84,7 +84,7 @@ fn run(dir: &Path, keys: u32, value_bytes: usize, by_range: bool) {
     store.flush().unwrap();
     report("flushed", &store, tree);
     let started = Instant::now();
-    store.settle().unwrap();
+    store.wait_for_compaction().unwrap();
     println!("settled in {:.3} ms", started.elapsed().as_secs_f64() * 1e3);
     report("settled", &store, tree);
     let stats = store.stats();

@@ -31,9 +31,9 @@ fn flush_settle_and_writes_work_as_soon_as_there_is_space() {
     assert!(matches!(error, Error::NoSpace(_)), "{error}");
     assert!(!store.get(tree, &refused.to_be_bytes(), &mut Vec::new()).unwrap(), "a refused batch left something");
     disk.set_capacity(u64::MAX);
-    store.settle().unwrap();
+    store.wait_for_compaction().unwrap();
     put(refused).unwrap();
-    store.settle().unwrap();
+    store.wait_for_compaction().unwrap();
     assert_eq!(store.stats().background_error, None);
     for n in 0..=refused {
         assert!(store.get(tree, &n.to_be_bytes(), &mut Vec::new()).unwrap(), "{n} is lost");

@@ -31,7 +31,7 @@ fn one_key_written_flushed_compacted_reopened_read() {
     store.flush().unwrap();
     assert_eq!(get(&store, tree, b"key").unwrap(), b"value");
     put(&store, tree, b"key", b"second");
-    store.settle().unwrap();
+    store.wait_for_compaction().unwrap();
     store.compact().unwrap();
     assert_eq!(get(&store, tree, b"key").unwrap(), b"second");
     let mut value = Vec::new();
@@ -87,7 +87,7 @@ fn many_keys_over_partitions_come_back_in_order() {
         }
     };
     check(&store);
-    store.settle().unwrap();
+    store.wait_for_compaction().unwrap();
     check(&store);
     let stats = store.stats();
     assert!(stats.partitions.iter().all(|p| p.files > 0), "{stats:?}");

@@ -52,7 +52,7 @@ fn refuses_all(store: &Store, tree: TreeId) {
     is_closed(store.drop_trees(&[tree]));
     is_closed(store.sync());
     is_closed(store.flush());
-    is_closed(store.settle());
+    is_closed(store.wait_for_compaction());
     is_closed(store.compact());
     is_closed(store.run_pending());
     is_closed(store.run_one_pending());

@@ -45,7 +45,7 @@ fn what_was_acknowledged_before_the_close_is_there_after_it() {
                 .collect();
             let flusher = scope.spawn(|| {
                 loop {
-                    if let Err(error) = store.flush().and_then(|()| store.settle()) {
+                    if let Err(error) = store.flush().and_then(|()| store.wait_for_compaction()) {
                         assert!(matches!(error, Error::Closed), "{error}");
                         return;
                     }

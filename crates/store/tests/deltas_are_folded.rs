@@ -161,7 +161,7 @@ fn a_snapshot_sees_the_sum_of_its_moment() {
         }
         if n % 50 == 0 {
             store.flush().unwrap();
-            store.settle().unwrap();
+            store.wait_for_compaction().unwrap();
         }
     }
     store.compact().unwrap();

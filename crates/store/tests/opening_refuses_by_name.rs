@@ -120,7 +120,7 @@ fn a_dropped_tree_takes_no_more_writes_and_its_space_comes_back() {
             store.write(batch, Durability::Bulk).unwrap();
         }
     }
-    store.settle().unwrap();
+    store.wait_for_compaction().unwrap();
     let before: u64 = store.stats().partitions.iter().map(|p| p.entries).sum();
     store.drop_trees(&trees[1..]).unwrap();
     let mut batch = store.batch();

@@ -90,7 +90,7 @@ impl Place {
             while self.put().is_ok() {
                 assert!(self.free() > RESERVE - 8 * MIB, "the reserve is eaten: {} bytes are free", self.free());
             }
-            self.store.settle().unwrap();
+            self.store.wait_for_compaction().unwrap();
             if self.put().is_err() {
                 return;
             }

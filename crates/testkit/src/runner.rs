@@ -99,7 +99,7 @@ impl Runner {
         snapshots::forget_ended(&mut self.session);
         let found = read_state(self.session.db()).unwrap_or_else(|e| panic!("reading everything: {e}"));
         assert!(found == self.session.state, "expected and found differ:\n{}", self.session.state.difference(&found));
-        let damage = self.session.db().verify().unwrap_or_else(|e| panic!("verify: {e}"));
+        let damage = self.session.db().verify().run().unwrap_or_else(|e| panic!("verify: {e}")).damage;
         assert!(damage.is_empty(), "verify finds {damage:?}");
         for at in (0..self.session.snapshots.len()).rev() {
             snapshots::check_snapshot(&mut self.session, at);

@@ -95,7 +95,7 @@ fn with_background_threads_too() {
         }
         n += 1;
     }
-    db.settle().unwrap();
+    db.wait_for_compaction().unwrap();
     assert_eq!(documents.count().unwrap(), n);
     drop((db, documents));
     let db = world.killed().open(&options).unwrap();

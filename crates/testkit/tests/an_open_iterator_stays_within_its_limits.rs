@@ -32,7 +32,7 @@ fn rewrite(db: &Database, documents: &Collection, round: u64) {
         map.insert("round", round as i64);
         documents.put(id as i64, map).unwrap();
     }
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     let stats = db.stats();
     let held = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
     assert!(held * 100 <= stats.memory_budget_bytes * 115, "round {round}: {held} bytes of memory");
@@ -62,7 +62,7 @@ fn space_is_given_back_when_it_is_closed() {
         let map = found.unwrap().to_map().unwrap();
         assert_eq!(map.get("round").and_then(Value::as_i64), Some(0), "it reads one moment");
     }
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     db.store().run_pending().unwrap();
     let closed = on_disk(&world);
     assert!(closed * 2 < one * 3, "closed: {closed} bytes, {one} at first");
@@ -80,7 +80,7 @@ fn it_is_ended_when_it_keeps_too_much_or_lives_too_long() {
     rewrite(&db, &documents, 1);
     db.store().run_pending().unwrap();
     assert_eq!(open.next().unwrap().unwrap_err().kind(), ErrorKind::SnapshotTooOld);
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     // The error releases its files, though the iterator still exists.
     assert!(on_disk(&world) * 2 < one * 3, "{} bytes, {one} at first", on_disk(&world));
     let mut open = documents.scan().run().unwrap();

@@ -51,16 +51,16 @@ fn clients(seed: u64) -> u64 {
     (options.background, options.threads) = (true, Some(2));
     let db = world.open(&options).unwrap();
     let pets = db.create_collection("pets").unwrap();
-    pets.create_index(r#"{"n":1}"#).unwrap();
+    pets.create_index(r#"{"n":1}"#).run().unwrap();
     let threads: Vec<_> = (0..3)
         .map(|client| {
             let (db, pets) = (db.clone(), pets.clone());
             spawn("client", move || {
                 for n in 0..12i32 {
                     pets.put(n, format!(r#"{{"n":{client},"text":"{}"}}"#, "some text ".repeat(n as usize))).unwrap();
-                    pets.apply(n, r#"{"$inc":{"n":1}}"#).unwrap();
+                    pets.update_blind(n, r#"{"$inc":{"n":1}}"#).unwrap();
                 }
-                if client == 0 { db.compact().unwrap() } else { db.flush().unwrap() }
+                if client == 0 { db.compact().run().unwrap() } else { db.flush().unwrap() }
             })
         })
         .collect();

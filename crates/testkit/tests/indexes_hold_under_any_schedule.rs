@@ -77,7 +77,7 @@ const UNIQUE: (&str, &str) = (r#"{"u":1}"#, r#"{"unique":true,"sparse":true}"#);
 fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique() {
     schedules("documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique", 300, || {
         let (_world, db, pets) = open();
-        let build = pets.start_index(UNIQUE.0, UNIQUE.1).unwrap();
+        let build = pets.create_index(UNIQUE.0).options(UNIQUE.1).start().unwrap();
         // Pairs of documents that take turns with a key. The entry of who had it before is there still.
         let turn = move |db: &Database, pets: &Collection, turn: i32| {
             let mut batch = db.write_batch();
@@ -97,7 +97,7 @@ fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique
             // Until the end: the check of the build comes last.
             (0..60).take_while(|_| !done.load(Ordering::SeqCst)).for_each(|now| turn(&of, &writer, now));
         });
-        build.finish().unwrap_or_else(|e| panic!("no two documents ever had one key: {e}"));
+        build.run().unwrap_or_else(|e| panic!("no two documents ever had one key: {e}"));
         built.store(true, Ordering::SeqCst);
         join([writer]);
         healthy(&db);
@@ -111,7 +111,7 @@ fn one_of_several_writers_gets_a_unique_key() {
         pets.put("c", r#"{"n":1}"#).unwrap();
         let early = shuttle::rand::Rng::r#gen::<bool>(&mut shuttle::rand::thread_rng());
         if early {
-            pets.create_index_with(UNIQUE.0, UNIQUE.1).unwrap();
+            pets.create_index(UNIQUE.0).options(UNIQUE.1).run().unwrap();
         }
         let taken: Arc<Mutex<u32>> = Arc::default();
         let writers: Vec<_> = (0..4)
@@ -121,7 +121,7 @@ fn one_of_several_writers_gets_a_unique_key() {
                     let done = match which {
                         0 => pets.put("a", r#"{"u":1}"#),
                         1 => pets.insert_one(r#"{"_id":"b","u":1.0}"#).map(drop),
-                        2 => pets.update("c", r#"{"$set":{"u":1}}"#).map(drop),
+                        2 => pets.update_one(r#"{"_id": "c"}"#, r#"{"$set":{"u":1}}"#).run().map(drop),
                         _ => {
                             let mut batch = db.write_batch();
                             batch.put(&pets, "d", r#"{"u":1}"#).unwrap();
@@ -135,7 +135,7 @@ fn one_of_several_writers_gets_a_unique_key() {
                 })
             })
             .collect();
-        let made = if early { Ok(String::new()) } else { pets.create_index_with(UNIQUE.0, UNIQUE.1) };
+        let made = if early { Ok(String::new()) } else { pets.create_index(UNIQUE.0).options(UNIQUE.1).run() };
         join(writers);
         let taken = *taken.lock();
         match made {
@@ -159,12 +159,12 @@ fn a_build_among_writers_misses_nothing() {
             let (pets, db) = (pets.clone(), db.clone());
             threads.push(thread(move || {
                 pets.put(writer, r#"{"k":7}"#).unwrap();
-                pets.apply(2, format!(r#"{{"$set":{{"k":{writer}}}}}"#).as_str()).unwrap();
-                pets.apply(3, r#"{"$inc":{"n":1}}"#).unwrap();
+                pets.update_blind(2, format!(r#"{{"$set":{{"k":{writer}}}}}"#).as_str()).unwrap();
+                pets.update_blind(3, r#"{"$inc":{"n":1}}"#).unwrap();
                 let mut batch = db.write_batch();
                 batch.put(&pets, 5 + writer, r#"{"k":[1,2]}"#).unwrap();
                 batch.delete(&pets, 1 - writer).unwrap();
-                batch.apply(&pets, 3, r#"{"$inc":{"k":1}}"#).unwrap();
+                batch.update_blind(&pets, 3, r#"{"$inc":{"k":1}}"#).unwrap();
                 batch.commit().unwrap();
                 pets.put(writer, r#"{"k":0}"#).unwrap();
             }));
@@ -183,16 +183,16 @@ fn a_build_among_writers_misses_nothing() {
             other.flush().unwrap();
             other.sweep_indexes().unwrap();
             look(&other, &files, &definition(K.0, K.1));
-            other.compact().unwrap();
+            other.compact().run().unwrap();
             look(&other, &files, &definition(K.0, K.1));
         }));
-        pets.create_index(K.0).unwrap();
+        pets.create_index(K.0).run().unwrap();
         look(&db, &pets, &definition(K.0, K.1));
         join(threads);
         healthy(&db);
         // Entries of the build were merged with those written concurrently; of each the newer one is left, and a
         // sweep knows it.
-        db.compact().unwrap();
+        db.compact().run().unwrap();
         db.sweep_indexes().unwrap();
         healthy(&db);
     });
@@ -209,7 +209,7 @@ fn indexes_come_and_go_among_writers() {
             threads.push(thread(move || {
                 for k in 0..3 {
                     pets.put(writer, format!(r#"{{"k":{k}}}"#)).unwrap();
-                    pets.update(0, format!(r#"{{"$set":{{"k":{k}}}}}"#).as_str()).unwrap();
+                    pets.update_one(r#"{"_id": 0}"#, format!(r#"{{"$set":{{"k":{k}}}}}"#).as_str()).run().unwrap();
                 }
             }));
         }
@@ -227,14 +227,14 @@ fn indexes_come_and_go_among_writers() {
         }));
         // Dropped while it was being built, either of them.
         for _ in 0..2 {
-            match pets.create_index(K.0) {
+            match pets.create_index(K.0).run() {
                 Ok(_) => {}
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Namespace, "{error}"),
             }
             look(&db, &pets, &definition(K.0, K.1));
         }
         join(threads);
-        pets.create_index(K.0).unwrap();
+        pets.create_index(K.0).run().unwrap();
         healthy(&db);
     });
 }
@@ -243,7 +243,7 @@ fn indexes_come_and_go_among_writers() {
 fn arrays_are_marked_before_they_are_written() {
     schedules("arrays_are_marked_before_they_are_written", 250, || {
         let (world, db, pets) = open();
-        pets.create_index(K.0).unwrap();
+        pets.create_index(K.0).run().unwrap();
         let cuts: Arc<Mutex<Vec<World>>> = Arc::default();
         let (mem, into) = (world.mem.clone(), cuts.clone());
         world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
@@ -290,7 +290,7 @@ fn a_power_cut_beside_a_build_leaves_what_the_documents_yield() {
                 writer.put(k % 3, format!(r#"{{"k":{k}}}"#)).unwrap();
             }
         });
-        pets.create_index(K.0).unwrap();
+        pets.create_index(K.0).run().unwrap();
         join([writer]);
         world.faults.set_hook(None);
         healthy(&db);
@@ -317,7 +317,7 @@ fn a_checkpoint_has_what_it_says_is_built() {
             pets.put(id, format!(r#"{{"k":{id}}}"#)).unwrap();
         }
         let builder = pets.clone();
-        let builder = thread(move || drop(builder.create_index(K.0).unwrap()));
+        let builder = thread(move || drop(builder.create_index(K.0).run().unwrap()));
         let dir = Path::new("checkpoint");
         db.checkpoint(dir, &CheckpointOptions::default()).unwrap();
         join([builder]);
@@ -336,7 +336,7 @@ fn an_index_that_is_gone_deletes_nothing() {
     schedules("an_index_that_is_gone_deletes_nothing", 400, || {
         let (world, db, pets) = open();
         let expired = || Map::from([("when", Value::DateTime(0))]);
-        pets.create_index_with(r#"{"when":1}"#, r#"{"expireAfterSeconds":1}"#).unwrap();
+        pets.create_index(r#"{"when":1}"#).options(r#"{"expireAfterSeconds":1}"#).run().unwrap();
         pets.put(1, expired()).unwrap();
         pets.put(2, expired()).unwrap();
         let (other, keeper) = (db.clone(), pets.clone());
@@ -357,7 +357,7 @@ fn loads_are_made_again_when_indexes_come() {
     schedules("loads_are_made_again_when_indexes_come", 150, || {
         let (_world, db, pets) = open();
         let builder = pets.clone();
-        let builder = thread(move || drop(builder.create_index(K.0).unwrap()));
+        let builder = thread(move || drop(builder.create_index(K.0).run().unwrap()));
         let lines = b"{\"_id\":1,\"k\":1}\n{\"_id\":2,\"k\":[2]}\n{\"_id\":3}\n".to_vec();
         let options = alluvium::load::LoadOptions { readers: 1, writers: 1, ..Default::default() };
         let input = alluvium::load::Input::stream("lines", std::io::Cursor::new(lines));

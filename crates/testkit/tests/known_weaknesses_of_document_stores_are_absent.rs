@@ -85,7 +85,7 @@ fn killed_with_9_left_over_temporary_files_and_could_not_be_opened_again() {
     };
     world.faults.set_hook(Some(Arc::new(check)));
     db.flush().unwrap();
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     world.faults.set_hook(None);
     assert!(kills.load(Ordering::SeqCst) > 40);
 }
@@ -156,7 +156,7 @@ fn acknowledged_writes_invisible_during_a_flush_before_the_first_base() {
     };
     world.faults.set_hook(Some(Arc::new(hook)));
     db.flush().unwrap();
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     world.faults.set_hook(None);
     assert!(looks.load(Ordering::SeqCst) > 10);
 }
@@ -216,7 +216,7 @@ fn the_default_character_set_loses_text() {
         }
     };
     check(&db);
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     drop((c, db));
     check(&open(&world));
 }
@@ -312,7 +312,7 @@ fn long_min_value_and_json_integers_from_2_63_fail() {
         assert_eq!(found, sorted);
     };
     check(&db);
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     drop((c, db));
     check(&open(&world));
     assert_eq!(open(&world).collection("c").get(i64::MIN).unwrap().unwrap().id(), &Value::Int64(i64::MIN));
@@ -323,7 +323,7 @@ fn no_checksums() {
     let world = World::new(1);
     let db = open(&world);
     fill(&db, 0, 100);
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     db.close().unwrap();
     let disk = world.killed();
     let sst =
@@ -334,7 +334,7 @@ fn no_checksums() {
     file.read_exact_at(&mut byte, 60).unwrap();
     file.write_at(&[byte[0] ^ 4], 60).unwrap();
     let db = open(&disk);
-    let damage = db.verify().unwrap();
+    let damage = db.verify().run().unwrap().damage;
     assert_eq!(damage[0].kind(), ErrorKind::Corruption);
     let name = sst.file_name().unwrap().to_string_lossy().into_owned();
     assert!(damage[0].to_string().contains(&name), "{}", damage[0]);
@@ -355,7 +355,7 @@ fn no_directory_sync() {
     fill(&db, 0, 40);
     db.flush().unwrap();
     expect(40);
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     expect(40);
     assert!(world.faults.count(OpKind::SyncDir) > 5);
 }
@@ -437,7 +437,7 @@ fn an_index_wholly_on_the_heap() {
             std::mem::replace(&mut batch, db.write_batch()).commit().unwrap();
         }
     }
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     let stats = db.stats();
     let entries: u64 = stats.partitions.iter().map(|p| p.entries).sum();
     assert!(entries >= 20_000);

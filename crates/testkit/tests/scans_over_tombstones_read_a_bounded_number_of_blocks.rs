@@ -61,10 +61,10 @@ fn the_head_of_a_queue_is_found_among_tombstones() {
     }
     println!("{worst} blocks at worst, {head} documents gone");
     assert!(worst <= MOST, "{worst} blocks for ten documents");
-    db.settle().unwrap();
+    db.wait_for_compaction().unwrap();
     let settled = first_ten(&queue, head);
     assert!(settled <= MOST, "{settled} blocks for ten documents, settled");
-    db.compact().unwrap();
+    db.compact().run().unwrap();
     let compacted = first_ten(&queue, head);
     println!("{settled} settled, {compacted} compacted");
     assert!(compacted <= MOST_COMPACTED, "{compacted} blocks for ten documents, compacted");
@@ -80,7 +80,7 @@ fn deleted_ranges_are_passed_over_whole() {
     for id in 0..count {
         queue.insert_one(text.document(id, 120)).unwrap();
     }
-    db.settle().unwrap();
+    db.wait_for_compaction().unwrap();
     let store = db.store();
     // The collection's documents are the tree of the highest id.
     let documents = store.trees().into_iter().map(|(tree, _)| tree).max().unwrap();
@@ -95,7 +95,7 @@ fn deleted_ranges_are_passed_over_whole() {
         let blocks = (BlockCounts::of_thread() - before).looked_up;
         println!("{when}: {blocks} blocks");
         assert!(blocks <= 40, "{when}: {blocks} blocks for twenty documents");
-        if when == "in memory" { db.flush().unwrap() } else { db.settle().unwrap() }
+        if when == "in memory" { db.flush().unwrap() } else { db.wait_for_compaction().unwrap() }
     }
     seed::tally_rare();
 }

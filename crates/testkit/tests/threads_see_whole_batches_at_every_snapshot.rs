@@ -106,8 +106,8 @@ impl Crowd {
         let mut rng = fastrand::Rng::with_seed(seed);
         while !self.done.load(Ordering::SeqCst) {
             match rng.u32(0..5) {
-                0 => self.db.compact().unwrap(),
-                1 => self.db.settle().unwrap(),
+                0 => self.db.compact().run().unwrap(),
+                1 => self.db.wait_for_compaction().unwrap(),
                 2 => self.db.sync().unwrap(),
                 _ => self.db.flush().unwrap(),
             }

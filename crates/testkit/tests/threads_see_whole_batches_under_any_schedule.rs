@@ -53,7 +53,7 @@ impl Crowd {
 
     fn maintain(&self) {
         self.db.flush().unwrap();
-        self.db.compact().unwrap();
+        self.db.compact().run().unwrap();
         self.db.flush().unwrap();
     }
 
@@ -115,7 +115,7 @@ fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {
         for id in 0..20 {
             pets.put(id, r#"{"n":0,"name":"of some pet"}"#).unwrap();
         }
-        pets.apply(1, r#"{"$inc":{"n":1}}"#).unwrap();
+        pets.update_blind(1, r#"{"$inc":{"n":1}}"#).unwrap();
         let found = pets.get(1).unwrap().unwrap().to_map().unwrap();
         assert_eq!(found, map_of(r#"{"_id":1,"n":1,"name":"of some pet"}"#));
     });

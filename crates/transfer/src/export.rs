@@ -32,9 +32,7 @@ pub enum Format {
 ///
 /// ```
 /// use alluvium::export::{Encoder, Format};
-/// # fn main() -> alluvium::Result<()> {
-/// # let dir = tempfile::tempdir().expect("a directory");
-/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// # let db = alluvium::Database::in_memory()?;
 /// let pets = db.collection("pets");
 /// pets.insert_one(r#"{"_id": "rex", "kind": "dog", "of": {"name": "Ann"}}"#)?;
 /// let mut encoder = Encoder::new(Format::Csv { separator: b',' }).fields(["_id", "of.name"]);
@@ -44,8 +42,7 @@ pub enum Format {
 /// while encoder.write_next(&mut cursor, &mut out)? {}
 /// encoder.end(&mut out);
 /// assert_eq!(out, b"_id,of.name\nrex,Ann\n");
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Encoder {
@@ -59,7 +56,7 @@ impl Encoder {
     /// An encoder of whole documents; JSON is relaxed.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -75,7 +72,7 @@ impl Encoder {
     /// Writes canonical extended JSON, which keeps every type, instead of relaxed JSON.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -94,7 +91,7 @@ impl Encoder {
     /// the `_id`, as [`crate::Collection::get_fields`] returns them.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -113,7 +110,7 @@ impl Encoder {
     /// Documents written so far.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -130,7 +127,7 @@ impl Encoder {
     /// Appends the text that precedes the first document.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -157,7 +154,7 @@ impl Encoder {
     /// Appends the text that follows the last document.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};
@@ -270,7 +267,7 @@ impl Encoder {
     /// Appends the next document in the encoder's format; false if there is none.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// # use alluvium::export::{Encoder, Format};

@@ -32,7 +32,7 @@ fn fill(db: &Database, documents: u64) {
         })
         .collect();
     writers.into_iter().for_each(|writer| writer.join().unwrap());
-    db.settle().unwrap();
+    db.wait_for_compaction().unwrap();
 }
 
 /// Writes until it is stopped; returns the number of writes, and the longest times of one.

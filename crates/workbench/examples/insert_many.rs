@@ -18,7 +18,7 @@ fn main() {
     for fields in &INDEXES[..indexes] {
         let mut keys = Map::new();
         fields.iter().for_each(|field| keys.push(field.name(), 1));
-        collection.create_index(keys).unwrap();
+        collection.create_index(keys).run().unwrap();
     }
     let clock = alluvium_env::Env::os().clock;
     let mut spent = std::time::Duration::ZERO;

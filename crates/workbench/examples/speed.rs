@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = LoadOptions { readers: threads as usize, ..LoadOptions::default() };
     let report = documents::load(&comments, count, 1, options)?;
     let loaded = clock.now() - start;
-    db.settle()?;
+    db.wait_for_compaction()?;
     let usage = Usage::now().since(&before);
     let micros = |seconds: f64| seconds * 1e6 / count as f64;
     let stats = db.stats();

@@ -40,7 +40,7 @@ fn a_database_has_no_other_things_within() {
     assert_eq!(inside.expect("the binary").code(), Some(2));
     assert_eq!(files(&place.path("db")), before);
     let database = Database::open(place.path("db")).expect("a database");
-    assert!(database.verify().expect("a check").is_empty());
+    assert!(database.verify().run().expect("a check").damage.is_empty());
 }
 
 /// The paths of all files and directories below a directory.

@@ -1,7 +1,11 @@
 //! Writes by filter.
 
 use super::Collection;
-use crate::filtered::{BulkWrite, DeleteWhere, FindAndModify, UpdateWhere, Where, WriteModel};
+use crate::bulk_write::{BulkWrite, WriteModel};
+use crate::delete::Delete;
+use crate::filter_write::FilterRequest;
+use crate::find_one_and_modify::FindOneAndModify;
+use crate::update::Update;
 use alluvium_collections::results::ReturnDocument;
 use alluvium_document::IntoDocument;
 
@@ -9,150 +13,130 @@ impl Collection {
     /// Updates the first document that matches, and returns it. [`Collection::get_and_update`] does so by `_id`.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let jobs = db.collection("jobs");
     /// jobs.insert_many([r#"{"_id": 1, "state": "new", "urgent": 1}"#, r#"{"_id": 2, "state": "new", "urgent": 9}"#])?;
     /// let take = jobs.find_one_and_update(r#"{"state": "new"}"#, r#"{"$set": {"state": "taken"}}"#);
     /// let job = take.sort(r#"{"urgent": -1}"#).projection(r#"{"state": 1}"#).run()?;
     /// assert_eq!(job.unwrap().to_string(), r#"{"_id":2,"state":"new"}"#);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoDocument) -> FindAndModify {
-        FindAndModify { which: Where::new(&self.target, filter).updating(update), returned: ReturnDocument::Before }
+    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoDocument) -> FindOneAndModify {
+        FindOneAndModify {
+            write: FilterRequest::new(&self.target, filter).updating(update),
+            returned: ReturnDocument::Before,
+        }
     }
 
     /// Puts a document in the place of the first one that matches, and returns that.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// let before = pets.find_one_and_replace(r#"{"age": 3}"#, r#"{"age": 4}"#).run()?;
     /// assert_eq!(before.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn find_one_and_replace(&self, filter: impl IntoDocument, document: impl IntoDocument) -> FindAndModify {
-        FindAndModify { which: Where::new(&self.target, filter).replacing(document), returned: ReturnDocument::Before }
+    pub fn find_one_and_replace(&self, filter: impl IntoDocument, document: impl IntoDocument) -> FindOneAndModify {
+        FindOneAndModify {
+            write: FilterRequest::new(&self.target, filter).replacing(document),
+            returned: ReturnDocument::Before,
+        }
     }
 
     /// Deletes the first document that matches, and returns it. [`Collection::get_and_delete`] does so by `_id`.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// assert!(pets.find_one_and_delete(r#"{"age": 3}"#).run()?.is_some());
     /// assert!(pets.find_one_and_delete(r#"{"age": 3}"#).run()?.is_none());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindAndModify {
-        FindAndModify { which: Where::new(&self.target, filter), returned: ReturnDocument::Before }
+    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAndModify {
+        FindOneAndModify { write: FilterRequest::new(&self.target, filter), returned: ReturnDocument::Before }
     }
 
     /// Updates the first document that matches: `{"$set": …}`, `{"$inc": …}` and so on. [`Collection::update`] does so by
     /// `_id`.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
     /// let result = pets.update_one(r#"{"kind": "dog"}"#, r#"{"$inc": {"age": 1}}"#).run()?;
     /// assert_eq!((result.matched_count, result.modified_count), (1, 1));
     /// let result = pets.update_one(r#"{"_id": "tom"}"#, r#"{"$set": {"kind": "cat"}}"#).upsert(true).run()?;
     /// assert_eq!(result.upserted_id, Some("tom".into()));
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoDocument) -> UpdateWhere {
-        UpdateWhere { which: Where::new(&self.target, filter).updating(update), many: false }
+    pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoDocument) -> Update {
+        Update { write: FilterRequest::new(&self.target, filter).updating(update), many: false }
     }
 
     /// Updates all documents that match at the moment when it is run, each in a batch of its own.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
     /// let result = pets.update_many(r#"{"kind": "dog"}"#, r#"{"$set": {"barks": true}}"#).run()?;
     /// assert_eq!(result.modified_count, 2);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoDocument) -> UpdateWhere {
-        UpdateWhere { which: Where::new(&self.target, filter).updating(update), many: true }
+    pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoDocument) -> Update {
+        Update { write: FilterRequest::new(&self.target, filter).updating(update), many: true }
     }
 
     /// Puts a document in the place of the first one that matches; the `_id` stays. [`Collection::replace`] does so by
     /// `_id`.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
     /// pets.replace_one(r#"{"kind": "dog"}"#, r#"{"kind": "wolf"}"#).run()?;
     /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","kind":"wolf"}"#);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn replace_one(&self, filter: impl IntoDocument, document: impl IntoDocument) -> UpdateWhere {
-        UpdateWhere { which: Where::new(&self.target, filter).replacing(document), many: false }
+    pub fn replace_one(&self, filter: impl IntoDocument, document: impl IntoDocument) -> Update {
+        Update { write: FilterRequest::new(&self.target, filter).replacing(document), many: false }
     }
 
     /// Deletes the first document that matches. [`Collection::delete`] deletes by `_id`, without looking.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "dog"}"#])?;
     /// assert_eq!(pets.delete_one(r#"{"kind": "dog"}"#).run()?.deleted_count, 1);
     /// assert_eq!(pets.count()?, 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn delete_one(&self, filter: impl IntoDocument) -> DeleteWhere {
-        DeleteWhere { which: Where::new(&self.target, filter), many: false }
+    pub fn delete_one(&self, filter: impl IntoDocument) -> Delete {
+        Delete { write: FilterRequest::new(&self.target, filter), many: false }
     }
 
     /// Deletes all documents that match at the moment when it is run, each in a batch of its own.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#])?;
     /// assert_eq!(pets.delete_many(r#"{"kind": "dog"}"#).run()?.deleted_count, 2);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
-    pub fn delete_many(&self, filter: impl IntoDocument) -> DeleteWhere {
-        DeleteWhere { which: Where::new(&self.target, filter), many: true }
+    pub fn delete_many(&self, filter: impl IntoDocument) -> Delete {
+        Delete { write: FilterRequest::new(&self.target, filter), many: true }
     }
 
     /// Many writes in one call: inserts, updates and deletes by filter, each with an outcome of its own. Those that are to
     /// happen together or not at all belong into a [`crate::WriteBatch`].
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::WriteModel;
     /// let pets = db.collection("pets");
     /// let writes = [
@@ -162,8 +146,7 @@ impl Collection {
     /// ];
     /// let result = pets.bulk_write(writes).ordered(false).run()?;
     /// assert_eq!((result.inserted_count, result.modified_count, result.deleted_count), (1, 1, 0));
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     pub fn bulk_write(&self, writes: impl IntoIterator<Item = WriteModel>) -> BulkWrite {
         BulkWrite { target: self.target.clone(), models: writes.into_iter().collect(), ordered: true }

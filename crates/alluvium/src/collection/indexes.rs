@@ -1,97 +1,37 @@
 //! Indexes of a collection.
 
 use super::Collection;
-use crate::index_build::{IndexBuild, IndexInfo};
+use crate::create_index::{CreateIndex, IndexInfo};
 use alluvium_collections::error::Result;
 use alluvium_collections::find::Hint;
 use alluvium_collections::index_stats::{self, IndexStats};
 use alluvium_collections::indexes;
 use alluvium_document::IntoDocument;
-use alluvium_document::Map;
 
 impl Collection {
-    /// Makes an index, and waits until it is ready: `{"author": 1, "time": -1}`. Returns its name, `author_1_time_-1`. The
-    /// collection is created if it does not exist. Others read and write meanwhile; once there, the index is kept by every
-    /// write. If the same index is there already, nothing happens.
+    /// An index to be created: `{"author": 1, "time": -1}`. Ends in [`CreateIndex::run`].
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"kind": "dog", "age": 3}"#)?;
-    /// assert_eq!(pets.create_index(r#"{"kind": 1, "age": -1}"#)?, "kind_1_age_-1");
-    /// # Ok(())
-    /// # }
+    /// assert_eq!(pets.create_index(r#"{"kind": 1, "age": -1}"#).run()?, "kind_1_age_-1");
+    /// pets.create_index(r#"{"chip": 1}"#).unique(true).sparse(true).run()?;
+    /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`] if the definition is wrong, or a document cannot be indexed;
-    /// [`crate::Error::IndexConflict`]; as for any read and write.
-    pub fn create_index(&self, keys: impl IntoDocument) -> Result<String> {
-        self.create_index_with(keys, Map::new())
-    }
-
-    /// As [`Collection::create_index`], with options: `name`, `unique`, `sparse`, `partialFilterExpression`,
-    /// `expireAfterSeconds`, as MongoDB has them.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.create_index_with(r#"{"chip": 1}"#, r#"{"unique": true, "sparse": true}"#)?;
-    /// pets.put("rex", r#"{"chip": 17}"#)?;
-    /// let error = pets.put("tom", r#"{"chip": 17}"#).unwrap_err();
-    /// assert_eq!(error.kind(), alluvium::ErrorKind::DuplicateKey);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Collection::create_index`]; [`crate::Error::DuplicateIndexKey`] if documents have the same key in a unique
-    /// index: it is dropped again.
-    pub fn create_index_with(&self, keys: impl IntoDocument, options: impl IntoDocument) -> Result<String> {
-        self.start_index(keys, options)?.finish()
-    }
-
-    /// Declares an index and returns at once: from now on every write keeps it. [`IndexBuild::finish`] builds it over the
-    /// documents that are there. If that is not called, the database does it when it is opened the next time.
-    ///
-    /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// let pets = db.collection("pets");
-    /// pets.put("rex", r#"{"kind": "dog"}"#)?;
-    /// let build = pets.start_index(r#"{"kind": 1}"#, "{}")?;
-    /// let progress = build.progress(); // To be looked at from another thread.
-    /// build.finish()?;
-    /// assert_eq!(progress.documents(), 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Collection::create_index`].
-    pub fn start_index(&self, keys: impl IntoDocument, options: impl IntoDocument) -> Result<IndexBuild> {
-        let (engine, name) = (&self.target.engine, self.target.name()?);
-        let declared = indexes::declare(engine, name, &keys.into_map()?, &options.into_map()?)?;
-        Ok(IndexBuild { engine: engine.clone(), name: name.clone(), declared, stop: None })
+    pub fn create_index(&self, keys: impl IntoDocument) -> CreateIndex {
+        CreateIndex::new(self.target.clone(), keys)
     }
 
     /// Drops an index by its name or its keys, at once; its space is given back in the background.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
-    /// let name = pets.create_index(r#"{"kind": 1}"#)?;
+    /// let name = pets.create_index(r#"{"kind": 1}"#).run()?;
     /// pets.drop_index(&name)?;
     /// assert!(pets.drop_index(r#"{"kind": 1}"#).is_err());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -103,9 +43,9 @@ impl Collection {
     /// The name of the index that has this name, or these keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
-    /// pets.create_index_with(r#"{"kind": 1, "age": -1}"#, r#"{"name": "by_kind"}"#)?;
+    /// pets.create_index(r#"{"kind": 1, "age": -1}"#).name("by_kind").run()?;
     /// assert_eq!(pets.index_name(r#"{"kind": 1, "age": -1}"#)?, "by_kind");
     /// assert!(pets.index_name(r#"{"kind": 1}"#).is_err());
     /// # alluvium::Result::Ok(())
@@ -121,15 +61,12 @@ impl Collection {
     /// Drops all indexes but that on `_id`.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
-    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
     /// pets.drop_indexes()?;
     /// assert_eq!(pets.indexes()?.len(), 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -141,15 +78,12 @@ impl Collection {
     /// The indexes, as MongoDB's `listIndexes` shows them; that on `_id` comes first.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
-    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
     /// let names: Vec<String> = pets.indexes()?.into_iter().map(|index| index.name).collect();
     /// assert_eq!(names, ["_id_", "kind_1"]);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -170,17 +104,14 @@ impl Collection {
     /// thousand entries of each.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
-    /// pets.create_index(r#"{"kind": 1}"#)?;
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
     /// pets.put("rex", r#"{"kind": "cat"}"#)?;
     /// pets.put("rex", r#"{"kind": "dog"}"#)?; // Reads nothing, so the entry of the cat stays.
     /// let stats = &pets.index_stats()?[0];
     /// assert_eq!((stats.entries, stats.stale_share()), (2, Some(0.5)));
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors

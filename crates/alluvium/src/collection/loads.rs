@@ -13,15 +13,12 @@ impl Collection {
     ///
     /// ```
     /// use alluvium::load::{Input, LoadOptions};
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// let lines = "{\"_id\": 1, \"a\": true}\n{\"_id\": 2}\n";
     /// let input = Input::stream("example", std::io::Cursor::new(lines));
     /// let report = db.collection("c").load(input, LoadOptions::default())?;
     /// assert_eq!(report.documents, 2);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -35,7 +32,6 @@ impl Collection {
     /// the input is not resumable.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
     /// use alluvium::load::{Input, LoadOptions};
@@ -45,8 +41,7 @@ impl Collection {
     /// pets.load(input()?, LoadOptions::default())?;
     /// let before = pets.loaded_before(&input()?, &LoadOptions::default())?.expect("a mark");
     /// assert!(before.finished && before.documents == 1);
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
@@ -60,16 +55,13 @@ impl Collection {
     /// Returns the names of those that were not there before.
     ///
     /// ```
-    /// # fn main() -> alluvium::Result<()> {
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::{Map, Value, load::Metadata};
     /// let index = Map::from([("key", Value::Map(Map::from([("author", Value::from(1))]))), ("name", "by".into())]);
     /// let metadata = Metadata { indexes: vec![index], ..Metadata::default() };
     /// assert_eq!(db.collection("comments").create_indexes_of(&metadata)?, ["by"]);
     /// assert!(db.collection("comments").create_indexes_of(&metadata)?.is_empty());
-    /// # Ok(())
-    /// # }
+    /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Collections of your own types, through serde.
 
 use super::{Collection, InsertManyResult, InsertOneResult};
-use crate::filtered::UpdateWhere;
+use crate::update::Update;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::{Error, Result, id_text};
 use alluvium_collections::names::FullName;
@@ -23,14 +23,11 @@ use std::marker::PhantomData;
 ///     age: i32,
 /// }
 ///
-/// # fn main() -> alluvium::Result<()> {
-/// # let dir = tempfile::tempdir().expect("a directory");
-/// # let db = alluvium::Database::open(dir.path().join("db"))?;
+/// # let db = alluvium::Database::in_memory()?;
 /// let pets = db.collection("pets").typed::<Pet>();
 /// pets.insert_one(&Pet { name: "rex".into(), age: 3 })?;
 /// assert_eq!(pets.get("rex")?, Some(Pet { name: "rex".into(), age: 3 }));
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 pub struct TypedCollection<T> {
     collection: Collection,
@@ -51,7 +48,7 @@ impl<T> TypedCollection<T> {
     /// The collection of documents below.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -69,7 +66,7 @@ impl<T: Serialize> TypedCollection<T> {
     /// Inserts a value, as [`Collection::insert_one`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -88,7 +85,7 @@ impl<T: Serialize> TypedCollection<T> {
     /// Inserts values, all of them or none, as [`Collection::insert_many`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -108,10 +105,10 @@ impl<T: Serialize> TypedCollection<T> {
         self.collection.insert_many(values)
     }
 
-    /// Replaces one that matches, as [`Collection::replace_one`]; it keeps its `_id`. Not before [`UpdateWhere::run`].
+    /// Replaces one that matches, as [`Collection::replace_one`]; it keeps its `_id`. Not before [`Update::run`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -125,14 +122,14 @@ impl<T: Serialize> TypedCollection<T> {
     ///
     /// # Errors
     /// [`Error::InvalidDocument`] if the value is not a map with names.
-    pub fn replace_one(&self, filter: impl IntoDocument, value: &T) -> Result<UpdateWhere> {
+    pub fn replace_one(&self, filter: impl IntoDocument, value: &T) -> Result<Update> {
         Ok(self.collection.replace_one(filter, to_value(value)?))
     }
 
     /// Puts a value under `id`, as [`Collection::put`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -153,7 +150,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// The value with this `_id`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -173,7 +170,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// The first value that matches a filter.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -196,7 +193,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// cursor: [`Cursor::typed`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();
@@ -216,7 +213,7 @@ impl<T: DeserializeOwned> TypedCollection<T> {
     /// All values in the order of their `_id`s.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
     /// # struct Pet { kind: String }
     /// # let rex = Pet { kind: "dog".to_owned() };
@@ -253,7 +250,7 @@ impl<T> TypedCursor<T> {
     /// The documents as values of `T`; one that is none is [`Error::InvalidDocument`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
     /// # struct Pet { #[serde(rename = "_id")] name: String, age: i32 }
     /// # let pets = db.collection("pets").typed::<Pet>();

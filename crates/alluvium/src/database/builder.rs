@@ -11,12 +11,10 @@ use std::time::Duration;
 /// Options for opening a database; made by [`Database::builder`].
 ///
 /// ```
-/// # fn main() -> alluvium::Result<()> {
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// # let path = dir.path().join("example.alluvium");
 /// let db = alluvium::Database::builder().memory(64 << 20).partitions(2).open(&path)?;
-/// # Ok(())
-/// # }
+/// # alluvium::Result::Ok(())
 /// ```
 #[derive(Clone)]
 pub struct Builder {

@@ -6,13 +6,13 @@ fn a_collection_that_goes_meanwhile_keeps_no_other_from_being_dropped() {
     for name in ["shop.a", "shop.b", "shop.c", "other.d"] {
         db.create_collection(name).unwrap();
     }
-    let shop = db.logical("shop");
-    let listed = shop.list_collection_names();
+    let shop = db.logical_database("shop");
+    let listed = shop.collection_names();
     // What another thread may do between the list and the drops.
     shop.collection("a").drop().unwrap();
     db.rename_collection("shop.b", "other.b").unwrap();
     shop.drop_listed(&listed).unwrap();
-    assert!(shop.list_collection_names().is_empty());
-    assert_eq!(db.logical("other").list_collection_names(), ["b", "d"]);
+    assert!(shop.collection_names().is_empty());
+    assert_eq!(db.logical_database("other").collection_names(), ["b", "d"]);
     shop.drop().unwrap();
 }

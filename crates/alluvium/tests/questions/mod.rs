@@ -194,9 +194,9 @@ pub fn run(c: &Collection, step: &Step) {
     match step {
         Step::Put(id, map) => c.put(id_of(*id), map).unwrap(),
         Step::Delete(id) => c.delete(id_of(*id)).unwrap(),
-        Step::Apply(id, update) => c.apply(id_of(*id), *update).unwrap(),
+        Step::Apply(id, update) => c.update_blind(id_of(*id), *update).unwrap(),
         // What does not go, as a field in an array, changes nothing.
-        Step::Update(id, update) => drop(c.update(id_of(*id), *update)),
+        Step::Update(id, update) => drop(c.update_one(Map::from([("_id", id_of(*id))]), *update).run()),
         Step::Flush => c_flush(c),
     }
 }

@@ -38,7 +38,7 @@ impl Args {
                 exit::enough_space(database.compact_space())?;
             }
             let before = closed.map_or_else(|| files::bytes_below(&env, self.database.path()), Ok)?;
-            database.compact_unless(&stop.flag())?;
+            database.compact().stop_when(stop.flag()).run()?;
             Ok((before, database.stats()))
         })?;
         let after = files::bytes_below(&env, self.database.path())?;

@@ -8,7 +8,7 @@ use crate::settings::ids::{self, IdArgs};
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{Error, Value};
+use alluvium::{Error, Map, Value};
 use alluvium_document::key::{self, IdError};
 use std::time::Duration;
 
@@ -58,7 +58,10 @@ impl Args {
             let (mut deleted, mut missing) = (0_u64, Vec::new());
             for id in ids {
                 let shown = ids::show(&id);
-                if collection.get_and_delete(id)?.is_some() { deleted += 1 } else { missing.push(shown) }
+                match collection.delete_one(Map::from([("_id", id)])).run()?.deleted_count {
+                    0 => missing.push(shown),
+                    _ => deleted += 1,
+                }
             }
             Ok((deleted, missing))
         })?;

@@ -258,14 +258,14 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
 fn settle(database: &Database, stop: &Stop) -> Outcome {
     if session::is_open() {
         // The database is the shell's, and stays open.
-        return Ok(database.settle()?);
+        return Ok(database.wait_for_compaction()?);
     }
     let ended = Arc::new((Mutex::new(false), Condvar::new()));
     let watcher = {
         let (database, stop, ended) = (database.clone(), stop.clone(), ended.clone());
         alluvium_env::thread::spawn("signals", move || close_on_signal(&database, &stop, &ended.0, &ended.1))
     };
-    let result = database.settle();
+    let result = database.wait_for_compaction();
     *ended.0.lock() = true;
     ended.1.notify_all();
     watcher.join().map_err(|panicked| Failure::Other(panicked.to_string()))?;

@@ -258,7 +258,7 @@ impl Shell<'_> {
     /// A collection that does not exist is created by the first write to it; until then a note says that it does not exist.
     fn use_collection(&mut self, name: &str) -> Outcome {
         let there = self.database.collections();
-        if !there.iter().any(|info| info.full_name() == name || info.logical == "main" && info.name == name) {
+        if !there.iter().any(|info| info.full_name() == name || info.database == "main" && info.name == name) {
             eprintln!("note: there is no collection {name} yet");
         }
         self.collection = Some(name.to_owned());

@@ -73,10 +73,12 @@ impl Args {
         let update = map_of("the update", self.update.as_deref().unwrap_or_default())?;
         let result = self.with(|collection| {
             let asked = update.clone();
-            let result = match (self.blind, self.upsert) {
-                (true, _) => collection.apply(id, update).map(|()| None),
-                (_, true) => collection.upsert(id, update).map(Some),
-                _ => collection.update(id, update).map(Some),
+            let result = match self.blind {
+                true => collection.update_blind(id, update).map(|()| None),
+                false => {
+                    let by_id = collection.update_one(Map::from([("_id", id)]), update);
+                    by_id.upsert(self.upsert).run().map(Some)
+                }
             };
             result.map_err(|error| explain(error, &asked))
         })?;

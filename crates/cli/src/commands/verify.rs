@@ -42,7 +42,9 @@ impl Args {
         } else if let Some(found) = self.read_only()? {
             found
         } else {
-            self.opened(&env, |database| Ok(Found::of(database.verify_all(&stop.flag())?, &database.stats())))?
+            self.opened(&env, |database| {
+                Ok(Found::of(database.verify().stop_when(stop.flag()).run()?, &database.stats()))
+            })?
         };
         found.took = env.clock.now().saturating_sub(started);
         self.report(&found)

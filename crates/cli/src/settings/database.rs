@@ -204,7 +204,7 @@ impl Readable {
     /// The number of documents.
     pub(crate) fn count(&self, stop: &Stop) -> Outcome<u64> {
         Ok(match self {
-            Self::Collection(collection) => collection.count_unless(&stop.flag())?,
+            Self::Collection(collection) => collection.find(Map::new()).stop_when(stop.flag()).count()?,
             Self::ReadOnly(store) => store.count(),
         })
     }

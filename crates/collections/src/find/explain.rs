@@ -74,7 +74,7 @@ impl Explanation {
     /// The plan as MongoDB's `explain` shows it: `queryPlanner` and `executionStats`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let explanation = pets.find(r#"{"age": 7}"#).explain()?;

@@ -40,7 +40,7 @@ fn a_full_database_tells_by_its_own_documents() {
     for id in 0..20 {
         docs.put(id, format!("{{\"text\":{:?}}}", "x".repeat(MIB as usize)));
     }
-    db.store().settle().expect("room");
+    db.store().wait_for_compaction().expect("room");
     // Nothing is compressed: six tenths of the JSON's bytes.
     let needed = load_space(&db.engine, InputBytes { plain: 100 * MIB, packed: 0 }).needed_bytes - MIB;
     assert!((59 * MIB..62 * MIB).contains(&needed), "{needed}");
@@ -55,7 +55,7 @@ fn a_compaction_of_more_than_there_is_room_for_is_told_before() {
     for id in 0..30 {
         docs.put(id, format!("{{\"text\":{:?}}}", "x".repeat(MIB as usize)));
     }
-    db.store().settle().expect("room");
+    db.store().wait_for_compaction().expect("room");
     let space = compact_space(&db.engine);
     assert!(!space.is_enough(), "{space:?}");
     assert!(space.check().expect_err("no room").to_string().starts_with("the compaction needs about 31."));

@@ -75,7 +75,7 @@ impl Store {
     /// # use alluvium_store::{Options, Store};
     /// # fn main() -> alluvium_store::Result<()> {
     /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
-    /// store.settle()?;
+    /// store.wait_for_compaction()?;
     /// println!("{} bytes on disk", store.stats().disk_bytes);
     /// # Ok(())
     /// # }
@@ -83,7 +83,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::flush`].
-    pub fn settle(&self) -> Result<()> {
+    pub fn wait_for_compaction(&self) -> Result<()> {
         self.upkeep.settle(&AtomicBool::new(false)).map(drop)
     }
 

@@ -52,7 +52,7 @@ fn a_thread_that_waits_for_busy_workers_does_not_keep_them_busy() {
             work.wait_for_worker();
         }
         let before = work.signals();
-        let waiting = scope.spawn(|| store.settle());
+        let waiting = scope.spawn(|| store.wait_for_compaction());
         // Several times as long as the waiting thread waits before it looks again.
         (0..10).for_each(|_| work.wait_for_worker());
         let signals = work.signals() - before;

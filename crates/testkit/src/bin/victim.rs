@@ -110,7 +110,7 @@ fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
             12..=13 => make_checkpoint(db, checkpoints, &format!("{seed:012}-{round:06}"), &mut rng),
             8..=9 => {
                 let (name, keys) = trails::INDEXES[rng.usize(0..trails::INDEXES.len())];
-                db.collection(name).create_index(keys).unwrap();
+                db.collection(name).create_index(keys).run().unwrap();
             }
             10 => {
                 let (name, _) = trails::INDEXES[rng.usize(0..trails::INDEXES.len())];
@@ -119,8 +119,8 @@ fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
                 assert!(dropped.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::Namespace), "{dropped:?}");
             }
             11 => drop(db.sweep_indexes().unwrap()),
-            0 => db.compact().unwrap(),
-            1 | 2 => db.settle().unwrap(),
+            0 => db.compact().run().unwrap(),
+            1 | 2 => db.wait_for_compaction().unwrap(),
             3 => db.sync().unwrap(),
             4 => {
                 let passing = db.collection(&format!("passing-{}", rng.u32(0..4)));

@@ -51,7 +51,7 @@ fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) ->
     while !done.load(Ordering::SeqCst) {
         let before: Vec<u64> = progress.iter().map(|count| count.load(Ordering::SeqCst)).collect();
         let result = match rng.u32(0..4) {
-            0 => db.compact(),
+            0 => db.compact().run(),
             1 => db.sync(),
             _ => db.flush(),
         };
@@ -173,6 +173,6 @@ pub fn run(seed: u64, size: Size) -> Vec<String> {
     if !compare(&db, &ends, durable, "after a power cut") {
         met.push("lost what was not synced".to_owned());
     }
-    assert!(db.verify().expect("a good disk").is_empty());
+    assert!(db.verify().run().expect("a good disk").damage.is_empty());
     met
 }

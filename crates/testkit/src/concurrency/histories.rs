@@ -292,14 +292,14 @@ fn maintain(db: &Database, env: &Env, shared: &Shared, over: &AtomicBool, seed: 
     while !over.load(Ordering::SeqCst) && !shared.stopped() {
         let collection = db.collection(NAMES[rng.usize(0..2)]);
         match rng.u32(0..12) {
-            0 => db.compact().expect("a good disk"),
-            1..=2 => db.settle().expect("a good disk"),
+            0 => db.compact().run().expect("a good disk"),
+            1..=2 => db.wait_for_compaction().expect("a good disk"),
             3..=4 => {
                 let from = shared.tick();
                 db.sync().expect("a good disk");
                 shared.synced.lock().push((from, shared.tick()));
             }
-            5..=6 => drop(collection.create_index(r#"{"v":1}"#).expect("a good disk")),
+            5..=6 => drop(collection.create_index(r#"{"v":1}"#).run().expect("a good disk")),
             7 => {
                 // There may be none.
                 let dropped = collection.drop_index("v_1");
@@ -354,7 +354,7 @@ fn end(
     let options = looking(rng);
     let opened = disk.open(&options).unwrap_or_else(|e| panic!("after {stop:?} it does not open: {e}"));
     let found = all(&opened, &opened.snapshot(), shared.documents).unwrap_or_else(|e| panic!("it does not read: {e}"));
-    let damage = opened.verify().unwrap_or_else(|e| panic!("verify: {e}"));
+    let damage = opened.verify().run().unwrap_or_else(|e| panic!("verify: {e}")).damage;
     assert!(damage.is_empty(), "verify finds {damage:?}");
     let sound =
         || crate::model::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
@@ -362,7 +362,11 @@ fn end(
     if rng.bool() {
         // By then the entries of builds were merged with those written concurrently, and a sweep has gone by the
         // remaining sequence numbers.
-        opened.compact().and_then(|()| opened.sweep_indexes()).unwrap_or_else(|e| panic!("it does not merge: {e}"));
+        opened
+            .compact()
+            .run()
+            .and_then(|()| opened.sweep_indexes())
+            .unwrap_or_else(|e| panic!("it does not merge: {e}"));
         sound();
         let again =
             all(&opened, &opened.snapshot(), shared.documents).unwrap_or_else(|e| panic!("it does not read: {e}"));

@@ -7,7 +7,7 @@
 //! count says. One more client, [`SINGLE`], counts by writes of one document, in each way there is.
 
 use crate::model::map_of;
-use alluvium::{CollectionAt, Database, Document, Map, Snapshot, WriteBatch};
+use alluvium::{CollectionAt, Database, Document, Map, Snapshot, Value, WriteBatch};
 
 /// Documents that hold a writer's count.
 pub const COUNTERS: u64 = 5;
@@ -91,7 +91,7 @@ pub fn batch(db: &Database, writer: u64, count: u64) -> alluvium::Result<WriteBa
             true => batch.put(&collection, sum_id(writer), sum(writer, count))?,
             false => {
                 let delta = format!(r#"{{"$inc":{{"sum":1,"deltas":1}},"$set":{{"last":{count}}}}}"#);
-                batch.apply(&collection, sum_id(writer), delta.as_str())?;
+                batch.update_blind(&collection, sum_id(writer), delta.as_str())?;
             }
         }
     }
@@ -119,11 +119,17 @@ pub fn single(db: &Database, count: u64) -> alluvium::Result<Result<(), Broken>>
     let add = r#"{"$inc":{"n":1}}"#;
     let was = |found: Option<Document>| found.and_then(|document| n_of(&document));
     let before = match count {
-        1 => singles.upsert(SINGLE, add).map(|_| None)?,
+        1 => singles.update_one(Map::from([("_id", Value::from(SINGLE))]), add).upsert(true).run().map(|_| None)?,
         _ => match count % 5 {
-            0 => singles.apply(SINGLE, add).map(|()| Some(count - 1))?,
-            1 => singles.update(SINGLE, add).map(|done| (done.modified_count == 1).then_some(count - 1))?,
-            2 => was(singles.get_and_update(SINGLE, add, alluvium::ReturnDocument::Before)?),
+            0 => singles.update_blind(SINGLE, add).map(|()| Some(count - 1))?,
+            1 => singles
+                .update_one(Map::from([("_id", Value::from(SINGLE))]), add)
+                .run()
+                .map(|done| (done.modified_count == 1).then_some(count - 1))?,
+            2 => was(singles
+                .find_one_and_update(Map::from([("_id", Value::from(SINGLE))]), add)
+                .return_document(alluvium::ReturnDocument::Before)
+                .run()?),
             3 => singles.put(SINGLE, format!(r#"{{"n":{count}}}"#).as_str()).map(|()| Some(count - 1))?,
             _ => match singles.get_versioned(SINGLE)? {
                 Some((found, version)) => {

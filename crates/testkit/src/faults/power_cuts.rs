@@ -138,7 +138,7 @@ impl After {
         self.check_invariants(&db);
         self.hits.lossy += u64::from(at + 1 < allowed.len());
         self.hits.documents = found.collections.values().map(|contents| contents.documents.len() as u64).sum();
-        let damage = db.verify().unwrap_or_else(|e| self.fail(&format!("verify: {e}")));
+        let damage = db.verify().run().unwrap_or_else(|e| self.fail(&format!("verify: {e}"))).damage;
         if !damage.is_empty() {
             self.fail(&format!("verify finds {damage:?}"));
         }

@@ -231,7 +231,7 @@ impl Maker<'_> {
 
     /// Adds to `n`, and sets `seen`, without reading.
     fn apply(&mut self, name: &str, id: i64) {
-        self.db().collection(name).apply(id, r#"{"$inc":{"n":5},"$set":{"seen":true}}"#).expect("a delta");
+        self.db().collection(name).update_blind(id, r#"{"$inc":{"n":5},"$set":{"seen":true}}"#).expect("a delta");
         let mut map = Map::clone(self.state.get(name, &Id::Number(2 * id)).expect("it is there"));
         let n = map.get("n").and_then(Value::as_i64).expect("a number") as i32;
         map.insert("n", Some(Value::Int32(n + 5)));
@@ -277,11 +277,11 @@ impl Maker<'_> {
         for n in 0..30 {
             self.value(["red", "green", "blue"][n % 3], &format!("value {n:02}"));
         }
-        self.db().compact().expect("it compacts");
+        self.db().compact().run().expect("it compacts");
     }
 
     fn index(&self, name: &str, keys: &str, options: &str) {
-        self.db().collection(name).create_index_with(keys, options).expect("an index");
+        self.db().collection(name).create_index(keys).options(options).run().expect("an index");
     }
 
     /// Indexes over the existing documents; then tombstones, other shapes, stale entries, and a dropped collection,
@@ -331,7 +331,7 @@ impl Maker<'_> {
 
     /// What is in the log alone: puts, deletes, deltas, a batch over collections, a value, an index that is not built.
     fn tail(&mut self) {
-        let declared = self.db().collection("main.types").start_index(r#"{"value":1}"#, "{}");
+        let declared = self.db().collection("main.types").create_index(r#"{"value":1}"#).start();
         drop(declared.expect("an index"));
         self.written();
         for id in 70..75 {

@@ -218,12 +218,12 @@ fn make_small() -> World {
     let world = World::new(3);
     let db = world.open(&options()).expect("an empty disk");
     let pets = db.create_collection("pets").expect("a collection");
-    pets.create_index(r#"{"n":1}"#).expect("an index");
+    pets.create_index(r#"{"n":1}"#).run().expect("an index");
     for n in 0..12 {
         pets.put(n, format!(r#"{{"n":{n},"text":"some text {n}"}}"#)).expect("a put");
     }
     db.flush().expect("a flush");
-    pets.apply(3, r#"{"$inc":{"n":1}}"#).expect("an update");
+    pets.update_blind(3, r#"{"$inc":{"n":1}}"#).expect("an update");
     pets.delete(4).expect("a delete");
     db.sync().expect("a sync");
     drop(db);
@@ -251,10 +251,10 @@ fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
 pub(super) fn read_all(world: &World, options: &Options) {
     saves(world);
     let Ok(db) = world.open(options) else { return };
-    let _damage = db.verify();
+    let _damage = db.verify().run();
     let _read = read_documents(&db);
     let _flushed = db.flush();
-    let _merged = db.compact();
+    let _merged = db.compact().run();
     let _closed = db.close();
 }
 

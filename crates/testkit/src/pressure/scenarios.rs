@@ -1,7 +1,7 @@
 //! The scenarios that have a process of their own.
 
 use super::{Figures, Meter, measured, reads, status};
-use alluvium::{Collection, Database, Durability, Snapshot};
+use alluvium::{Collection, Database, Durability, Map, Snapshot, Value};
 use alluvium_store::Options;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -94,14 +94,17 @@ fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) 
     let documents = db.collection("documents");
     let (written, ids) = (AtomicU64::new(0), AtomicU64::new(0));
     meter.during(&db, || {
-        documents.create_index(r#"{"score":1}"#).expect("an index");
+        documents.create_index(r#"{"score":1}"#).run().expect("an index");
         fill(&documents, megabytes << 20, 1000, &written, &ids);
         let count = ids.load(Ordering::SeqCst);
         let mut rng = fastrand::Rng::with_seed(7);
         for _ in 0..4000 {
             assert!(documents.get(rng.u64(0..count) as i64).expect("a get").is_some());
             let id = rng.u64(0..count) as i64;
-            documents.update(id, r#"{"$inc":{"score":1}}"#).expect("an update");
+            documents
+                .update_one(Map::from([("_id", Value::from(id))]), r#"{"$inc":{"score":1}}"#)
+                .run()
+                .expect("an update");
         }
         let found = documents.find(r#"{"score":{"$gt":4900}}"#).count().expect("a question");
         assert!(found > 0);
@@ -130,7 +133,7 @@ fn odd_paths(db: &Database, documents: &Collection, count: u64) {
     }
     db.flush().expect("room");
     for _ in 0..500 {
-        documents.apply(0, r#"{"$inc":{"likes":1}}"#).expect("a delta");
+        documents.update_blind(0, r#"{"$inc":{"likes":1}}"#).expect("a delta");
     }
     let likes = documents.get(0).expect("a get").expect("it is there").to_map().expect("a document");
     assert_eq!(likes.get("likes").and_then(alluvium::Value::as_i64), Some(500));
@@ -146,7 +149,7 @@ fn odd_paths(db: &Database, documents: &Collection, count: u64) {
 
 /// Merges everything, and is stopped in the middle.
 fn stop_a_merge(db: &Database) {
-    db.settle().expect("room");
+    db.wait_for_compaction().expect("room");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -183,7 +186,7 @@ fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64
                 documents.insert_one(large.as_str()).expect("room for a large one");
             }
         }
-        db.settle().expect("room");
+        db.wait_for_compaction().expect("room");
         for n in 0..4 {
             let found = documents.get(large_id(n)).expect("a get").expect("it is there");
             assert!(found.row_len() > 16_000_000);
@@ -254,7 +257,7 @@ fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64)
         let count = ids.load(Ordering::SeqCst);
         let mut scan = documents.scan().snapshot(&kept).run().expect("a scan");
         assert!(scan.next().is_some());
-        db.compact().expect("room");
+        db.compact().run().expect("room");
         let mut rng = fastrand::Rng::with_seed(7);
         for _ in 0..5000 {
             assert!(documents.get(rng.u64(0..count) as i64).expect("a get").is_some());

@@ -88,7 +88,7 @@ fn read(session: &mut Session) {
 fn upkeep(session: &mut Session) {
     match session.rng.u8(0..24) {
         0..=3 => maintenance::settle(session),
-        4..=6 => maintenance::compact_unless(session),
+        4..=6 => maintenance::compact_or_stop(session),
         7..=10 => indexes::stop_index(session),
         11..=13 => fields::field_names(session),
         14..=17 => fields::typed(session),
@@ -101,7 +101,7 @@ fn upkeep(session: &mut Session) {
 fn writing_upkeep(session: &mut Session) {
     match session.rng.u8(0..4) {
         0 => maintenance::settle(session),
-        1 => maintenance::compact_unless(session),
+        1 => maintenance::compact_or_stop(session),
         2 => indexes::stop_index(session),
         _ => fields::typed(session),
     }

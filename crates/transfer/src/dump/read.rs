@@ -52,7 +52,7 @@ impl Dump {
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
     /// let dump = Dump::read(&env, Path::new("dump"))?;
     /// assert_eq!(dump.collections[0].name, "main.pets");

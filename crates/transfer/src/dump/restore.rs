@@ -81,7 +81,7 @@ impl Dump {
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
     /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
     /// let report = Dump::read(&env, Path::new("dump"))?.restore(&other, &RestoreOptions::default())?;
@@ -114,7 +114,7 @@ impl Dump {
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
     /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
     /// let dump = Dump::read(&env, Path::new("dump"))?;
@@ -163,7 +163,7 @@ impl Dump {
     /// # use std::path::Path;
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
     /// Dump::read(&env, Path::new("dump"))?.check_indexes()?;
     /// # alluvium::Result::Ok(())
@@ -220,7 +220,7 @@ impl DumpedCollection {
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
     /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
     /// let dump = Dump::read(&env, Path::new("dump"))?;

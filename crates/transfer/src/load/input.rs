@@ -125,7 +125,7 @@ impl Input {
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
     /// # let env = alluvium_env::Env::os();
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::load::{Input, LoadOptions};
     ///
     /// let report = db.collection("pets").load(Input::file(&env, &path)?, LoadOptions::default())?;
@@ -154,7 +154,7 @@ impl Input {
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
     /// # let env = alluvium_env::Env::os();
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::load::{Identity, Input, LoadOptions};
     ///
     /// // The content of `path`, decoded by the program itself.
@@ -171,7 +171,7 @@ impl Input {
     /// Any stream, such as standard input. Not resumable.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::load::{Input, LoadOptions};
     ///
     /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n");

@@ -57,7 +57,7 @@ impl Metadata {
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
     /// use alluvium::load::Metadata;
     ///
@@ -128,7 +128,7 @@ impl Metadata {
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
     /// # use alluvium::load::Metadata;
     /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
@@ -147,7 +147,7 @@ impl Metadata {
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
     /// # use alluvium::load::Metadata;
     /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();

@@ -61,7 +61,7 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
 /// Creates the first `indexes` secondary indexes, and returns their names.
 fn declare_indexes(collection: &Collection, indexes: usize) -> Result<Vec<String>, Failure> {
     let keys = |index: &[Field]| -> Map { index.iter().map(|field| (field.name(), 1)).collect() };
-    INDEXES[..indexes].iter().map(|index| Ok(collection.create_index(keys(index))?)).collect()
+    INDEXES[..indexes].iter().map(|index| Ok(collection.create_index(keys(index)).run()?)).collect()
 }
 
 /// About the raw bytes of a row and of an index entry.
@@ -123,7 +123,7 @@ impl Engine for Documents {
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        Ok(self.database.settle()?)
+        Ok(self.database.wait_for_compaction()?)
     }
 
     fn sizes(&self) -> Result<Sizes, Failure> {
@@ -183,7 +183,7 @@ impl Engine for PairStore {
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        Ok(self.store.settle()?)
+        Ok(self.store.wait_for_compaction()?)
     }
 
     fn sizes(&self) -> Result<Sizes, Failure> {

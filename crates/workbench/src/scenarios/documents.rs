@@ -146,7 +146,9 @@ pub fn update_checked(
     settings: &Settings,
 ) -> Result<Outcome> {
     let add_one = increment();
-    updates("checked update", database, ids, settings, &|id| collection.update(id, &add_one).map(|_| ()))
+    updates("checked update", database, ids, settings, &|id| {
+        collection.update_one(Map::from([("_id", id)]), &add_one).run().map(|_| ())
+    })
 }
 
 /// Updates random documents with `{"$inc": {"score": 1}}`, without reading ([`Collection::apply`]).
@@ -160,7 +162,7 @@ pub fn update_blind(
     settings: &Settings,
 ) -> Result<Outcome> {
     let add_one = increment();
-    updates("blind update", database, ids, settings, &|id| collection.apply(id, &add_one))
+    updates("blind update", database, ids, settings, &|id| collection.update_blind(id, &add_one))
 }
 
 pub(super) fn increment() -> Map {

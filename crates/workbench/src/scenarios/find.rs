@@ -64,9 +64,9 @@ struct Samples {
 /// What the questions say.
 pub fn run(database: &Database, collection: &Collection, settings: &Settings) -> Result<Vec<Asked>> {
     for index in INDEXES {
-        collection.create_index(index)?;
+        collection.create_index(index).run()?;
     }
-    database.settle()?;
+    database.wait_for_compaction()?;
     let samples = sample(collection, settings)?;
     let mut all = ask_all(collection, &samples, settings, 0)?;
     if settings.rewrite_percent > 0 {

@@ -2,7 +2,7 @@
 
 use super::documents::{self, Settings};
 use super::run::{Counters, Outcome, Plan, run};
-use alluvium::{Collection, Database, Error, Result, Value};
+use alluvium::{Collection, Database, Error, Map, Result, Value};
 use alluvium_env::sync::Mutex;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,7 @@ pub fn run_build(
     let beside = alluvium_env::thread::scope(|scope| {
         scope.spawn(|| {
             let started = clock.now();
-            let name = collection.create_index(keys);
+            let name = collection.create_index(keys).run();
             *built.lock() = Some(name.map(|name| (name, clock.now().saturating_sub(started).as_secs_f64())));
             ended.store(true, Ordering::Release);
         });
@@ -56,7 +56,7 @@ pub fn run_build(
             let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
             while !ended.load(Ordering::Acquire) && worker.goes_on() {
                 let id = ids[random.usize(0..ids.len())].clone();
-                worker.timed(|| collection.update(id, &add_one))?;
+                worker.timed(|| collection.update_one(Map::from([("_id", id)]), &add_one).run())?;
                 Counters::add(&worker.counters.put);
             }
             Ok::<(), Error>(())

@@ -288,7 +288,7 @@ impl Place<'_> {
             }
         }
         store.sync()?;
-        store.settle()?;
+        store.wait_for_compaction()?;
         let disk_bytes = store.stats().disk_bytes;
         store.close()?;
         // So that a run that is cut short is not taken for a filled store.

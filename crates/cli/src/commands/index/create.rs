@@ -78,7 +78,7 @@ impl Args {
             let there = database.collections().iter().any(|info| info.full_name() == full_name);
             let partial = options.get("partialFilterExpression").cloned();
             collections::without_leftover(&collection, || {
-                let build = collection.start_index(keys, options)?.stop_when(stop.flag());
+                let build = collection.create_index(keys).options(options).stop_when(stop.flag()).start()?;
                 if !there {
                     eprintln!("note: there was no collection {full_name}: it is created, and empty");
                 }
@@ -140,7 +140,7 @@ fn finish(build: IndexBuild, collection: &Collection, partial: Option<Value>, me
             if expected > 0 { format!(" of about {}", text::count(expected.max(documents))) } else { String::new() };
         format!("{}{of} documents  {}/s", text::count(documents), text::count(per_second as u64))
     });
-    let result = build.finish();
+    let result = build.run();
     watched.end();
     match result {
         Ok(name) => Ok(Made { name, is_new, waited, documents: progress.documents() }),

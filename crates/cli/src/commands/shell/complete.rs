@@ -143,7 +143,7 @@ impl Helper {
     /// Their full names, and those of `main` without it.
     fn collections(&self) -> Vec<String> {
         let there = self.database.collections();
-        let short = |info: &alluvium::CollectionInfo| match info.logical == alluvium::DEFAULT_LOGICAL {
+        let short = |info: &alluvium::CollectionInfo| match info.database == alluvium::DEFAULT_LOGICAL {
             true => info.name.clone(),
             false => info.full_name(),
         };

@@ -5,7 +5,7 @@ use super::checker::Call;
 use super::spec::{Act, Answer, Doc, Docs, Write};
 use crate::model::map_of;
 use crate::replay::sequence;
-use alluvium::{Collection, Database, Document, Durability, ErrorKind, ReturnDocument, Snapshot, Value};
+use alluvium::{Collection, Database, Document, Durability, ErrorKind, Map, ReturnDocument, Snapshot, Value};
 
 /// The two collections; the places of documents take turns.
 pub const NAMES: [&str; 2] = ["main.even", "other.odd"];
@@ -147,16 +147,23 @@ impl<'a> Client<'a> {
             Act::Get(at) => self.collection(*at).get(id(*at)).map(|found| Answer::One(found.as_ref().map(doc_of))),
             Act::Write(writes) => self.blind(writes, durability).map(|()| Answer::Done),
             Act::Update(at, by) => {
-                let counted = self.durable(*at, durability).update(id(*at), add("n", *by).as_str());
+                let counted = self
+                    .durable(*at, durability)
+                    .update_one(Map::from([("_id", id(*at))]), add("n", *by).as_str())
+                    .run();
                 counted.map(|counted| Answer::Whether(counted.matched_count == 1))
             }
             Act::FindAndAdd(at, by) => {
                 let before = ReturnDocument::Before;
-                let found = self.durable(*at, durability).get_and_update(id(*at), add("n", *by).as_str(), before);
+                let found = self
+                    .durable(*at, durability)
+                    .find_one_and_update(Map::from([("_id", id(*at))]), add("n", *by).as_str())
+                    .return_document(before)
+                    .run();
                 found.map(|found| Answer::One(found.as_ref().map(doc_of)))
             }
             Act::Take(at) => {
-                let found = self.durable(*at, durability).get_and_delete(id(*at));
+                let found = self.durable(*at, durability).find_one_and_delete(Map::from([("_id", id(*at))])).run();
                 found.map(|found| Answer::One(found.as_ref().map(doc_of)))
             }
             Act::Insert(at, v) => {
@@ -195,8 +202,8 @@ impl<'a> Client<'a> {
             return match write {
                 Write::Put(v) => collection.put(id, document(*v).as_str()),
                 Write::Delete => collection.delete(id),
-                Write::AddN(by) => collection.apply(id, add("n", *by).as_str()),
-                Write::AddV(by) => collection.apply(id, add("v", *by).as_str()),
+                Write::AddN(by) => collection.update_blind(id, add("n", *by).as_str()),
+                Write::AddV(by) => collection.update_blind(id, add("v", *by).as_str()),
             };
         }
         let mut batch = self.db.write_batch();
@@ -205,8 +212,8 @@ impl<'a> Client<'a> {
             match write {
                 Write::Put(v) => batch.put(&collection, id, document(*v).as_str())?,
                 Write::Delete => batch.delete(&collection, id)?,
-                Write::AddN(by) => batch.apply(&collection, id, add("n", *by).as_str())?,
-                Write::AddV(by) => batch.apply(&collection, id, add("v", *by).as_str())?,
+                Write::AddN(by) => batch.update_blind(&collection, id, add("n", *by).as_str())?,
+                Write::AddV(by) => batch.update_blind(&collection, id, add("v", *by).as_str())?,
             }
         }
         match durability {

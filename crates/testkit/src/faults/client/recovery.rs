@@ -32,7 +32,7 @@ impl FaultClient {
         db.finish_indexes().unwrap_or_else(|e| panic!("builds do not go on: {e}\nafter {:?}", self.log));
         self.sound(&db);
         db.collection("main.after").put("x", r#"{"n":1}"#).expect("it goes on");
-        db.compact().expect("it goes on");
+        db.compact().run().expect("it goes on");
         assert_eq!(db.collection("main.after").count().expect("it goes on"), 1);
         db.close().expect("it goes on");
     }
@@ -81,7 +81,7 @@ impl FaultClient {
             allowed.iter().map(|state| state.difference(&found)).collect::<Vec<_>>().join("\nor\n"),
             self.log
         );
-        let damage = db.verify().expect("verify");
+        let damage = db.verify().run().expect("verify").damage;
         assert!(damage.is_empty(), "{when}: verify finds {damage:?} after {:?}", self.log);
         self.sound(&db);
         db

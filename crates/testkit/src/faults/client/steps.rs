@@ -134,7 +134,7 @@ impl FaultClient {
     }
 
     pub(super) fn compact(&mut self) -> bool {
-        self.attempt(Phase::Compaction, "compact", None, true, |db| db.compact()).is_ok()
+        self.attempt(Phase::Compaction, "compact", None, true, |db| db.compact().run()).is_ok()
     }
 
     /// One of the existing collections; creates the first one.
@@ -187,7 +187,7 @@ impl FaultClient {
                     let mut map = Map::clone(&old);
                     change(&mut map);
                     next.put(&name, id, map);
-                    batch.apply(&collection, value, update.as_str())
+                    batch.update_blind(&collection, value, update.as_str())
                 }
                 _ => {
                     words += &format!(" put {name} {value:?}");
@@ -250,8 +250,8 @@ impl FaultClient {
         let words = format!("{} {name} {value:?} {update}", if blind { "apply" } else { "update" });
         let before = self.log.clone();
         let done = self.attempt(Phase::Write, &words, Some(next), durable, |db| match blind {
-            true => db.collection(&name).apply(value, update.as_str()),
-            false => db.collection(&name).update(value, update.as_str()).map(|done| {
+            true => db.collection(&name).update_blind(value, update.as_str()),
+            false => db.collection(&name).update_one(Map::from([("_id", value)]), update.as_str()).run().map(|done| {
                 assert_eq!(done.matched_count, 1, "{words} finds nothing, after {before:?}");
             }),
         });
@@ -350,8 +350,8 @@ impl FaultClient {
         let name = crate::model::indexes::definition(keys, options).name().to_owned();
         let what = self.rng.u32(0..8);
         let done = self.attempt(Phase::Index, &format!("index {what} {name}"), None, false, |db| match what {
-            0..=3 => collection.create_index_with(keys, options).map(drop),
-            4 => collection.start_index(keys, options).map(drop),
+            0..=3 => collection.create_index(keys).options(options).run().map(drop),
+            4 => collection.create_index(keys).options(options).start().map(drop),
             5 => db.finish_indexes(),
             6 => db.sweep_indexes().map(drop),
             _ => match collection.drop_index(&name) {

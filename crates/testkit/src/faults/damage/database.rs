@@ -59,7 +59,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
         for name in ["main.a", "other.b"] {
             db.create_collection(name).expect("a collection");
         }
-        db.collection("main.a").create_index(r#"{"n":1}"#).expect("an index");
+        db.collection("main.a").create_index(r#"{"n":1}"#).run().expect("an index");
         for n in 0..46 {
             let name = if n % 3 == 0 { "other.b" } else { "main.a" };
             let id = n % 35;
@@ -68,7 +68,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
             let map = map_of(&format!(r#"{{"_id":{id},"n":{n},"text":"{text}"}}"#));
             db.collection(name).put(id as i32, map).expect("a put");
             match n {
-                20 => db.compact().expect("it compacts"),
+                20 => db.compact().run().expect("it compacts"),
                 40 => db.flush().expect("it flushes"),
                 _ => {}
             }
@@ -148,7 +148,7 @@ impl Specimen {
             }
             Ok(db) => db,
         };
-        let damage = db.verify().unwrap_or_else(|e| panic!("{context}: verify: {e}"));
+        let damage = db.verify().run().unwrap_or_else(|e| panic!("{context}: verify: {e}")).damage;
         damage.iter().for_each(|error| named(error, &file, context));
         let reported = db.report().dropped.is_some() || !db.report().manifest_tails.is_empty();
         let found: Vec<_> = self.probes.iter().map(|probe| probe.ask(&db)).collect();

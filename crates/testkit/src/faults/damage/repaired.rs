@@ -78,7 +78,7 @@ pub(super) fn repair(
     let report = report.unwrap_or_else(|e| panic!("{context}: it is not repaired: {e}"));
     let db = Database::builder().env(disk.env.clone()).options(options.clone()).open(to);
     let db = db.unwrap_or_else(|e| panic!("{context}: what was repaired does not open: {e}"));
-    let damage = db.verify().expect("it can be checked");
+    let damage = db.verify().run().expect("it can be checked").damage;
     assert!(damage.is_empty(), "{context}: what was repaired is damaged: {damage:?}");
     let mut certain = Written::new();
     documents(&db, report.collections.iter().map(|one| one.name.clone()), &mut certain);

@@ -5,8 +5,8 @@ use crate::model::updates::Change;
 use crate::model::{Id, Phase, State, brief};
 use crate::runner::draws::{any_change, any_field_filter, any_filter, any_hint, any_projection};
 use crate::runner::session::{Mix, Session};
-use alluvium::{Collection, DeleteWhere, Document, Error, ErrorKind, FindAndModify, Hint, Map, ReturnDocument};
-use alluvium::{UpdateResult, UpdateWhere, Value, WriteModel};
+use alluvium::{Collection, Delete, Document, Error, ErrorKind, FindOneAndModify, Hint, Map, ReturnDocument};
+use alluvium::{Update, UpdateResult, Value, WriteModel};
 
 /// What is done to a document.
 #[derive(Debug, Clone)]
@@ -118,7 +118,7 @@ impl FilteredWrite {
         outcome.after = Some(map);
     }
 
-    fn update(&self, collection: &Collection) -> UpdateWhere {
+    fn update(&self, collection: &Collection) -> Update {
         let filter = self.filter.to_map();
         let mut update = match &self.action {
             Action::Update(change) if self.many => collection.update_many(filter, change.update.as_str()),
@@ -135,7 +135,7 @@ impl FilteredWrite {
         update.upsert(self.upsert.is_some())
     }
 
-    fn delete(&self, collection: &Collection) -> DeleteWhere {
+    fn delete(&self, collection: &Collection) -> Delete {
         let filter = self.filter.to_map();
         let delete = if self.many { collection.delete_many(filter) } else { collection.delete_one(filter) };
         match &self.hint {
@@ -144,7 +144,7 @@ impl FilteredWrite {
         }
     }
 
-    fn find_and_modify(&self, collection: &Collection) -> FindAndModify {
+    fn find_and_modify(&self, collection: &Collection) -> FindOneAndModify {
         let filter = self.filter.to_map();
         let write = match &self.action {
             Action::Update(change) => collection.find_one_and_update(filter, change.update.as_str()),

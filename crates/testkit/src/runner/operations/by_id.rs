@@ -57,7 +57,9 @@ fn upsert(session: &mut Session) {
     session.effect("upsert", old.is_some() && changed && !refused);
     session.effect("upsert inserts", old.is_none() && !refused);
     let durable = durable && changed && !refused;
-    let result = session.write(Phase::Write, &steps, durable, |_| collection.upsert(value.clone(), update.as_str()));
+    let result = session.write(Phase::Write, &steps, durable, |_| {
+        collection.update_one(Map::from([("_id", value.clone())]), update.as_str()).upsert(true).run()
+    });
     if expect_refused(result.clone(), &why) {
         return;
     }
@@ -86,7 +88,9 @@ fn replace(session: &mut Session) {
     session.note(format!("replace {name} {value:?} {}", brief(&given)));
     let (states, why) = put_in_place(session, &name, &id, old.is_some().then_some(stored));
     let writes = !states.is_empty();
-    let result = session.write(Phase::Write, &states, durable && writes, |_| collection.replace(value, given));
+    let result = session.write(Phase::Write, &states, durable && writes, |_| {
+        collection.replace_one(Map::from([("_id", value)]), given).run()
+    });
     session.effect("replace", writes);
     if !expect_refused(result.clone(), &why) {
         assert_eq!(result.expect("replace").matched_count, u64::from(old.is_some()));
@@ -119,7 +123,7 @@ fn get_and_update(session: &mut Session) {
     let (states, why) = put_in_place(session, &name, &id, new.clone().filter(|_| changed));
     let writes = !states.is_empty();
     let result = session.write(Phase::Write, &states, durable && writes, |_| {
-        collection.get_and_update(value, change.update.as_str(), which)
+        collection.find_one_and_update(Map::from([("_id", value)]), change.update.as_str()).return_document(which).run()
     });
     session.effect("get and update", writes);
     if !expect_refused(result.clone(), &why) {

@@ -69,7 +69,7 @@ fn look_at_checkpoint(session: &mut Session) {
     let db = db.unwrap_or_else(|e| panic!("the restored database does not open: {e}"));
     let found = read_state(&db).unwrap_or_else(|e| panic!("reading a restored database: {e}"));
     assert!(found == expected, "checkpoint and model differ:\n{}", expected.difference(&found));
-    assert!(db.verify().is_ok_and(|damage| damage.is_empty()));
+    assert!(db.verify().run().is_ok_and(|report| report.damage.is_empty()));
     session.effect("look at a checkpoint", expected.collections.values().any(|c| !c.documents.is_empty()));
     db.close().expect("close");
     remove_dir(&session.world.env, to);

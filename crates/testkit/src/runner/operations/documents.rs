@@ -86,7 +86,7 @@ pub(crate) fn delete(session: &mut Session) {
     let writes = was_there || blind && session.state.collections.contains_key(&name);
     let result = session.write(Phase::Write, &[state], durable && writes, |_| match blind {
         true => collection.delete(value).map(|()| was_there),
-        false => collection.get_and_delete(value).map(|found| found.is_some()),
+        false => collection.find_one_and_delete(Map::from([("_id", value)])).run().map(|found| found.is_some()),
     });
     assert_eq!(result.expect("delete"), was_there, "{name} {id:?}");
 }
@@ -177,8 +177,8 @@ pub(crate) fn update(session: &mut Session) {
     };
     let before = stale(session, &name);
     let result = session.write(Phase::Write, &[state], durable && writes, |_| match blind {
-        true => collection.apply(value, update).map(|()| was_there),
-        false => collection.update(value, update).map(|result| {
+        true => collection.update_blind(value, update).map(|()| was_there),
+        false => collection.update_one(Map::from([("_id", value)]), update).run().map(|result| {
             assert_eq!(result.modified_count, u64::from(changed), "modified by {update}");
             result.matched_count == 1
         }),
@@ -238,7 +238,7 @@ pub(crate) fn batch(session: &mut Session) {
                     written.entry(name).or_default().pop();
                 }
                 state.put(name, id, map);
-                batch.apply(&collection, value, change.update.as_str()).expect("an update in a batch");
+                batch.update_blind(&collection, value, change.update.as_str()).expect("an update in a batch");
             }
             _ => {
                 let mut map = session.documents.with_id(&id, &mut session.rng);

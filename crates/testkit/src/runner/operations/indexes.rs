@@ -96,10 +96,10 @@ fn create_index_over(session: &mut Session, name: String, pair: (&str, &str)) {
     let collection = session.db().collection(&name);
     let (keys, options) = pair;
     let result = session.write(Phase::Index, &steps, durable, |_| match later {
-        true => collection.start_index(keys, options).map(|build| {
+        true => collection.create_index(keys).options(options).start().map(|build| {
             assert_eq!(build.is_new(), matches!(made, Creation::New));
         }),
-        false => collection.create_index_with(keys, options).map(|made| assert_eq!(made, definition.name())),
+        false => collection.create_index(keys).options(options).run().map(|made| assert_eq!(made, definition.name())),
     });
     match result {
         Ok(()) => assert!(!fails && !matches!(made, Creation::Conflict), "an index was made that cannot be"),
@@ -177,7 +177,7 @@ pub(crate) fn stop_index(session: &mut Session) {
     let collection = session.db().collection(&name);
     let result = session.write(Phase::Index, &[state], false, |_| {
         let stop = Arc::new(AtomicBool::new(true));
-        collection.start_index(pair.0, pair.1)?.stop_when(stop).finish()
+        collection.create_index(pair.0).options(pair.1).stop_when(stop).start()?.run()
     });
     session.effect("stop an index build", result.is_err());
     match result {

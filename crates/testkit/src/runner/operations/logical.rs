@@ -25,17 +25,19 @@ pub(crate) fn drop_logical(session: &mut Session) {
     session.dropped |= any;
     session.effect("drop logical", any);
     let durable = session.options.durability == Durability::Sync && any;
-    session.write(Phase::Schema, &steps, durable, |db| db.logical(logical).drop()).expect("drop of a logical database");
+    session
+        .write(Phase::Schema, &steps, durable, |db| db.logical_database(logical).drop())
+        .expect("drop of a logical database");
 }
 
 /// Compares names: of logical databases, of their collections, and of all that there were at a kept snapshot.
 pub(crate) fn check_names(session: &mut Session) {
     let logical: BTreeSet<&str> = session.state.collections.keys().filter_map(|name| name.split('.').next()).collect();
-    assert_eq!(session.db().list_logical_names(), logical.into_iter().collect::<Vec<_>>());
+    assert_eq!(session.db().logical_database_names(), logical.into_iter().collect::<Vec<_>>());
     for logical in LOGICAL {
-        let handle = session.db().logical(logical);
-        assert_eq!(handle.list_collection_names(), collections_of(&session.state, logical), "{logical}");
-        for name in handle.list_collection_names() {
+        let handle = session.db().logical_database(logical);
+        assert_eq!(handle.collection_names(), collections_of(&session.state, logical), "{logical}");
+        for name in handle.collection_names() {
             let count = handle.collection(&name).count().expect("count");
             let expected =
                 session.state.documents(&format!("{logical}.{name}")).map(|documents| documents.len() as u64);

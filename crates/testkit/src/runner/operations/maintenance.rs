@@ -3,6 +3,7 @@
 use crate::model::Phase;
 use crate::runner::session::Session;
 use alluvium::ErrorKind;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub(crate) fn sync(session: &mut Session) {
@@ -43,7 +44,7 @@ pub(crate) fn compact(session: &mut Session) {
         flush(session);
     }
     let phase = merging(session);
-    session.write(phase, &[], true, |db| db.compact()).expect("compact");
+    session.write(phase, &[], true, |db| db.compact().run()).expect("compact");
     session.dirty = false;
     session.compactions += 1;
 }
@@ -51,17 +52,17 @@ pub(crate) fn compact(session: &mut Session) {
 pub(crate) fn settle(session: &mut Session) {
     session.note("settle".to_owned());
     let phase = merging(session);
-    session.write(phase, &[], true, |db| db.settle()).expect("settle");
+    session.write(phase, &[], true, |db| db.wait_for_compaction()).expect("settle");
     session.effect("settle", session.dirty);
     session.dirty = false;
 }
 
 /// Compacts with a stop flag that is set from the beginning, or never.
-pub(crate) fn compact_unless(session: &mut Session) {
+pub(crate) fn compact_or_stop(session: &mut Session) {
     let stop = session.rng.bool();
     session.note(format!("compact unless {stop}"));
     let phase = merging(session);
-    let result = session.write(phase, &[], false, |db| db.compact_unless(&AtomicBool::new(stop)));
+    let result = session.write(phase, &[], false, |db| db.compact().stop_when(Arc::new(AtomicBool::new(stop))).run());
     session.effect("compact unless", true);
     match result {
         // There may be nothing to do before it looks.

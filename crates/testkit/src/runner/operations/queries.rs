@@ -170,7 +170,7 @@ fn estimate(session: &mut Session) {
         compact(session);
     }
     session.note(format!("estimate {name}, exact {exact}"));
-    let found = session.db().collection(&name).estimated_document_count();
+    let found = session.db().collection(&name).estimated_count();
     if !session.state.collections.contains_key(&name) {
         assert_eq!(found.expect("an estimate"), 0, "{name} does not exist");
     } else {

@@ -2,7 +2,7 @@
 
 use super::Demo;
 use super::expected::{Changes, raise_score_of};
-use alluvium::{Collection, Value};
+use alluvium::{Collection, Map, Value};
 use alluvium_cli::exit::{Failure, Outcome};
 use alluvium_cli::process;
 use alluvium_document::json;
@@ -96,7 +96,7 @@ impl Demo {
         let few = &rest[..ids.len() / 100];
         let delete = self.measure(|| {
             for id in few {
-                if collection.get_and_delete(id.as_str())?.is_none() {
+                if collection.delete_one(Map::from([("_id", Value::from(id.as_str()))])).run()?.deleted_count == 0 {
                     return Err(Failure::Damaged(format!("document {id} is missing")));
                 }
             }

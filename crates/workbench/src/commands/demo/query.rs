@@ -34,7 +34,7 @@ impl Demo {
         out.text(&format!("  filter {filter}, sort {SORT}, limit {LIMIT}\n"))?;
         let (without_index, scanned) = self.answer(collection, &filter, "without an index", &mut out)?;
         let before = self.env.clock.now();
-        let name = collection.create_index(INDEX)?;
+        let name = collection.create_index(INDEX).run()?;
         let build = self.env.clock.now().saturating_sub(before);
         out.text(&format!("  index {name} created in {}\n", terminal::time(build)))?;
         let (with_index, indexed) = self.answer(collection, &filter, "with the index", &mut out)?;

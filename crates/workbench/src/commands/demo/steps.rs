@@ -123,7 +123,7 @@ impl Demo {
             }
             Ok(())
         })?;
-        let damage = self.step("verify every block of every file", || Ok(database.verify()?))?;
+        let damage = self.step("verify every block of every file", || Ok(database.verify().run()?.damage))?;
         database.close()?;
         match damage.first() {
             None => Ok(()),

@@ -1,6 +1,6 @@
 use super::*;
-use alluvium::Database;
 use alluvium::load::LoadOptions;
+use alluvium::{Database, Map, Value};
 
 const SEED: u64 = 3;
 const DOCS: u64 = 200;
@@ -36,7 +36,13 @@ fn changes_are_expected_or_found() {
             assert!(collection.modify(id.as_str(), update).expect("written"));
         }
         for id in [&ids[0], &ids[8], &ids[9], &ids[DOCS as usize - 1]] {
-            assert!(collection.get_and_delete(id.as_str()).expect("written").is_some());
+            assert!(
+                collection
+                    .find_one_and_delete(Map::from([("_id", Value::from(id.as_str()))]))
+                    .run()
+                    .expect("written")
+                    .is_some()
+            );
         }
         let set = |places: &[usize]| places.iter().map(|at| ids[*at].clone()).collect::<HashSet<_>>();
         let last = DOCS as usize - 1;

@@ -1,6 +1,6 @@
 //! Writes of one document by filter that return it.
 
-use super::Where;
+use crate::filter_write::FilterRequest;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{Explanation, Hint, project};
 use alluvium_collections::results::ReturnDocument;
@@ -13,16 +13,16 @@ use std::time::Duration;
 /// A write of one document that returns it: made by [`crate::Collection::find_one_and_update`] and its like.
 #[derive(Clone)]
 #[must_use = "nothing happens until `run`"]
-pub struct FindAndModify {
-    pub(crate) which: Where,
+pub struct FindOneAndModify {
+    pub(crate) write: FilterRequest,
     pub(crate) returned: ReturnDocument,
 }
 
-impl FindAndModify {
+impl FindOneAndModify {
     /// Which of several documents is the first, `{"age": -1}`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let oldest = pets.find_one_and_delete("{}").sort(r#"{"age": -1}"#).run()?;
@@ -30,14 +30,14 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn sort(mut self, sort: impl IntoDocument) -> Self {
-        self.which.request.sort = Some(sort.into_map());
+        self.write.request.sort = Some(sort.into_map());
         self
     }
 
     /// What of the document is returned, `{"name": 1}`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).projection(r#"{"age": 1, "_id": 0}"#).run()?;
@@ -45,14 +45,14 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn projection(mut self, projection: impl IntoDocument) -> Self {
-        self.which.request.projection = Some(projection.into_map());
+        self.write.request.projection = Some(projection.into_map());
         self
     }
 
     /// Whether the document is returned as it was before (if nothing is said) or as it is afterwards.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use alluvium::ReturnDocument;
@@ -69,7 +69,7 @@ impl FindAndModify {
     /// Whether a document is inserted if none matches. Not for deletes.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.find_one_and_update(r#"{"_id": "new"}"#, r#"{"$set": {"age": 0}}"#).upsert(true).run()?;
@@ -77,14 +77,14 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn upsert(mut self, upsert: bool) -> Self {
-        self.which.upsert = upsert;
+        self.write.upsert = upsert;
         self
     }
 
     /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"weights": [3, 40, 5]}"#)?;
     /// let update = pets.find_one_and_update(r#"{"_id": "rex"}"#, r#"{"$set": {"weights.$[wrong]": 4}}"#);
@@ -93,22 +93,22 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
-        self.which.array_filters = filters.into_iter().map(|filter| Ok(Value::Map(filter.into_map()?))).collect();
+        self.write.array_filters = filters.into_iter().map(|filter| filter.into_map().map(Value::Map)).collect();
         self
     }
 
     /// Finds the document by this index: its name or its keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
     /// assert!(pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).hint("age_1").run()?.is_some());
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn hint(mut self, index: impl Into<Hint>) -> Self {
-        self.which.hint(index);
+        self.write.hint(index);
         self
     }
 
@@ -116,7 +116,7 @@ impl FindAndModify {
     /// is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).max_time(std::time::Duration::from_secs(5)).run()?;
@@ -124,14 +124,14 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
-        self.which.max_time(time);
+        self.write.max_time(time);
         self
     }
 
     /// Set to true by anybody, `stop` ends the search with [`crate::Error::Stopped`], and nothing is written.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use std::sync::Arc;
@@ -143,7 +143,7 @@ impl FindAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.which.stop_when(stop);
+        self.write.stop_when(stop);
         self
     }
 
@@ -151,7 +151,7 @@ impl FindAndModify {
     /// returned as it was before.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).run()?;
@@ -160,19 +160,19 @@ impl FindAndModify {
     /// ```
     ///
     /// # Errors
-    /// As [`crate::UpdateWhere::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
+    /// As [`crate::Update::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
     pub fn run(mut self) -> Result<Option<Document>> {
-        let deletes = self.which.change.is_none();
+        let deletes = self.write.change.is_none();
         // There is nothing that a delete would insert.
-        self.which.upsert &= !deletes;
-        let (done, question) = self.which.job(Some(self.returned), |job| job.one())?;
+        self.write.upsert &= !deletes;
+        let (done, question) = self.write.job(Some(self.returned), |job| job.one())?;
         done.document.map(|document| project(&question, document)).transpose()
     }
 
     /// Finds the document, changes nothing, and tells how it is found and what that took.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).explain()?;
@@ -181,8 +181,8 @@ impl FindAndModify {
     /// ```
     ///
     /// # Errors
-    /// As [`FindAndModify::run`].
+    /// As [`FindOneAndModify::run`].
     pub fn explain(self) -> Result<Explanation> {
-        Ok(self.which.job(None, |job| job.explain(true))?.0)
+        Ok(self.write.job(None, |job| job.explain(true))?.0)
     }
 }

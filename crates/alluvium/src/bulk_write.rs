@@ -1,12 +1,12 @@
 //! Many writes in one call, each with an outcome of its own.
 
-use super::{DeleteWhere, UpdateWhere};
+use crate::delete::Delete;
 use crate::target::Target;
+use crate::update::Update;
 use alluvium_collections::error::{Error, ErrorKind, Result};
 use alluvium_collections::ids;
 use alluvium_collections::results::{BulkWriteResult, UpdateResult};
-use alluvium_document::{InputError, IntoDocument};
-use alluvium_document::{Map, Value};
+use alluvium_document::{InputError, IntoDocument, Map, Value};
 
 /// One of the writes of [`crate::Collection::bulk_write`].
 #[derive(Clone)]
@@ -15,15 +15,15 @@ pub struct WriteModel(Kind);
 #[derive(Clone)]
 enum Kind {
     Insert(std::result::Result<Map, InputError>),
-    Update(Box<UpdateWhere>),
-    Delete(Box<DeleteWhere>),
+    Update(Box<Update>),
+    Delete(Box<Delete>),
 }
 
 impl WriteModel {
     /// An insert, as [`crate::Collection::insert_one`].
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// use alluvium::WriteModel;
     ///
@@ -37,15 +37,15 @@ impl WriteModel {
 }
 
 /// An update, as [`crate::Collection::update_one`] and its like make it.
-impl From<UpdateWhere> for WriteModel {
-    fn from(update: UpdateWhere) -> Self {
+impl From<Update> for WriteModel {
+    fn from(update: Update) -> Self {
         Self(Kind::Update(Box::new(update)))
     }
 }
 
 /// A delete, as [`crate::Collection::delete_one`] and [`crate::Collection::delete_many`] make it.
-impl From<DeleteWhere> for WriteModel {
-    fn from(delete: DeleteWhere) -> Self {
+impl From<Delete> for WriteModel {
+    fn from(delete: Delete) -> Self {
         Self(Kind::Delete(Box::new(delete)))
     }
 }
@@ -63,7 +63,7 @@ impl BulkWrite {
     /// Whether the first error ends it, if nothing is said; otherwise all writes are tried.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use alluvium::WriteModel;
@@ -81,7 +81,7 @@ impl BulkWrite {
     /// Makes the writes, in their order.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use alluvium::WriteModel;

@@ -1,43 +1,32 @@
-//! Writes of the documents that match a filter.
-
-mod bulk;
-mod delete;
-mod modify;
-mod update;
-
-pub use bulk::{BulkWrite, WriteModel};
-pub use delete::DeleteWhere;
-pub use modify::FindAndModify;
-pub use update::UpdateWhere;
+//! What the builders of writes by filter have in common.
 
 use crate::target::Target;
 use alluvium_collections::by_filter::{Action, FilterWrite};
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{FindRequest, Hint, Query};
 use alluvium_collections::results::ReturnDocument;
-use alluvium_document::{InputError, IntoDocument};
-use alluvium_document::{Map, Value};
-use alluvium_query::update::{Modification, Update};
+use alluvium_document::{InputError, IntoDocument, Map, Value};
+use alluvium_query::update::{Modification, Replacement, Update};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What the builders of writes have in common: which documents are meant.
+/// A write of the documents that match a filter, not checked yet.
 #[derive(Clone)]
-pub(crate) struct Where {
+pub(crate) struct FilterRequest {
     pub target: Target,
     pub request: FindRequest,
     pub change: Option<std::result::Result<Map, InputError>>,
-    pub array_filters: Vec<Result<Value>>,
+    array_filters: std::result::Result<Vec<Value>, InputError>,
     /// Operators are wanted, or a document, and not the other.
     pub replaces: bool,
     pub upsert: bool,
 }
 
-impl Where {
+impl FilterRequest {
     pub fn new(target: &Target, filter: impl IntoDocument) -> Self {
         let (target, request) = (target.clone(), FindRequest::new(filter));
-        Self { target, request, change: None, array_filters: Vec::new(), replaces: false, upsert: false }
+        Self { target, request, change: None, array_filters: Ok(Vec::new()), replaces: false, upsert: false }
     }
 
     pub fn updating(mut self, update: impl IntoDocument) -> Self {
@@ -50,29 +39,31 @@ impl Where {
         self.updating(document)
     }
 
-    fn hint(&mut self, index: impl Into<Hint>) {
+    pub fn array_filters<D: IntoDocument>(&mut self, filters: impl IntoIterator<Item = D>) {
+        self.array_filters = filters.into_iter().map(|filter| filter.into_map().map(Value::Map)).collect();
+    }
+
+    pub fn hint(&mut self, index: impl Into<Hint>) {
         self.request.hint = Some(index.into());
     }
 
-    fn max_time(&mut self, time: Duration) {
+    pub fn max_time(&mut self, time: Duration) {
         self.request.limits.set_max_time(time);
     }
 
-    fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+    pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
         self.request.limits.stop = Some(stop);
     }
 
-    fn job<T>(
+    pub fn job<T>(
         self,
         which: Option<ReturnDocument>,
         run: impl FnOnce(&mut FilterWrite<'_>) -> Result<T>,
     ) -> Result<(T, Query)> {
-        let filters: Vec<Value> = self.array_filters.into_iter().collect::<Result<_>>()?;
+        let filters = self.array_filters?;
         let action = match self.change.transpose()? {
             None => Action::Delete,
-            Some(map) if self.replaces => {
-                Action::Modify(Modification::Replacement(alluvium_query::update::Replacement::parse(&map)?))
-            }
+            Some(map) if self.replaces => Action::Modify(Modification::Replacement(Replacement::parse(&map)?)),
             Some(map) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
         };
         let mut query = Query::new(self.request)?;

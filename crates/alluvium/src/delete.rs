@@ -1,6 +1,6 @@
 //! Deletes by filter.
 
-use super::Where;
+use crate::filter_write::FilterRequest;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{Explanation, Hint};
 use alluvium_collections::results::DeleteResult;
@@ -11,25 +11,25 @@ use std::time::Duration;
 /// A delete by filter that was not made yet: made by [`crate::Collection::delete_one`] and [`crate::Collection::delete_many`].
 #[derive(Clone)]
 #[must_use = "nothing is deleted until `run`"]
-pub struct DeleteWhere {
-    pub(crate) which: Where,
+pub struct Delete {
+    pub(crate) write: FilterRequest,
     pub(crate) many: bool,
 }
 
-impl DeleteWhere {
+impl Delete {
     /// Finds the documents by this index: its name or its keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
     /// let result = pets.delete_many(r#"{"age": {"$gt": 5}}"#).hint("age_1").run()?;
     /// assert_eq!(result.deleted_count, 2);
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn hint(mut self, index: impl Into<Hint>) -> Self {
-        self.which.hint(index);
+        self.write.hint(index);
         self
     }
 
@@ -37,7 +37,7 @@ impl DeleteWhere {
     /// between two documents. Those that were deleted stay so. Zero is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let result = pets.delete_many(r#"{"age": {"$gt": 5}}"#).max_time(std::time::Duration::from_secs(5)).run()?;
@@ -45,7 +45,7 @@ impl DeleteWhere {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
-        self.which.max_time(time);
+        self.write.max_time(time);
         self
     }
 
@@ -53,7 +53,7 @@ impl DeleteWhere {
     /// documents. Those that were deleted stay so; if there are any, [`crate::Error::WriteMany`] says how many.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use std::sync::Arc;
@@ -65,14 +65,14 @@ impl DeleteWhere {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.which.stop_when(stop);
+        self.write.stop_when(stop);
         self
     }
 
     /// Deletes.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let result = pets.delete_many(r#"{"age": {"$gt": 5}}"#).run()?;
@@ -85,7 +85,7 @@ impl DeleteWhere {
     /// many.
     pub fn run(self) -> Result<DeleteResult> {
         let many = self.many;
-        let (deleted_count, _) = self.which.job(None, |job| match many {
+        let (deleted_count, _) = self.write.job(None, |job| match many {
             true => Ok(job.all()?.matched_count),
             false => Ok(u64::from(job.one()?.matched)),
         })?;
@@ -95,7 +95,7 @@ impl DeleteWhere {
     /// Finds the documents, deletes nothing, and tells how they are found and what that took.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let explanation = pets.delete_many(r#"{"age": {"$gt": 5}}"#).explain()?;
@@ -105,9 +105,9 @@ impl DeleteWhere {
     /// ```
     ///
     /// # Errors
-    /// As [`DeleteWhere::run`].
+    /// As [`Delete::run`].
     pub fn explain(self) -> Result<Explanation> {
         let one = !self.many;
-        Ok(self.which.job(None, |job| job.explain(one))?.0)
+        Ok(self.write.job(None, |job| job.explain(one))?.0)
     }
 }

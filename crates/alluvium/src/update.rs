@@ -1,11 +1,10 @@
 //! Updates and replacements by filter.
 
-use super::Where;
+use crate::filter_write::FilterRequest;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{Explanation, Hint};
 use alluvium_collections::results::UpdateResult;
 use alluvium_document::IntoDocument;
-use alluvium_document::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -13,16 +12,16 @@ use std::time::Duration;
 /// An update by filter that was not made yet: made by [`crate::Collection::update_one`] and its like.
 #[derive(Clone)]
 #[must_use = "nothing is updated until `run`"]
-pub struct UpdateWhere {
-    pub(crate) which: Where,
+pub struct Update {
+    pub(crate) write: FilterRequest,
     pub(crate) many: bool,
 }
 
-impl UpdateWhere {
+impl Update {
     /// Whether a document is inserted if none matches: what the filter demands, and what the update sets.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let result = pets.update_one(r#"{"_id": "new"}"#, r#"{"$set": {"age": 0}}"#).upsert(true).run()?;
@@ -30,14 +29,14 @@ impl UpdateWhere {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn upsert(mut self, upsert: bool) -> Self {
-        self.which.upsert = upsert;
+        self.write.upsert = upsert;
         self
     }
 
     /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// pets.put("rex", r#"{"weights": [3, 40, 5]}"#)?;
     /// let update = pets.update_one(r#"{"_id": "rex"}"#, r#"{"$set": {"weights.$[wrong]": 4}}"#);
@@ -46,14 +45,14 @@ impl UpdateWhere {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
-        self.which.array_filters = filters.into_iter().map(|filter| Ok(Value::Map(filter.into_map()?))).collect();
+        self.write.array_filters(filters);
         self
     }
 
     /// Which of several documents is the first. For one document only.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// pets.update_one("{}", r#"{"$set": {"oldest": true}}"#).sort(r#"{"age": -1}"#).run()?;
@@ -61,23 +60,23 @@ impl UpdateWhere {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn sort(mut self, sort: impl IntoDocument) -> Self {
-        self.which.request.sort = Some(sort.into_map());
+        self.write.request.sort = Some(sort.into_map());
         self
     }
 
     /// Finds the documents by this index: its name or its keys.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
     /// let result = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).hint("age_1").run()?;
     /// assert_eq!(result.modified_count, 2);
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn hint(mut self, index: impl Into<Hint>) -> Self {
-        self.which.hint(index);
+        self.write.hint(index);
         self
     }
 
@@ -85,7 +84,7 @@ impl UpdateWhere {
     /// between two documents. Those that were updated stay so. Zero is no limit.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let result = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).max_time(std::time::Duration::from_secs(5)).run()?;
@@ -93,7 +92,7 @@ impl UpdateWhere {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
-        self.which.max_time(time);
+        self.write.max_time(time);
         self
     }
 
@@ -101,7 +100,7 @@ impl UpdateWhere {
     /// documents. Those that were updated stay so; if there are any, [`crate::Error::WriteMany`] says how many.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// use std::sync::Arc;
@@ -113,14 +112,14 @@ impl UpdateWhere {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.which.stop_when(stop);
+        self.write.stop_when(stop);
         self
     }
 
     /// Makes the update.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let result = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).run()?;
@@ -134,7 +133,7 @@ impl UpdateWhere {
     /// were updated before the error stay so; if there are any, [`crate::Error::WriteMany`] says how many.
     pub fn run(self) -> Result<UpdateResult> {
         let many = self.many;
-        let (result, _) = self.which.job(None, |job| match many {
+        let (result, _) = self.write.job(None, |job| match many {
             true => job.all(),
             false => Ok(job.one()?.into()),
         })?;
@@ -144,7 +143,7 @@ impl UpdateWhere {
     /// Finds the documents, changes nothing, and tells how they are found and what that took.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let explanation = pets.update_many(r#"{"age": {"$gt": 5}}"#, r#"{"$inc": {"age": 1}}"#).explain()?;
@@ -154,9 +153,9 @@ impl UpdateWhere {
     /// ```
     ///
     /// # Errors
-    /// As [`UpdateWhere::run`].
+    /// As [`Update::run`].
     pub fn explain(self) -> Result<Explanation> {
         let one = !self.many;
-        Ok(self.which.job(None, |job| job.explain(one))?.0)
+        Ok(self.write.job(None, |job| job.explain(one))?.0)
     }
 }

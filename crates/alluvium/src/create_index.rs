@@ -1,0 +1,225 @@
+//! Creating an index.
+
+use crate::target::Target;
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::Result;
+use alluvium_collections::index::IndexProgress;
+use alluvium_collections::indexes::{self, DeclaredIndex};
+use alluvium_collections::names::FullName;
+use alluvium_document::{InputError, IntoDocument, Map, Value};
+use alluvium_query::index::Definition;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What [`crate::Collection::indexes`] returns of an index.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct IndexInfo {
+    /// The name.
+    pub name: String,
+    /// The definition as MongoDB's `listIndexes` has it: version, keys, name, options.
+    pub definition: Map,
+    /// True if queries may use it. False while it is built.
+    pub ready: bool,
+}
+
+/// An index to be created, with its options: made by [`crate::Collection::create_index`].
+///
+/// ```
+/// # let db = alluvium::Database::in_memory()?;
+/// let pets = db.collection("pets");
+/// pets.put("rex", r#"{"kind": "dog", "chip": 17}"#)?;
+/// assert_eq!(pets.create_index(r#"{"kind": 1, "age": -1}"#).run()?, "kind_1_age_-1");
+/// assert_eq!(pets.create_index(r#"{"chip": 1}"#).name("chip").unique(true).sparse(true).run()?, "chip");
+/// assert!(pets.insert_one(r#"{"chip": 17}"#).is_err(), "the chip is taken");
+/// # alluvium::Result::Ok(())
+/// ```
+#[derive(Clone)]
+#[must_use = "no index is created until `run` or `start`"]
+pub struct CreateIndex {
+    target: Target,
+    keys: std::result::Result<Map, InputError>,
+    options: std::result::Result<Map, InputError>,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl CreateIndex {
+    pub(crate) fn new(target: Target, keys: impl IntoDocument) -> Self {
+        Self { target, keys: keys.into_map(), options: Ok(Map::new()), stop: None }
+    }
+
+    fn option(mut self, name: &str, value: impl Into<Value>) -> Self {
+        if let Ok(options) = &mut self.options {
+            options.insert(name, value);
+        }
+        self
+    }
+
+    /// The name. Default: the keys with their orders, `author_1_time_-1`.
+    pub fn name(self, name: impl Into<String>) -> Self {
+        self.option("name", name.into())
+    }
+
+    /// Refuses two documents with the same keys. Default: false.
+    pub fn unique(self, unique: bool) -> Self {
+        self.option("unique", unique)
+    }
+
+    /// Leaves out documents that have none of the indexed fields. Default: false.
+    pub fn sparse(self, sparse: bool) -> Self {
+        self.option("sparse", sparse)
+    }
+
+    /// Indexes only documents that match this filter.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"name": 1}"#).partial_filter(r#"{"age": {"$gt": 5}}"#).unique(true).run()?;
+    /// pets.insert_many([r#"{"name": "rex", "age": 1}"#, r#"{"name": "rex", "age": 2}"#])?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn partial_filter(mut self, filter: impl IntoDocument) -> Self {
+        match filter.into_map() {
+            Ok(filter) => self.option("partialFilterExpression", Value::Map(filter)),
+            Err(error) => {
+                self.options = self.options.and(Err(error));
+                self
+            }
+        }
+    }
+
+    /// Deletes documents this long after the date in the indexed field, to the second.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let sessions = db.collection("sessions");
+    /// sessions.create_index(r#"{"seen": 1}"#).expire_after(std::time::Duration::from_secs(3600)).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn expire_after(self, time: Duration) -> Self {
+        self.option("expireAfterSeconds", i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
+    }
+
+    /// Options as a document with MongoDB's names, such as `{"unique": true}`. They replace options of the same name.
+    pub fn options(mut self, options: impl IntoDocument) -> Self {
+        match (&mut self.options, options.into_map()) {
+            (Ok(known), Ok(options)) if known.is_empty() => *known = options,
+            (Ok(known), Ok(options)) => options.entries.into_iter().for_each(|(name, value)| {
+                known.entries.retain(|(known, _)| *known != name);
+                known.entries.push((name, value));
+            }),
+            (Ok(_), Err(error)) => self.options = Err(error),
+            (Err(_), _) => {}
+        }
+        self
+    }
+
+    /// Ends the build with [`crate::Error::Stopped`] when `stop` is set to true; the next open of the database, or the same
+    /// call, continues it.
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Creates the index and waits until it is ready. Returns its name. The collection is created if it does not exist. Reads
+    /// and writes continue during the build. If the same index exists already, waits until it is ready.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`] if the definition is wrong, or a document cannot be indexed;
+    /// [`crate::Error::IndexConflict`]; [`crate::Error::DuplicateIndexKey`]; [`crate::Error::Stopped`]; as for any read and
+    /// write.
+    pub fn run(self) -> Result<String> {
+        self.start()?.run()
+    }
+
+    /// Declares the index, which every write maintains from then on, and returns before it is built:
+    /// [`IndexBuild::run`] builds it, while [`IndexBuild::progress`] is read by another thread.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"kind": "dog"}"#)?;
+    /// let build = pets.create_index(r#"{"kind": 1}"#).start()?;
+    /// let progress = build.progress();
+    /// build.run()?; // another thread prints `progress.documents()` meanwhile
+    /// assert_eq!(progress.documents(), 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CreateIndex::run`], but for those of documents.
+    pub fn start(self) -> Result<IndexBuild> {
+        let (engine, name) = (&self.target.engine, self.target.name()?);
+        let declared = indexes::declare(engine, name, &self.keys?, &self.options?)?;
+        Ok(IndexBuild { engine: engine.clone(), name: name.clone(), declared, stop: self.stop })
+    }
+}
+
+/// An index that is declared and not ready yet: made by [`CreateIndex::start`]. Without [`IndexBuild::run`] it is built when
+/// the database is opened next.
+#[must_use = "the index is not ready before `run`"]
+pub struct IndexBuild {
+    engine: EngineHandle,
+    name: FullName,
+    declared: DeclaredIndex,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl IndexBuild {
+    /// The progress of the build, which other threads may read while one builds.
+    pub fn progress(&self) -> IndexProgress {
+        self.declared.progress()
+    }
+
+    /// False if the same index existed already.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
+    /// assert!(!pets.create_index(r#"{"age": 1}"#).start()?.is_new());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn is_new(&self) -> bool {
+        self.declared.is_new()
+    }
+
+    /// The name of the index.
+    pub fn name(&self) -> &str {
+        self.declared.name()
+    }
+
+    /// As [`CreateIndex::stop_when`], for a build that is declared already.
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Builds the index, or waits for the thread that does. Returns its name.
+    ///
+    /// # Errors
+    /// As [`CreateIndex::run`]. An index that a document refuses is dropped.
+    pub fn run(self) -> Result<String> {
+        self.declared.build(&self.engine, &self.name, self.stop.as_deref())?;
+        Ok(self.declared.name().to_owned())
+    }
+}
+
+/// Checks the keys and options of an index without a database.
+///
+/// ```
+/// assert!(alluvium::check_index(r#"{"age": 1}"#, r#"{"unique": true}"#).is_ok());
+/// assert!(alluvium::check_index(r#"{"age": 5, "place": "2d"}"#, "{}").is_err());
+/// ```
+///
+/// # Errors
+/// [`crate::Error::Index`], [`crate::Error::Json`].
+pub fn check_index(keys: impl IntoDocument, options: impl IntoDocument) -> Result<()> {
+    let (keys, options) = (keys.into_map()?, options.into_map()?);
+    match Definition::is_on_id(&keys, &options)? {
+        true => Ok(()),
+        false => Ok(Definition::parse(&keys, &options).map(drop)?),
+    }
+}
