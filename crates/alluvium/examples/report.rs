@@ -19,28 +19,26 @@ struct Order {
 fn main() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let db = Database::open(folder.path().join("shop"))?;
-    let orders = db.collection("orders").typed::<Order>();
+    let orders = db.typed_collection::<Order>("orders");
     for number in 0..1000_u32 {
         let customer = ["ada", "grace", "linus"][number as usize % 3].to_owned();
-        orders.put(number as i32, &Order { customer, cents: u64::from(number) * 10 })?;
+        orders.put(number as i32, Order { customer, cents: u64::from(number) * 10 })?;
     }
 
     // What is written from here on is not in the report, however long that takes.
     let moment = db.snapshot();
     for number in 1000..1500 {
-        orders.put(number, &Order { customer: "ada".to_owned(), cents: 1 })?;
+        orders.put(number, Order { customer: "ada".to_owned(), cents: 1 })?;
     }
 
     let mut sums = BTreeMap::<String, u64>::new();
-    let mut cursor = orders.documents().scan().snapshot(&moment).run()?;
-    while let Some(fields) = cursor.next_fields(&["customer", "cents"])? {
-        let customer = fields.get("customer").and_then(|value| value.as_str()).unwrap_or("?").to_owned();
-        let cents = fields.get("cents").and_then(|value| value.as_f64()).unwrap_or_default();
-        *sums.entry(customer).or_default() += cents as u64;
+    for order in orders.at(&moment).scan().run()? {
+        let order = order?;
+        *sums.entry(order.customer).or_default() += order.cents;
     }
     for (customer, cents) in sums {
         println!("{customer:8} {:8}.{:02}", cents / 100, cents % 100);
     }
-    println!("{} orders now", orders.documents().count()?);
+    println!("{} orders now", orders.count()?);
     db.close()
 }

@@ -4,21 +4,34 @@ use crate::find::Find;
 use crate::scan::Scan;
 use crate::target::Target;
 use alluvium_collections::error::Result;
+use alluvium_collections::read::from_document;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_document::IntoDocument;
-use alluvium_document::{Document, Map, Value};
+use alluvium_document::{Document, FromDocument, IntoDocument, Map, Value};
+use std::marker::PhantomData;
 use std::sync::atomic::AtomicBool;
 
 /// A collection as it was at a snapshot, under the name that it had then. Reads only.
-#[derive(Clone, Debug)]
-pub struct CollectionAt {
+pub struct CollectionAt<T = Document> {
     target: Target,
     snapshot: Snapshot,
+    documents: PhantomData<fn() -> T>,
 }
 
-impl CollectionAt {
+impl<T> Clone for CollectionAt<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.target.clone(), self.snapshot.clone())
+    }
+}
+
+impl<T> std::fmt::Debug for CollectionAt<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("CollectionAt").field(&self.target).field(&self.snapshot).finish()
+    }
+}
+
+impl<T> CollectionAt<T> {
     pub(crate) fn new(target: Target, snapshot: Snapshot) -> Self {
-        Self { target, snapshot }
+        Self { target, snapshot, documents: PhantomData }
     }
 
     /// As [`crate::Collection::get`].
@@ -35,8 +48,12 @@ impl CollectionAt {
     ///
     /// # Errors
     /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
-    pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
-        self.target.reader(Some(&self.snapshot))?.get(&id.into())
+    pub fn get(&self, id: impl Into<Value>) -> Result<Option<T>>
+    where
+        T: FromDocument,
+    {
+        let document = self.target.reader(Some(&self.snapshot))?.get(&id.into())?;
+        document.map(|document| from_document(self.target.name()?, document)).transpose()
     }
 
     /// As [`crate::Collection::get_many`].
@@ -54,9 +71,13 @@ impl CollectionAt {
     ///
     /// # Errors
     /// As [`CollectionAt::get`].
-    pub fn get_many<I: Into<Value>>(&self, ids: impl IntoIterator<Item = I>) -> Result<Vec<Option<Document>>> {
-        let reader = self.target.reader(Some(&self.snapshot))?;
-        ids.into_iter().map(|id| reader.get(&id.into())).collect()
+    pub fn get_many<I: Into<Value>>(&self, ids: impl IntoIterator<Item = I>) -> Result<Vec<Option<T>>>
+    where
+        T: FromDocument,
+    {
+        let (name, reader) = (self.target.name()?, self.target.reader(Some(&self.snapshot))?);
+        let value = |document| from_document(name, document);
+        ids.into_iter().map(|id| reader.get(&id.into())?.map(value).transpose()).collect()
     }
 
     /// As [`crate::Collection::get_fields`].
@@ -89,7 +110,7 @@ impl CollectionAt {
     /// assert_eq!(pets.at(&before).scan().run()?.count(), 3);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn scan(&self) -> Scan {
+    pub fn scan(&self) -> Scan<T> {
         Scan::new(self.target.clone(), Some(self.snapshot.clone()))
     }
 
@@ -104,7 +125,7 @@ impl CollectionAt {
     /// assert_eq!(pets.at(&before).find(r#"{"age": {"$lt": 10}}"#).run()?.count(), 2);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn find(&self, filter: impl IntoDocument) -> Find {
+    pub fn find(&self, filter: impl IntoDocument) -> Find<T> {
         Find::new(self.target.clone(), Some(self.snapshot.clone()), filter)
     }
 
@@ -122,7 +143,10 @@ impl CollectionAt {
     ///
     /// # Errors
     /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
-    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<Document>> {
+    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<T>>
+    where
+        T: FromDocument,
+    {
         self.find(filter).first()
     }
 

@@ -5,8 +5,7 @@ use alluvium_collections::batch::{self, BatchAction, BatchOperation};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::ids;
-use alluvium_document::IntoDocument;
-use alluvium_document::Value;
+use alluvium_document::{DocumentFor, IntoDocument, Value};
 use alluvium_query::update::{Context, Update};
 use alluvium_store::Durability;
 
@@ -64,8 +63,13 @@ impl WriteBatch {
     ///
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::InvalidId`], [`Error::Json`].
-    pub fn put(&mut self, collection: &Collection, id: impl Into<Value>, document: impl IntoDocument) -> Result<()> {
-        let mut map = document.into_map()?;
+    pub fn put<T>(
+        &mut self,
+        collection: &Collection<T>,
+        id: impl Into<Value>,
+        document: impl DocumentFor<T>,
+    ) -> Result<()> {
+        let mut map = document.into_fields()?;
         ids::set_id(&mut map, id.into())?;
         self.push(collection, BatchAction::Put(map))
     }
@@ -85,8 +89,8 @@ impl WriteBatch {
     ///
     /// # Errors
     /// [`Error::InvalidDocument`], [`Error::Json`].
-    pub fn insert(&mut self, collection: &Collection, document: impl IntoDocument) -> Result<Value> {
-        let mut map = document.into_map()?;
+    pub fn insert<T>(&mut self, collection: &Collection<T>, document: impl DocumentFor<T>) -> Result<Value> {
+        let mut map = document.into_fields()?;
         ids::ensure_id(&mut map, &self.engine.env);
         let id = map.get("_id").cloned().unwrap_or(Value::Null);
         self.push(collection, BatchAction::Insert(map))?;
@@ -108,7 +112,7 @@ impl WriteBatch {
     ///
     /// # Errors
     /// [`Error::InvalidId`].
-    pub fn delete(&mut self, collection: &Collection, id: impl Into<Value>) -> Result<()> {
+    pub fn delete<T>(&mut self, collection: &Collection<T>, id: impl Into<Value>) -> Result<()> {
         let id = id.into();
         ids::id_key(&id)?;
         self.push(collection, BatchAction::Delete(id))
@@ -129,9 +133,9 @@ impl WriteBatch {
     ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::Update`].
-    pub fn update_blind(
+    pub fn update_blind<T>(
         &mut self,
-        collection: &Collection,
+        collection: &Collection<T>,
         id: impl Into<Value>,
         update: impl IntoDocument,
     ) -> Result<()> {
@@ -189,7 +193,7 @@ impl WriteBatch {
         batch::write(&self.engine, &self.operations, self.durability)
     }
 
-    fn push(&mut self, collection: &Collection, action: BatchAction) -> Result<()> {
+    fn push<T>(&mut self, collection: &Collection<T>, action: BatchAction) -> Result<()> {
         let collection = collection.target.name()?.clone();
         self.operations.push(BatchOperation { collection, action });
         Ok(())

@@ -6,29 +6,69 @@ use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::ids;
+use alluvium_collections::read::from_document;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_document::IntoDocument;
-use alluvium_document::{Document, Map, Value};
+use alluvium_document::{Document, DocumentFor, FromDocument, Map, Value};
 use alluvium_store::Durability;
+use std::marker::PhantomData;
 
 mod by_filter;
 mod indexes;
 mod loads;
 mod queries;
-mod typed;
 mod updates;
 
-pub use typed::{TypedCollection, TypedCursor};
-
-/// A handle on a collection. Cheap to clone; it holds a name, not the collection, which may be
-/// dropped and created again while the handle lives.
-#[derive(Clone, Debug)]
-pub struct Collection {
+/// A handle on a collection whose documents are read and written as values of `T`: of [`Document`], which takes and holds
+/// any document, or of a type of yours that implements serde's traits ([`Collection::typed`]). Cheap to clone. It holds a
+/// name, and not the collection, which may be dropped and created again while the handle lives.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize, Debug, PartialEq)]
+/// struct Pet {
+///     #[serde(rename = "_id")]
+///     name: String,
+///     age: u32,
+/// }
+///
+/// let db = alluvium::Database::in_memory()?;
+/// let pets = db.typed_collection::<Pet>("pets");
+/// pets.insert_many([Pet { name: "rex".into(), age: 3 }, Pet { name: "ada".into(), age: 12 }])?;
+/// let oldest = pets.find("{}").sort(r#"{"age": -1}"#).first()?;
+/// assert_eq!(oldest, Some(Pet { name: "ada".into(), age: 12 }));
+/// # alluvium::Result::Ok(())
+/// ```
+///
+/// Filters and updates are documents of any form. Documents that are written are values of `T`, or references to them:
+///
+/// ```compile_fail
+/// # #[derive(serde::Serialize, serde::Deserialize)]
+/// # struct Pet { age: u32 }
+/// # let db = alluvium::Database::in_memory().unwrap();
+/// let pets = db.typed_collection::<Pet>("pets");
+/// pets.insert_one(r#"{"age": 3}"#); // not a Pet
+/// ```
+pub struct Collection<T = Document> {
     pub(crate) target: Target,
+    documents: PhantomData<fn() -> T>,
 }
 
-/// For parts of the library that work on the engine.
-impl AsRef<EngineHandle> for Collection {
+impl<T> Clone for Collection<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.target.clone())
+    }
+}
+
+impl<T> std::fmt::Debug for Collection<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Collection").field(&self.target).finish()
+    }
+}
+
+/// For tests and tools that work on the engine.
+#[doc(hidden)]
+impl<T> AsRef<EngineHandle> for Collection<T> {
     fn as_ref(&self) -> &EngineHandle {
         &self.target.engine
     }
@@ -48,9 +88,9 @@ pub struct InsertManyResult {
     pub inserted_ids: Vec<Value>,
 }
 
-impl Collection {
+impl<T> Collection<T> {
     pub(crate) fn new(target: Target) -> Self {
-        Self { target }
+        Self { target, documents: PhantomData }
     }
 
     /// The full name, `logical.collection`.
@@ -112,7 +152,8 @@ impl Collection {
         self.target.durability
     }
 
-    /// The same collection, its documents as values of your type.
+    /// The same collection, with its documents as values of another type: [`crate::Database::typed_collection`].
+    /// `typed::<Document>()` reads the whole documents again.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -121,12 +162,14 @@ impl Collection {
     ///     age: u32,
     /// }
     /// let pets = db.collection("pets").typed::<Pet>();
-    /// pets.put("rex", &Pet { age: 3 })?;
+    /// pets.put("rex", Pet { age: 3 })?;
     /// assert_eq!(pets.get("rex")?.map(|pet| pet.age), Some(3));
+    /// let documents = pets.typed::<alluvium::Document>();
+    /// assert_eq!(documents.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn typed<T>(&self) -> TypedCollection<T> {
-        TypedCollection::new(self.clone())
+    pub fn typed<U>(&self) -> Collection<U> {
+        Collection::new(self.target.clone())
     }
 
     /// The collection that had this name at a snapshot, as it was then, for reading; also if it was
@@ -141,7 +184,7 @@ impl Collection {
     /// assert_eq!(pets.at(&before).get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn at(&self, snapshot: &Snapshot) -> CollectionAt {
+    pub fn at(&self, snapshot: &Snapshot) -> CollectionAt<T> {
         CollectionAt::new(self.target.clone(), snapshot.clone())
     }
 
@@ -182,7 +225,7 @@ impl Collection {
     /// # Errors
     /// [`Error::DuplicateKey`] if the `_id` is taken; [`Error::InvalidDocument`],
     /// [`Error::InvalidId`], [`Error::Json`]; or as for any write.
-    pub fn insert_one(&self, document: impl IntoDocument) -> Result<InsertOneResult> {
+    pub fn insert_one(&self, document: impl DocumentFor<T>) -> Result<InsertOneResult> {
         let mut result = self.insert_many([document])?;
         let inserted_id = result.inserted_ids.pop().unwrap_or(Value::Null);
         Ok(InsertOneResult { inserted_id })
@@ -200,10 +243,10 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::insert_one`]; [`alluvium_store::Error::BatchTooLarge`] if they do not fit one batch.
-    pub fn insert_many<D: IntoDocument>(&self, documents: impl IntoIterator<Item = D>) -> Result<InsertManyResult> {
+    pub fn insert_many<D: DocumentFor<T>>(&self, documents: impl IntoIterator<Item = D>) -> Result<InsertManyResult> {
         let mut maps = Vec::new();
         for document in documents {
-            let mut map = document.into_map()?;
+            let mut map = document.into_fields()?;
             ids::ensure_id(&mut map, &self.target.engine.env);
             maps.push(map);
         }
@@ -227,8 +270,8 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::insert_one`], but for the duplicate.
-    pub fn put(&self, id: impl Into<Value>, document: impl IntoDocument) -> Result<()> {
-        let mut map = document.into_map()?;
+    pub fn put(&self, id: impl Into<Value>, document: impl DocumentFor<T>) -> Result<()> {
+        let mut map = document.into_fields()?;
         ids::set_id(&mut map, id.into())?;
         self.target.writer()?.put(&map)
     }
@@ -266,8 +309,13 @@ impl Collection {
     ///
     /// # Errors
     /// [`Error::InvalidId`], [`crate::ErrorKind::Corruption`].
-    pub fn get(&self, id: impl Into<Value>) -> Result<Option<Document>> {
-        self.target.reader(None)?.get(&id.into())
+    pub fn get(&self, id: impl Into<Value>) -> Result<Option<T>>
+    where
+        T: FromDocument,
+    {
+        let reader = self.target.reader(None)?;
+        let document = reader.get(&id.into())?;
+        document.map(|document| from_document(self.target.name()?, document)).transpose()
     }
 
     /// The documents with these `_id`s, in their order, all of one moment.
@@ -283,7 +331,10 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::get`].
-    pub fn get_many<I: Into<Value>>(&self, ids: impl IntoIterator<Item = I>) -> Result<Vec<Option<Document>>> {
+    pub fn get_many<I: Into<Value>>(&self, ids: impl IntoIterator<Item = I>) -> Result<Vec<Option<T>>>
+    where
+        T: FromDocument,
+    {
         self.at(&self.target.engine.snapshot()).get_many(ids)
     }
 
@@ -315,7 +366,7 @@ impl Collection {
     /// assert_eq!(found?[0].to_string(), r#"{"_id":"rex"}"#);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn scan(&self) -> Scan {
+    pub fn scan(&self) -> Scan<T> {
         Scan::new(self.target.clone(), None)
     }
 

@@ -161,6 +161,23 @@ impl Database {
         Collection::new(Target::new(&self.engine, FullName::parse(name)))
     }
 
+    /// As [`Database::collection`], with documents that are read and written as values of `T`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Pet {
+    ///     age: u32,
+    /// }
+    /// let pets = db.typed_collection::<Pet>("pets");
+    /// pets.put("rex", Pet { age: 3 })?;
+    /// assert_eq!(pets.find_one(r#"{"age": {"$lt": 5}}"#)?.map(|pet| pet.age), Some(3));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn typed_collection<T>(&self, name: &str) -> Collection<T> {
+        Collection::new(Target::new(&self.engine, FullName::parse(name)))
+    }
+
     /// A handle on a logical database. It exists as long as it has collections.
     ///
     /// ```

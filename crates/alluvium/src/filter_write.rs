@@ -29,12 +29,12 @@ impl FilterRequest {
         Self { target, request, change: None, array_filters: Ok(Vec::new()), replaces: false, upsert: false }
     }
 
-    pub fn updating(mut self, update: impl IntoDocument) -> Self {
-        self.change = Some(update.into_map());
+    pub fn updating(mut self, update: std::result::Result<Map, InputError>) -> Self {
+        self.change = Some(update);
         self
     }
 
-    pub fn replacing(mut self, document: impl IntoDocument) -> Self {
+    pub fn replacing(mut self, document: std::result::Result<Map, InputError>) -> Self {
         self.replaces = true;
         self.updating(document)
     }

@@ -6,9 +6,9 @@ use alluvium_collections::error::Result;
 use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query};
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::view::CollectionView;
-use alluvium_document::IntoDocument;
 use alluvium_document::path::FieldPath;
-use alluvium_document::{Document, Value};
+use alluvium_document::{Document, FromDocument, IntoDocument, Value};
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -24,18 +24,30 @@ use std::time::Duration;
 /// assert_eq!(old[0].to_string(), r#"{"_id":"ada","age":12}"#);
 /// # alluvium::Result::Ok(())
 /// ```
-#[derive(Clone)]
 #[must_use = "a query does nothing until `run`, `first`, `count`, `distinct` or `explain`"]
-pub struct Find {
+pub struct Find<T = Document> {
     target: Target,
     at: Option<Snapshot>,
     request: FindRequest,
     batch_size: usize,
+    documents: PhantomData<fn() -> T>,
 }
 
-impl Find {
+impl<T> Clone for Find<T> {
+    fn clone(&self) -> Self {
+        Self {
+            target: self.target.clone(),
+            at: self.at.clone(),
+            request: self.request.clone(),
+            batch_size: self.batch_size,
+            documents: PhantomData,
+        }
+    }
+}
+
+impl<T> Find<T> {
     pub(crate) fn new(target: Target, at: Option<Snapshot>, filter: impl IntoDocument) -> Self {
-        Self { target, at, request: FindRequest::new(filter), batch_size: BATCH_SIZE }
+        Self { target, at, request: FindRequest::new(filter), batch_size: BATCH_SIZE, documents: PhantomData }
     }
 
     /// In this order, `{"age": -1, "name": 1}`. Without, documents come as they are found.
@@ -214,10 +226,10 @@ impl Find {
     /// # Errors
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
-    pub fn run(self) -> Result<Cursor> {
+    pub fn run(self) -> Result<Cursor<T>> {
         let query = Query::new(self.request)?;
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
-        Ok(Cursor::found(Execution::new(view, query, false)?, self.batch_size))
+        Ok(Cursor::found(Execution::new(view, query, false)?, self.batch_size).typed())
     }
 
     /// The first document.
@@ -232,7 +244,10 @@ impl Find {
     ///
     /// # Errors
     /// As [`Find::run`] and its cursor.
-    pub fn first(mut self) -> Result<Option<Document>> {
+    pub fn first(mut self) -> Result<Option<T>>
+    where
+        T: FromDocument,
+    {
         self.request.limit = Some(1);
         self.run()?.next().transpose()
     }

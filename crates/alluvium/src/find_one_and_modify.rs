@@ -3,22 +3,33 @@
 use crate::filter_write::FilterRequest;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{Explanation, Hint, project};
+use alluvium_collections::read::from_document;
 use alluvium_collections::results::ReturnDocument;
-use alluvium_document::IntoDocument;
-use alluvium_document::{Document, Value};
+use alluvium_document::{Document, FromDocument, IntoDocument};
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A write of one document that returns it: made by [`crate::Collection::find_one_and_update`] and its like.
-#[derive(Clone)]
 #[must_use = "nothing happens until `run`"]
-pub struct FindOneAndModify {
-    pub(crate) write: FilterRequest,
-    pub(crate) returned: ReturnDocument,
+pub struct FindOneAndModify<T = Document> {
+    write: FilterRequest,
+    returned: ReturnDocument,
+    documents: PhantomData<fn() -> T>,
 }
 
-impl FindOneAndModify {
+impl<T> Clone for FindOneAndModify<T> {
+    fn clone(&self) -> Self {
+        Self { write: self.write.clone(), returned: self.returned, documents: PhantomData }
+    }
+}
+
+impl<T> FindOneAndModify<T> {
+    pub(crate) fn new(write: FilterRequest) -> Self {
+        Self { write, returned: ReturnDocument::Before, documents: PhantomData }
+    }
+
     /// Which of several documents is the first, `{"age": -1}`.
     ///
     /// ```
@@ -93,7 +104,7 @@ impl FindOneAndModify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
-        self.write.array_filters = filters.into_iter().map(|filter| filter.into_map().map(Value::Map)).collect();
+        self.write.array_filters(filters);
         self
     }
 
@@ -161,12 +172,16 @@ impl FindOneAndModify {
     ///
     /// # Errors
     /// As [`crate::Update::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
-    pub fn run(mut self) -> Result<Option<Document>> {
+    pub fn run(mut self) -> Result<Option<T>>
+    where
+        T: FromDocument,
+    {
         let deletes = self.write.change.is_none();
         // There is nothing that a delete would insert.
         self.write.upsert &= !deletes;
-        let (done, question) = self.write.job(Some(self.returned), |job| job.one())?;
-        done.document.map(|document| project(&question, document)).transpose()
+        let name = self.write.target.name()?.clone();
+        let (done, query) = self.write.job(Some(self.returned), |job| job.one())?;
+        done.document.map(|document| from_document(&name, project(&query, document)?)).transpose()
     }
 
     /// Finds the document, changes nothing, and tells how it is found and what that took.

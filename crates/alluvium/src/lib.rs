@@ -76,7 +76,7 @@ pub use alluvium_transfer::{dump, export, load};
 pub use at::CollectionAt;
 pub use batch::WriteBatch;
 pub use bulk_write::{BulkWrite, WriteModel};
-pub use collection::{Collection, InsertManyResult, InsertOneResult, TypedCollection, TypedCursor};
+pub use collection::{Collection, InsertManyResult, InsertOneResult};
 pub use create_index::{CreateIndex, IndexBuild, IndexInfo, check_index};
 pub use database::{Builder, CollectionInfo, Database};
 pub use delete::Delete;

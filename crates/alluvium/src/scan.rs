@@ -5,7 +5,8 @@ use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::error::Result;
 use alluvium_collections::read_only::ReadOnlyDocuments;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_document::Value;
+use alluvium_document::{Document, Value};
+use std::marker::PhantomData;
 
 /// A scan that has not started: which documents, in which direction.
 ///
@@ -17,11 +18,17 @@ use alluvium_document::Value;
 /// assert_eq!(last[0].to_string(), r#"{"_id":9}"#);
 /// # alluvium::Result::Ok(())
 /// ```
-#[derive(Clone)]
 #[must_use = "a scan does nothing until `run`"]
-pub struct Scan {
+pub struct Scan<T = Document> {
     origin: Origin,
     range: ScanRange,
+    documents: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Scan<T> {
+    fn clone(&self) -> Self {
+        Self { origin: self.origin.clone(), range: self.range.clone(), documents: PhantomData }
+    }
 }
 
 /// What is scanned.
@@ -31,7 +38,7 @@ enum Origin {
     ReadOnly(ReadOnlyDocuments),
 }
 
-impl Scan {
+impl<T> Scan<T> {
     pub(crate) fn new(target: Target, snapshot: Option<Snapshot>) -> Self {
         Self::over(Origin::Collection(target, snapshot))
     }
@@ -41,7 +48,7 @@ impl Scan {
     }
 
     fn over(origin: Origin) -> Self {
-        Self { origin, range: ScanRange::default() }
+        Self { origin, range: ScanRange::default(), documents: PhantomData }
     }
 
     /// From this `_id` on, itself included, in ascending order, also when reversed.
@@ -110,10 +117,10 @@ impl Scan {
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
     /// let before = db.snapshot();
     /// pets.delete("rex")?;
-    /// assert_eq!(pets.scan().snapshot(&before).run()?.count(), 3);
+    /// assert_eq!(pets.scan().at(&before).run()?.count(), 3);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn snapshot(mut self, snapshot: &Snapshot) -> Self {
+    pub fn at(mut self, snapshot: &Snapshot) -> Self {
         if let Origin::Collection(_, at) = &mut self.origin {
             *at = Some(snapshot.clone());
         }
@@ -134,12 +141,13 @@ impl Scan {
     ///
     /// # Errors
     /// [`crate::Error::InvalidId`], [`crate::ErrorKind::SnapshotTooOld`].
-    pub fn run(self) -> Result<Cursor> {
-        match self.origin {
+    pub fn run(self) -> Result<Cursor<T>> {
+        let documents = match self.origin {
             Origin::Collection(target, snapshot) => {
                 Cursor::scan(&target.engine, target.name()?, snapshot.as_ref(), self.range)
             }
             Origin::ReadOnly(store) => Cursor::scan_read_only(&store, self.range),
-        }
+        }?;
+        Ok(documents.typed())
     }
 }

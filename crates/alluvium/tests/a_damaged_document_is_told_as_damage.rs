@@ -53,8 +53,8 @@ fn whoever_meets_it_names_it() {
     told("change", pets.modify(0, |draft| Ok(draft.get("name")?.is_some())).err());
     let typed = pets.typed::<Pet>();
     told("typed", typed.get(0).err());
-    told("typed find", typed.find("{}").unwrap().find_map(Result::err));
-    told("typed scan", typed.scan().unwrap().find_map(Result::err));
+    told("typed find", typed.find("{}").run().unwrap().find_map(Result::err));
+    told("typed scan", typed.scan().run().unwrap().find_map(Result::err));
 }
 
 /// Where no name is known, the kind is right all the same.

@@ -5,12 +5,13 @@ use crate::error::Result;
 use crate::find::{BATCH_SIZE, Execution};
 use crate::ids::id_key;
 use crate::names::FullName;
-use crate::read::{decode, fields_of};
+use crate::read::{decode, fields_of, from_document};
 use crate::read_only::ReadOnlyDocuments;
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
-use alluvium_document::{Document, Map, Value};
+use alluvium_document::{Document, FromDocument, Map, Value};
 use alluvium_store::Bounds;
+use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -27,11 +28,12 @@ pub struct ScanRange {
     pub limit: Option<u64>,
 }
 
-/// Documents in order, all at one snapshot; ends after the first error.
-pub struct Cursor {
+/// Documents in order, all at one snapshot, as values of `T`. Ends after the first error.
+pub struct Cursor<T = Document> {
     rows: Rows,
     name: FullName,
     left: u64,
+    values: PhantomData<fn() -> T>,
 }
 
 /// Where the rows come from.
@@ -64,7 +66,7 @@ impl Cursor {
         };
         let scan = engine.store().scan(state.documents, bounds, Some(&snapshot.store))?;
         let rows = Rows::Collection { scan, state, _engine: engine.clone() };
-        Ok(Self { rows, name: name.clone(), left: range.limit.unwrap_or(u64::MAX) })
+        Ok(Self { rows, name: name.clone(), left: range.limit.unwrap_or(u64::MAX), values: PhantomData })
     }
 
     /// Scans a read-only store in the order of its keys.
@@ -79,13 +81,30 @@ impl Cursor {
             reverse: range.reverse,
         };
         let rows = Rows::ReadOnly(store.pairs().scan(&bounds), store.clone());
-        Ok(Self { rows, name: store.name().clone(), left: range.limit.unwrap_or(u64::MAX) })
+        Ok(Self { rows, name: store.name().clone(), left: range.limit.unwrap_or(u64::MAX), values: PhantomData })
     }
 
     /// The documents of a query, `batch_size` in a batch.
     pub fn found(execution: Execution, batch_size: usize) -> Self {
         let name = execution.collection().clone();
-        Self { rows: Rows::Found(Box::new(execution), batch_size), name, left: u64::MAX }
+        Self { rows: Rows::Found(Box::new(execution), batch_size), name, left: u64::MAX, values: PhantomData }
+    }
+}
+
+impl<T> Cursor<T> {
+    /// The same documents as values of another type.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// pets.insert_one(r#"{"_id": "rex", "age": 3}"#)?;
+    /// let ages = pets.find("{}").projection(r#"{"_id": 0, "age": 1}"#).run()?;
+    /// let ages: Vec<std::collections::HashMap<String, u32>> = ages.typed().collect::<alluvium::Result<_>>()?;
+    /// assert_eq!(ages[0]["age"], 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn typed<U>(self) -> Cursor<U> {
+        Cursor { rows: self.rows, name: self.name, left: self.left, values: PhantomData }
     }
 
     /// The next documents, as many as the batch size of the query (`Find::batch_size`); none at the end.
@@ -102,7 +121,10 @@ impl Cursor {
     ///
     /// # Errors
     /// As the iterator's items; what came before the error in the batch is lost.
-    pub fn next_batch(&mut self) -> Result<Vec<Document>> {
+    pub fn next_batch(&mut self) -> Result<Vec<T>>
+    where
+        T: FromDocument,
+    {
         let size = match &self.rows {
             Rows::Found(_, size) => *size,
             _ => BATCH_SIZE,
@@ -125,10 +147,23 @@ impl Cursor {
     /// # Errors
     /// As the iterator's items.
     pub fn next_fields(&mut self, paths: &[&str]) -> Result<Option<Map>> {
-        match self.next() {
+        match self.next_document() {
             Some(document) => fields_of(&document?, paths, &self.name).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The next document as it is stored, whatever `T` is.
+    pub fn next_document(&mut self) -> Option<Result<Document>> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let item = self.step().transpose();
+        if !matches!(item, Some(Ok(_))) {
+            self.left = 0;
+        }
+        item
     }
 
     /// The collection.
@@ -151,18 +186,15 @@ impl Cursor {
     }
 }
 
-impl Iterator for Cursor {
-    type Item = Result<Document>;
+impl<T: FromDocument> Iterator for Cursor<T> {
+    type Item = Result<T>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 {
-            return None;
-        }
-        self.left -= 1;
-        let item = self.step().transpose();
-        if !matches!(item, Some(Ok(_))) {
+        let item = self.next_document()?.and_then(|document| from_document(&self.name, document));
+        if item.is_err() {
             self.left = 0;
         }
-        item
+        Some(item)
     }
 }

@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
 use alluvium_document::row::RowError;
 use alluvium_document::shape::ShapeTable;
-use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_document::{Document, DocumentError, Draft, FromDocument, FromDocumentError, Map, Value};
 use alluvium_query::filter::Filter;
 use alluvium_store::{Bounds, Store};
 use std::sync::Arc;
@@ -124,6 +124,23 @@ pub(crate) fn damaged(name: &FullName, document: &Document) -> impl Fn(RowError)
         collection: name.to_string(),
         id: id_text(document.id()),
         reason: error.to_string(),
+    }
+}
+
+/// A document that was read, as a value of a type.
+///
+/// # Errors
+/// [`Error::DamagedDocument`]; [`Error::InvalidDocument`] if it does not fit the type.
+pub fn from_document<T: FromDocument>(name: &FullName, document: Document) -> Result<T> {
+    T::from_document(document).map_err(|error| no_value(name, error))
+}
+
+#[cold]
+fn no_value(name: &FullName, error: FromDocumentError) -> Error {
+    let (collection, id) = (name.to_string(), id_text(&error.id));
+    match error.reason {
+        DocumentError::Row(damage) => Error::DamagedDocument { collection, id, reason: damage.to_string() },
+        reason => Error::InvalidDocument(format!("document {id} of {collection}: {reason}")),
     }
 }
 

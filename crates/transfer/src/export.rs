@@ -281,8 +281,8 @@ impl Encoder {
     /// # Errors
     /// As the iterator's items; [`Error::Export`] naming a document that cannot be written, or
     /// would come back changed.
-    pub fn write_next(&mut self, cursor: &mut Cursor, out: &mut Vec<u8>) -> Result<bool> {
-        match cursor.next() {
+    pub fn write_next<T>(&mut self, cursor: &mut Cursor<T>, out: &mut Vec<u8>) -> Result<bool> {
+        match cursor.next_document() {
             Some(document) => self.document(&document?, cursor.name(), out).map(|()| true),
             None => Ok(false),
         }

@@ -6,11 +6,10 @@ use crate::delete::Delete;
 use crate::filter_write::FilterRequest;
 use crate::find_one_and_modify::FindOneAndModify;
 use crate::update::Update;
-use alluvium_collections::results::ReturnDocument;
-use alluvium_document::IntoDocument;
+use alluvium_document::{DocumentFor, IntoDocument};
 
-impl Collection {
-    /// Updates the first document that matches, and returns it. [`Collection::get_and_update`] does so by `_id`.
+impl<T> Collection<T> {
+    /// Updates the first document that matches, and returns it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -21,11 +20,8 @@ impl Collection {
     /// assert_eq!(job.unwrap().to_string(), r#"{"_id":2,"state":"new"}"#);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoDocument) -> FindOneAndModify {
-        FindOneAndModify {
-            write: FilterRequest::new(&self.target, filter).updating(update),
-            returned: ReturnDocument::Before,
-        }
+    pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoDocument) -> FindOneAndModify<T> {
+        FindOneAndModify::new(FilterRequest::new(&self.target, filter).updating(update.into_map()))
     }
 
     /// Puts a document in the place of the first one that matches, and returns that.
@@ -38,14 +34,15 @@ impl Collection {
     /// assert_eq!(before.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn find_one_and_replace(&self, filter: impl IntoDocument, document: impl IntoDocument) -> FindOneAndModify {
-        FindOneAndModify {
-            write: FilterRequest::new(&self.target, filter).replacing(document),
-            returned: ReturnDocument::Before,
-        }
+    pub fn find_one_and_replace(
+        &self,
+        filter: impl IntoDocument,
+        document: impl DocumentFor<T>,
+    ) -> FindOneAndModify<T> {
+        FindOneAndModify::new(FilterRequest::new(&self.target, filter).replacing(document.into_fields()))
     }
 
-    /// Deletes the first document that matches, and returns it. [`Collection::get_and_delete`] does so by `_id`.
+    /// Deletes the first document that matches, and returns it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -55,8 +52,8 @@ impl Collection {
     /// assert!(pets.find_one_and_delete(r#"{"age": 3}"#).run()?.is_none());
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAndModify {
-        FindOneAndModify { write: FilterRequest::new(&self.target, filter), returned: ReturnDocument::Before }
+    pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAndModify<T> {
+        FindOneAndModify::new(FilterRequest::new(&self.target, filter))
     }
 
     /// Updates the first document that matches: `{"$set": …}`, `{"$inc": …}` and so on. [`Collection::update`] does so by
@@ -73,7 +70,7 @@ impl Collection {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoDocument) -> Update {
-        Update { write: FilterRequest::new(&self.target, filter).updating(update), many: false }
+        Update { write: FilterRequest::new(&self.target, filter).updating(update.into_map()), many: false }
     }
 
     /// Updates all documents that match at the moment when it is run, each in a batch of its own.
@@ -87,7 +84,7 @@ impl Collection {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoDocument) -> Update {
-        Update { write: FilterRequest::new(&self.target, filter).updating(update), many: true }
+        Update { write: FilterRequest::new(&self.target, filter).updating(update.into_map()), many: true }
     }
 
     /// Puts a document in the place of the first one that matches; the `_id` stays. [`Collection::replace`] does so by
@@ -101,8 +98,8 @@ impl Collection {
     /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","kind":"wolf"}"#);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn replace_one(&self, filter: impl IntoDocument, document: impl IntoDocument) -> Update {
-        Update { write: FilterRequest::new(&self.target, filter).replacing(document), many: false }
+    pub fn replace_one(&self, filter: impl IntoDocument, document: impl DocumentFor<T>) -> Update {
+        Update { write: FilterRequest::new(&self.target, filter).replacing(document.into_fields()), many: false }
     }
 
     /// Deletes the first document that matches. [`Collection::delete`] deletes by `_id`, without looking.

@@ -8,7 +8,7 @@ use alluvium_collections::index_stats::{self, IndexStats};
 use alluvium_collections::indexes;
 use alluvium_document::IntoDocument;
 
-impl Collection {
+impl<T> Collection<T> {
     /// An index to be created: `{"author": 1, "time": -1}`. Ends in [`CreateIndex::run`].
     ///
     /// ```

@@ -4,7 +4,7 @@ use super::Collection;
 use alluvium_collections::error::Result;
 use alluvium_transfer::load::{self, Input, LoadOptions, LoadReport, LoadedBefore, Metadata};
 
-impl Collection {
+impl<T> Collection<T> {
     /// Loads an input in the format that the options name, by default JSON lines, creating the
     /// collection if it does not exist.
     ///

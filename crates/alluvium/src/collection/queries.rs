@@ -3,12 +3,10 @@
 use super::Collection;
 use crate::find::Find;
 use alluvium_collections::error::{Error, Result};
-use alluvium_document::Document;
-use alluvium_document::IntoDocument;
+use alluvium_document::{FromDocument, IntoDocument};
 
-impl Collection {
-    /// The documents that match a filter, in MongoDB's language: a question to be narrowed and then run. `{}` matches
-    /// all.
+impl<T> Collection<T> {
+    /// A query for the documents that match a filter, in MongoDB's language: narrowed, and then run. `{}` matches all.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -19,7 +17,7 @@ impl Collection {
     /// }
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn find(&self, filter: impl IntoDocument) -> Find {
+    pub fn find(&self, filter: impl IntoDocument) -> Find<T> {
         Find::new(self.target.clone(), None, filter)
     }
 
@@ -36,12 +34,15 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Find::run`] and its cursor.
-    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<Document>> {
+    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<T>>
+    where
+        T: FromDocument,
+    {
         self.find(filter).first()
     }
 
-    /// About how many documents the collection has: told from a few blocks of each sorted run, without a scan. Documents
-    /// that were rewritten or deleted lately may count.
+    /// The number of documents, estimated from a few blocks of each sorted run, without a scan. Documents that were
+    /// rewritten or deleted recently may count.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -3,12 +3,12 @@
 use super::Collection;
 use alluvium_collections::by_id::get_versioned;
 use alluvium_collections::error::Result;
+use alluvium_collections::read::from_document;
 use alluvium_collections::results::Version;
-use alluvium_document::IntoDocument;
-use alluvium_document::{Document, Draft, Value};
+use alluvium_document::{DocumentFor, Draft, FromDocument, IntoDocument, Value};
 use alluvium_query::update::Update;
 
-impl Collection {
+impl<T> Collection<T> {
     /// Reads the document with this `_id`, lets `change` change it, and writes it back, with no
     /// write of others in between. `change` returns false to leave it as it is. Returns false if
     /// there is no such document.
@@ -78,8 +78,13 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::get`].
-    pub fn get_versioned(&self, id: impl Into<Value>) -> Result<Option<(Document, Version)>> {
-        get_versioned(&self.target.engine, self.target.name()?, &id.into())
+    pub fn get_versioned(&self, id: impl Into<Value>) -> Result<Option<(T, Version)>>
+    where
+        T: FromDocument,
+    {
+        let name = self.target.name()?;
+        let found = get_versioned(&self.target.engine, name, &id.into())?;
+        found.map(|(document, version)| Ok((from_document(name, document)?, version))).transpose()
     }
 
     /// Puts another document in the place of the one with this `_id` if that is still of this version. False if it is
@@ -97,7 +102,7 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::put`].
-    pub fn replace_if(&self, id: impl Into<Value>, version: Version, document: impl IntoDocument) -> Result<bool> {
-        self.target.writer()?.replace_if(&id.into(), version, &document.into_map()?)
+    pub fn replace_if(&self, id: impl Into<Value>, version: Version, document: impl DocumentFor<T>) -> Result<bool> {
+        self.target.writer()?.replace_if(&id.into(), version, &document.into_fields()?)
     }
 }

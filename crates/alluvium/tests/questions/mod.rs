@@ -225,7 +225,7 @@ pub fn check(db: &Database, c: &Collection, filter: &Map, sort: &str, hint: Opti
 
 /// All documents at a snapshot.
 pub fn all_at(c: &Collection, at: &Snapshot) -> Vec<Document> {
-    c.scan().snapshot(at).run().unwrap().collect::<Result<_, _>>().unwrap()
+    c.scan().at(at).run().unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 /// As [`check`], of what there is at a snapshot.

@@ -94,7 +94,7 @@ impl Args {
             let snapshot = session::database().map(|database| database.snapshot());
             let scan = || {
                 let scan = self.range.apply(collection.scan(), self.id);
-                snapshot.as_ref().map_or_else(|| scan.clone(), |snapshot| scan.clone().snapshot(snapshot))
+                snapshot.as_ref().map_or_else(|| scan.clone(), |snapshot| scan.clone().at(snapshot))
             };
             if finds_columns {
                 encoder = encoder.fields(columns::of(scan().run()?, &stop)?);

@@ -255,7 +255,7 @@ fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64)
         fill(&documents, megabytes << 20, 1000, &written, &ids);
         let kept: Snapshot = db.snapshot();
         let count = ids.load(Ordering::SeqCst);
-        let mut scan = documents.scan().snapshot(&kept).run().expect("a scan");
+        let mut scan = documents.scan().at(&kept).run().expect("a scan");
         assert!(scan.next().is_some());
         db.compact().run().expect("room");
         let mut rng = fastrand::Rng::with_seed(7);

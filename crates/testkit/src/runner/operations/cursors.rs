@@ -58,7 +58,7 @@ fn open_scan(session: &mut Session) {
     let at = moment.is_some();
     let state = moment.map(|kept| (kept.snapshot.clone(), kept.state.clone()));
     if let Some((snapshot, _)) = &state {
-        scan = scan.snapshot(snapshot);
+        scan = scan.at(snapshot);
     }
     if let Some(id) = &from {
         scan = scan.from(id.value(&mut session.rng));
