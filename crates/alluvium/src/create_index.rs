@@ -103,6 +103,13 @@ impl CreateIndex {
     }
 
     /// Options as a document with MongoDB's names, such as `{"unique": true}`. They replace options of the same name.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// assert_eq!(pets.create_index(r#"{"chip": 1}"#).options(r#"{"unique": true, "name": "chip"}"#).run()?, "chip");
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn options(mut self, options: impl IntoDocument) -> Self {
         match (&mut self.options, options.into_map()) {
             (Ok(known), Ok(options)) if known.is_empty() => *known = options,
@@ -118,6 +125,17 @@ impl CreateIndex {
 
     /// Ends the build with [`crate::Error::Stopped`] when `stop` is set to true; the next open of the database, or the same
     /// call, continues it.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false)); // another thread may set it
+    /// pets.create_index(r#"{"age": 1}"#).stop_when(stop.clone()).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = Some(stop);
         self
@@ -191,7 +209,16 @@ impl IndexBuild {
         self.declared.name()
     }
 
-    /// As [`CreateIndex::stop_when`], for a build that is declared already.
+    /// As [`CreateIndex::stop_when`], for an index that is declared already.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # let stop = std::sync::Arc::default();
+    /// let build = pets.create_index(r#"{"age": 1}"#).start()?;
+    /// build.stop_when(stop).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = Some(stop);
         self

@@ -8,6 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A compaction of the whole database: made by [`crate::Database::compact`].
+///
+/// ```
+/// # let db = alluvium::Database::in_memory()?;
+/// db.compact().run()?;
+/// # alluvium::Result::Ok(())
+/// ```
 #[derive(Clone)]
 #[must_use = "nothing is compacted until `run`"]
 pub struct Compact {
@@ -22,6 +28,17 @@ impl Compact {
 
     /// Ends the compaction with [`crate::Error::Stopped`] when `stop` is set to true, within one block. Finished partitions
     /// stay merged; the files of an unfinished one are removed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// stop.store(true, Ordering::Relaxed); // another thread may do that
+    /// assert_eq!(db.compact().stop_when(stop).run().unwrap_err().kind(), alluvium::ErrorKind::Stopped);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
         self
@@ -37,6 +54,14 @@ impl Compact {
 }
 
 /// A check of the whole database: made by [`crate::Database::verify`].
+///
+/// ```
+/// # let db = alluvium::Database::in_memory()?;
+/// for damage in db.verify().run()?.damage {
+///     eprintln!("{damage}");
+/// }
+/// # alluvium::Result::Ok(())
+/// ```
 #[derive(Clone)]
 #[must_use = "nothing is verified until `run`"]
 pub struct Verify {
@@ -50,6 +75,13 @@ impl Verify {
     }
 
     /// Ends the check with [`crate::Error::Stopped`] when `stop` is set to true.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)); // another thread may set it
+    /// assert!(db.verify().stop_when(stop.clone()).run()?.damage.is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
         self

@@ -114,6 +114,10 @@ fn check(db: &Database, pets: &Collection, snapshots: &[alluvium::Snapshot]) {
     }
 }
 
+fn by_id(id: u8) -> Map {
+    Map::from([("_id", i32::from(id))])
+}
+
 fn run(steps: Vec<Step>) {
     let env = alluvium_env::Env::in_memory(7);
     let mut db = open(&env);
@@ -134,13 +138,9 @@ fn run(steps: Vec<Step>) {
                 pets.put(i32::from(id), map).unwrap();
             }
             Step::Delete(id) => pets.delete(i32::from(id)).unwrap(),
-            Step::DeleteOne(id) => {
-                drop(pets.find_one_and_delete(Map::from([("_id", Value::from(i32::from(id)))])).run().unwrap())
-            }
+            Step::DeleteOne(id) => drop(pets.delete_one(by_id(id)).run().unwrap()),
             Step::Apply(id, update) => pets.update_blind(i32::from(id), update).unwrap(),
-            Step::Update(id, update) => {
-                drop(pets.update_one(Map::from([("_id", Value::from(i32::from(id)))]), update).run())
-            }
+            Step::Update(id, update) => drop(pets.update_one(by_id(id), update).run()),
             Step::Batch(operations) => {
                 let mut batch = db.write_batch();
                 for (id, a) in operations {
