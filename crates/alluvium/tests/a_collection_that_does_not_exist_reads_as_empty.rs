@@ -12,7 +12,7 @@ fn reads_nothing(pets: &Collection, before: &alluvium::Snapshot) {
     assert_eq!(pets.scan().run().unwrap().count(), 0);
     assert_eq!(pets.scan().from("a").reverse().limit(5).run().unwrap().count(), 0);
     assert_eq!(pets.count().unwrap(), 0);
-    assert_eq!(pets.estimated_document_count().unwrap(), 0);
+    assert_eq!(pets.estimated_count().unwrap(), 0);
     assert_eq!(pets.find(filter).sort(r#"{"age": 1}"#).run().unwrap().count(), 0);
     // As in MongoDB: no plan is made, so a hint of any index is accepted.
     assert_eq!(pets.find(filter).hint("age_1").run().unwrap().count(), 0);

@@ -65,7 +65,7 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Collection::create_index_with`].
+    /// As [`Collection::create_index`].
     pub fn create_indexes_of(&self, metadata: &Metadata) -> Result<Vec<String>> {
         metadata.create_indexes(&self.target.engine, self.target.name()?)
     }

@@ -44,9 +44,9 @@ impl IndexProgress {
     /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?;
+    /// let build = pets.create_index(r#"{"age": 1}"#).start()?;
     /// let progress = build.progress();
-    /// build.finish()?;
+    /// build.run()?;
     /// assert_eq!(progress.documents(), 3);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -60,9 +60,9 @@ impl IndexProgress {
     /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// let build = pets.start_index(r#"{"age": 1}"#, "{}")?;
+    /// let build = pets.create_index(r#"{"age": 1}"#).start()?;
     /// assert_eq!(build.progress().documents_expected(), 0, "it has not begun");
-    /// # build.finish()?;
+    /// # build.run()?;
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn documents_expected(&self) -> u64 {
