@@ -105,7 +105,7 @@ fn a_duplicate_is_named_by_its_place_in_its_input() {
     let error = result.and_then(|()| build.finish().map(drop)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateKey);
     let text = error.to_string();
-    assert!(text.starts_with("two.jsonl document 2: collection main.c has a document with _id 42 already"), "{text}");
+    assert!(text.starts_with("two.jsonl document 2: collection main.c already has a document with _id 42"), "{text}");
     assert!(!env.fs.exists(Path::new("/ro")).unwrap(), "nothing is left");
 }
 

@@ -72,7 +72,7 @@ fn bad_documents_are_named_by_number_and_byte() {
     assert_eq!((&reject["document"], &reject["byte"]), (&2.into(), &len.into()));
     assert_eq!(reject["base64"].as_str().unwrap().len(), len.div_ceil(3) * 4);
     let error = collection.load(input(&bson(&[map(4), map(1)])), options()).unwrap_err().to_string();
-    assert!(error.starts_with("c.bson document 2: collection main.c has a document with _id 1"), "{error}");
+    assert!(error.starts_with("c.bson document 2: collection main.c already has a document with _id 1"), "{error}");
     let skip = LoadOptions { on_duplicate: OnDuplicate::Skip, ..options() };
     assert_eq!(collection.load(input(&bson(&[map(4), map(1), map(5)])), skip).unwrap().duplicates, 2);
 }

@@ -90,7 +90,7 @@ fn wrong_arguments_and_input_leave_nothing() {
     let build = |code: i32, more: &[&str]| place.bad(code, &[&["build", "x.ro", "c"], more].concat());
     assert!(build(3, &["absent.jsonl"]).contains("absent.jsonl"));
     assert!(build(1, &["bad.jsonl"]).contains("bad.jsonl line 2 column 2"));
-    assert!(build(4, &["c.jsonl"]).contains("c.jsonl document 3: collection main.c has a document with _id 1 already"));
+    assert!(build(4, &["c.jsonl"]).contains("c.jsonl document 3: collection main.c already has a document with _id 1"));
     assert!(build(2, &["c.jsonl", "--index-interval", "0"]).contains("--index-interval"));
     assert!(build(2, &["c.jsonl", "--index-interval", "ten"]).contains("--index-interval"));
     assert!(build(2, &["c.jsonl", "--block-size", "100"]).contains("512 to 1M"));

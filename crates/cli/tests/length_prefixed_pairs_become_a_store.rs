@@ -33,7 +33,7 @@ fn pairs_are_built_and_read() {
     assert_eq!(scan.lines().count(), 2);
     assert!(scan.starts_with("{\"_id\":\"key1000\""), "{scan}");
     assert_eq!(place.json(&["stats", "p.ro", "--json"])["content"], "key_values");
-    assert!(place.bad(2, &["get", "p.ro", "pairs", "77"]).contains("keys here are strings or binary"));
+    assert!(place.bad(2, &["get", "p.ro", "pairs", "77"]).contains("the keys of this store are strings or binary"));
 
     let packed = zstd::encode_all(&bytes[..], 3).expect("memory");
     let ended = place.run_with(&["build", "q.ro", "pairs", "-", "--key-values"], &packed);

@@ -1,4 +1,4 @@
-//! Writes over several collections, all or none.
+//! Atomic batches of writes to several collections.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result, id_text};
@@ -15,11 +15,11 @@ use std::collections::{HashMap, HashSet};
 pub struct BatchOperation {
     /// The collection.
     pub collection: FullName,
-    /// What is done.
+    /// The action.
     pub action: BatchAction,
 }
 
-/// What an operation of a batch does.
+/// The action of an operation of a batch.
 pub enum BatchAction {
     /// Puts a document that has its `_id`.
     Put(Map),
@@ -27,7 +27,7 @@ pub enum BatchAction {
     Insert(Map),
     /// Deletes the document with this `_id`.
     Delete(Value),
-    /// Applies an update blind.
+    /// Applies an update without reading the document.
     Update {
         /// The `_id`.
         id: Value,
@@ -41,19 +41,20 @@ pub enum BatchAction {
 /// A document: the tree of its collection, and its key.
 type Place = (TreeId, Vec<u8>);
 
-/// What is known of a batch before anything is locked.
+/// The collections and locks of a batch, determined before anything is locked.
 struct Plan<'a> {
     groups: Vec<Named<'a>>,
-    /// For each operation, the lock of its document.
+    /// The lock of each operation's document.
     locks: Vec<DocumentLock>,
-    /// Documents that are read, because an update of them changes index entries.
+    /// Documents that are read, because an update of them touches an index.
     read: HashSet<Place>,
 }
 
-/// Makes all operations, in their order, or none.
+/// Executes all operations in their order, or none.
 ///
 /// # Errors
-/// [`Error::DuplicateKey`], [`Error::DuplicateIndexKey`], or as for any write. Nothing was written then, unless the outcome is unknown.
+/// [`Error::DuplicateKey`], [`Error::DuplicateIndexKey`], or as for any write. After an error
+/// nothing was written, unless the outcome is unknown.
 pub fn write(engine: &EngineHandle, operations: &[BatchOperation], durability: Durability) -> Result<()> {
     retry(engine, || {
         let plan = Plan::new(engine, operations)?;
@@ -101,25 +102,25 @@ impl<'a> Plan<'a> {
         self.locks.iter().map(each).sum()
     }
 
-    /// Encodes the operations; reads documents that are locked, if there are such.
+    /// Encodes the operations. Reads the documents in `read`, which are locked.
     fn encode(&self, engine: &EngineHandle, operations: &'a [BatchOperation], txn: &mut WriteTxn<'a>) -> Result<()> {
-        // The documents as the batch leaves them so far; whole only if they are read.
-        let mut left: HashMap<Place, Option<Map>> = HashMap::new();
+        // The documents after the operations so far; empty maps for those that need not be read.
+        let mut current: HashMap<Place, Option<Map>> = HashMap::new();
         for (operation, DocumentLock { group, key, .. }) in operations.iter().zip(&self.locks) {
             let group = *group;
             let place = (self.groups[group].state.documents, key.clone());
-            let keeps = self.read.contains(&place);
+            let is_read = self.read.contains(&place);
             match &operation.action {
                 BatchAction::Delete(_) => {
                     txn.delete(group, key);
-                    left.insert(place, None);
+                    current.insert(place, None);
                 }
                 BatchAction::Put(map) => {
                     txn.put(group, map)?;
-                    left.insert(place, Some(if keeps { map.clone() } else { Map::new() }));
+                    current.insert(place, Some(if is_read { map.clone() } else { Map::new() }));
                 }
                 BatchAction::Insert(map) => {
-                    match left.get(&place) {
+                    match current.get(&place) {
                         Some(Some(_)) => {
                             let id = map.get(ids::ID).map(id_text).unwrap_or_default();
                             return Err(Error::DuplicateKey { collection: operation.collection.to_string(), id });
@@ -128,16 +129,16 @@ impl<'a> Plan<'a> {
                         Some(None) => txn.put(group, map)?,
                         None => txn.insert(group, map)?,
                     }
-                    left.insert(place, Some(if keeps { map.clone() } else { Map::new() }));
+                    current.insert(place, Some(if is_read { map.clone() } else { Map::new() }));
                 }
-                BatchAction::Update { update, delta, .. } if !keeps => {
+                BatchAction::Update { update, delta, .. } if !is_read => {
                     if txn.indexes(group).is_touched_by(update) {
                         return Err(alluvium_store::Error::SchemaChanged(place.0.0).into());
                     }
                     txn.delta(group, key, delta);
                 }
                 BatchAction::Update { id, update, .. } => {
-                    let before = match left.remove(&place) {
+                    let before = match current.remove(&place) {
                         Some(known) => known,
                         None => self.read(engine, group, key, id)?,
                     };
@@ -145,7 +146,7 @@ impl<'a> Plan<'a> {
                         Some(before) => Some(update_read(engine, txn, group, key, before, update)?),
                         None => None,
                     };
-                    left.insert(place, after);
+                    current.insert(place, after);
                 }
             }
         }
@@ -165,7 +166,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Applies an update to a document whose index entries change with it; an update that cannot be applied leaves it unchanged.
+/// Applies an update that touches an index to a document that was read. An update that cannot be
+/// applied leaves it unchanged.
 fn update_read(
     engine: &EngineHandle,
     txn: &mut WriteTxn<'_>,

@@ -1,9 +1,10 @@
 //! Writes of the documents that match a filter.
 //!
-//! The matching documents are found at one snapshot, each once. Each is then read again under its lock, matched
-//! again, and written by a batch of its own: so counts are true, and no concurrent write is lost. A write of
-//! one document searches again if the document that it found does not match any more. An upsert that finds nothing holds a lock on
-//! the filter while it looks once more and inserts: of several upserts with one filter at once, one inserts, also without a
+//! The matching documents are found at one snapshot, each once. Each document is then read again
+//! under its lock, matched again, and written in a batch of its own, so counts are exact and no
+//! concurrent write is lost. A write of one document searches again if the document that it found
+//! no longer matches. An upsert that finds nothing holds a lock on the filter while it searches
+//! again and inserts. So of several concurrent upserts with one filter, one inserts, even without a
 //! unique index.
 
 mod found;
@@ -15,17 +16,18 @@ use crate::ids;
 use crate::read::matches;
 use crate::results::{ReturnDocument, UpdateResult};
 use crate::view::CollectionView;
-use crate::write::{Writer, is_asked_for};
+use crate::write::{Writer, demands_key};
 use alluvium_document::{Document, Draft, Value};
 use alluvium_query::filter::Filter;
 use alluvium_query::update::{Modification, Update};
 use found::FoundKeys;
 
-/// An upsert searches again at most this many times if its key is taken, although nothing matched: another writer may have
-/// inserted it.
-const UPSERTS_MAX: usize = 16;
+/// The maximum number of attempts of an upsert whose insert meets a duplicate of a key that the
+/// filter demands, while its search finds nothing. Other writers may insert and delete the document
+/// between the two.
+const UPSERT_ATTEMPTS_MAX: usize = 16;
 
-/// What is done to documents that match.
+/// What is done to the matching documents.
 #[derive(Clone)]
 pub enum Action {
     /// The document is updated or replaced.
@@ -36,28 +38,28 @@ pub enum Action {
 
 /// A write of the documents that match a query.
 pub struct FilterWrite<'a> {
-    /// Writes the documents.
+    /// The writer to the collection.
     pub writer: Writer<'a>,
-    /// Which documents.
+    /// Selects the documents.
     pub query: Query,
     /// What is done to them.
     pub action: Action,
-    /// One document is inserted if none matches.
+    /// Inserts a document if none matches.
     pub upsert: bool,
-    /// Which version of the document to return.
+    /// The version of the document to return.
     pub returned: Option<ReturnDocument>,
 }
 
-/// What was done to one document.
+/// The result of a write of one document.
 #[derive(Default)]
 pub struct Written {
-    /// A document matched.
+    /// True if a document matched.
     pub matched: bool,
-    /// It changed.
+    /// True if it changed.
     pub changed: bool,
-    /// The version that was requested.
+    /// The document before or after the write, as requested.
     pub document: Option<Document>,
-    /// The `_id` of the document that was inserted.
+    /// The `_id` of the inserted document.
     pub upserted_id: Option<Value>,
 }
 
@@ -72,7 +74,7 @@ impl From<Written> for UpdateResult {
 }
 
 impl FilterWrite<'_> {
-    /// Does it to one document, or inserts one.
+    /// Writes one matching document, or upserts.
     ///
     /// # Errors
     /// As for any read and write.
@@ -91,7 +93,7 @@ impl FilterWrite<'_> {
                     }
                 }
                 None if !self.upsert => {
-                    // Only if what was found is what is there.
+                    // That nothing matches is certain only if the last writes have a known outcome.
                     self.writer.engine.store().check_writable()?;
                     return Ok(Written::default());
                 }
@@ -104,10 +106,11 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// Does it to all that match; inserts one if there is none. An error says what was done before it.
+    /// Writes all matching documents, or upserts if none matches. An error reports the counts up to
+    /// it.
     ///
     /// # Errors
-    /// As for any read and write; [`Error::WriteMany`] after the first document.
+    /// As for any read and write; [`Error::WriteMany`] after the first document was written.
     pub fn all(&mut self) -> Result<UpdateResult> {
         if let Some(id) = self.named_id() {
             return self.one_by_id(id).map(UpdateResult::from);
@@ -149,7 +152,7 @@ impl FilterWrite<'_> {
             }
             // No lock on the filter: of several upserts of one `_id`, one inserts in any case.
             match self.insert() {
-                Err(error) if refused + 1 < UPSERTS_MAX && self.asks_for_taken(&error) => refused += 1,
+                Err(error) if refused + 1 < UPSERT_ATTEMPTS_MAX && self.is_duplicate_demanded(&error) => refused += 1,
                 result => return result,
             }
         }
@@ -162,7 +165,7 @@ impl FilterWrite<'_> {
             if result.matched_count > 0 || !self.upsert {
                 break;
             }
-            // None is there, or none matched any more when it was to be written.
+            // No document was found, or none still matched under its lock.
             if let Some(done) = self.insert_or_retry(&mut refused)? {
                 result.upserted_id = done.upserted_id;
                 break;
@@ -174,8 +177,8 @@ impl FilterWrite<'_> {
         Ok(())
     }
 
-    /// Does it to all that are found, and still match when they are written. The snapshot is let go before anything is
-    /// written: a long write would otherwise outlive it.
+    /// Writes all documents that are found and still match under their locks. The snapshot is
+    /// dropped before the first write, because a long write would exceed its maximum age.
     fn add_found(&mut self, result: &mut UpdateResult) -> Result<()> {
         let execution = self.execute()?;
         let mut found = FoundKeys::collect(execution, self.writer.engine, &self.query.limits)?;
@@ -188,15 +191,15 @@ impl FilterWrite<'_> {
         Ok(())
     }
 
-    /// Finds the documents, and returns how.
+    /// Executes the search without the write, and explains it. `one`: as for [`FilterWrite::one`].
     ///
     /// # Errors
     /// As for any read.
     pub fn explain(&mut self, one: bool) -> Result<Explanation> {
         self.query.limit = one.then_some(1);
         self.query.only_ids();
-        let moment = CollectionView::open(self.writer.engine, self.writer.name, None)?;
-        Execution::new(moment, self.query.clone(), true)?.explain()
+        let view = CollectionView::open(self.writer.engine, self.writer.name, None)?;
+        Execution::new(view, self.query.clone(), true)?.explain()
     }
 
     fn execute(&mut self) -> Result<Execution> {
@@ -204,12 +207,12 @@ impl FilterWrite<'_> {
         Execution::new(CollectionView::open(self.writer.engine, self.writer.name, None)?, self.query.clone(), false)
     }
 
-    /// The key of the first document that matches.
+    /// The key of the first matching document.
     fn first(&mut self) -> Result<Option<Vec<u8>>> {
         self.execute()?.next_key()
     }
 
-    /// Does it to the document with this key, if that still matches.
+    /// Writes the document with this key, if it still matches.
     fn write_key(&self, key: &[u8]) -> Result<Written> {
         self.write(&alluvium_document::key::decode(&mut &key[..]).unwrap_or_default())
     }
@@ -227,7 +230,7 @@ impl FilterWrite<'_> {
     }
 
     fn modify(&self, id: &Value, modification: &Modification, filter: &Filter) -> Result<Written> {
-        // An update with positions differs from document to document.
+        // An update with positional operators differs from document to document.
         let same = match modification {
             Modification::Update(update) if !update.needs_position() => Some(update),
             _ => None,
@@ -268,11 +271,11 @@ impl FilterWrite<'_> {
         Ok(change_by(update, &context, changed))
     }
 
-    /// As [`FilterWrite::insert_unless_found`], but `None` also if others took the key that the filter asks for, which was so `refused` times before:
-    /// to be searched again.
+    /// As [`FilterWrite::insert_unless_found`], but also `None`, so that the caller searches again,
+    /// if another document has the key that the filter demands. `refused` counts these cases.
     fn insert_or_retry(&mut self, refused: &mut usize) -> Result<Option<Written>> {
         match self.insert_unless_found() {
-            Err(error) if *refused + 1 < UPSERTS_MAX && self.asks_for_taken(&error) => {
+            Err(error) if *refused + 1 < UPSERT_ATTEMPTS_MAX && self.is_duplicate_demanded(&error) => {
                 *refused += 1;
                 Ok(None)
             }
@@ -280,9 +283,10 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// True if a key is taken, and whoever has it matches the filter, so that a search finds it: as in MongoDB, if the filter
-    /// demands that key and nothing else. Any other document stays in the way of what would be inserted.
-    fn asks_for_taken(&self, error: &Error) -> bool {
+    /// True if the error is a duplicate key whose owner matches the filter, so that a search finds
+    /// it. That is the case, as in MongoDB, if the filter demands that key and nothing else. Any
+    /// other duplicate would refuse the insert again.
+    fn is_duplicate_demanded(&self, error: &Error) -> bool {
         let filter = &self.query.filter;
         match error {
             Error::DuplicateKey { .. } => {
@@ -291,15 +295,16 @@ impl FilterWrite<'_> {
             }
             Error::DuplicateIndexKey { index, key, .. } => {
                 let state = self.writer.engine.collection_at(self.writer.name, None);
-                // An index that was dropped since is in the way of no document.
+                // An index that was dropped since refuses nothing.
                 let indexes = state.map(|state| state.indexes());
-                indexes.is_ok_and(|set| set.find(index).is_none_or(|index| is_asked_for(filter, index, key)))
+                indexes.is_ok_and(|set| set.find(index).is_none_or(|index| demands_key(filter, index, key)))
             }
             _ => false,
         }
     }
 
-    /// Inserts a document, under a lock on the filter. `None` if there is one that matches after all.
+    /// Inserts the document that the filter and the update describe, under a lock on the filter.
+    /// `None` if a document matches after all.
     fn insert_unless_found(&mut self) -> Result<Option<Written>> {
         let state = self.writer.engine.catalog.find_or_create(self.writer.name)?;
         let hash = alluvium_codec::hash64(self.query.filter.to_string().as_bytes());
@@ -310,7 +315,7 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// Inserts the document that the filter and the update make.
+    /// Inserts the document that the filter and the update describe.
     fn insert(&self) -> Result<Written> {
         let Action::Modify(modification) = &self.action else { return Ok(Written::default()) };
         let mut map = match modification {
@@ -330,7 +335,7 @@ impl FilterWrite<'_> {
     }
 }
 
-/// A draft as it is to be stored.
+/// The document that is stored for a draft.
 fn after(draft: &Draft) -> Result<Document> {
     let mut map = draft.clone().into_map()?;
     ids::keep_id(&mut map, draft.id().clone())?;

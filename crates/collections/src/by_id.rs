@@ -1,4 +1,4 @@
-//! Writes of single documents by `_id`: blind, and read-modify-write with no other write in between.
+//! Writes of single documents by `_id`: blind writes, and atomic read-modify-write.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
@@ -13,19 +13,20 @@ use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_query::update::{Context, Update};
 use std::sync::Arc;
 
-/// What a change writes of a document that was read.
+/// How a changed document is written.
 pub(crate) enum Change {
     Nothing,
-    /// The draft.
+    /// The draft is written as a row.
     Row,
-    /// The draft, or this delta, which makes the same of the document.
+    /// The draft is written as a row, or as this delta, which has the same effect.
     Delta(Vec<u8>),
     Delete,
 }
 
-/// A delta is written in place of a row that is this many times as large, at least.
+/// A delta is written if the row would be at least this many times as large.
 const WORTH_A_DELTA: usize = 4;
-/// A document has at most this many deltas and one more: each makes reads slower until it is folded.
+/// A checked update of a document with this many deltas writes a row. Each delta makes reads slower
+/// until it is folded.
 const DELTAS_MAX: usize = 7;
 
 impl<'a> Writer<'a> {
@@ -58,7 +59,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Deletes and returns the document with this `_id` if `predicate` says so.
+    /// Deletes and returns the document with this `_id` if `predicate` returns true for it.
     ///
     /// # Errors
     /// As for any read and write; those of `predicate`.
@@ -70,9 +71,10 @@ impl<'a> Writer<'a> {
         Ok(removed.flatten())
     }
 
-    /// Reads a document, lets `change` change it, and writes it back, with no other write of it in between. Returns what `change`
-    /// returned when the write was made; `None` if there is no such document. `update` is the update that `change` applies, if
-    /// it is one: then a write that touches no index writes no entries.
+    /// Reads a document, calls `change` on it, and writes it back, with no other write of it in
+    /// between. `change` is called again when the write starts over; returns the value of its last
+    /// call, or `None` if the document does not exist. If `change` applies an update, that is
+    /// passed as `update`: then a write that touches no index writes no entries.
     pub(crate) fn rewrite<T>(
         &self,
         id: &Value,
@@ -82,7 +84,8 @@ impl<'a> Writer<'a> {
         let key = ids::id_key(id)?;
         self.reading(&key, |state, txn| {
             let changed = self.change_read(state, txn, &key, id, update, &mut change);
-            // Of many documents, the error names the one that is damaged, or that the update cannot be applied to.
+            // The error names the document that is damaged, or to which the update cannot be
+            // applied.
             changed.map_err(|error| error.of_document(self.name, id))
         })
     }
@@ -115,7 +118,8 @@ impl<'a> Writer<'a> {
         Ok(Some(value))
     }
 
-    /// Lets `change` change a document; false from it leaves the document unchanged. Returns false if there is no such document.
+    /// Calls `change` on a document, and writes the document back if it returns true. Returns false
+    /// if the document does not exist.
     ///
     /// # Errors
     /// As for any read and write; those of `change`.
@@ -164,7 +168,7 @@ impl<'a> Writer<'a> {
         }
         match self.update(id, update) {
             Ok(_) => Ok(()),
-            // The same as for a delta.
+            // A delta that cannot be applied is no error either.
             Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(self.engine.store().check_writable()?),
             Err(error) => Err(error),
         }
@@ -195,7 +199,7 @@ impl<'a> Writer<'a> {
 /// # Errors
 /// As for any read.
 pub fn get_versioned(engine: &EngineHandle, name: &FullName, id: &Value) -> Result<Option<(Document, Version)>> {
-    // At a snapshot, so that the two belong together.
+    // At a snapshot, so that document and version belong together.
     let snapshot: Snapshot = engine.snapshot();
     let Some(document) = Reader::new(engine, name, Some(&snapshot))?.get(id)? else { return Ok(None) };
     let state = engine.collection_at(name, Some(&snapshot))?;
@@ -203,16 +207,17 @@ pub fn get_versioned(engine: &EngineHandle, name: &FullName, id: &Value) -> Resu
     Ok(seq.map(|seq| (document, Version(seq))))
 }
 
-/// What an applied update writes.
+/// How the effect of an applied update is written.
 pub(crate) fn change_by(update: &Update, context: &Context, changed: bool) -> Change {
     if !changed {
         return Change::Nothing;
     }
-    // An update that names `_id` has no delta, and leaves the `_id` as it is.
+    // An update that names `_id` has no delta; it does not change the `_id`.
     update.to_delta(context).map_or(Change::Row, Change::Delta)
 }
 
-/// A document whose fields change is written whole, so that it gets a shape with them.
+/// True if a delta saves enough bytes. A document that gains or loses fields is written as a row,
+/// so that it gets a shape with its new fields.
 fn is_worth_it(delta: &[u8], draft: &Draft) -> bool {
     draft.patched_bytes().is_some_and(|row| delta.len() * WORTH_A_DELTA <= row)
 }

@@ -1,7 +1,8 @@
-//! Which collections there are, and the state that each shares between all handles.
+//! The collections of a database, and for each the state that all its handles share.
 //!
 //! A collection is two trees of the store: its documents, and its system tree (shapes, progress of
-//! loads). The description of a tree says which; it is written in the same batch as the tree.
+//! loads). The description of a tree names its kind and its collection, and is written in the same
+//! batch as the tree.
 
 use crate::error::unreadable_index;
 use crate::error::{Error, Result};
@@ -25,28 +26,29 @@ pub struct Catalog {
     names: RwLock<BTreeMap<FullName, Entry>>,
     /// Held while the set of collections changes.
     change: Mutex<()>,
-    /// Held exclusively while indexes come or go: see [`Catalog::hold_indexes`].
-    loads: RwLock<()>,
-    /// The names are those of every snapshot from this number on; [`CHANGING`] while they change.
-    settled: AtomicU64,
+    /// Held exclusively while indexes are added or dropped: see [`Catalog::hold_indexes`].
+    index_set_lock: RwLock<()>,
+    /// The names hold for every snapshot from this sequence number on; [`CHANGING`] while they
+    /// change.
+    names_since: AtomicU64,
     folds: Arc<Folds>,
     /// What is read under a name that no collection has.
     absent: Arc<CollectionState>,
 }
 
-/// Names are being changed: nobody knows of which moment they are.
+/// A change of names is in progress: the names hold for no snapshot.
 const CHANGING: u64 = u64::MAX;
 
-/// A change of names, until it is dropped.
-struct Changing<'a> {
+/// A change of names that is in progress until this is dropped.
+struct NameChange<'a> {
     catalog: &'a Catalog,
     _one_at_a_time: MutexGuard<'a, ()>,
 }
 
-impl Drop for Changing<'_> {
+impl Drop for NameChange<'_> {
     fn drop(&mut self) {
-        // Whatever came of it is visible, or never will be.
-        self.catalog.settled.store(self.catalog.store.visible(), Ordering::SeqCst);
+        // The change is visible now, or never will be.
+        self.catalog.names_since.store(self.catalog.store.visible(), Ordering::SeqCst);
     }
 }
 
@@ -99,19 +101,19 @@ impl Catalog {
         Ok(Self {
             names: RwLock::new(names),
             change: Mutex::new(()),
-            loads: RwLock::new(()),
-            settled: AtomicU64::new(store.visible()),
+            index_set_lock: RwLock::new(()),
+            names_since: AtomicU64::new(store.visible()),
             folds,
             absent: absent(&store),
             store,
         })
     }
 
-    /// Begins to change names, before anything is written.
-    fn changing(&self) -> Changing<'_> {
+    /// Begins a change of names. Called before anything is written.
+    fn begin_name_change(&self) -> NameChange<'_> {
         let change = self.change.lock();
-        self.settled.store(CHANGING, Ordering::SeqCst);
-        Changing { catalog: self, _one_at_a_time: change }
+        self.names_since.store(CHANGING, Ordering::SeqCst);
+        NameChange { catalog: self, _one_at_a_time: change }
     }
 
     /// The key/value store that holds the collections.
@@ -119,18 +121,20 @@ impl Catalog {
         &self.store
     }
 
-    /// True if what was looked up before holds for a snapshot with this number too.
+    /// True if a name that was looked up before this call holds for the snapshot with this sequence
+    /// number, too.
     pub(crate) fn unchanged_since(&self, snapshot: u64) -> bool {
-        self.settled.load(Ordering::SeqCst) <= snapshot
+        self.names_since.load(Ordering::SeqCst) <= snapshot
     }
 
-    /// The shared state of the collection with this tree of documents, if somebody has opened it.
+    /// The shared state of the collection with this tree of documents, if the collection was used
+    /// since open.
     pub(crate) fn state_of(&self, documents: TreeId) -> Option<Arc<CollectionState>> {
         let names = self.names.read();
         names.values().find(|entry| entry.documents == documents)?.open.clone()
     }
 
-    /// The collections, by name.
+    /// The names of the collections, sorted.
     pub fn list(&self) -> Vec<FullName> {
         self.names.read().keys().cloned().collect()
     }
@@ -142,7 +146,7 @@ impl Catalog {
             Some(_) => {}
             None => return Ok(None),
         }
-        // First use since open: its shapes are read once, by one thread.
+        // First use since open: one thread reads the shapes.
         let _change = self.change.lock();
         let Some(entry) = self.names.read().get(name).cloned() else { return Ok(None) };
         if let Some(open) = entry.open {
@@ -157,8 +161,8 @@ impl Catalog {
         Ok(Some(open))
     }
 
-    /// Reads the shapes of all collections that have not been used yet: without them deltas are kept as they are, as they
-    /// are where shapes cannot be read.
+    /// Reads the shapes of all collections that have not been used yet, so that their deltas can be
+    /// folded. Deltas of a collection whose shapes cannot be read are kept.
     pub fn learn_all(&self) {
         for name in self.list() {
             let _unread = self.find(&name);
@@ -185,8 +189,9 @@ impl Catalog {
 
     /// Creates a collection. An error if it exists.
     pub fn create(&self, name: &FullName) -> Result<Arc<CollectionState>> {
-        let _change = self.changing();
-        // What others wrote last may be lost: nobody who writes is told that it is there.
+        let _change = self.begin_name_change();
+        // In a poisoned store the last writes may be lost: a writer must not learn that the name
+        // exists.
         self.store.check_writable()?;
         if self.names.read().contains_key(name) {
             return Err(Error::CollectionExists(name.to_string()));
@@ -208,7 +213,8 @@ impl Catalog {
     }
 
     fn create_locked(&self, name: &FullName) -> Result<Arc<CollectionState>> {
-        // The documents' description names the system tree, which is created right before it.
+        // The description of the tree of documents contains the id of the system tree, which is
+        // created right before it.
         let trees = self.store.create_trees_with(2, |ids| vec![vec![SYSTEM], describe_documents(name, ids[0])])?;
         let (system, documents) = (trees[0], trees[1]);
         let shapes = Arc::new(ShapeTable::new(shape_options(&self.store)));
@@ -222,13 +228,14 @@ impl Catalog {
 
     /// Drops a collection.
     pub fn drop(&self, name: &FullName) -> Result<()> {
-        let _change = self.changing();
+        let _change = self.begin_name_change();
         self.store.check_writable()?;
         let Some(entry) = self.names.read().get(name).cloned() else {
             return Err(self.missing(name));
         };
         let dropped = self.store.drop_trees(&entry.trees());
-        // Also if nobody knows whether it is durable: reads go on, and nothing of it can be read any more.
+        // Also if the outcome is unknown: reads continue, and the dropped trees cannot be read any
+        // more.
         if dropped.is_ok() || self.store.description(entry.documents).is_none() {
             self.names.write().remove(name);
         }
@@ -237,8 +244,8 @@ impl Catalog {
 
     /// Renames a collection. An error if the new name is taken.
     pub fn rename(&self, from: &FullName, to: &FullName) -> Result<()> {
-        let _change = self.changing();
-        let _indexes = self.loads.write();
+        let _change = self.begin_name_change();
+        let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
         let Some(mut entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(from));
@@ -248,7 +255,7 @@ impl Catalog {
         }
         let description = describe_documents(to, entry.system);
         let described = self.store.describe_trees(&[(entry.documents, &description)]);
-        // As for a drop: also if nobody knows whether it is durable.
+        // As for a drop: the new name is taken over also if the outcome is unknown.
         if described.is_err() && self.store.description(entry.documents) != Some(description) {
             return Ok(described?);
         }
@@ -261,25 +268,27 @@ impl Catalog {
     }
 }
 
-/// The error for a collection that is not among these.
+/// The error for a collection that is not in `names`.
 pub(crate) fn no_such_collection<'a>(name: &FullName, names: impl Iterator<Item = &'a FullName>) -> Error {
-    // By the letters of the name itself: that both are in `main` makes them no more alike.
+    // The limit depends on the collection's own name: a common logical database makes two names no
+    // more alike.
     let distance = |n: &FullName| levenshtein(&n.logical, &name.logical) + levenshtein(&n.collection, &name.collection);
     let names = names.map(|n| (distance(n), n.to_string()));
-    let most = name.collection.chars().count() / 2;
-    let nearest = names.min().filter(|(d, _)| *d <= most).map(|(_, name)| name);
+    let max_distance = name.collection.chars().count() / 2;
+    let nearest = names.min().filter(|(d, _)| *d <= max_distance).map(|(_, name)| name);
     Error::NoSuchCollection { name: name.to_string(), nearest }
 }
 
-/// The number that shapes must not stay below, though no definition has it: see [`raise_shapes`].
+/// The lowest number that a new shape may have, whatever definitions exist: see [`raise_shapes`].
 fn lowest_next(store: &Store, system: TreeId) -> Result<u32> {
     let mut value = Vec::new();
     let found = store.get(system, LOWEST_NEXT, &mut value)?;
     Ok(value.try_into().ok().filter(|_| found).map_or(1, u32::from_le_bytes))
 }
 
-/// Opening skipped damage in the log, where definitions of shapes may have been. Rows that use them
-/// must stay unreadable, by name: their numbers are passed over, for good.
+/// Called when opening skipped damage in the log, where definitions of shapes may be lost. Rows
+/// that use a lost shape must stay unreadable, with an error that names it, so the numbers of the
+/// shapes that may be lost are never used again.
 fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
     let next = load_shapes(store, name, system, None)?.next_number();
     let next = next.saturating_add(ShapeOptions::default().max_in_use);
@@ -289,7 +298,7 @@ fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
     Ok(())
 }
 
-/// Reads the shapes of a collection, as they are now or were at a snapshot.
+/// Reads the shapes of a collection, now or at a snapshot.
 pub(crate) fn load_shapes(
     store: &Store,
     name: &FullName,
@@ -320,8 +329,8 @@ fn absent(store: &Store) -> Arc<CollectionState> {
 }
 
 fn shape_options(store: &Store) -> ShapeOptions {
-    let usual = ShapeOptions::default();
-    ShapeOptions { max_in_use: store.options().tuning.max_definitions.unwrap_or(usual.max_in_use), ..usual }
+    let defaults = ShapeOptions::default();
+    ShapeOptions { max_in_use: store.options().tuning.max_definitions.unwrap_or(defaults.max_in_use), ..defaults }
 }
 
 mod indexes;

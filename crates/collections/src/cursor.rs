@@ -1,4 +1,4 @@
-//! Documents one after the other.
+//! A cursor over documents.
 
 use crate::engine::EngineHandle;
 use crate::error::Result;
@@ -15,16 +15,16 @@ use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Which documents a scan returns, in which direction.
+/// The range and the direction of a scan.
 #[derive(Debug, Clone, Default)]
 pub struct ScanRange {
-    /// The least `_id`, included.
+    /// The lower bound of `_id`, included.
     pub from: Option<Value>,
-    /// The end, excluded.
+    /// The upper bound of `_id`, excluded.
     pub to: Option<Value>,
     /// From the highest `_id` to the lowest.
     pub reverse: bool,
-    /// The most documents; `None`: all.
+    /// The maximum number of documents; `None` for all.
     pub limit: Option<u64>,
 }
 
@@ -32,11 +32,11 @@ pub struct ScanRange {
 pub struct Cursor<T = Document> {
     rows: Rows,
     name: FullName,
-    left: u64,
+    remaining: u64,
     values: PhantomData<fn() -> T>,
 }
 
-/// Where the rows come from.
+/// The origin of the rows.
 enum Rows {
     Collection {
         scan: alluvium_store::Scan,
@@ -45,7 +45,7 @@ enum Rows {
         _engine: EngineHandle,
     },
     ReadOnly(alluvium_readonly::Scan, ReadOnlyDocuments),
-    /// The documents of a query, and how many are a batch.
+    /// The documents of a query, and the batch size.
     Found(Box<Execution>, usize),
 }
 
@@ -55,7 +55,7 @@ impl Cursor {
     /// # Errors
     /// [`crate::error::Error::InvalidId`]; what keeps the store from being read.
     pub fn scan(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>, range: ScanRange) -> Result<Self> {
-        // First the snapshot, then the name at it: no drop comes between.
+        // The snapshot is taken before the name is looked up at it, so that no drop comes between.
         let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());
         let state = engine.collection_at(name, Some(&snapshot))?;
         let key = |id: Option<Value>| id.map(|id| id_key(&id)).transpose();
@@ -66,7 +66,7 @@ impl Cursor {
         };
         let scan = engine.store().scan(state.documents, bounds, Some(&snapshot.store))?;
         let rows = Rows::Collection { scan, state, _engine: engine.clone() };
-        Ok(Self { rows, name: name.clone(), left: range.limit.unwrap_or(u64::MAX), values: PhantomData })
+        Ok(Self { rows, name: name.clone(), remaining: range.limit.unwrap_or(u64::MAX), values: PhantomData })
     }
 
     /// Scans a read-only store in the order of its keys.
@@ -81,13 +81,13 @@ impl Cursor {
             reverse: range.reverse,
         };
         let rows = Rows::ReadOnly(store.pairs().scan(&bounds), store.clone());
-        Ok(Self { rows, name: store.name().clone(), left: range.limit.unwrap_or(u64::MAX), values: PhantomData })
+        Ok(Self { rows, name: store.name().clone(), remaining: range.limit.unwrap_or(u64::MAX), values: PhantomData })
     }
 
-    /// The documents of a query, `batch_size` in a batch.
+    /// A cursor over the documents of a query, with `batch_size` documents in a batch.
     pub fn found(execution: Execution, batch_size: usize) -> Self {
         let name = execution.collection().clone();
-        Self { rows: Rows::Found(Box::new(execution), batch_size), name, left: u64::MAX, values: PhantomData }
+        Self { rows: Rows::Found(Box::new(execution), batch_size), name, remaining: u64::MAX, values: PhantomData }
     }
 }
 
@@ -104,10 +104,11 @@ impl<T> Cursor<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn typed<U>(self) -> Cursor<U> {
-        Cursor { rows: self.rows, name: self.name, left: self.left, values: PhantomData }
+        Cursor { rows: self.rows, name: self.name, remaining: self.remaining, values: PhantomData }
     }
 
-    /// The next documents, as many as the batch size of the query (`Find::batch_size`); none at the end.
+    /// The next documents, up to the batch size of the query (`Find::batch_size`); empty at the
+    /// end.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -132,7 +133,7 @@ impl<T> Cursor<T> {
         self.by_ref().take(size).collect()
     }
 
-    /// The next document's `_id` and some of its fields, as `Collection::get_fields`.
+    /// The `_id` and some fields of the next document, as `Collection::get_fields` returns them.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -145,7 +146,7 @@ impl<T> Cursor<T> {
     /// ```
     ///
     /// # Errors
-    /// As the iterator's items.
+    /// As for the iterator's items.
     pub fn next_fields(&mut self, paths: &[&str]) -> Result<Option<Map>> {
         match self.next_document() {
             Some(document) => fields_of(&document?, paths, &self.name).map(Some),
@@ -155,13 +156,13 @@ impl<T> Cursor<T> {
 
     /// The next document as it is stored, whatever `T` is.
     pub fn next_document(&mut self) -> Option<Result<Document>> {
-        if self.left == 0 {
+        if self.remaining == 0 {
             return None;
         }
-        self.left -= 1;
+        self.remaining -= 1;
         let item = self.step().transpose();
         if !matches!(item, Some(Ok(_))) {
-            self.left = 0;
+            self.remaining = 0;
         }
         item
     }
@@ -193,7 +194,7 @@ impl<T: FromDocument> Iterator for Cursor<T> {
     fn next(&mut self) -> Option<Self::Item> {
         let item = self.next_document()?.and_then(|document| from_document(&self.name, document));
         if item.is_err() {
-            self.left = 0;
+            self.remaining = 0;
         }
         Some(item)
     }

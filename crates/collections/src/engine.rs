@@ -1,4 +1,5 @@
-//! The engine: the catalogue with its store, the environment, and the background work of one open database.
+//! The engine: the catalogue with its store, the environment, and the background work of one open
+//! database.
 
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
@@ -16,13 +17,12 @@ use std::time::Duration;
 
 /// An open database.
 pub struct Engine {
-    /// The collections, and the store that they are in.
+    /// The collections, and the store that contains them.
     pub catalog: Catalog,
-    /// The outside world.
+    /// The door to files, clock and random numbers.
     pub env: Env,
-    /// The threads of background work.
     pub(crate) tasks: Tasks,
-    /// The places for work that gathers index entries in memory.
+    /// Limits the work that gathers index entries in memory.
     pub(crate) gathering: Gathering,
 }
 
@@ -41,8 +41,8 @@ impl Engine {
         Snapshot::new(self.store().snapshot())
     }
 
-    /// The state of the collection that has the name now, or had it at a snapshot; where there is none, a state that reads
-    /// as an empty collection.
+    /// The state of the collection with this name, now or at a snapshot; an empty one if it does not
+    /// exist.
     ///
     /// # Errors
     /// What keeps its shapes from being read.
@@ -54,12 +54,12 @@ impl Engine {
         Ok(found.unwrap_or_else(|| self.catalog.absent()))
     }
 
-    /// The time that updates are made with.
+    /// The context of an update: the current time.
     pub(crate) fn update_context(&self) -> Context {
         Context { time_ms: self.env.clock.unix_millis(), inserting: false }
     }
 
-    /// Ends background work and closes the store.
+    /// Stops background work and closes the store.
     ///
     /// # Errors
     /// What keeps the log from being synced and sealed.
@@ -69,7 +69,7 @@ impl Engine {
     }
 }
 
-/// Whether background work is to end, and its threads.
+/// The threads of background work, and the flag that stops them.
 #[derive(Default)]
 pub(crate) struct Tasks {
     stopping: Mutex<bool>,
@@ -78,17 +78,17 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// True if background work must end now.
+    /// True if background work must stop now.
     pub fn stopping(&self) -> bool {
         *self.stopping.lock()
     }
 
-    /// An error if background work must end now.
+    /// An error if background work must stop now.
     pub fn check(&self) -> Result<()> {
         if self.stopping() { Err(Error::Store(alluvium_store::Error::Closed)) } else { Ok(()) }
     }
 
-    /// Waits for `time`, or until work must end; false in that case.
+    /// Waits for `time`, or until background work must stop; false in that case.
     pub fn wait(&self, time: Duration) -> bool {
         let mut stopping = self.stopping.lock();
         if !*stopping {
@@ -101,7 +101,7 @@ impl Tasks {
         self.threads.lock().push(thread);
     }
 
-    /// Ends background work and waits until it has ended.
+    /// Stops background work and waits for its threads.
     pub fn stop(&self) {
         *self.stopping.lock() = true;
         self.changed.notify_all();
@@ -113,11 +113,12 @@ impl Tasks {
     }
 }
 
-/// A shared engine. When the last handle that a user holds is dropped, background work ends and then the database is closed.
+/// A shared engine. When the last handle of a user is dropped, background work is stopped, and then
+/// the database is closed.
 #[derive(Clone)]
 pub struct EngineHandle {
     engine: Arc<Engine>,
-    /// `None` for background threads, which do not keep the database open.
+    /// `None` in background threads, which do not keep the database open.
     _stop: Option<Arc<StopOnDrop>>,
 }
 
@@ -138,7 +139,7 @@ impl EngineHandle {
         Self { engine, _stop: Some(stop) }
     }
 
-    /// The handle of a background thread.
+    /// A handle for a background thread.
     pub(crate) fn for_background(&self) -> Self {
         Self { engine: self.engine.clone(), _stop: None }
     }

@@ -1,4 +1,4 @@
-//! The library's error: few kinds, each telling what to do next.
+//! The library's error type. Its messages say what failed and what to do next.
 
 use crate::names::{FullName, InvalidName};
 use crate::results::BulkWriteResult;
@@ -15,69 +15,70 @@ use alluvium_store::TreeId;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What an [`enum@Error`] is about, for programs that decide by it.
+/// The kind of an [`enum@Error`], for programs that react to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An `_id` is taken.
+    /// An `_id`, or a key of a unique index, exists already.
     DuplicateKey,
-    /// A collection or logical database does not exist (or does already, for create and rename).
+    /// A collection, logical database or index does not exist, or exists already (create, rename).
     Namespace,
     /// A document, an `_id`, a name or an option is not allowed.
     Invalid,
-    /// The path holds no database or checkpoint, or cannot be used.
+    /// The path is not a database or checkpoint, or cannot be used.
     Open,
     /// Another process has the database open.
     InUse,
     /// Bytes on disk are damaged.
     Corruption,
-    /// The disk is full, up to what [`crate::Builder::disk_reserve`] keeps free; nothing was written.
+    /// The disk is full, except for the reserve of `alluvium::Builder::disk_reserve`. Nothing was
+    /// written.
     NoSpace,
     /// The database takes no writes until it is reopened.
     Poisoned,
-    /// A write may or may not have happened: reopen and look.
+    /// It is unknown whether a write happened: reopen the database and read.
     OutcomeUnknown,
-    /// A snapshot or cursor lived too long, or kept too much on disk, and was ended.
+    /// A snapshot or cursor was ended because it was too old or kept too much on disk.
     SnapshotTooOld,
     /// The database was closed.
     Closed,
-    /// The operating system refused something.
+    /// The operating system reported an error.
     Io,
-    /// It was stopped, as was asked for.
+    /// The operation was stopped on request.
     Stopped,
-    /// It took longer than it was given.
+    /// The operation exceeded its time limit.
     TimedOut,
 }
 
-/// What the library answers instead of a result.
+/// An error of the library.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The store below failed; its message says how.
+    /// An error of the key/value store.
     #[error(transparent)]
     Store(alluvium_store::Error),
-    /// A read-only store failed; its message says how.
+    /// An error of a read-only store.
     #[error(transparent)]
     ReadOnly(#[from] alluvium_readonly::Error),
-    /// A write, or an opening for writing, of a read-only store.
+    /// A read-only store was to be written, or opened for writing.
     #[error(
         "{} is a read-only store, which never changes: build another one, or export it and load that into a database",
         .0.display()
     )]
     NeverChanges(PathBuf),
-    /// A read-only store holds something else than was asked for.
-    #[error("{} holds {there}, not {asked}", path.display())]
+    /// A read-only store has another content than expected.
+    #[error("{} holds {found}, not {expected}", path.display())]
     OtherContent {
         /// The store.
         path: PathBuf,
-        /// What it holds.
-        there: &'static str,
-        /// What was asked for.
-        asked: &'static str,
+        /// The content that was found.
+        found: &'static str,
+        /// The content that was expected.
+        expected: &'static str,
     },
-    /// A document with this `_id` is in the collection already.
+    /// The collection already has a document with this `_id`.
     #[error(
-        "collection {collection} has a document with _id {id} already: choose another _id, or use put to replace it"
+        "collection {collection} already has a document with _id {id}: choose another _id, or use put to replace it"
     )]
     DuplicateKey {
         /// The collection's full name.
@@ -85,14 +86,14 @@ pub enum Error {
         /// The `_id`, as extended JSON.
         id: String,
     },
-    /// A load that stops at duplicates met a document whose `_id` is taken.
-    #[error("{input} {what} {line}: collection {collection} has a document with _id {id} already")]
+    /// A load that stops at duplicates found a document whose `_id` exists already.
+    #[error("{input} {what} {line}: collection {collection} already has a document with _id {id}")]
     LoadDuplicate {
         /// The input's name.
         input: String,
-        /// What is counted: `line`, or `document` where the input has no lines.
+        /// The unit of `line`: `line`, or `document` where the input has no lines.
         what: &'static str,
-        /// Its number, from 1.
+        /// The place in the input, counted from 1.
         line: u64,
         /// The collection's full name.
         collection: String,
@@ -104,60 +105,60 @@ pub enum Error {
     LoadOf {
         /// The input's name.
         input: String,
-        /// What is counted: `line`, or `document` where the input has no lines.
+        /// The unit of `line`: `line`, or `document` where the input has no lines.
         what: &'static str,
-        /// Its number, from 1.
+        /// The place in the input, counted from 1.
         line: u64,
-        /// Why not.
+        /// The reason.
         error: Box<Error>,
     },
-    /// A document would have the key of another in a unique index.
+    /// A document would have the key of another document in a unique index.
     #[error(
-        "document {id} of collection {collection} has the key {key} of the unique index {index} already: change \
+        "document {id} of collection {collection} already has the key {key} of the unique index {index}: change \
          the key, or drop the index"
     )]
     DuplicateIndexKey {
         /// The collection's full name.
         collection: String,
-        /// The index.
+        /// The name of the index.
         index: String,
         /// The key, as extended JSON.
         key: String,
-        /// The `_id` of the document that has it, as extended JSON.
+        /// The `_id` of the document that has the key, as extended JSON.
         id: String,
     },
-    /// An index is wrong by itself, or cannot be built over a document.
+    /// The definition of an index is invalid, or a document cannot be indexed.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// An index cannot take a document that is to be written.
+    /// A document cannot be written because it cannot be indexed.
     #[error("document {id} of {collection}: index {index}: {error}")]
     IndexOf {
         /// The collection's full name.
         collection: String,
         /// The `_id` of the document, as extended JSON.
         id: String,
-        /// The index.
+        /// The name of the index.
         index: String,
-        /// Why not.
+        /// The reason.
         error: IndexError,
     },
-    /// There is an index that is nearly the same.
+    /// An existing index conflicts with the new one.
     #[error("{what}")]
     IndexConflict {
         /// MongoDB's code: 85 for other options, 86 for other keys.
         code: i32,
-        /// What is the same, and what to do.
+        /// What conflicts, and what to do.
         what: String,
     },
-    /// There is no such index.
+    /// The index does not exist.
     #[error("collection {collection} has no index {index}")]
     NoSuchIndex {
         /// The collection's full name.
         collection: String,
-        /// The name that was asked for.
+        /// The requested name.
         index: String,
     },
-    /// Several indexes have the keys by which one is meant.
+    /// Several indexes have the keys by which an index was requested.
     #[error("collection {collection} has several indexes with the keys {keys}: name one of {names}")]
     AmbiguousKeys {
         /// The collection's full name.
@@ -167,16 +168,16 @@ pub enum Error {
         /// The names of the indexes.
         names: String,
     },
-    /// There is no such collection.
+    /// The collection does not exist.
     #[error("there is no collection {name}{}", suggestion(.nearest))]
     NoSuchCollection {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The existing name that is most like it.
+        /// The most similar existing name, if one is similar.
         nearest: Option<String>,
     },
-    /// There is such a collection already.
-    #[error("there is a collection {0} already: drop it first, or choose another name")]
+    /// The collection exists already.
+    #[error("collection {0} already exists: drop it first, or choose another name")]
     CollectionExists(String),
     /// A name is not allowed.
     #[error(transparent)]
@@ -187,15 +188,15 @@ pub enum Error {
     /// An `_id` is not allowed.
     #[error("the _id cannot be used: {what}")]
     InvalidId {
-        /// MongoDB's code: 52 for a field in it that begins with a dollar sign, 2 for others.
+        /// MongoDB's code: 52 if a field in it begins with a dollar sign, otherwise 2.
         code: i32,
         /// What is wrong with it.
         what: String,
     },
-    /// Text is no JSON, or not one document.
+    /// A text is not JSON, or is not exactly one document.
     #[error("{0}")]
     Json(String),
-    /// A stored document cannot be decoded. A check of the database finds out more.
+    /// A stored document cannot be decoded. A check of the database reports details.
     #[error("document {id} of {collection} is damaged: {reason}")]
     DamagedDocument {
         /// The collection's full name.
@@ -205,63 +206,63 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// An index is not what its documents yield. A check of the database finds out more.
+    /// The entries of an index do not match its documents. A check of the database reports details.
     #[error(
-        "the index {index} of {collection} is damaged: {reason}: the documents are not concerned; drop the index and \
+        "the index {index} of {collection} is damaged: {reason}: the documents are not affected; drop the index and \
          create it again"
     )]
     DamagedIndex {
         /// The collection's full name.
         collection: String,
-        /// The index.
+        /// The name of the index.
         index: String,
         /// What is wrong.
         reason: String,
     },
-    /// A filter is wrong, or not supported.
+    /// A filter is invalid or not supported.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// A sort is wrong, or documents cannot be sorted by it, or not within the memory that it may take.
+    /// A sort is invalid, cannot be applied to a document, or would take more memory than allowed.
     #[error(transparent)]
     Sort(#[from] SortError),
-    /// A projection is wrong, or cannot be applied.
+    /// A projection is invalid or cannot be applied.
     #[error(transparent)]
     Projection(#[from] ProjectionError),
-    /// A hint names an index that is not there, or that does not have all documents.
+    /// A hint names an index that does not exist, or that does not contain all documents.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The distinct values of a field cannot be told.
+    /// The distinct values of a field cannot be determined.
     #[error(transparent)]
     Distinct(#[from] DistinctError),
-    /// Some of many writes failed.
-    #[error("{} of the writes failed; that at place {} says: {}", errors.len(), first_of(errors).0, first_of(errors).1)]
+    /// Some writes of a bulk write failed.
+    #[error("{} of the writes failed; the first, at position {}: {}", errors.len(), first_of(errors).0, first_of(errors).1)]
     BulkWrite {
-        /// What the others did.
+        /// The result of the other writes.
         result: Box<BulkWriteResult>,
-        /// The places of those that failed among the writes, from 0, and why they did. There is at least one.
+        /// The positions of the failed writes, counted from 0, and their errors. At least one.
         errors: Vec<(usize, Error)>,
     },
-    /// A write of many documents ended with an error after it had written some, which stay so.
-    #[error("{error}; before that {}, which stay so", written(*.deleted, *.matched_count, *.modified_count))]
+    /// A write of many documents failed after it had written some. What it wrote remains.
+    #[error("{error}; before that, {}", written(*.deleted, *.matched_count, *.modified_count))]
     WriteMany {
-        /// Documents that it had found and written, or found unchanged.
+        /// Documents that it had found, changed or not.
         matched_count: u64,
         /// Documents that it had changed or deleted.
         modified_count: u64,
-        /// They were deleted.
+        /// True if it deletes documents.
         deleted: bool,
-        /// Why it ended.
+        /// The reason.
         error: Box<Error>,
     },
-    /// A question took longer than it was given.
+    /// A query exceeded its time limit.
     #[error(
-        "it took longer than the {limit_ms} ms that it was given (max_time): give it more, or make an index that helps"
+        "the operation exceeded its time limit of {limit_ms} ms (max_time): raise the limit, or create an index for it"
     )]
     MaxTimeExpired {
-        /// The time that it was given, in milliseconds.
+        /// The limit, in milliseconds.
         limit_ms: u64,
     },
-    /// An update is wrong by itself.
+    /// An update is invalid.
     #[error(transparent)]
     Update(#[from] UpdateError),
     /// An update cannot be applied to a document.
@@ -271,32 +272,32 @@ pub enum Error {
         collection: String,
         /// The `_id`, as extended JSON.
         id: String,
-        /// Why not.
+        /// The reason.
         error: UpdateError,
     },
-    /// An input of a load cannot be read or used; the message says why.
+    /// An input of a load cannot be read or used. The message contains the reason.
     #[error("{0}")]
     Load(String),
-    /// Documents cannot be written in the format that was asked for; the message names the document.
+    /// A document cannot be written in the requested format. The message names the document.
     #[error("{0}")]
     Export(String),
-    /// A dump cannot be written or restored; the message says why.
+    /// A dump cannot be written or restored. The message contains the reason.
     #[error("{0}")]
     Dump(String),
-    /// A long operation would not have room on the disk; nothing was begun.
+    /// The disk has not enough free space for a long operation. The operation was not begun.
     #[error(
-        "{purpose} needs about {} of the disk, and {} are free: free some space, or go without this check",
+        "{purpose} needs about {} of disk space, and {} are free: free some space, or skip this check",
         megabytes(.needed_bytes), megabytes(.available_bytes)
     )]
     NotEnoughSpace {
-        /// What needs it.
+        /// The operation.
         purpose: &'static str,
-        /// Bytes that it needs.
+        /// Bytes that the operation needs.
         needed_bytes: u64,
         /// Bytes that are free.
         available_bytes: u64,
     },
-    /// Somebody asked for it.
+    /// The operation was stopped on request.
     #[error("stopped")]
     Stopped,
 }
@@ -319,7 +320,8 @@ impl From<alluvium_store::Error> for Error {
     }
 }
 
-/// Of a document at hand, or of a draft of one. Who knows which it is names it: see [`Error::of_document`].
+/// An error of a stored document, or of a draft. A caller that knows the `_id` adds it with
+/// [`Error::of_document`].
 impl From<RowError> for Error {
     fn from(error: RowError) -> Self {
         match error {
@@ -338,12 +340,12 @@ fn first_of(errors: &[(usize, Error)]) -> (usize, String) {
     errors.first().map_or_else(Default::default, |(at, error)| (*at, error.to_string()))
 }
 
-/// What a write of many documents had done.
+/// The effect of a write of many documents before its error.
 fn written(deleted: bool, matched: u64, modified: u64) -> String {
     let documents = |count: u64| if count == 1 { "document" } else { "documents" };
     match deleted {
-        true => format!("it had deleted {modified} {}", documents(modified)),
-        false => format!("it had updated {modified} of {matched} matching {}", documents(matched)),
+        true => format!("{modified} {} had been deleted", documents(modified)),
+        false => format!("{modified} of {matched} matching {} had been updated", documents(matched)),
     }
 }
 
@@ -351,7 +353,7 @@ fn suggestion(name: &Option<String>) -> String {
     name.as_ref().map_or_else(String::new, |name| format!(": did you mean {name}?"))
 }
 
-/// Bytes in millions.
+/// Bytes in megabytes, that is 1,000,000 bytes.
 fn megabytes(bytes: &u64) -> String {
     format!("{:.1} MB", *bytes as f64 / 1e6)
 }
@@ -360,7 +362,6 @@ fn megabytes(bytes: &u64) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// [`Error::Stopped`] if somebody has asked for it.
     /// An error if `stop` is set.
     ///
     /// # Errors
@@ -369,7 +370,8 @@ impl Error {
         if stop.load(Ordering::Relaxed) { Err(Self::Stopped) } else { Ok(()) }
     }
 
-    /// The error with the document that it is about: one that is damaged, or that an update does not go with.
+    /// Adds the document to an error about a damaged document, or about an update that cannot be
+    /// applied.
     pub(crate) fn of_document(self, collection: &FullName, id: &Value) -> Self {
         let (collection, id) = (collection.to_string(), || id_text(id));
         match self {
@@ -381,7 +383,7 @@ impl Error {
         }
     }
 
-    /// MongoDB's number and name for the error, for what MongoDB has one.
+    /// MongoDB's code and name for the error, if MongoDB has one.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -422,7 +424,7 @@ impl Error {
         })
     }
 
-    /// What the error is about.
+    /// The kind of the error.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -538,11 +540,13 @@ fn numbered(code: alluvium_query::ErrorCode) -> (i32, &'static str) {
     (code.number(), code.name())
 }
 
-/// The error for an index whose description cannot be read: a write that cannot keep the index must not happen beside it.
+/// The error for an index whose description cannot be read. The database is not opened then,
+/// because writes could not maintain the index.
 pub(crate) fn unreadable_index(tree: TreeId) -> Error {
     Error::DamagedDocument {
         collection: "(indexes)".to_owned(),
         id: format!("tree {}", tree.0),
-        reason: "the description of an index cannot be read: it is damaged, or of a newer build".to_owned(),
+        reason: "the description of an index cannot be read: it is damaged, or was written by a newer version"
+            .to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! The `_id` of a document: its place, its key, and the limits of a document.
+//! The `_id` of a document: its position, its key, and the size limit of a document.
 
 use crate::error::{Error, Result, id_text};
 use crate::object_id::new_object_id;
@@ -11,7 +11,7 @@ pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 /// The field that identifies a document.
 pub(crate) const ID: &str = "_id";
 
-/// Makes `_id` a document's first field; without one, a new object id.
+/// Makes `_id` the first field of a document. A document without one gets a new object id.
 pub fn ensure_id(map: &mut Map, env: &Env) {
     if !move_id(map) {
         let id = Value::ObjectId(new_object_id(env));
@@ -19,7 +19,8 @@ pub fn ensure_id(map: &mut Map, env: &Env) {
     }
 }
 
-/// Sets a document's `_id`, its first field. An `_id` that the document has already must be equal.
+/// Sets the `_id` of a document, and makes it the first field. If the document has an `_id`
+/// already, the two must be equal.
 ///
 /// # Errors
 /// [`Error::InvalidId`].
@@ -36,7 +37,8 @@ pub fn set_id(map: &mut Map, id: Value) -> Result<()> {
     Ok(())
 }
 
-/// As [`set_id`], for a document that is stored under this `_id`: the stored value stays, with its type.
+/// As [`set_id`], for a document that is stored under this `_id`: the stored value is kept, with
+/// its type.
 pub(crate) fn keep_id(map: &mut Map, id: Value) -> Result<()> {
     set_id(map, id.clone())?;
     // It is the first field now.
@@ -68,12 +70,12 @@ pub fn id_key(id: &Value) -> Result<Vec<u8>> {
     })
 }
 
-/// The `_id` of a key, as text.
+/// The `_id` of a key, as extended JSON.
 pub fn key_text(mut key: &[u8]) -> String {
     alluvium_document::key::decode(&mut key).map_or_else(|_| format!("key {key:02x?}"), |id| id_text(&id))
 }
 
-/// The key of a document that is within the limits.
+/// The key of a document, after a check of the document's size.
 ///
 /// # Errors
 /// [`Error::InvalidDocument`], [`Error::InvalidId`].

@@ -28,10 +28,9 @@ use std::sync::Arc;
 
 pub use alluvium_store::{Fact, FactValue, FileKind, InspectOptions, Item};
 
-/// Reads a sorted file, a segment of the log, a manifest, a superblock, the listing of a checkpoint, or a file of a
-/// read-only store, and tells
-/// `visit` what stands in it, also where it is damaged. Documents in a sorted file are told of as JSON, where the file
-/// has their shapes.
+/// Reads a sorted file, a segment of the log, a manifest, a superblock, the listing of a
+/// checkpoint, or a file of a read-only store, and tells `visit` what stands in it, also where it
+/// is damaged. Documents in a sorted file are told of as JSON, where the file has their shapes.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -46,7 +45,8 @@ pub use alluvium_store::{Fact, FactValue, FileKind, InspectOptions, Item};
 /// ```
 ///
 /// # Errors
-/// [`crate::ErrorKind::Open`] if it is no such file or of a newer format; [`crate::ErrorKind::Io`].
+/// [`crate::error::ErrorKind::Open`] if it is no such file or of a newer format;
+/// [`crate::ErrorKind::Io`].
 pub fn file(env: &Env, path: &Path, options: InspectOptions, visit: &mut dyn FnMut(Item)) -> Result<FileKind> {
     if alluvium_readonly::is_superblock(env, path).map_err(alluvium_store::Error::from)? {
         return of_read_only(env, path, visit);

@@ -1,17 +1,18 @@
 //! The document engine: collections of documents in a key/value store.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`engine`] | an open database: catalogue, store, environment, background work |
-//! | [`catalog`], [`state`], [`snapshot`], [`trees`] | which collections and indexes exist, now and at a snapshot |
-//! | [`write`] | the one write protocol; [`by_id`], [`by_filter`] and [`batch`] use it |
+//! | [`catalog`], [`state`], [`snapshot`], [`trees`] | the collections and indexes, now and at a snapshot |
+//! | [`write`] | the write protocol; [`by_id`], [`by_filter`] and [`batch`] use it |
 //! | [`read`], [`view`], [`cursor`] | documents at a snapshot |
 //! | [`find`] | queries: planned, executed, explained |
-//! | [`index`], [`indexes`], [`index_scan`] | what an index is; how it is declared and built; how entries are proved |
-//! | [`background`](open), [`expire`], [`sweep`] | what a database does without being asked |
-//! | [`verify`], [`repair`], [`inspect`] | damage: found, salvaged, looked at |
+//! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
+//! | [`background`](open), [`expire`], [`sweep`] | background work |
+//! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
 //!
-//! Everything here takes an [`engine::EngineHandle`] and names; crate `alluvium` has the handles that users hold.
+//! The functions of this crate take an [`engine::EngineHandle`] and names. The handles that users
+//! hold are in crate `alluvium`.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

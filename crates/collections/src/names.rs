@@ -7,7 +7,7 @@ pub const DEFAULT_LOGICAL: &str = "main";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the name {name:?} is not allowed: {reason}")]
 pub struct InvalidName {
-    /// The name.
+    /// The name that was refused.
     pub name: String,
     /// The rule that it breaks.
     pub reason: &'static str,
@@ -18,12 +18,12 @@ pub struct InvalidName {
 pub struct FullName {
     /// The logical database.
     pub logical: String,
-    /// The collection's name there.
+    /// The collection's name within it.
     pub collection: String,
 }
 
 impl FullName {
-    /// Splits `logical.collection`; without a dot, the logical database is `main`.
+    /// Splits `logical.collection` at the first dot; without a dot, the logical database is `main`.
     ///
     /// # Errors
     /// [`InvalidName`].
@@ -55,33 +55,33 @@ fn refuse(name: &str, reason: &'static str) -> Result<(), InvalidName> {
     Err(InvalidName { name: name.to_owned(), reason })
 }
 
-/// Checks the name of a logical database: MongoDB's rules.
+/// Checks the name of a logical database by MongoDB's rules.
 pub fn check_logical(name: &str) -> Result<(), InvalidName> {
     if name.is_empty() {
         return refuse(name, "a logical database needs a name");
     }
     if name.len() > 63 {
-        return refuse(name, "a logical database's name has at most 63 bytes");
+        return refuse(name, "the name of a logical database has at most 63 bytes");
     }
     if name.contains(['/', '\\', ' ', '"', '$', '.', '\0']) {
-        return refuse(name, "a logical database's name has none of / \\ \" $ . space and NUL");
+        return refuse(name, "the name of a logical database cannot contain / \\ \" $ . space or NUL");
     }
     Ok(())
 }
 
-/// Checks the name of a collection: MongoDB's rules.
+/// Checks the name of a collection by MongoDB's rules.
 pub fn check_collection(name: &str) -> Result<(), InvalidName> {
     if name.is_empty() {
         return refuse(name, "a collection needs a name");
     }
     if name.len() > 200 {
-        return refuse(name, "a collection's name has at most 200 bytes");
+        return refuse(name, "the name of a collection has at most 200 bytes");
     }
     if name.contains(['$', '\0']) {
-        return refuse(name, "a collection's name has no $ and no NUL");
+        return refuse(name, "the name of a collection cannot contain $ or NUL");
     }
     if name.starts_with('.') || name.ends_with('.') {
-        return refuse(name, "a collection's name does not begin or end with a dot");
+        return refuse(name, "the name of a collection cannot begin or end with a dot");
     }
     if name.starts_with("system.") {
         return refuse(name, "names that begin with system. are reserved");

@@ -1,11 +1,11 @@
-//! Fresh object ids.
+//! New object ids.
 
 use alluvium_env::Env;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A fresh object id: seconds, five random bytes of this process, a counter, as BSON defines it.
-/// Ids made by one process rise.
+/// A new object id, as BSON defines it: the time in seconds, five random bytes of this process, and
+/// a counter. Within a process, ids ascend.
 ///
 /// ```
 /// let env = alluvium_env::Env::os();

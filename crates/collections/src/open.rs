@@ -1,4 +1,4 @@
-//! Opening a database, and maintenance of all of it.
+//! Opening a database, and compaction of the whole database.
 
 use crate::background;
 use crate::catalog::Catalog;
@@ -15,7 +15,8 @@ use std::sync::atomic::AtomicBool;
 /// Opens the database in a directory, and starts its background work.
 ///
 /// # Errors
-/// What keeps the store from being opened; damage of the catalogue; [`Error::NeverChanges`] for a read-only store.
+/// What keeps the store from being opened; damage of the catalogue; [`Error::NeverChanges`] for a
+/// read-only store.
 pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     if alluvium_readonly::is_read_only(&env, path).map_err(alluvium_store::Error::from)? {
         return Err(Error::NeverChanges(path.to_owned()));
@@ -24,14 +25,15 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     let options = Options { fold: Some(folds.clone()), definitions: Some(folds.clone()), ..options };
     let store = Store::open(env.clone(), path, options)?;
     let catalog = Catalog::load(store, folds)?;
-    // If it cannot be done now, a later flush does it.
+    // After an error, a later flush does it.
     let _later = catalog.store().discard_damage();
     let engine = EngineHandle::new(Engine::new(catalog, env));
     background::start(&engine);
     Ok(engine)
 }
 
-/// Merges all files of each partition into its base, and removes stale index entries, until `stop` is set.
+/// Merges all files of each partition into its base, and removes stale index entries, until `stop`
+/// is set.
 ///
 /// # Errors
 /// [`Error::Stopped`]; what keeps files from being read and written.
@@ -45,6 +47,6 @@ pub fn compact(engine: &Engine, stop: &AtomicBool) -> Result<()> {
     if !engine.store().compact_unless(stop)? {
         return Err(Error::Stopped);
     }
-    // An error that keeps stale entries in one index keeps nothing else from being merged.
+    // An error of the sweep is returned only after everything was merged.
     swept.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Reading documents: the latest, or those of a snapshot.
+//! Reading documents, now or at a snapshot.
 
 use crate::engine::Engine;
 use crate::error::{Error, Result, id_text};
@@ -22,14 +22,14 @@ pub struct Reader<'a> {
     snapshot: Option<&'a Snapshot>,
 }
 
-/// A document, and how many deltas it was folded from.
+/// A document, and the count of deltas that were folded into it.
 pub(crate) struct Folded {
     pub document: Document,
     pub deltas: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the collection that has the name now, or had it at a snapshot; one that does not exist is empty.
+    /// Reads the collection with this name, now or at a snapshot; one that does not exist is empty.
     ///
     /// # Errors
     /// What keeps its shapes from being read.
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         decode(&self.state.shapes, self.name, key, row).map(Some).map_err(|e| with_id(e, id))
     }
 
-    /// The latest version of a document.
+    /// The latest version of a document, and the count of its deltas.
     pub(crate) fn get_folded(&self, key: &[u8], id: &Value) -> Result<Option<Folded>> {
         let mut row = Vec::new();
         let Some(deltas) = self.store.get_chained(self.state.documents, key, &mut row)? else { return Ok(None) };
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// `_id` and the values at some paths of a document.
+    /// The `_id` of a document and the values at some paths.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         fields_of(&document, paths, self.name).map(Some)
     }
 
-    /// Counts the documents by walking all keys, until `stop` is set.
+    /// Counts the documents with a scan of all keys. Ends if `stop` is set.
     ///
     /// # Errors
     /// [`Error::Stopped`]; what keeps the store from being read.
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The document of a key and its row.
+/// The document of a key and a row.
 ///
 /// # Errors
 /// [`Error::DamagedDocument`].
@@ -118,7 +118,7 @@ pub fn decode(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: Vec<u8
     })
 }
 
-/// Makes the error for damage that is found in a document after it was read.
+/// Makes errors for damage in a document that is found after the document was read.
 pub(crate) fn damaged(name: &FullName, document: &Document) -> impl Fn(RowError) -> Error {
     move |error| Error::DamagedDocument {
         collection: name.to_string(),
@@ -149,7 +149,7 @@ pub(crate) fn matches(filter: &Filter, name: &FullName, document: &Document) -> 
     filter.matches(document).map_err(damaged(name, document))
 }
 
-/// Decodes all of a stored document; returns its `_id`, which must be that of its key.
+/// Decodes a stored document completely, and returns its `_id`, which must match its key.
 pub(crate) fn check(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: &[u8]) -> Result<Value> {
     let damaged =
         |reason: String| Error::DamagedDocument { collection: name.to_string(), id: ids::key_text(key), reason };
@@ -157,7 +157,7 @@ pub(crate) fn check(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: 
     document.to_map().map_err(|e| damaged(e.to_string()))?;
     match ids::id_key(document.id())? == key {
         true => Ok(document.id().clone()),
-        false => Err(damaged(format!("it says that its _id is {}", id_text(document.id())))),
+        false => Err(damaged(format!("its _id field is {}, which is not the _id of its key", id_text(document.id())))),
     }
 }
 
@@ -169,7 +169,7 @@ pub fn with_id(mut error: Error, wanted: &Value) -> Error {
     error
 }
 
-/// `_id` and the values at some paths, each under its path.
+/// The `_id` of a document and the values at some paths, each under its path.
 ///
 /// # Errors
 /// [`Error::DamagedDocument`].

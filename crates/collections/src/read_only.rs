@@ -1,4 +1,4 @@
-//! Documents in read-only stores: how they are labelled, keyed and decoded.
+//! Documents in read-only stores: the label of a store, the keys of documents, and their decoding.
 
 use crate::error::{Error, Result};
 use crate::ids::{id_key, key_text};
@@ -11,18 +11,18 @@ use alluvium_readonly::ReadOnlyOptions;
 use std::path::Path;
 use std::sync::Arc;
 
-/// First byte of a label: documents; the collection's full name follows.
+/// First byte of the label of a store of documents; the collection's full name follows.
 const DOCUMENTS: u8 = 1;
-/// First byte of a label: keys and values as they are; a name follows.
+/// First byte of the label of a store of keys and values; a name follows.
 const PAIRS: u8 = 2;
 
-/// What a read-only store holds.
+/// The content of a read-only store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOnlyContent {
     /// The documents of a collection.
     Documents,
-    /// Keys and values as they were given. As documents they have the fields `_id` and `value`:
-    /// strings where the bytes are text without control characters, else binary.
+    /// Keys and values. Shown as documents, they have the fields `_id` and `value`, each a string
+    /// if the bytes are text without control characters, and otherwise binary.
     KeyValues,
 }
 
@@ -41,7 +41,7 @@ pub struct ReadOnlyDocuments {
     inner: Arc<Inner>,
 }
 
-/// What the clones of a store share.
+/// The part of a store that its clones share.
 struct Inner {
     pairs: alluvium_readonly::ReadOnly,
     content: ReadOnlyContent,
@@ -49,7 +49,7 @@ struct Inner {
     shapes: Arc<ShapeTable>,
 }
 
-/// The label of a store of a collection.
+/// The label of a store.
 pub fn label(content: ReadOnlyContent, name: &FullName) -> Vec<u8> {
     let mut label = vec![match content {
         ReadOnlyContent::Documents => DOCUMENTS,
@@ -59,7 +59,7 @@ pub fn label(content: ReadOnlyContent, name: &FullName) -> Vec<u8> {
     label
 }
 
-/// What a label says; `None` for the label of another application.
+/// The content and the name in a label; `None` for the label of another application.
 pub fn read_label(label: &[u8]) -> Option<(ReadOnlyContent, FullName)> {
     let (kind, name) = label.split_first()?;
     let content = match *kind {
@@ -79,8 +79,8 @@ impl ReadOnlyDocuments {
         let pairs = alluvium_readonly::ReadOnly::open_in(env, path, options)?;
         let (content, name) = read_label(pairs.label()).ok_or_else(|| Error::OtherContent {
             path: path.to_owned(),
-            there: "the content of another application",
-            asked: "documents",
+            found: "the content of another application",
+            expected: "documents",
         })?;
         let shapes = read_shapes(&pairs.aux()?).map_err(|reason| Error::DamagedDocument {
             collection: name.to_string(),
@@ -95,12 +95,12 @@ impl ReadOnlyDocuments {
         &self.inner.pairs
     }
 
-    /// What the store holds.
+    /// The content of the store.
     pub fn content(&self) -> ReadOnlyContent {
         self.inner.content
     }
 
-    /// The collection.
+    /// The full name of the collection.
     pub fn name(&self) -> &FullName {
         &self.inner.name
     }
@@ -129,7 +129,7 @@ impl ReadOnlyDocuments {
             (ReadOnlyContent::KeyValues, Value::Binary(binary)) => Ok(binary.bytes.clone()),
             (ReadOnlyContent::KeyValues, other) => {
                 let what = format!(
-                    "keys here are strings or binary, and this is of type {}: write it as a string",
+                    "the keys of this store are strings or binary, not of type {}: write the _id as a string",
                     other.type_name()
                 );
                 Err(Error::InvalidId { code: 2, what })
@@ -137,7 +137,7 @@ impl ReadOnlyDocuments {
         }
     }
 
-    /// The document of a key and what is stored under it.
+    /// The document of a key and the value that is stored under it.
     pub fn document(&self, key: &[u8], row: Vec<u8>) -> Result<Document> {
         let Inner { content, name, shapes, .. } = &*self.inner;
         match content {

@@ -1,10 +1,11 @@
 //! A new database made of what can still be read of a damaged one.
 //!
-//! The damaged database is only read. A document whose newest version is whole, and of which nothing newer can
-//! be lost, is *certain* and comes back where it was. One that may have been changed or deleted in what was
-//! lost is *doubtful*: it goes to a collection of its own, `NAME.doubtful`, so that nothing that was deleted
-//! comes back unasked, and nothing that can be read is thrown away. What lost parts of the log may have
-//! changed cannot be told by key: it is reported by numbers.
+//! The damaged database is only read. A document whose newest version is whole, and of which
+//! nothing newer can be lost, is *certain* and comes back where it was. One that may have been
+//! changed or deleted in what was lost is *doubtful*: it goes to a collection of its own,
+//! `NAME.doubtful`, so that nothing that was deleted comes back unasked, and nothing that can be
+//! read is thrown away. What lost parts of the log may have changed cannot be told by key: it is
+//! reported by numbers.
 
 mod examine;
 mod rows;
@@ -38,7 +39,8 @@ const MOST_NAMED: usize = 1000;
 pub struct RepairOptions {
     /// The memory budget of the new database in bytes; `None`: the usual one.
     pub memory_bytes: Option<usize>,
-    /// Set to true by anybody, the repair ends with [`Error::Stopped`], in the time that one file takes, and leaves nothing.
+    /// Set to true by anybody, the repair ends with [`Error::Stopped`], in the time that one file
+    /// takes, and leaves nothing.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -151,7 +153,8 @@ impl RepairReport {
     }
 }
 
-/// The keys of a loss in words: its tree, and the first and last `_id` that may be lost, where they are known.
+/// The keys of a loss in words: its tree, and the first and last `_id` that may be lost, where they
+/// are known.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);
@@ -187,8 +190,8 @@ pub fn describe_range(loss: &Loss) -> String {
     }
 }
 
-/// Reads the damaged database in `from` and makes a new one of what is whole in `to`, which must not exist or be
-/// empty. Nothing has the name `to` until the new database is whole and durable.
+/// Reads the damaged database in `from` and makes a new one of what is whole in `to`, which must
+/// not exist or be empty. Nothing has the name `to` until the new database is whole and durable.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);
@@ -204,13 +207,15 @@ pub fn describe_range(loss: &Loss) -> String {
 /// ```
 ///
 /// # Errors
-/// [`crate::ErrorKind::Open`] if `from` is no database, or `to` is taken; [`crate::ErrorKind::InUse`];
-/// [`crate::ErrorKind::NoSpace`]; what reading and writing say. Damage is no error: it is in the report.
+/// [`crate::error::ErrorKind::Open`] if `from` is no database, or `to` is taken;
+/// [`crate::ErrorKind::InUse`]; [`crate::error::ErrorKind::NoSpace`]; what reading and writing say.
+/// Damage is no error: it is in the report.
 pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
     refuse_read_only(env, from)?;
     let mut salvage = Salvage::read_unless(env, from, &options.stop)?;
     alluvium_store::make_whole(env, to, |dir| {
-        // No other process writes to it before it is whole, and on a disk that fills up before nothing is left of it.
+        // No other process writes to it before it is whole, and on a disk that fills up before
+        // nothing is left of it.
         let defaults = Options::default();
         let options_of_new = Options {
             partitions: Some(salvage.partitions()),

@@ -1,4 +1,4 @@
-//! What writes report.
+//! Results of writes.
 
 use alluvium_document::Value;
 
@@ -6,9 +6,9 @@ use alluvium_document::Value;
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct UpdateResult {
-    /// Documents found.
+    /// The count of documents that matched.
     pub matched_count: u64,
-    /// Documents that changed.
+    /// The count of documents that changed.
     pub modified_count: u64,
     /// The `_id` of the document that an upsert inserted.
     pub upserted_id: Option<Value>,
@@ -17,18 +17,18 @@ pub struct UpdateResult {
 /// Which document `get_and_update` and `find_one_and_update` return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnDocument {
-    /// As it was before. The default.
+    /// The document before the update. The default.
     #[default]
     Before,
-    /// As it is afterwards.
+    /// The document after the update.
     After,
 }
 
-/// What a delete by filter did.
+/// The result of a delete by filter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DeleteResult {
-    /// Documents deleted.
+    /// The count of deleted documents.
     pub deleted_count: u64,
 }
 
@@ -39,24 +39,25 @@ impl DeleteResult {
     }
 }
 
-/// What a bulk write did.
+/// The result of a bulk write.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct BulkWriteResult {
-    /// Documents inserted, without those of upserts.
+    /// The count of inserted documents, upserts not included.
     pub inserted_count: u64,
-    /// Documents that updates found.
+    /// The count of documents that matched updates.
     pub matched_count: u64,
-    /// Documents that updates changed.
+    /// The count of documents that updates changed.
     pub modified_count: u64,
-    /// Documents deleted.
+    /// The count of deleted documents.
     pub deleted_count: u64,
-    /// The places of inserts among the writes, and the `_id`s of their documents.
+    /// The positions of inserts among the writes, with the `_id`s of their documents.
     pub inserted_ids: Vec<(usize, Value)>,
-    /// The places of upserts that inserted, and the `_id`s of their documents.
+    /// The positions of upserts that inserted, with the `_id`s of their documents.
     pub upserted_ids: Vec<(usize, Value)>,
 }
 
-/// The version of a document: another one after each write of it, and never the same again.
+/// The version of a document. Each write of the document gives it a new version, never one that it
+/// had before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version(pub(crate) alluvium_store::Seq);

@@ -1,4 +1,4 @@
-//! Snapshots of the whole database, with the names that collections had then.
+//! Snapshots of the whole database, with the names of the collections at that time.
 
 use crate::names::FullName;
 use crate::state::CollectionState;
@@ -7,11 +7,12 @@ use alluvium_store::{Seq, TreeId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-/// The state of the whole database at one moment. It never changes; reads at it see what was visible then, under the
-/// names that collections had then.
+/// The state of the whole database at one point in time. It never changes: a read at the snapshot
+/// sees the documents that were visible then, under the names that the collections had then.
 ///
-/// Cheap to clone. It keeps old versions on disk until its last clone is dropped, or until it is
-/// older than `snapshot_max_age` or keeps more than `snapshot_max_debt` (see `alluvium::Builder`).
+/// Cheap to clone. A snapshot keeps old versions on disk until its last clone is dropped, or until
+/// it is older than `snapshot_max_age` or keeps more than `snapshot_max_debt` (see
+/// `alluvium::Builder`).
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The snapshot of the key/value store.
@@ -37,11 +38,12 @@ pub(crate) struct PastTrees {
     pub system: TreeId,
 }
 
-/// What a snapshot has found out about collections, once names have changed since. Its clones share it.
+/// The names at a snapshot, read when names have changed after it. All clones of the snapshot share
+/// them.
 #[derive(Default)]
 pub(crate) struct PastNames {
     pub names: OnceLock<BTreeMap<FullName, PastTrees>>,
-    /// Collections that are not in the catalogue any more, by their trees of documents.
+    /// Collections that are no longer in the catalogue, by their trees of documents.
     pub states: Mutex<HashMap<TreeId, Arc<CollectionState>>>,
 }
 

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 
-/// What documents of JSON come to on disk, in hundredths of its bytes, where the database has too few of its own to tell.
+/// What documents of JSON come to on disk, in hundredths of its bytes, where the database has too
+/// few of its own to tell.
 const USUAL_PERCENT: u64 = 35;
 /// A row has about so many hundredths of the bytes of the JSON that it was made of.
 const ROW_PERCENT: u64 = 60;
@@ -62,9 +63,9 @@ impl Space {
         Self { needed_bytes, available_bytes, purpose }
     }
 
-    /// What [`crate::ReadOnly::build`] at `path` will need for so many bytes of input, plain and compressed: the store, and
-    /// beside it, if the input is more than `memory_bytes`, runs of the same size. An estimate for documents; `pairs` of keys and
-    /// values are taken not to compress.
+    /// What [`crate::ReadOnly::build`] at `path` will need for so many bytes of input, plain and
+    /// compressed: the store, and beside it, if the input is more than `memory_bytes`, runs of the
+    /// same size. An estimate for documents; `pairs` of keys and values are taken not to compress.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -80,7 +81,8 @@ impl Space {
         Self::at(env, path, "the build", once.saturating_add(runs))
     }
 
-    /// What [`crate::repair::repair`] needs at most, about: as much as the files of the damaged database.
+    /// What [`crate::repair::repair`] needs at most, about: as much as the files of the damaged
+    /// database.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -91,7 +93,7 @@ impl Space {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Io`] if the damaged database cannot be listed.
+    /// [`crate::error::ErrorKind::Io`] if the damaged database cannot be listed.
     pub fn for_repair(env: &Env, from: &Path, to: &Path) -> Result<Self> {
         Ok(Self::at(env, to, "the repair", bytes_below(env, from)?))
     }
@@ -175,7 +177,8 @@ fn bytes_below(env: &Env, dir: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// What so many bytes of input, plain and packed, come to on disk, and what is kept free beside them.
+/// What so many bytes of input, plain and packed, come to on disk, and what is kept free beside
+/// them.
 fn load_bytes(input: InputBytes, percent: u64, reserve: u64) -> u64 {
     share(input.plain, percent, 100).saturating_add(share(input.packed, PACKED_PERCENT, 100)).saturating_add(reserve)
 }

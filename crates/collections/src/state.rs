@@ -1,4 +1,4 @@
-//! What all handles of one collection share.
+//! The state that all handles of one collection share.
 
 use crate::index::IndexSet;
 use crate::marks;
@@ -10,15 +10,15 @@ use alluvium_store::TreeId;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// What all handles of one collection share. It outlives a rename, and ends with a drop.
+/// The state that all handles of one collection share. It outlives a rename, and ends with a drop.
 pub struct CollectionState {
     /// The tree of the documents.
     pub documents: TreeId,
-    /// The tree of the shapes and of the progress of loads.
+    /// The system tree: shapes, and the progress of loads.
     pub system: TreeId,
     /// The shapes of the rows.
     pub shapes: Arc<ShapeTable>,
-    /// The size of a change of a document, for reservations.
+    /// The typical size of a change of a document, for reservations.
     pub(crate) change_size: ChangeSize,
     indexes: RwLock<Arc<IndexSet>>,
     /// Held while the description of an index is rewritten.
@@ -29,7 +29,7 @@ pub struct CollectionState {
     pub(crate) upserts: UpsertLocks,
     /// Plans of earlier queries.
     pub(crate) plans: PlanCache,
-    /// The table of shapes was seen to be full.
+    /// True once the table of shapes was full.
     shapes_full: AtomicBool,
 }
 
@@ -54,7 +54,7 @@ impl CollectionState {
         self.documents != TreeId::EMPTY
     }
 
-    /// Marks, once, that the table of shapes is full.
+    /// Counts, once, that the table of shapes is full.
     pub(crate) fn note_shapes(&self) {
         if self.shapes.is_full() && !self.shapes_full.swap(true, Ordering::Relaxed) {
             marks::SHAPES_FULL.hit();
@@ -72,10 +72,11 @@ impl CollectionState {
     }
 }
 
-/// The least that is reserved for a change of a document, in bytes.
+/// The minimum number of bytes that is reserved for a change of a document.
 const RESERVED_MIN_BYTES: usize = 1 << 10;
 
-/// The bytes that a change of a document wrote recently: what a write reserves before it has read the document.
+/// The bytes that a change of a document wrote recently: what a write reserves before it has read
+/// the document.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSize(AtomicUsize);
 
@@ -96,8 +97,9 @@ impl ChangeSize {
     }
 }
 
-/// Locks for upserts that found nothing, by the hash of the filter. A thread holds one while it looks once more and inserts:
-/// of several upserts with the same filter one inserts, also without a unique index.
+/// Locks for upserts that found nothing, by the hash of the filter. A thread holds one while it
+/// searches again and inserts. So of several concurrent upserts with the same filter, one inserts,
+/// even without a unique index.
 #[derive(Default)]
 pub(crate) struct UpsertLocks([Mutex<()>; 16]);
 

@@ -1,14 +1,14 @@
-//! The trees of a database: what the first byte of a tree's description says, in one table.
+//! The kinds of trees of a database. The first byte of a tree's description is its kind:
 //!
 //! | first byte | kind | rest of the description |
 //! |---|---|---|
 //! | 1 | documents of a collection | logical name, collection name, number of the system tree |
-//! | 2 | system tree of a collection | nothing |
-//! | 3 | a multivalue set of the command line's `mv` | the name of the set |
+//! | 2 | system tree of a collection | empty |
+//! | 3 | a multivalue set, as the command `mv` makes them | the name of the set |
 //! | 4 | a secondary index | see [`crate::index::Index::describe`] |
 //!
-//! `docs/FORMAT.md` draws the bytes. A description that begins with another byte belongs to an application that uses the
-//! key/value store itself.
+//! `docs/FORMAT.md` defines the bytes. A tree whose description begins with another byte belongs to
+//! an application that uses the key/value store directly.
 
 use crate::names::FullName;
 use alluvium_codec::varint;
@@ -25,7 +25,7 @@ pub const INDEX: u8 = 4;
 
 /// First byte of the key of a shape's definition in a system tree; the shape's number follows.
 pub(crate) const SHAPE_PREFIX: u8 = b's';
-/// The key of the lowest number for the next shape, in a system tree.
+/// The key, in a system tree, of the lowest number that a new shape may have.
 pub(crate) const LOWEST_NEXT: &[u8] = b"m";
 
 /// The key of a shape's definition in a system tree.
@@ -34,7 +34,7 @@ pub(crate) fn shape_key(number: u32) -> [u8; 5] {
     [SHAPE_PREFIX, n[0], n[1], n[2], n[3]]
 }
 
-/// Describes a tree of documents.
+/// The description of a tree of documents.
 pub(crate) fn describe_documents(name: &FullName, system: TreeId) -> Vec<u8> {
     let mut out = vec![DOCUMENTS];
     varint::put_bytes(&mut out, name.logical.as_bytes());
@@ -43,7 +43,8 @@ pub(crate) fn describe_documents(name: &FullName, system: TreeId) -> Vec<u8> {
     out
 }
 
-/// The name of the collection whose documents the tree holds, and its system tree. `None` for a tree of another kind.
+/// The name and the system tree of the collection whose tree of documents has this description.
+/// `None` for a tree of another kind.
 pub(crate) fn read_documents(mut input: &[u8]) -> Option<(FullName, TreeId)> {
     let (&DOCUMENTS, rest) = input.split_first()? else { return None };
     input = rest;
@@ -53,12 +54,12 @@ pub(crate) fn read_documents(mut input: &[u8]) -> Option<(FullName, TreeId)> {
     Some((FullName { logical, collection }, TreeId(system)))
 }
 
-/// Describes a multivalue set.
+/// The description of a multivalue set.
 pub fn describe_multivalue(name: &str) -> Vec<u8> {
     [&[MULTIVALUE], name.as_bytes()].concat()
 }
 
-/// The name of a multivalue set. `None` for a tree of another kind.
+/// The name of the multivalue set with this description. `None` for a tree of another kind.
 pub fn read_multivalue(description: &[u8]) -> Option<&str> {
     let name = description.strip_prefix(&[MULTIVALUE])?;
     std::str::from_utf8(name).ok()

@@ -10,7 +10,7 @@ use alluvium_document::Document;
 use alluvium_store::{Seq, Store};
 use std::sync::Arc;
 
-/// A collection at a snapshot: what every operator of a plan reads.
+/// A collection at a snapshot. The operators of a plan read it.
 pub struct CollectionView {
     /// Keeps the database open.
     pub(crate) engine: EngineHandle,
@@ -35,12 +35,12 @@ impl CollectionView {
         Arc::new(Self { engine: engine.clone(), state, name: name.clone(), snapshot })
     }
 
-    /// The collection as it was at a snapshot, or is now; one that does not exist is empty.
+    /// The collection at a snapshot, or now; one that does not exist is empty.
     ///
     /// # Errors
     /// What keeps its shapes from being read.
     pub fn open(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>) -> Result<Arc<Self>> {
-        // First the snapshot, then the name at it: no drop comes between.
+        // The snapshot is taken before the name is looked up at it, so that no drop comes between.
         let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());
         let state = engine.collection_at(name, Some(&snapshot))?;
         Ok(Self::new(engine, state, name, snapshot))
@@ -50,7 +50,7 @@ impl CollectionView {
         self.engine.store()
     }
 
-    /// The document with this key. `row` is taken for its row.
+    /// The document with this key. The buffer `row` becomes its row.
     pub(crate) fn read(&self, key: &[u8], row: &mut Vec<u8>) -> Result<Option<Versioned>> {
         let seq = self.store().get_numbered_at(&self.snapshot.store, self.state.documents, key, row)?;
         let Some(seq) = seq else { return Ok(None) };

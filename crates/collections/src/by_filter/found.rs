@@ -1,4 +1,5 @@
-//! The keys of what matches, in the order in which it was found: the first in memory, more than fit there in files.
+//! The keys of the matching documents, in the order in which they were found: in memory, or in
+//! files if they are too many.
 
 use crate::engine::EngineHandle;
 use crate::error::Result;
@@ -9,40 +10,40 @@ use crate::spill::Spill;
 use alluvium_readonly::sorter::Sorted;
 use alluvium_store::{Charge, Store};
 
-/// The most bytes of memory that keys take.
+/// The maximum number of bytes of memory for keys.
 const BYTES_MAX: usize = 16 << 20;
-/// What a key takes in memory beside its bytes.
+/// The memory for a key beside its own bytes.
 const OVERHEAD: usize = size_of::<Vec<u8>>();
 
 /// The keys of documents that are to be written.
 pub(super) struct FoundKeys {
-    source: Source,
-    /// The memory that they take.
+    keys: Keys,
+    /// Accounts for their memory.
     _charge: Charge,
 }
 
-enum Source {
-    Few(std::vec::IntoIter<Vec<u8>>),
-    Many(Box<Sorted>),
+enum Keys {
+    InMemory(std::vec::IntoIter<Vec<u8>>),
+    Spilled(Box<Sorted>),
 }
 
 impl FoundKeys {
-    /// All that an answer gives.
+    /// Collects the keys of all documents of an execution.
     pub fn collect(mut execution: Execution, engine: &EngineHandle, limits: &Limits) -> Result<Self> {
-        let (most, mut charge) = (bytes_max(engine.store()), engine.store().charge(0));
+        let (max_bytes, mut charge) = (bytes_max(engine.store()), engine.store().charge(0));
         let (mut keys, mut bytes) = (Vec::new(), 0);
-        while bytes < most {
+        while bytes < max_bytes {
             let Some(key) = execution.next_key()? else {
-                return Ok(Self { source: Source::Few(keys.into_iter()), _charge: charge });
+                return Ok(Self { keys: Keys::InMemory(keys.into_iter()), _charge: charge });
             };
             bytes += key.len() + OVERHEAD;
             if bytes > charge.bytes() {
-                charge.resize((2 * bytes).min(most));
+                charge.resize((2 * bytes).min(max_bytes));
             }
             keys.push(key);
         }
         marks::KEYS_SPILLED.hit();
-        let mut spill = Spill::new(engine, "what was found", most);
+        let mut spill = Spill::new(engine, "the list of matching documents", max_bytes);
         let mut position = 0u64;
         let mut add = |key: &[u8]| {
             position += 1;
@@ -53,13 +54,13 @@ impl FoundKeys {
             add(&key)?;
         }
         drop(execution);
-        Ok(Self { source: Source::Many(Box::new(spill.finish(limits)?)), _charge: charge })
+        Ok(Self { keys: Keys::Spilled(Box::new(spill.finish(limits)?)), _charge: charge })
     }
 
     pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        Ok(match &mut self.source {
-            Source::Few(keys) => keys.next(),
-            Source::Many(sorted) => sorted.next()?.map(|(_, key)| key.to_vec()),
+        Ok(match &mut self.keys {
+            Keys::InMemory(keys) => keys.next(),
+            Keys::Spilled(sorted) => sorted.next()?.map(|(_, key)| key.to_vec()),
         })
     }
 }

@@ -6,7 +6,7 @@ use alluvium_store::Options;
 fn a_checked_update_writes_a_delta_where_that_is_smaller() {
     let db = Database::with(Options::default());
     let c = db.collection("c");
-    // Twice, so that the document has a shape.
+    // Two documents of one form, so that the second has a shape.
     let text = "some text that makes the row larger than the delta, and then some more of it";
     for id in ["before", "x"] {
         c.put(id, format!("{{\"n\": 0, \"text\": \"{text}\"}}").as_str());
@@ -21,11 +21,11 @@ fn a_checked_update_writes_a_delta_where_that_is_smaller() {
         most = most.max(deltas());
     }
     assert_eq!(most, DELTAS_MAX);
-    // Nothing changes, and nothing is written.
+    // An update that changes nothing writes nothing.
     let before = deltas();
     assert_eq!(c.update("x", r#"{"$max": {"n": 3}}"#).modified_count, 0);
     assert_eq!(deltas(), before);
-    // As large as the row; and fields that come and go.
+    // A delta as large as the row, an added field, and a removed field: rows are written.
     let large = format!("{{\"$set\": {{\"text\": \"{text}\"}}, \"$inc\": {{\"n\": 1}}}}");
     for update in [large.as_str(), r#"{"$set": {"new": 1}}"#, r#"{"$unset": {"n": 1}}"#] {
         c.update("x", r#"{"$mul": {"n": 2}}"#);
@@ -35,7 +35,7 @@ fn a_checked_update_writes_a_delta_where_that_is_smaller() {
 }
 
 #[test]
-fn a_large_document_keeps_nobody_from_changing_small_ones() {
+fn a_large_document_does_not_prevent_changes_of_small_ones() {
     let db = Database::with(Options { memory_bytes: 8 << 20, ..Options::default() });
     let c = db.collection("c");
     c.put("large", r#"{"n": 0}"#);
@@ -47,7 +47,7 @@ fn a_large_document_keeps_nobody_from_changing_small_ones() {
     };
     assert!(c.writer().modify(&"large".into(), grow).unwrap());
     assert_eq!(c.update("small", r#"{"$set": {"n": 1}}"#).modified_count, 1);
-    // Nor does one that is refused.
+    // Nor does a change that is refused.
     let refused = c.writer().modify(&"small".into(), |draft| {
         draft.set("text", "x".repeat(5_000_000))?;
         Ok(true)

@@ -1,5 +1,6 @@
-//! Which indexes a collection has: made, made ready, dropped. Every change gives the collection's tree of documents
-//! a new schema number, so that batches made before it are sent back.
+//! The indexes of the collections: they are added, marked ready, and dropped here. Every change
+//! gives the collection's tree of documents a new schema number, so that the store refuses batches
+//! that were made before the change.
 
 use super::{Catalog, Entry};
 use crate::error::{Error, Result};
@@ -11,36 +12,39 @@ use alluvium_query::index::Definition;
 use alluvium_store::{Seq, TreeChanges, TreeId};
 use std::sync::Arc;
 
-/// The most indexes of a collection, that on `_id` included: MongoDB's limit.
+/// The maximum number of indexes of a collection, the index on `_id` included: MongoDB's limit.
 const MAX_INDEXES: usize = 64;
 
 impl Catalog {
-    /// Returns when no change of names or indexes is under way: what a batch was refused for can be seen then.
+    /// Waits until no change of names or indexes is in progress. After that, the caller sees the
+    /// change for which a batch was refused.
     ///
-    /// An error if the store takes no writes any more: where a change of trees has an unknown outcome, they and the catalog
-    /// differ for good, and whoever tried again would do so for ever.
+    /// An error if the store takes no writes any more: after a change of trees with an unknown
+    /// outcome, the trees and the catalogue may differ until the database is reopened, so a caller
+    /// that retries would never stop.
     pub fn settle(&self) -> Result<()> {
         drop(self.change.lock());
         Ok(self.store.check_writable()?)
     }
 
-    /// As long as it is held no index comes or goes: what was made under the indexes of now is not sent back. Whoever holds
-    /// it must not wait for [`Catalog::settle`].
+    /// While the guard is held, no index is added or dropped, so a batch made under the current
+    /// indexes is not refused. The holder must not call [`Catalog::settle`].
     pub fn hold_indexes(&self) -> RwLockReadGuard<'_, ()> {
-        self.loads.read()
+        self.index_set_lock.read()
     }
 
-    /// Adds an index, to be built; that which is there if it is the same. True if it was added.
+    /// Adds an index, which is to be built, and returns it and true. If the same index exists,
+    /// returns that one and false.
     pub fn add_index(&self, name: &FullName, definition: Definition) -> Result<(Arc<Index>, bool)> {
         let _change = self.change.lock();
-        let _indexes = self.loads.write();
+        let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
         let mut entry = self.entry(name)?;
         if let Some(same) = like(&entry.indexes, &definition)? {
             return Ok((same, false));
         }
         if entry.indexes.indexes.len() + 1 >= MAX_INDEXES {
-            let what = format!("collection {name} has {} indexes: {MAX_INDEXES} are the limit", MAX_INDEXES);
+            let what = format!("collection {name} has {MAX_INDEXES} indexes already, which is the limit");
             return Err(Error::Index(alluvium_query::index::IndexError::CannotCreateIndex(what)));
         }
         let mut index = Index {
@@ -71,22 +75,23 @@ impl Catalog {
         Ok((index, true))
     }
 
-    /// Replaces what is known of an index that is being built: `change` is given a copy. Batches that were made before are
-    /// sent back. An error if it was dropped.
+    /// Applies `change` to a copy of an index that is being built, and replaces the index by the
+    /// copy. The store refuses batches that were made before. An error if the index was dropped.
     pub fn update_index(&self, name: &FullName, tree: TreeId, change: impl FnOnce(&mut Index)) -> Result<Arc<Index>> {
         let _change = self.change.lock();
-        let _indexes = self.loads.write();
+        let _indexes = self.index_set_lock.write();
         self.replace_index(name, tree, true, change)
     }
 
-    /// Writes down how far the partition is built that is being built: its entries up to this key are durable. An error if the
-    /// index was dropped.
+    /// Records the progress of a build within a partition: the entries of documents up to this key
+    /// are durable. An error if the index was dropped.
     pub fn note_build(&self, name: &FullName, tree: TreeId, to: (u32, Vec<u8>)) -> Result<()> {
         let _change = self.change.lock();
         self.replace_index(name, tree, false, |index| index.built_to = Some(to)).map(drop)
     }
 
-    /// As [`Catalog::update_index`], called under `change`; without `new_schema`, no batch is sent back.
+    /// As [`Catalog::update_index`]; the caller holds `change`. Without `new_schema`, no batch is
+    /// refused.
     fn replace_index(
         &self,
         name: &FullName,
@@ -101,7 +106,7 @@ impl Catalog {
         };
         let mut index = (*indexes[at]).clone();
         change(&mut index);
-        // Marks of arrays are made under the same lock: none is lost.
+        // Multikey bits are recorded under the same lock, so none is lost.
         let open = entry.open.clone();
         let _marks = open.as_ref().map(|open| open.index_change.lock());
         let mut describe = vec![(tree, index.describe(entry.documents))];
@@ -115,43 +120,44 @@ impl Catalog {
         Ok(index)
     }
 
-    /// Drops the index with this name, or all of them (`None`).
+    /// Drops the index with this name; `None` drops all indexes.
     pub fn drop_indexes(&self, name: &FullName, index: Option<&str>) -> Result<()> {
-        let goes = |known: &Index| index.is_none_or(|index| known.definition.name() == index);
-        match (self.drop_where(name, goes)?, index) {
+        let is_meant = |known: &Index| index.is_none_or(|index| known.definition.name() == index);
+        match (self.drop_where(name, is_meant)?, index) {
             (0, Some(index)) => Err(Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() }),
             _ => Ok(()),
         }
     }
 
-    /// Drops the index with this tree, if it is there still.
+    /// Drops the index with this tree, if it still exists.
     pub fn drop_tree(&self, name: &FullName, tree: TreeId) -> Result<()> {
         self.drop_where(name, |index| index.tree == tree).map(drop)
     }
 
-    /// Drops indexes, and returns how many.
-    fn drop_where(&self, name: &FullName, goes: impl Fn(&Index) -> bool) -> Result<usize> {
+    /// Drops the indexes that `is_meant` accepts, and returns their count.
+    fn drop_where(&self, name: &FullName, is_meant: impl Fn(&Index) -> bool) -> Result<usize> {
         let _change = self.change.lock();
-        let _indexes = self.loads.write();
+        let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
         let mut entry = self.entry(name)?;
         let all = entry.indexes.indexes.iter().cloned();
-        let (dropped, left): (Vec<_>, Vec<_>) = all.partition(|index| goes(index));
+        let (dropped, kept): (Vec<_>, Vec<_>) = all.partition(|index| is_meant(index));
         if dropped.is_empty() {
             return Ok(0);
         }
         let describe = vec![(entry.documents, describe_documents(name, entry.system))];
         let drop = dropped.iter().map(|index| index.tree).collect();
         let changed = self.store.change_trees(0, |_| TreeChanges { describe, drop, ..TreeChanges::default() });
-        // Also if nobody knows whether it is durable: reads go on, and no index that is gone may answer them.
+        // Also if the outcome is unknown: reads continue, and must not use an index whose tree was
+        // dropped.
         if changed.is_ok() || dropped.iter().any(|index| self.store.description(index.tree).is_none()) {
-            self.set_indexes(name, &mut entry, left);
+            self.set_indexes(name, &mut entry, kept);
         }
         changed?;
         Ok(dropped.len())
     }
 
-    /// The indexes that are not ready, with their collections.
+    /// The indexes that are not ready yet, with their collections.
     pub fn unfinished_indexes(&self) -> Vec<(FullName, Arc<Index>)> {
         self.indexes_where(|index| index.ready.is_none())
     }
@@ -179,7 +185,8 @@ impl Catalog {
         entry.ok_or_else(|| self.missing(name))
     }
 
-    /// Called under `change`, so that nobody else has changed the entry meanwhile but to open the collection.
+    /// The caller holds `change`: since it read the entry, no other thread has changed more of it
+    /// than `open`.
     fn set_indexes(&self, name: &FullName, entry: &mut Entry, indexes: Vec<Arc<Index>>) {
         let schema: Seq = self.store.schema(entry.documents);
         if let Some(entry) = self.names.write().get_mut(name) {
@@ -188,28 +195,27 @@ impl Catalog {
     }
 }
 
-/// The index that is the same as `wanted`; an error if one is nearly so, by MongoDB's rules.
+/// The index that is equal to `wanted`; an error if one conflicts with it by MongoDB's rules.
 fn like(set: &IndexSet, wanted: &Definition) -> Result<Option<Arc<Index>>> {
     for index in &set.indexes {
         let known = &*index.definition;
         if known == wanted {
             return Ok(Some(index.clone()));
         }
-        // Those that differ in any of this may stand beside each other.
+        // Indexes that differ in any of these may coexist.
         let same = known.has_keys_of(wanted)
             && known.partial_filter() == wanted.partial_filter()
             && known.is_unique() == wanted.is_unique()
             && known.is_sparse() == wanted.is_sparse();
         let name = known.name();
         let (code, what) = match (name == wanted.name(), same) {
-            (true, true) => (85, format!("there is an index {name} with other options: drop it first")),
+            (true, true) => (85, format!("the index {name} exists with other options: drop it first")),
             (true, false) => {
                 let what = match known.has_keys_of(wanted) {
-                    true => "of these keys, but of other documents or with other rules (unique, sparse, partial)",
-                    false => "over other keys",
+                    true => "the same keys, but other options (unique, sparse or partial)",
+                    false => "other keys",
                 };
-                let what = format!("{what}: drop it first, or choose another name");
-                (86, format!("there is an index {name} {what}"))
+                (86, format!("the index {name} exists with {what}: drop it first, or choose another name"))
             }
             (false, true) => (85, format!("the index {name} has the same keys: drop it first")),
             (false, false) => continue,

@@ -1,4 +1,5 @@
-//! Names at a snapshot: a collection that was dropped or renamed since is read there under the name that it had.
+//! Names at a snapshot: a collection that was dropped or renamed after the snapshot is read there
+//! under its old name.
 
 use super::{Catalog, load_shapes, no_such_collection};
 use crate::error::Result;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Catalog {
-    /// The collections that existed at a snapshot, by name.
+    /// The names of the collections that existed at a snapshot, sorted.
     ///
     /// # Errors
     /// What keeps the registry from being read.
@@ -42,7 +43,7 @@ impl Catalog {
     /// What keeps the registry from being read.
     pub fn find_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Option<Arc<CollectionState>>> {
         let now = self.find(name);
-        // Checked after the name was looked up: a change before that is seen here.
+        // Checked after the lookup, so that a change before the lookup is noticed.
         if self.unchanged_since(snapshot.seq()) {
             return now;
         }
@@ -55,9 +56,10 @@ impl Catalog {
         if let Some(state) = known.get(&documents) {
             return Ok(Some(state.clone()));
         }
-        // The shapes that folds use, if the collection was used before it was dropped: they include all that the snapshot
-        // knows. The collection may also be about to be created, or used for the first time: then folds must not fall back on
-        // what this snapshot knows.
+        // If the collection was used before it was dropped, folds already have its shapes, and
+        // these include all shapes of the snapshot. Another thread may also be creating the
+        // collection or using it for the first time: then the shapes of this snapshot must not
+        // replace the ones that folds use.
         let shapes = match self.folds.known(documents) {
             Some(shapes) => shapes,
             None => {

@@ -1,10 +1,10 @@
 use super::*;
 
 #[test]
-fn the_nearest_name_is_one_that_may_be_meant() {
+fn a_missing_collection_suggests_a_similar_name() {
     let nearest = |wanted: &str| {
-        let there: Vec<_> = ["main.ünï", "main.comments", "archive.posts"].map(|n| FullName::parse(n).unwrap()).into();
-        match no_such_collection(&FullName::parse(wanted).unwrap(), there.iter()) {
+        let names: Vec<_> = ["main.ünï", "main.comments", "archive.posts"].map(|n| FullName::parse(n).unwrap()).into();
+        match no_such_collection(&FullName::parse(wanted).unwrap(), names.iter()) {
             Error::NoSuchCollection { nearest, .. } => nearest,
             other => panic!("{other}"),
         }

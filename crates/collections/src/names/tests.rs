@@ -10,7 +10,7 @@ fn names_split_at_the_first_dot() {
 }
 
 #[test]
-fn what_mongodb_refuses_is_refused() {
+fn names_that_mongodb_refuses_are_refused() {
     for bad in ["", ".", "a.", ".a", "a b.c", "a$.c", "c$", "nul\0", "a..b", "x.system.y"] {
         assert!(FullName::parse(bad).is_err(), "{bad:?}");
     }

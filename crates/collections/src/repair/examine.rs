@@ -23,9 +23,9 @@ pub struct Examined {
     pub blocks: u64,
 }
 
-/// Reads every block of every file of a database without opening it, so that one that does not open is looked through to
-/// its end, and one that may only be read. Takes its lock, and writes nothing. Documents and indexes are not looked at, as
-/// [`crate::Database::verify`] does.
+/// Reads every block of every file of a database without opening it, so that one that does not open
+/// is looked through to its end, and one that may only be read. Takes its lock, and writes nothing.
+/// Documents and indexes are not looked at, as [`crate::Database::verify`] does.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);
@@ -38,7 +38,8 @@ pub struct Examined {
 /// ```
 ///
 /// # Errors
-/// [`crate::ErrorKind::Open`] if there is no database; [`crate::ErrorKind::InUse`]; what reading says. Damage is no error.
+/// [`crate::error::ErrorKind::Open`] if there is no database; [`crate::ErrorKind::InUse`]; what
+/// reading says. Damage is no error.
 pub fn examine(env: &Env, path: &Path) -> Result<Examined> {
     refuse_read_only(env, path)?;
     let Salvage { losses, lost_numbers, notes, torn, files, blocks, .. } = Salvage::read(env, path)?;

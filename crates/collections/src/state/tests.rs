@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_reserved_follows_what_is_written() {
+fn the_reservation_follows_the_size_of_recent_changes() {
     let typical = ChangeSize::default();
     assert_eq!(typical.reserve(), RESERVED_MIN_BYTES);
     typical.note(300);
@@ -12,7 +12,7 @@ fn what_is_reserved_follows_what_is_written() {
         typical.note(95_000);
     }
     assert!((95_000..100_000).contains(&typical.0.load(Ordering::Relaxed)));
-    // One large document is not paid for by all that follow.
+    // One large document does not make all later reservations large.
     for _ in 0..200 {
         typical.note(300);
     }

@@ -1,8 +1,9 @@
 //! Unique indexes: no two documents have one key.
 //!
-//! A writer holds the lock of a key exclusively, looks for the key in every partition, and proves what it
-//! finds: an entry counts if its document, as it is now, yields the key. Another writer of the key waits for the lock, so
-//! a document that does not yield it now cannot come to yield it concurrently.
+//! A writer holds the lock of a key exclusively, looks for the key in every partition, and proves
+//! what it finds: an entry counts if its document, as it is now, yields the key. Another writer of
+//! the key waits for the lock, so a document that does not yield it now cannot come to yield it
+//! concurrently.
 
 use super::entries::{Claim, Entries};
 use crate::error::{Error, Result, id_text};
@@ -43,8 +44,8 @@ impl Taken<'_> {
 }
 
 impl Entries<'_> {
-    /// Errors if a document of the batch would have a unique key that another has, in the batch or in the collection. The
-    /// caller holds locks on the keys of [`Entries::claimed`].
+    /// Errors if a document of the batch would have a unique key that another has, in the batch or
+    /// in the collection. The caller holds locks on the keys of [`Entries::claimed`].
     pub(crate) fn check_unique(&self, within: Collection<'_>) -> Result<()> {
         let Some(taken) = self.taken(within)? else { return Ok(()) };
         // The other document's write may be one whose outcome is unknown.
@@ -90,8 +91,9 @@ impl Sequence {
         self.keys.contains_key(id)
     }
 
-    /// Adds a document, or puts it in the place of the one with its `_id`. If another has one of its keys, among these or in
-    /// the collection, nothing is added, and the error is returned that says so. The caller holds locks on all keys.
+    /// Adds a document, or puts it in the place of the one with its `_id`. If another has one of
+    /// its keys, among these or in the collection, nothing is added, and the error is returned that
+    /// says so. The caller holds locks on all keys.
     pub(crate) fn add(
         &mut self,
         within: Collection<'_>,
@@ -125,7 +127,8 @@ impl Sequence {
 }
 
 impl Collection<'_> {
-    /// The key of a document that has the claimed key already. A document that is written too has the keys that it gets.
+    /// The key of a document that has the claimed key already. A document that is written too has
+    /// the keys that it gets.
     fn stored(&self, id: &[u8], claim: &Claim, is_written: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
         let mut scan = self.store.scan(claim.index.tree, of_key(&claim.key), None)?;
         while let Some((entry, _)) = scan.next()? {
@@ -157,7 +160,8 @@ impl Collection<'_> {
     }
 }
 
-/// The entries with this index key. The key of an `_id` follows, which begins with a type, below 128.
+/// The entries with this index key. The key of an `_id` follows, which begins with a type, below
+/// 128.
 pub(crate) fn of_key(key: &[u8]) -> Bounds {
     let end = [key, &[0xff]].concat();
     Bounds { lower: Bound::Included(key.to_vec()), upper: Bound::Excluded(end), reverse: false }
@@ -181,9 +185,9 @@ fn shown(index: &Index, values: impl Iterator<Item = Value>) -> String {
     format!("{{{}}}", parts.collect::<Vec<_>>().join(", "))
 }
 
-/// True if a filter demands one value at each path of the index, and nothing else, and these are the key that an error shows:
-/// then the document that has it is one that the filter asks for.
-pub(crate) fn is_asked_for(filter: &Filter, index: &Index, key: &str) -> bool {
+/// True if a filter demands one value at each path of the index, and nothing else, and these values
+/// are the key in an error's text: then the document that has the key matches the filter.
+pub(crate) fn demands_key(filter: &Filter, index: &Index, key: &str) -> bool {
     let parts = index.definition.parts();
     if !filter.is_equalities() || filter.equalities().count() != parts.len() {
         return false;
