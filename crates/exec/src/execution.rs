@@ -1,0 +1,81 @@
+//! A plan that is being executed.
+
+use crate::counts::Report;
+use crate::item::{BATCH_MAX, Demand, Item};
+use crate::limits::Watch;
+use crate::run::{Request, Run};
+use crate::source::Source;
+use crate::step::Step;
+use crate::step::buffer::Buffer;
+use alluvium_query::plan::Node;
+
+/// By how much each batch is larger than the one before: a caller that ends after the first document has read only one.
+const GROWTH: usize = 4;
+
+/// A plan that is being executed over a source.
+pub struct Execution<S: Source> {
+    run: Run<S>,
+    root: Step<S>,
+    buffer: Buffer<S::Error>,
+    /// The size of the next batch.
+    most: usize,
+}
+
+impl<S: Source> Execution<S> {
+    /// Begins to execute a plan. Nothing is read yet.
+    ///
+    /// `timed`: the time and the blocks of each step are measured, for the [report](Execution::report).
+    ///
+    /// # Errors
+    /// Those of the source when scans begin.
+    pub fn new(source: S, plan: &Node, mut request: Request, timed: bool) -> Result<Self, S::Error> {
+        let watch = Watch::new(std::mem::take(&mut request.limits));
+        let run = Run { source, request, watch, timed };
+        let root = Step::new(&run, plan)?;
+        Ok(Self { run, root, buffer: Buffer::new(), most: 1 })
+    }
+
+    /// The source.
+    pub fn source(&self) -> &S {
+        &self.run.source
+    }
+
+    /// The next document. Reads ahead in batches that grow.
+    ///
+    /// # Errors
+    /// Those of the source, and [`crate::Interrupted`]; the execution then has ended.
+    pub fn next_item(&mut self) -> Result<Option<Item>, S::Error> {
+        // Also where no document is read for a long time.
+        self.run.check_limits()?;
+        let demand = Demand { most: self.most, open_ended: true };
+        if self.buffer.is_empty() {
+            self.most = (self.most * GROWTH).min(BATCH_MAX);
+        }
+        self.buffer.pop(&mut self.root, &mut self.run, demand)
+    }
+
+    /// Reads to the end, and counts the documents.
+    ///
+    /// # Errors
+    /// As [`Execution::next_item`].
+    pub fn count(&mut self) -> Result<u64, S::Error> {
+        let (mut count, mut batch) = (0, Vec::new());
+        loop {
+            self.run.check_limits()?;
+            self.root.next(&mut self.run, Demand::ALL, &mut batch)?;
+            if batch.is_empty() {
+                return Ok(count);
+            }
+            count += batch.len() as u64;
+            batch.clear();
+        }
+    }
+
+    /// What the steps did so far, laid out as the plan.
+    pub fn report(&self) -> Report {
+        self.root.report(&self.run.source)
+    }
+}
+
+#[cfg(test)]
+mod tests;

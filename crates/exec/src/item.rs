@@ -1,0 +1,47 @@
+//! A document on its way through a plan.
+
+use crate::key::Key;
+use alluvium_document::Document;
+
+/// The most items in a batch.
+pub const BATCH_MAX: usize = 64;
+
+/// A batch of documents ends early once their rows have this many bytes.
+pub const BATCH_BYTES: usize = 1 << 20;
+
+/// A document on its way through a plan, or the values of it that the query needs.
+#[derive(Debug, Clone, Default)]
+pub struct Item {
+    /// The key of its `_id`, which identifies the document.
+    pub key: Key,
+    /// The document, or a document of the values that are needed. `None` if the query needs no values.
+    pub document: Option<Document>,
+    /// True if `document` is the whole document.
+    pub whole: bool,
+}
+
+impl Item {
+    /// An item with the whole document.
+    pub fn whole(key: &[u8], document: Document) -> Self {
+        Self { key: key.into(), document: Some(document), whole: true }
+    }
+
+    /// An item whose document is not read yet ([`crate::Source::read_documents`]).
+    pub fn unread(key: impl Into<Key>) -> Self {
+        Self { key: key.into(), document: None, whole: false }
+    }
+}
+
+/// How many documents a step is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Demand {
+    /// The most documents to append; at least 1. The caller uses all of them.
+    pub most: usize,
+    /// The caller goes on to the end, so that a step may read ahead of what it appends.
+    pub open_ended: bool,
+}
+
+impl Demand {
+    /// Of a caller that reads to the end.
+    pub const ALL: Self = Self { most: BATCH_MAX, open_ended: true };
+}

@@ -1,0 +1,43 @@
+//! Operators that execute plans of [`alluvium_query::plan`] over any [`Source`] of documents.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`source`] | the trait that a storage implements: documents by `_id`, entries of indexes, memory, sorting in files |
+//! | [`walk`] | how a scan of an index moves through its bounds: a source follows it |
+//! | [`item`], [`key`], [`entries`] | batches of documents and of index entries |
+//! | [`execution`], [`run`] | a plan under way, and what is requested of it |
+//! | [`limits`] | time limit and stop flag |
+//! | [`counts`] | what steps report, for `explain` |
+//!
+//! Steps pull batches from the steps below them. A step never requests more documents than the query will use, unless
+//! the query reads to the end: so `limit` costs no more than it must, and `explain` counts what was needed.
+//!
+//! The crate has no storage: no sequence numbers, snapshots, partitions, trees or files.
+
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod counts;
+pub mod entries;
+pub mod execution;
+pub mod item;
+pub mod key;
+pub mod limits;
+pub mod marks;
+pub mod run;
+mod seen;
+pub mod source;
+mod step;
+#[cfg(test)]
+mod testing;
+pub mod walk;
+
+pub use counts::{BlockCounts, Counts, Examined, Report, Spent};
+pub use entries::{EntryBatch, EntryRef};
+pub use execution::Execution;
+pub use item::{BATCH_BYTES, BATCH_MAX, Item};
+pub use key::Key;
+pub use limits::{Interrupted, Limits, Watch};
+pub use run::Request;
+pub use source::{DocumentRequest, MemoryAccount, Pair, Proof, Sorted, Sorter, Source, matches};
+pub use walk::{Move, Walk};

@@ -1,0 +1,116 @@
+//! What ends a query early: its time limit, and a flag that stops it.
+
+use alluvium_env::Env;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Why a query ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interrupted {
+    /// The stop flag was set.
+    Stopped,
+    /// The time limit expired.
+    MaxTimeExpired {
+        /// The time limit, in milliseconds.
+        limit_ms: u64,
+    },
+}
+
+/// How long a query, or a write by filter, may take.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// How long it may take, from its beginning.
+    pub max_time: Option<Duration>,
+    /// Setting it to true, from any thread, ends the query.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// On the environment's clock; set by [`Limits::begin`].
+    deadline: Option<Duration>,
+}
+
+impl Limits {
+    /// Sets the time limit; zero removes it.
+    pub fn set_max_time(&mut self, time: Duration) {
+        self.max_time = (!time.is_zero()).then_some(time);
+    }
+
+    /// Starts the time, unless it has been started: a write that searches several times has one time limit for all of
+    /// its searches.
+    pub fn begin(&mut self, env: &Env) {
+        if let (Some(time), None) = (self.max_time, self.deadline) {
+            self.deadline = Some(env.clock.now().saturating_add(time));
+        }
+    }
+
+    /// Checks the stop flag alone, which costs one load.
+    ///
+    /// # Errors
+    /// [`Interrupted::Stopped`].
+    pub fn check_stop(&self) -> Result<(), Interrupted> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(Interrupted::Stopped),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the stop flag, and the clock if there is a time limit.
+    ///
+    /// # Errors
+    /// [`Interrupted`].
+    pub fn check(&self, env: &Env) -> Result<(), Interrupted> {
+        self.check_stop()?;
+        match (self.deadline, self.max_time) {
+            (Some(deadline), Some(time)) if env.clock.now() >= deadline => {
+                Err(Interrupted::MaxTimeExpired { limit_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The clock is read once for this many documents and entries.
+const TICKS: u32 = 64;
+
+/// Checks the limits of one query while it runs.
+#[derive(Debug, Default)]
+pub struct Watch {
+    limits: Limits,
+    ticks: u32,
+}
+
+impl Watch {
+    /// Watches limits whose time has been started.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, ticks: 0 }
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Called for each document and entry that is examined: checks the stop flag each time, and the clock now and then.
+    ///
+    /// # Errors
+    /// [`Interrupted`].
+    #[inline]
+    pub fn tick(&mut self, env: &Env) -> Result<(), Interrupted> {
+        self.ticks += 1;
+        if self.ticks < TICKS {
+            return self.limits.check_stop();
+        }
+        self.check(env)
+    }
+
+    /// Checks the stop flag and the clock.
+    ///
+    /// # Errors
+    /// [`Interrupted`].
+    pub fn check(&mut self, env: &Env) -> Result<(), Interrupted> {
+        self.ticks = 0;
+        self.limits.check(env)
+    }
+}
+
+#[cfg(test)]
+mod tests;

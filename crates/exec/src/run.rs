@@ -1,0 +1,90 @@
+//! What the operators of one execution share.
+
+use crate::counts::Spent;
+use crate::limits::{Limits, Watch};
+use crate::source::Source;
+use alluvium_document::path::FieldPath;
+use alluvium_query::sort::Sort;
+use std::time::Duration;
+
+/// What a query requests beside its plan.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The order of [`alluvium_query::plan::Node::Sort`] and of merged unions.
+    pub sort: Sort,
+    /// The paths whose values are enough, none at all to count; `None`: whole documents.
+    pub needs: Option<Vec<FieldPath>>,
+    /// Of documents with the same values at the path in `needs`, which is the only one, one is enough.
+    pub any_of_equals: bool,
+    /// Sorts may spill into files.
+    pub allow_disk_use: bool,
+    /// The most bytes of keys that are remembered to return each document once.
+    pub seen_bytes_max: usize,
+    /// The most bytes of documents that a sort holds in memory.
+    pub sort_bytes_max: usize,
+    /// What ends the query early. [`Limits::begin`] was called.
+    pub limits: Limits,
+}
+
+impl Default for Request {
+    /// Whole documents, in the order of the plan, without limits.
+    fn default() -> Self {
+        Self {
+            sort: Sort::default(),
+            needs: None,
+            any_of_equals: false,
+            allow_disk_use: true,
+            seen_bytes_max: usize::MAX,
+            sort_bytes_max: usize::MAX,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Request {
+    /// The path of which each value is needed at least once.
+    pub fn distinct(&self) -> Option<&FieldPath> {
+        match self.needs.as_deref() {
+            Some([path]) if self.any_of_equals => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// What the steps share.
+pub(crate) struct Run<S> {
+    pub source: S,
+    pub request: Request,
+    pub watch: Watch,
+    /// Steps are timed.
+    pub timed: bool,
+}
+
+impl<S: Source> Run<S> {
+    pub fn now(&self) -> Duration {
+        self.source.env().clock.now()
+    }
+
+    pub fn tick(&mut self) -> Result<(), S::Error> {
+        Ok(self.watch.tick(self.source.env())?)
+    }
+
+    pub fn check_limits(&mut self) -> Result<(), S::Error> {
+        Ok(self.watch.check(self.source.env())?)
+    }
+
+    /// Adds to `spent` what `work` takes, if steps are timed.
+    #[inline]
+    pub fn measured<T>(&mut self, spent: &mut Spent, work: impl FnOnce(&mut Self) -> T) -> T {
+        if !self.timed {
+            return work(self);
+        }
+        let (started, before) = (self.now(), self.source.block_counts());
+        let done = work(self);
+        let blocks = self.source.block_counts();
+        spent.time += self.now().saturating_sub(started);
+        spent.blocks.looked_up += blocks.looked_up - before.looked_up;
+        spent.blocks.read += blocks.read - before.read;
+        done
+    }
+}

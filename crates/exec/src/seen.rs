@@ -1,0 +1,58 @@
+//! Which documents were returned already.
+
+use crate::source::MemoryAccount;
+use hashbrown::HashSet;
+
+/// What a key costs in the set beside its bytes.
+const OVERHEAD: usize = 32;
+/// The account follows the set in steps of this many bytes.
+const STEP: usize = 64 << 10;
+/// Keys up to this length certainly fit if [`Seen::room`] says so.
+const KEY_BYTES: usize = 256;
+
+/// Keys of documents, up to a limit of memory. When that is reached, nothing is added any more, and the document itself
+/// decides whether it was returned before.
+pub(crate) struct Seen<A> {
+    keys: HashSet<Box<[u8]>>,
+    bytes: usize,
+    bytes_max: usize,
+    account: A,
+}
+
+impl<A: MemoryAccount> Seen<A> {
+    pub fn new(bytes_max: usize, account: A) -> Self {
+        Self { keys: HashSet::new(), bytes: 0, bytes_max, account }
+    }
+
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.keys.contains(key)
+    }
+
+    /// Adds a key; false if there is no room.
+    pub fn add(&mut self, key: &[u8]) -> bool {
+        if self.is_full() {
+            return false;
+        }
+        if self.keys.insert(key.into()) {
+            self.bytes += key.len() + OVERHEAD;
+            if self.bytes > self.account.bytes() {
+                self.account.resize(self.bytes + STEP);
+            }
+        }
+        true
+    }
+
+    /// Removes a key; false if it was not in the set.
+    pub fn take(&mut self, key: &[u8]) -> bool {
+        self.keys.remove(key)
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.bytes >= self.bytes_max
+    }
+
+    /// How many keys of usual length certainly fit, and one more.
+    pub fn room(&self) -> usize {
+        self.bytes_max.saturating_sub(self.bytes) / (OVERHEAD + KEY_BYTES) + 1
+    }
+}

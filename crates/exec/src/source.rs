@@ -1,0 +1,243 @@
+//! What operators read: one trait, [`Source`].
+
+use crate::counts::{BlockCounts, Examined};
+use crate::entries::{EntryBatch, EntryRef};
+use crate::item::Item;
+use crate::key::Key;
+use crate::limits::{Interrupted, Limits, Watch};
+use crate::walk::Walk;
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::RowError;
+use alluvium_document::{Document, Value};
+use alluvium_env::Env;
+use alluvium_query::filter::Filter;
+use alluvium_query::index::Keys;
+use alluvium_query::plan::KeyRange;
+use alluvium_query::sort::{SortError, SortPart};
+use std::ops::Range;
+
+/// How much is needed of the entries that are proved ([`Source::prove`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// It is enough to know that the document yields the entry. The document need not be read.
+    Entries,
+    /// The documents are needed.
+    Documents,
+}
+
+/// What a scan of documents returns.
+#[derive(Debug, Clone)]
+pub struct DocumentRequest<'a> {
+    /// Ranges of keys of `_id`, ascending, none meeting another.
+    pub ranges: Vec<KeyRange>,
+    /// From the last document to the first.
+    pub backward: bool,
+    /// What a document must meet.
+    pub filter: Filter,
+    /// The paths whose values are needed, beside `_id` and those of `sort`; `None`: whole documents.
+    pub needs: Option<&'a [FieldPath]>,
+    /// The documents will be sorted by these parts.
+    pub sort: &'a [SortPart],
+}
+
+/// One collection at one snapshot: what a plan reads.
+///
+/// Operators know no sequence numbers, snapshots, partitions and trees; all that is the source's. Its methods take
+/// `&self`, and the state of a scan is a value of its own, so that one plan has several scans of one source under way.
+/// All calls come from the thread that executes the query.
+///
+/// **One snapshot.** Every method sees the same documents and entries for as long as the source exists. If the source
+/// cannot keep that promise any longer, its methods fail.
+///
+/// **Batches.** A method that fills a batch appends at most `most` elements (1 to 64). It appends at least one, or the
+/// scan has ended; it may append fewer than `most` at any time. The caller uses every element that it requested, and so
+/// a source must not skip any, and should not read further than `most` requires: `explain` counts what was examined.
+/// A batch of documents ends early once their rows exceed [`crate::BATCH_BYTES`].
+///
+/// **Errors.** A method that fails may have appended elements before: they are valid, and precede the failure. The
+/// caller ends the query after them and does not call that scan again.
+///
+/// **Interruption.** A method with a [`Watch`] calls [`Watch::tick`] for each document and entry that it examines, and
+/// returns its error.
+pub trait Source {
+    /// What operations fail with.
+    type Error: From<Interrupted> + From<SortError> + From<RowError>;
+    /// A scan of documents under way.
+    type Documents;
+    /// A scan of entries under way.
+    type Entries;
+    /// Memory that operators report.
+    type Account: MemoryAccount;
+    /// Sorts what exceeds memory.
+    type Sorter: Sorter<Error = Self::Error>;
+
+    /// The environment, for its clock.
+    fn env(&self) -> &Env;
+
+    /// Begins a scan of the documents in ranges of `_id` that match a filter. Reads nothing yet.
+    ///
+    /// # Errors
+    /// Those of the source.
+    fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<Self::Documents, Self::Error>;
+
+    /// Appends the next documents of a scan, in the order of the keys of their `_id`s (descending if backward), each
+    /// once. Each has the key of its `_id` and matches the filter of the request. A document that has all fields is
+    /// `whole`; another one has at least `_id` and the values at the needed paths, nested as in the document.
+    ///
+    /// # Errors
+    /// Those of the source; of the filter, by [`Source::damaged`]; [`Interrupted`].
+    fn next_documents(
+        &self,
+        scan: &mut Self::Documents,
+        most: usize,
+        watch: &mut Watch,
+        out: &mut Vec<Item>,
+    ) -> Result<(), Self::Error>;
+
+    /// The number of documents that a scan has read, matching or not.
+    fn documents_examined(&self, scan: &Self::Documents) -> u64;
+
+    /// The key of an `_id`; `None` if no document can have it.
+    fn key_of(&self, id: &Value) -> Option<Key>;
+
+    /// Reads the whole documents with the keys of the items. Of an item whose document does not exist, `document`
+    /// remains `None`. Keys may repeat. Returns the number of items that were read, from the front: all of them, or
+    /// fewer but at least one if their rows exceed [`crate::BATCH_BYTES`].
+    ///
+    /// # Errors
+    /// Those of the source. Documents that were read before are set.
+    fn read_documents(&self, items: &mut [Item]) -> Result<usize, Self::Error>;
+
+    /// Begins a scan of the entries of the index that the walk's plan names. Reads nothing yet. [`Walk::hull`] is not
+    /// empty. Counts as one use of the index, where uses are counted.
+    ///
+    /// # Errors
+    /// There is no such index; those of the source.
+    fn scan_entries(&self, walk: &Walk) -> Result<Self::Entries, Self::Error>;
+
+    /// Appends the next entries within the bounds of the walk, unproved, in the order of their bytes (descending if
+    /// backward): index key, key of the `_id`, value and version. Moves as [`Walk`] describes. Entries of one document
+    /// may occur several times. An entry may be stale; none is missing.
+    ///
+    /// # Errors
+    /// Those of the source; [`Interrupted`].
+    fn next_entries(
+        &self,
+        scan: &mut Self::Entries,
+        walk: &mut Walk,
+        most: usize,
+        watch: &mut Watch,
+        out: &mut EntryBatch,
+    ) -> Result<(), Self::Error>;
+
+    /// Proves the unproved entries in a part of the batch that this scan read last: by [`EntryBatch::prove`] those that
+    /// their documents yield under the index's whole definition, with the document if `proof` requires it, and by
+    /// [`EntryBatch::refute`] all others. Where the value of a proved entry is not that which the document yields, it is
+    /// replaced ([`EntryBatch::set_value`]).
+    ///
+    /// Returns the end of the entries that were treated: `part.end`, or less but above `part.start` if the rows of the
+    /// documents exceed [`crate::BATCH_BYTES`].
+    ///
+    /// # Errors
+    /// Those of the source. Entries that were treated before are marked.
+    fn prove(
+        &self,
+        scan: &mut Self::Entries,
+        batch: &mut EntryBatch,
+        part: Range<usize>,
+        proof: Proof,
+    ) -> Result<usize, Self::Error>;
+
+    /// The values of the index's parts in an entry, exactly as they are stored in the document; `None` for a missing
+    /// one and for a hashed part.
+    ///
+    /// # Errors
+    /// The entry is damaged.
+    fn values(&self, scan: &Self::Entries, entry: EntryRef<'_>) -> Result<Vec<Option<Value>>, Self::Error>;
+
+    /// What a scan of entries examined, proofs included.
+    fn entries_examined(&self, scan: &Self::Entries) -> Examined;
+
+    /// The keys that a document yields under an index, ascending.
+    ///
+    /// # Errors
+    /// There is no such index; the document is damaged.
+    fn keys_of(&self, index: &str, document: &Document) -> Result<Keys, Self::Error>;
+
+    /// The entries outside the bounds that are passed over one by one before a seek is cheaper.
+    fn jump_after(&self) -> u32;
+
+    /// The blocks that the calling thread has looked up so far. Only differences are used.
+    fn block_counts(&self) -> BlockCounts;
+
+    /// An account of zero bytes.
+    fn account(&self) -> Self::Account;
+
+    /// A sorter that keeps about `memory_bytes` in memory, for a `purpose` that errors name.
+    fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Self::Sorter;
+
+    /// The whole document of a row that one of this source's documents had ([`Document::row`]) under this key.
+    ///
+    /// # Errors
+    /// The row is damaged.
+    fn document(&self, key: &[u8], row: Vec<u8>) -> Result<Document, Self::Error>;
+
+    /// The error for damage that is found in a document after it was read.
+    fn damaged(&self, document: &Document, error: RowError) -> Self::Error;
+
+    /// The error for pairs that a sorter returns changed.
+    fn damaged_sort(&self) -> Self::Error;
+}
+
+/// Memory that an operator holds, counted against the budget of the database until it is dropped.
+pub trait MemoryAccount {
+    /// The bytes counted.
+    fn bytes(&self) -> usize;
+
+    /// Changes the bytes counted. Never fails: operators limit themselves.
+    fn resize(&mut self, bytes: usize);
+}
+
+/// Sorts pairs of keys and values that exceed memory.
+pub trait Sorter {
+    /// What it fails with.
+    type Error;
+    /// The sorted pairs.
+    type Sorted: Sorted<Error = Self::Error>;
+
+    /// Adds a pair. Checks the limits at least whenever it writes to files.
+    ///
+    /// # Errors
+    /// There is no space; I/O errors; [`Interrupted`]. No pair may be added then.
+    fn add(&mut self, limits: &Limits, key: &[u8], value: &[u8]) -> Result<(), Self::Error>;
+
+    /// The pairs in the order of their keys, those with equal keys in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Sorter::add`].
+    fn finish(self, limits: &Limits) -> Result<Self::Sorted, Self::Error>;
+}
+
+/// A key and its value.
+pub type Pair<'a> = (&'a [u8], &'a [u8]);
+
+/// Sorted pairs of keys and values.
+pub trait Sorted {
+    /// What reading fails with.
+    type Error;
+
+    /// The next pair, valid until the next call; `None` at the end.
+    ///
+    /// # Errors
+    /// Damage; I/O errors.
+    fn next_pair(&mut self) -> Result<Option<Pair<'_>>, Self::Error>;
+}
+
+/// True if a document matches.
+///
+/// # Errors
+/// The document is damaged.
+#[inline]
+pub fn matches<S: Source>(source: &S, filter: &Filter, document: &Document) -> Result<bool, S::Error> {
+    filter.matches(document).map_err(|error| source.damaged(document, error))
+}

@@ -1,0 +1,123 @@
+//! A plan, executed step by step.
+
+use crate::counts::{Counts, Report, Spent};
+use crate::item::{Demand, Item};
+use crate::run::Run;
+use crate::source::Source;
+use alluvium_query::filter::Filter;
+use alluvium_query::plan::Node;
+
+mod admits;
+pub(crate) mod buffer;
+mod covered;
+mod documents;
+mod fetch;
+mod intersection;
+mod limit;
+mod reader;
+mod sort;
+mod union;
+
+use covered::Covered;
+use documents::{DocumentScan, Lookup};
+use fetch::Fetch;
+use intersection::Intersection;
+use limit::Limit;
+use sort::Sorting;
+use union::Union;
+
+/// A step of a plan under way.
+pub(crate) struct Step<S: Source> {
+    work: Work<S>,
+    returned: u64,
+    spent: Spent,
+}
+
+enum Work<S: Source> {
+    Nothing,
+    Documents(DocumentScan<S>),
+    Lookup(Lookup),
+    Covered(Box<Covered<S>>),
+    Fetch(Box<Fetch<S>>),
+    Intersection(Box<Intersection<S>>),
+    Union(Union<S>),
+    Sort(Box<Sorting<S>>),
+    Limit(Box<Limit<S>>),
+}
+
+impl<S: Source> Step<S> {
+    pub fn new(run: &Run<S>, node: &Node) -> Result<Self, S::Error> {
+        let work = match node {
+            Node::Nothing => Work::Nothing,
+            Node::Scan { ids, backward, filter } => {
+                Work::Documents(DocumentScan::new(run, ids, *backward, filter.clone())?)
+            }
+            Node::Lookup { ids, filter } => Work::Lookup(Lookup::new(ids, filter.clone())),
+            Node::Index(scan) => Work::Covered(Box::new(Covered::new(run, scan)?)),
+            Node::Fetch { input, filter } => match &**input {
+                Node::Index(scan) => Work::Fetch(Box::new(Fetch::new(run, scan, filter.clone())?)),
+                Node::Intersection(scans) => {
+                    Work::Intersection(Box::new(Intersection::new(run, scans, filter.clone())?))
+                }
+                _ => Work::Nothing,
+            },
+            Node::Intersection(scans) => {
+                Work::Intersection(Box::new(Intersection::new(run, scans, Filter::default())?))
+            }
+            Node::Union { inputs, merge } => Work::Union(Union::new(run, inputs, !merge.is_empty())?),
+            Node::Sort { input, first, .. } => Work::Sort(Box::new(Sorting::new(run, Step::new(run, input)?, *first))),
+            Node::Limit { input, skip, limit } => {
+                Work::Limit(Box::new(Limit::new(Step::new(run, input)?, *skip, *limit)))
+            }
+        };
+        Ok(Self { work, returned: 0, spent: Spent::default() })
+    }
+
+    /// Appends the next documents: at most those of the demand, and at least one unless there are no more. What was
+    /// appended before an error precedes it; after an error the step is not called again.
+    pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
+        let before = out.len();
+        let Self { work, spent, .. } = self;
+        let result = run.measured(spent, |run| work.next(run, demand, out));
+        self.returned += (out.len() - before) as u64;
+        result
+    }
+
+    /// What it and the steps below it did so far.
+    pub fn report(&self, source: &S) -> Report {
+        let (mut counts, inputs) = self.work.report(source);
+        (counts.returned, counts.spent) = (self.returned, self.spent);
+        Report { counts, inputs }
+    }
+}
+
+impl<S: Source> Work<S> {
+    fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Documents(scan) => scan.next(run, demand, out),
+            Self::Lookup(lookup) => lookup.next(run, demand, out),
+            Self::Covered(covered) => covered.next(run, demand, out),
+            Self::Fetch(fetch) => fetch.next(run, demand, out),
+            Self::Intersection(both) => both.next(run, demand, out),
+            Self::Union(union) => union.next(run, demand, out),
+            Self::Sort(sort) => sort.next(run, demand, out),
+            Self::Limit(limit) => limit.next(run, demand, out),
+        }
+    }
+
+    fn report(&self, source: &S) -> (Counts, Vec<Report>) {
+        let own = |counts: Counts| (counts, Vec::new());
+        match self {
+            Self::Nothing => own(Counts::default()),
+            Self::Documents(scan) => own(Counts { documents: scan.examined(source), ..Counts::default() }),
+            Self::Lookup(lookup) => own(Counts { documents: lookup.documents, ..Counts::default() }),
+            Self::Covered(covered) => own(covered.counts(source)),
+            Self::Fetch(fetch) => fetch.report(source),
+            Self::Intersection(both) => both.report(source),
+            Self::Union(union) => (Counts::default(), union.reports(source)),
+            Self::Sort(sort) => (Counts::default(), vec![sort.input().report(source)]),
+            Self::Limit(limit) => (Counts::default(), vec![limit.input().report(source)]),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Documents by entries of an index.
+
+use super::reader::{EntryReader, Proved};
+use crate::counts::{Counts, Report};
+use crate::item::{Demand, Item};
+use crate::run::Run;
+use crate::source::{Proof, Source, matches};
+use alluvium_query::filter::Filter;
+use alluvium_query::plan::IndexScan;
+
+/// The documents of entries, each once.
+pub(super) struct Fetch<S: Source> {
+    entries: EntryReader<S>,
+    filter: Filter,
+}
+
+impl<S: Source> Fetch<S> {
+    pub fn new(run: &Run<S>, scan: &IndexScan, filter: Filter) -> Result<Self, S::Error> {
+        Ok(Self { entries: EntryReader::new(run, scan)?, filter })
+    }
+
+    pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
+        let before = out.len();
+        while out.len() == before {
+            self.entries.fill(run, demand.most)?;
+            if self.entries.batch.is_empty() {
+                return Ok(());
+            }
+            let mut at = 0;
+            while at < self.entries.batch.len() {
+                let Proved { part, failed } = self.entries.prove(run, at, Proof::Documents)?;
+                at = part.end;
+                for at in part {
+                    let Some(document) = self.entries.batch.take_document(at) else { continue };
+                    if !matches(&run.source, &self.filter, &document)? {
+                        continue;
+                    }
+                    if self.entries.note(at) || self.entries.is_first(run, at, &document)? {
+                        out.push(Item::whole(self.entries.batch.id(at), document));
+                    }
+                }
+                failed.map_or(Ok(()), Err)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was done at the documents, and what at the entries below.
+    pub fn report(&self, source: &S) -> (Counts, Vec<Report>) {
+        let counts = self.entries.counts(source);
+        // Of each entry that is within all bounds the document is read.
+        let returned = counts.documents;
+        let below =
+            Counts { keys: counts.keys, seeks: counts.seeks, returned, spent: counts.spent, ..Counts::default() };
+        (Counts { keys: 0, seeks: 0, ..counts }, vec![Report { counts: below, inputs: Vec::new() }])
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! Documents in order: the first few in memory, more than fit there in files.
+
+use super::Step;
+use crate::item::{BATCH_BYTES, Demand, Item};
+use crate::key::Key;
+use crate::marks;
+use crate::run::Run;
+use crate::source::{MemoryAccount, Sorted, Sorter, Source};
+use alluvium_codec::varint;
+use alluvium_document::row::RowError;
+use alluvium_document::{Document, Value, encoding};
+use alluvium_query::sort::{SortError, TopK};
+
+/// The account follows in steps of this many bytes.
+const STEP: usize = 256 << 10;
+/// What a document takes in memory beside its row.
+const OVERHEAD: usize = 160;
+
+type SortedOf<S> = <<S as Source>::Sorter as Sorter>::Sorted;
+
+/// Sorts what the step below finds.
+pub(super) struct Sorting<S: Source> {
+    input: Step<S>,
+    /// How many are wanted.
+    first: Option<usize>,
+    state: State<S>,
+    /// Follows what is held.
+    account: S::Account,
+}
+
+enum State<S: Source> {
+    Waiting,
+    Memory(std::vec::IntoIter<Item>),
+    Files(Box<SortedOf<S>>),
+}
+
+/// Documents with their sort keys.
+type Top = TopK<(Vec<u8>, Item)>;
+
+impl<S: Source> Sorting<S> {
+    pub fn new(run: &Run<S>, input: Step<S>, first: Option<u64>) -> Self {
+        let first = first.map(|first| usize::try_from(first).unwrap_or(usize::MAX));
+        Self { input, first, state: State::Waiting, account: run.source.account() }
+    }
+
+    pub fn input(&self) -> &Step<S> {
+        &self.input
+    }
+
+    pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
+        if matches!(self.state, State::Waiting) {
+            self.state = self.gather(run)?;
+        }
+        let before = out.len();
+        match &mut self.state {
+            State::Waiting => {}
+            State::Memory(items) => out.extend(items.by_ref().take(demand.most)),
+            State::Files(sorted) => {
+                let mut bytes = 0;
+                while out.len() - before < demand.most && bytes < BATCH_BYTES {
+                    let Some((_, pair)) = sorted.next_pair()? else { break };
+                    bytes += pair.len();
+                    out.push(decode(&run.source, pair)?);
+                }
+            }
+        }
+        if out.len() == before {
+            self.account.resize(0);
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, run: &mut Run<S>) -> Result<State<S>, S::Error> {
+        let mut top: Top = TopK::new(self.first, run.request.sort_bytes_max);
+        let (mut key, mut batch) = (Vec::new(), Vec::new());
+        loop {
+            self.input.next(run, Demand::ALL, &mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            let mut items = batch.drain(..);
+            while let Some(item) = items.next() {
+                key.clear();
+                let Some(document) = &item.document else { continue };
+                run.request.sort.put_key(document, &mut key)?;
+                let bytes = document.row_len() + item.key.len() + key.len() + OVERHEAD;
+                let mut item = Some(item);
+                let offered = top.offer(&key, bytes, || (key.clone(), item.take().unwrap_or_default()));
+                match (offered, item) {
+                    (Ok(_), _) if top.bytes() > self.account.bytes() => self.account.resize(top.bytes() + STEP),
+                    (Ok(_), _) => {}
+                    (Err(SortError::Memory { .. }), Some(item)) if run.request.allow_disk_use => {
+                        let rest = std::iter::once(item).chain(items).collect();
+                        return self.spill(run, top, rest);
+                    }
+                    (Err(error), _) => return Err(error.into()),
+                }
+            }
+        }
+        let items: Vec<Item> = top.into_sorted().map(|(_, item)| item).collect();
+        Ok(State::Memory(items.into_iter()))
+    }
+
+    /// Continues in files, with what is in memory and the rest of the batch.
+    fn spill(&mut self, run: &mut Run<S>, top: Top, mut batch: Vec<Item>) -> Result<State<S>, S::Error> {
+        marks::SORT_SPILLED.hit();
+        let bytes_max = run.request.sort_bytes_max;
+        self.account.resize(bytes_max);
+        let mut sorter = run.source.sorter("the sort", bytes_max);
+        let (mut key, mut bytes) = (Vec::new(), Vec::new());
+        // What is added first stays first among equals.
+        for (key, item) in top.into_sorted() {
+            encode(&item, &mut bytes)?;
+            sorter.add(run.watch.limits(), &key, &bytes)?;
+        }
+        while !batch.is_empty() {
+            for item in batch.drain(..) {
+                key.clear();
+                let Some(document) = &item.document else { continue };
+                run.request.sort.put_key(document, &mut key)?;
+                encode(&item, &mut bytes)?;
+                sorter.add(run.watch.limits(), &key, &bytes)?;
+            }
+            self.input.next(run, Demand::ALL, &mut batch)?;
+        }
+        Ok(State::Files(Box::new(sorter.finish(run.watch.limits())?)))
+    }
+}
+
+/// A document as bytes: whether it is whole, its key, and then its row or its known values.
+fn encode(item: &Item, out: &mut Vec<u8>) -> Result<(), RowError> {
+    out.clear();
+    out.push(u8::from(item.whole));
+    varint::put_bytes(out, &item.key);
+    match &item.document {
+        Some(document) if item.whole => out.extend_from_slice(document.row()),
+        Some(document) => encoding::encode(&document.to_value()?, out),
+        None => {}
+    }
+    Ok(())
+}
+
+fn decode<S: Source>(source: &S, bytes: &[u8]) -> Result<Item, S::Error> {
+    let damaged = || source.damaged_sort();
+    let (whole, mut rest) = bytes.split_first().ok_or_else(damaged)?;
+    let key: Key = varint::get_bytes(&mut rest).map_err(|_| damaged())?.into();
+    let whole = *whole == 1;
+    let document = if whole {
+        source.document(&key, rest.to_vec())?
+    } else {
+        let Ok(Value::Map(map)) = encoding::decode(&mut rest) else { return Err(damaged()) };
+        Document::from_map(&map)?
+    };
+    Ok(Item { key, document: Some(document), whole })
+}
+
+#[cfg(test)]
+mod tests;
