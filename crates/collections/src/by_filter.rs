@@ -138,7 +138,7 @@ impl FilterWrite<'_> {
     fn one_by_id(&self, id: &Value) -> Result<Written> {
         let mut refused = 0;
         loop {
-            self.query.limits.check(&self.writer.engine.env)?;
+            self.query.request.limits.check(&self.writer.engine.env)?;
             match self.write(id) {
                 Ok(done) if done.matched => return Ok(done),
                 Ok(done) if !self.upsert => {
@@ -181,9 +181,9 @@ impl FilterWrite<'_> {
     /// dropped before the first write, because a long write would exceed its maximum age.
     fn add_found(&mut self, result: &mut UpdateResult) -> Result<()> {
         let execution = self.execute()?;
-        let mut found = FoundKeys::collect(execution, self.writer.engine, &self.query.limits)?;
+        let mut found = FoundKeys::collect(execution, self.writer.engine, &self.query.request.limits)?;
         while let Some(key) = found.next()? {
-            self.query.limits.check(&self.writer.engine.env)?;
+            self.query.request.limits.check(&self.writer.engine.env)?;
             let done = self.write_key(&key)?;
             result.matched_count += u64::from(done.matched);
             result.modified_count += u64::from(done.matched && done.changed);

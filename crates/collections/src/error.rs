@@ -320,6 +320,15 @@ impl From<alluvium_store::Error> for Error {
     }
 }
 
+impl From<alluvium_exec::Interrupted> for Error {
+    fn from(interrupted: alluvium_exec::Interrupted) -> Self {
+        match interrupted {
+            alluvium_exec::Interrupted::Stopped => Self::Stopped,
+            alluvium_exec::Interrupted::MaxTimeExpired { limit_ms } => Self::MaxTimeExpired { limit_ms },
+        }
+    }
+}
+
 /// An error of a stored document, or of a draft. A caller that knows the `_id` adds it with
 /// [`Error::of_document`].
 impl From<RowError> for Error {

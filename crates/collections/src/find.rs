@@ -1,16 +1,12 @@
-//! Queries: a request is parsed ([`Query`]), planned, and executed ([`Execution`]), document by document, all at one snapshot
-//! (`docs/decisions/0030-carrying-out-plans.md`).
+//! Queries: a request is parsed ([`Query`]), planned, and executed ([`Execution`]) by the operators of `alluvium-exec`,
+//! all at one snapshot (`docs/decisions/0030-carrying-out-plans.md`).
 
-mod counts;
 mod execution;
 mod explain;
 mod planning;
 mod query;
 mod request;
-mod run;
-mod seen;
 mod statistics;
-mod step;
 
 pub use execution::{Execution, project};
 pub use explain::Explanation;

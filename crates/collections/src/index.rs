@@ -21,7 +21,7 @@ mod swept;
 mod usage;
 
 pub use swept::Swept;
-pub use usage::{Building, Examined, IndexProgress, Usage};
+pub use usage::{Building, IndexProgress, Usage};
 
 /// The indexes of a collection, as of one schema number.
 #[derive(Debug, Default)]

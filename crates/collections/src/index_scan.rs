@@ -2,13 +2,14 @@
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
-use crate::index::{Examined, Index};
+use crate::index::Index;
 use crate::marks;
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
 use crate::view::{CollectionView, Versioned};
 use alluvium_document::{Document, Value};
-use alluvium_store::Bounds;
+use alluvium_exec::{EntryRef, Examined};
+use alluvium_store::{Bounds, Seq};
 use std::sync::Arc;
 
 /// How a scan treats the entries that it meets.
@@ -73,7 +74,7 @@ impl IndexScan {
         Ok(false)
     }
 
-    /// The entry at hand.
+    /// The current entry.
     ///
     /// # Errors
     /// [`Error::DamagedIndex`].
@@ -82,58 +83,34 @@ impl IndexScan {
     }
 }
 
-/// A scan over an index within bounds of entry keys, in their order.
+/// A scan over an index within bounds of entry keys, in their order, which holds its current entry.
 pub struct IndexScan {
-    view: Arc<CollectionView>,
-    index: Arc<Index>,
-    scan: alluvium_store::Scan,
-    /// Counts of what the scan did.
-    pub examined: Examined,
-    /// What is examined is counted for the index: see [`IndexScan::for_question`].
-    counted: bool,
+    entries: EntryScan,
     entry: Vec<u8>,
     value: Vec<u8>,
     key_len: usize,
-    row: Vec<u8>,
 }
 
 impl IndexScan {
     /// A scan at a snapshot, which is not older than the index is ready.
     pub fn new(view: Arc<CollectionView>, index: Arc<Index>, bounds: Bounds) -> Result<Self> {
-        let scan = view.store().scan(index.tree, bounds, Some(&view.snapshot.store))?;
-        let (entry, value, row) = (Vec::new(), Vec::new(), Vec::new());
-        let examined = Examined::default();
-        Ok(Self { view, index, scan, examined, counted: false, entry, value, key_len: 0, row })
+        let entries = EntryScan::new(view, index, bounds)?;
+        Ok(Self { entries, entry: Vec::new(), value: Vec::new(), key_len: 0 })
     }
 
-    /// The same scan, counted as a use of the index.
-    pub fn for_question(mut self) -> Self {
-        self.counted = true;
-        self.index.usage.begin(self.view.engine.env.clock.unix_millis());
-        self
-    }
-
-    /// Begins anew within other bounds, which lie within those that it was made with.
-    pub fn restart(&mut self, bounds: &Bounds) {
-        self.examined.seeks += 1;
-        self.scan.restart(bounds);
-    }
-
-    /// The index.
-    pub fn index(&self) -> &Arc<Index> {
-        &self.index
+    /// What the scan examined.
+    pub fn examined(&self) -> &Examined {
+        &self.entries.examined
     }
 
     /// Moves to the next entry, proved or not; false at the end.
     pub fn advance(&mut self) -> Result<bool> {
-        let Some((entry, value)) = self.scan.next()? else { return Ok(false) };
+        let Some(entry) = self.entries.next()? else { return Ok(false) };
         self.entry.clear();
-        self.entry.extend_from_slice(entry);
+        self.entry.extend_from_slice(entry.bytes);
         self.value.clear();
-        self.value.extend_from_slice(value);
-        self.examined.keys += 1;
-        let len = self.index.definition.key_len(&self.entry);
-        self.key_len = len.map_err(|e| self.index.damaged_entry(&self.view.name, &e))?;
+        self.value.extend_from_slice(entry.value);
+        self.key_len = entry.key_len;
         Ok(true)
     }
 
@@ -147,38 +124,134 @@ impl IndexScan {
         Ok(None)
     }
 
-    /// True if the document of the entry at hand yields that. The document is read only if the numbers do not tell.
+    /// True if the document of the current entry yields it. The document is read only if the numbers do not decide.
     pub fn is_proved(&mut self) -> Result<bool> {
-        let (view, id) = (&self.view, &self.entry[self.key_len..]);
-        let (snapshot, number) = (&view.snapshot.store, self.scan.version());
-        // Only writes that leave the document there put entries, and each has a number of its own.
-        let version = view.store().version_at_expecting(snapshot, view.state.documents, id, number)?;
-        if version == Some(number) || (version.is_some() && self.prove()?.is_some()) {
-            return Ok(true);
-        }
-        self.examined.stale += u64::from(version.is_none());
-        Ok(false)
+        let version = self.entries.seq();
+        let entry = EntryRef { bytes: &self.entry, key_len: self.key_len, value: &self.value, version };
+        let yielded = self.entries.prove_entry(entry)?;
+        Ok(self.take_value(yielded).is_some())
     }
 
-    /// The document of the entry at hand, if it yields that; the entry's value is then as the document has it.
+    /// The document of the current entry, if it yields that; the entry's value is then as the document has it.
     pub fn prove(&mut self) -> Result<Option<Document>> {
-        let (view, id) = (&self.view, &self.entry[self.key_len..]);
-        let Some(Versioned { document, seq }) = view.read(id, &mut self.row)? else {
+        let version = self.entries.seq();
+        let entry = EntryRef { bytes: &self.entry, key_len: self.key_len, value: &self.value, version };
+        let yielded = self.entries.prove(entry)?;
+        Ok(self.take_value(yielded).and_then(|yielded| yielded.document))
+    }
+
+    fn take_value(&mut self, yielded: Option<Yielded>) -> Option<Yielded> {
+        let mut yielded = yielded?;
+        if let Some(value) = yielded.value.take() {
+            self.value = value;
+        }
+        Some(yielded)
+    }
+
+    /// The index key of the current entry.
+    pub fn key(&self) -> &[u8] {
+        &self.entry[..self.key_len]
+    }
+
+    /// The key of the `_id` of the current entry.
+    pub fn id(&self) -> &[u8] {
+        &self.entry[self.key_len..]
+    }
+
+    /// The values of the parts, as they are stored; `None` for what is missing.
+    pub fn values(&self) -> Result<Vec<Option<Value>>> {
+        self.entries.values(self.key(), &self.value)
+    }
+}
+
+/// Reads the entries of an index at a view, and proves them.
+pub(crate) struct EntryScan {
+    view: Arc<CollectionView>,
+    index: Arc<Index>,
+    scan: alluvium_store::Scan,
+    /// What was examined so far.
+    pub examined: Examined,
+    /// What is examined is counted for the index: see [`EntryScan::for_query`].
+    counted: bool,
+    row: Vec<u8>,
+}
+
+/// What proves an entry.
+pub(crate) struct Yielded {
+    /// The document, if it was read.
+    pub document: Option<Document>,
+    /// The entry's value, if it was made from the document again.
+    pub value: Option<Vec<u8>>,
+}
+
+impl EntryScan {
+    /// A scan at a snapshot, which is not older than the index is ready.
+    pub fn new(view: Arc<CollectionView>, index: Arc<Index>, bounds: Bounds) -> Result<Self> {
+        let scan = view.store().scan(index.tree, bounds, Some(&view.snapshot.store))?;
+        Ok(Self { view, index, scan, examined: Examined::default(), counted: false, row: Vec::new() })
+    }
+
+    /// The same scan, counted as a use of the index.
+    pub fn for_query(mut self) -> Self {
+        self.counted = true;
+        self.index.usage.begin(self.view.engine.env.clock.unix_millis());
+        self
+    }
+
+    /// Begins again within other bounds, which lie within those that it was made with.
+    pub fn restart(&mut self, bounds: &Bounds) {
+        self.examined.seeks += 1;
+        self.scan.restart(bounds);
+    }
+
+    /// The next entry, without its version.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<EntryRef<'_>>> {
+        let Some((bytes, value)) = self.scan.next()? else { return Ok(None) };
+        self.examined.keys += 1;
+        let len = self.index.definition.key_len(bytes);
+        let key_len = len.map_err(|e| self.index.damaged_entry(&self.view.name, &e))?;
+        Ok(Some(EntryRef { bytes, key_len, value, version: 0 }))
+    }
+
+    /// The version of the entry that was read last: its sequence number.
+    #[inline]
+    pub fn seq(&self) -> Seq {
+        self.scan.version()
+    }
+
+    /// Proves an entry: its document yields it. The document is read only if the numbers do not decide.
+    #[inline]
+    pub fn prove_entry(&mut self, entry: EntryRef<'_>) -> Result<Option<Yielded>> {
+        let view = &self.view;
+        let (snapshot, documents) = (&view.snapshot.store, view.state.documents);
+        // Only writes that leave the document there put entries, and each has a number of its own.
+        let version = view.store().version_at_expecting(snapshot, documents, entry.id(), entry.version)?;
+        if version == Some(entry.version) {
+            return Ok(Some(Yielded { document: None, value: None }));
+        }
+        if version.is_some() {
+            return self.prove(entry);
+        }
+        self.examined.stale += 1;
+        Ok(None)
+    }
+
+    /// Proves an entry by its document, which is returned.
+    #[inline]
+    pub fn prove(&mut self, entry: EntryRef<'_>) -> Result<Option<Yielded>> {
+        let Some(Versioned { document, seq }) = self.view.read(entry.id(), &mut self.row)? else {
             self.examined.stale += 1;
             return Ok(None);
         };
         self.examined.documents += 1;
-        if seq == self.scan.version() {
-            return Ok(Some(document));
+        if seq == entry.version {
+            return Ok(Some(Yielded { document: Some(document), value: None }));
         }
         self.examined.validated += 1;
-        let keys = self.index.stored_keys_of(&document)?.keys;
-        let own = &self.entry[..self.key_len];
-        match keys.binary_search_by(|key| key.bytes.as_slice().cmp(own)) {
-            Ok(at) => {
-                self.value.clone_from(&keys[at].values);
-                Ok(Some(document))
-            }
+        let mut keys = self.index.stored_keys_of(&document)?.keys;
+        match keys.binary_search_by(|yielded| yielded.bytes.as_slice().cmp(entry.key())) {
+            Ok(at) => Ok(Some(Yielded { document: Some(document), value: Some(keys.swap_remove(at).values) })),
             Err(_) => {
                 self.examined.stale += 1;
                 Ok(None)
@@ -186,29 +259,14 @@ impl IndexScan {
         }
     }
 
-    /// The whole key of the entry at hand.
-    pub fn entry(&self) -> &[u8] {
-        &self.entry
-    }
-
-    /// The index key of the entry at hand.
-    pub fn key(&self) -> &[u8] {
-        &self.entry[..self.key_len]
-    }
-
-    /// The key of the `_id` of the entry at hand.
-    pub fn id(&self) -> &[u8] {
-        &self.entry[self.key_len..]
-    }
-
-    /// The values of the parts, as they are stored; `None` for what is missing.
-    pub fn values(&self) -> Result<Vec<Option<Value>>> {
-        let values = self.index.definition.values(self.key(), &self.value);
+    /// The values of the parts of an entry, as they are stored; `None` for what is missing.
+    pub fn values(&self, key: &[u8], value: &[u8]) -> Result<Vec<Option<Value>>> {
+        let values = self.index.definition.values(key, value);
         values.map_err(|e| self.index.damaged_entry(&self.view.name, &e))
     }
 }
 
-impl Drop for IndexScan {
+impl Drop for EntryScan {
     fn drop(&mut self) {
         if self.examined.stale > 0 {
             marks::STALE_ENTRY.hit();

@@ -2,11 +2,12 @@
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
-use crate::index::{Examined, Index, IndexProgress};
+use crate::index::{Index, IndexProgress};
 use crate::index_scan::IndexScan;
 use crate::names::FullName;
 use crate::view::CollectionView;
 use alluvium_document::Map;
+use alluvium_exec::Examined;
 use alluvium_store::Bounds;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -121,7 +122,7 @@ fn sample(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Examined> {
         whole.is_proved()?;
     }
     if few < PLACES * AT_A_PLACE {
-        return Ok(whole.examined);
+        return Ok(*whole.examined());
     }
     let (mut sum, mut behind) = (Examined::default(), Bound::Unbounded);
     for from in places(view, index)? {
@@ -131,12 +132,12 @@ fn sample(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Examined> {
         };
         let mut scan = scan(Bounds { lower: lower.clone(), ..Bounds::all() })?;
         behind = lower;
-        while scan.examined.keys < AT_A_PLACE && scan.advance()? {
+        while scan.examined().keys < AT_A_PLACE && scan.advance()? {
             scan.is_proved()?;
             behind = Bound::Excluded([scan.key(), scan.id()].concat());
         }
-        sum.keys += scan.examined.keys;
-        sum.stale += scan.examined.stale;
+        sum.keys += scan.examined().keys;
+        sum.stale += scan.examined().stale;
     }
     Ok(sum)
 }

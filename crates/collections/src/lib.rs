@@ -7,6 +7,7 @@
 //! | [`write`] | the write protocol; [`by_id`], [`by_filter`] and [`batch`] use it |
 //! | [`read`], [`view`], [`cursor`] | documents at a snapshot |
 //! | [`find`] | queries: planned, executed, explained |
+//! | `source` | what the operators of `alluvium-exec` read: a collection at a snapshot |
 //! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
 //! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
@@ -35,7 +36,6 @@ pub mod index_scan;
 pub mod index_stats;
 pub mod indexes;
 pub mod inspect;
-pub mod limits;
 pub mod marks;
 mod multikey;
 pub mod names;
@@ -47,6 +47,7 @@ pub mod read_only;
 pub mod repair;
 pub mod results;
 pub mod snapshot;
+mod source;
 pub mod space;
 mod spill;
 pub mod state;

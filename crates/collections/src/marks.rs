@@ -8,7 +8,6 @@ alluvium_env::declare_marks! {
     SHAPES_FULL: "a collection reached its limit of shapes",
     STALE_ENTRY: "a document refuted a stale index entry",
     PLAN_FORGOTTEN: "a wrong plan was forgotten",
-    SORT_SPILLED: "a sort spilled into files",
     KEYS_SPILLED: "keys of a write by filter spilled into files",
     BUILD_RESUMED: "an index build resumed",
     BUILD_RESUMED_WITHIN: "an index build resumed within a partition",

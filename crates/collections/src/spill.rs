@@ -1,16 +1,21 @@
-//! What an answer gathers beyond its memory: in files, which leave writes their reserve of the disk.
+//! Pairs that exceed memory: sorted in files, which leave the disk reserve to writes.
 
 use crate::engine::EngineHandle;
-use crate::error::Result;
-use crate::limits::Limits;
+use crate::error::{Error, Result};
 use crate::space::Space;
+use alluvium_exec::{Limits, Pair};
 use alluvium_readonly::sorter::{Sorted, Sorter};
 
-/// Takes pairs of keys and values, to give them back by their keys.
+/// Takes pairs of keys and values, and returns them in the order of their keys.
 pub(crate) struct Spill {
     engine: EngineHandle,
     sorter: Sorter,
     purpose: &'static str,
+}
+
+/// The sorted pairs of a [`Spill`].
+pub(crate) struct Spilled {
+    sorted: Sorted,
 }
 
 impl Spill {
@@ -20,17 +25,29 @@ impl Spill {
         let sorter = Sorter::new(&engine.env, engine.store().path().join(folder), memory_bytes);
         Self { engine: engine.clone(), sorter, purpose }
     }
+}
 
-    /// Adds a pair, if there is room for it, nobody wants to stop and the time is not over.
-    pub fn add(&mut self, limits: &Limits, key: &[u8], value: &[u8]) -> Result<()> {
+impl alluvium_exec::Sorter for Spill {
+    type Error = Error;
+    type Sorted = Spilled;
+
+    fn add(&mut self, limits: &Limits, key: &[u8], value: &[u8]) -> Result<()> {
         let (engine, purpose) = (&self.engine, self.purpose);
         self.sorter.add(key, value, |needed| check_space(engine, limits, purpose, needed))
     }
 
-    /// The pairs in order.
-    pub fn finish(self, limits: &Limits) -> Result<Sorted> {
+    fn finish(self, limits: &Limits) -> Result<Spilled> {
         let Self { engine, sorter, purpose } = self;
-        sorter.finish(|needed| check_space(&engine, limits, purpose, needed))
+        let sorted = sorter.finish(|needed| check_space(&engine, limits, purpose, needed))?;
+        Ok(Spilled { sorted })
+    }
+}
+
+impl alluvium_exec::Sorted for Spilled {
+    type Error = Error;
+
+    fn next_pair(&mut self) -> Result<Option<Pair<'_>>> {
+        Ok(self.sorted.next()?)
     }
 }
 

@@ -7,9 +7,10 @@ alluvium_env::declare_marks! {
 }
 
 /// Each crate that declares marks in its `src/marks.rs`, by the name of its directory.
-static CRATES: [(&str, &[&Mark]); 7] = [
+static CRATES: [(&str, &[&Mark]); 8] = [
     ("collections", alluvium_collections::marks::ALL),
     ("env", alluvium_env::marks::ALL),
+    ("exec", alluvium_exec::marks::ALL),
     ("lsm", alluvium_lsm::marks::ALL),
     ("store", alluvium_store::marks::ALL),
     ("testkit", ALL),

@@ -4,10 +4,9 @@
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::Execution;
-use crate::limits::Limits;
 use crate::marks;
-use crate::spill::Spill;
-use alluvium_readonly::sorter::Sorted;
+use crate::spill::{Spill, Spilled};
+use alluvium_exec::{Limits, Sorted, Sorter};
 use alluvium_store::{Charge, Store};
 
 /// The maximum number of bytes of memory for keys.
@@ -24,7 +23,7 @@ pub(super) struct FoundKeys {
 
 enum Keys {
     InMemory(std::vec::IntoIter<Vec<u8>>),
-    Spilled(Box<Sorted>),
+    Spilled(Box<Spilled>),
 }
 
 impl FoundKeys {
@@ -60,7 +59,7 @@ impl FoundKeys {
     pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
         Ok(match &mut self.keys {
             Keys::InMemory(keys) => keys.next(),
-            Keys::Spilled(sorted) => sorted.next()?.map(|(_, key)| key.to_vec()),
+            Keys::Spilled(sorted) => sorted.next_pair()?.map(|(_, key)| key.to_vec()),
         })
     }
 }

@@ -3,25 +3,31 @@
 use super::explain::Explanation;
 use super::planning::{self, Planned};
 use super::query::Query;
-use super::run::Run;
-use super::step::Step;
 use crate::error::Result;
 use crate::names::FullName;
+use crate::source::LocalSource;
 use crate::view::CollectionView;
 use alluvium_document::Document;
+use alluvium_exec::Item;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// The most bytes of memory that a sort takes: MongoDB's limit.
+const SORT_BYTES_MAX: usize = 100 << 20;
 
 /// A query that is being answered.
 pub struct Execution {
-    run: Run,
+    operators: alluvium_exec::Execution<LocalSource>,
+    /// Without what the operators need.
+    query: Query,
     planned: Planned,
-    root: Step,
-    /// What the plan turned out to cost was told.
-    told: bool,
+    started: Duration,
+    /// The plan cache has learned what the plan cost.
+    ended: bool,
 }
 
 impl Drop for Execution {
-    // One that is given up, or ended for its time, is the very one whose plan may be wrong.
+    // The plan of a query that was given up, or that took too long, may well be wrong.
     fn drop(&mut self) {
         self.end();
     }
@@ -32,80 +38,79 @@ impl Execution {
     pub fn new(view: Arc<CollectionView>, mut query: Query, timed: bool) -> Result<Self> {
         let env = &view.engine.env;
         let started = env.clock.now();
-        query.limits.begin(env);
+        query.request.limits.begin(env);
         if !view.state.exists() {
             // As in MongoDB: nothing is planned for a collection that does not exist, so a hint of any index is right.
             query.hint = None;
         }
         let planned = planning::plan(&view, &query, timed)?;
-        let query = Arc::new(query);
-        let run = Run { view, query, started, ticks: 0, timed };
-        let root = Step::new(&run, &planned, &planned.plan.root)?;
-        Ok(Self { run, planned, root, told: false })
+        let mut request = std::mem::take(&mut query.request);
+        let options = view.store().options();
+        let gathered = options.tuning.gather_bytes;
+        request.seen_bytes_max = request.seen_bytes_max.min(gathered.unwrap_or(options.memory_bytes / 16));
+        request.sort_bytes_max = gathered.unwrap_or(SORT_BYTES_MAX.min(options.memory_bytes / 8));
+        let source = LocalSource { view, indexes: planned.indexes.clone() };
+        let operators = alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?;
+        Ok(Self { operators, query, planned, started, ended: false })
     }
 
     /// The collection.
     pub fn collection(&self) -> &FullName {
-        &self.run.view.name
+        &self.view().name
     }
 
-    /// The next document, as it is asked for.
+    fn view(&self) -> &Arc<CollectionView> {
+        &self.operators.source().view
+    }
+
+    /// The next document, projected as the query requests.
     pub fn next_document(&mut self) -> Result<Option<Document>> {
         let Some(document) = self.next_raw()? else { return Ok(None) };
-        project(&self.run.query, document).map(Some)
+        project(&self.query, document).map(Some)
     }
 
     /// The next document before projection: whole, or as much of it as is needed.
     pub fn next_raw(&mut self) -> Result<Option<Document>> {
-        // Also where nothing is looked at for long.
-        self.run.check_limits()?;
-        let item = self.root.next(&mut self.run)?;
-        if item.is_none() {
-            self.end();
-        }
-        Ok(item.map(|item| item.document.unwrap_or_default()))
+        Ok(self.next_item()?.map(|item| item.document.unwrap_or_default()))
     }
 
     /// The key of the next document's `_id`.
     pub fn next_key(&mut self) -> Result<Option<Vec<u8>>> {
-        self.run.check_limits()?;
-        let item = self.root.next(&mut self.run)?;
+        Ok(self.next_item()?.map(|item| item.key.to_vec()))
+    }
+
+    fn next_item(&mut self) -> Result<Option<Item>> {
+        let item = self.operators.next_item()?;
         if item.is_none() {
             self.end();
         }
-        Ok(item.map(|item| item.key))
+        Ok(item)
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub fn count(&mut self) -> Result<u64> {
-        self.run.check_limits()?;
-        let mut count = 0;
-        while self.root.next(&mut self.run)?.is_some() {
-            // Documents in order are counted after all of them were looked at.
-            self.run.tick()?;
-            count += 1;
-        }
+        let count = self.operators.count()?;
         self.end();
         Ok(count)
     }
 
-    /// Goes through to the end, and tells what that took.
+    /// Reads to the end, and reports what that took.
     pub fn explain(&mut self) -> Result<Explanation> {
         self.count()?;
-        let time = self.run.now().saturating_sub(self.run.started);
-        Ok(Explanation::new(&self.run.view, &self.run.query, &self.planned, self.root.report(), time))
+        let time = self.view().engine.env.clock.now().saturating_sub(self.started);
+        Ok(Explanation::new(self.view(), &self.query, &self.planned, self.operators.report(), time))
     }
 
-    /// What the plan turned out to cost is told to the plans of the collection.
+    /// Reports to the plan cache of the collection what the plan cost.
     fn end(&mut self) {
-        if std::mem::replace(&mut self.told, true) {
+        if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        planning::learn(&self.run.view, &self.planned, &self.root.report());
+        planning::learn(self.view(), &self.planned, &self.operators.report());
     }
 }
 
-/// A document as the query asks for it.
+/// A document as the query requests it.
 pub fn project(query: &Query, document: Document) -> Result<Document> {
     match &query.projection {
         None => Ok(document),

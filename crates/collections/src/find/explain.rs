@@ -1,10 +1,10 @@
 //! How a query was answered, and what that took.
 
-use super::counts::{Counts, Report};
 use super::planning::Planned;
 use super::query::Query;
 use crate::view::CollectionView;
 use alluvium_document::{Map, Value};
+use alluvium_exec::{Counts, Report};
 use alluvium_query::plan::{Node, Plan, Rejected};
 use std::fmt;
 use std::time::Duration;

@@ -1,6 +1,5 @@
 //! Which plan is taken: the planner's, with what queries of the same form have taught.
 
-use super::counts::Report;
 use super::query::Query;
 use super::statistics;
 use crate::error::Result;
@@ -10,6 +9,7 @@ use crate::planner_state::PlanCache;
 use crate::view::CollectionView;
 use alluvium_document::compare::type_rank;
 use alluvium_document::{Map, Value};
+use alluvium_exec::Report;
 use alluvium_query::plan::{self, Hint, KeyRange, Needs, Plan, Rejected, Rejection};
 use alluvium_store::{Bounds, TreeId};
 use hashbrown::HashMap;
@@ -137,8 +137,8 @@ pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Resu
     };
     let spec = plan::Query {
         filter: &query.filter,
-        sort: query.sort.parts(),
-        needs: query.needs.as_deref().map_or(Needs::Documents, Needs::Paths),
+        sort: query.request.sort.parts(),
+        needs: query.request.needs.as_deref().map_or(Needs::Documents, Needs::Paths),
         skip: query.skip,
         limit: query.limit,
         hint: query.hint.as_ref().map(super::query::IndexHint::as_planned),
@@ -248,10 +248,10 @@ fn total(report: &Report, keys: &mut u64, documents: &mut u64) {
 fn form_of(query: &Query) -> String {
     let mut form = String::new();
     of_filter(&query.filter.to_map(), &mut form);
-    for part in query.sort.parts() {
+    for part in query.request.sort.parts() {
         let _infallible = write!(form, "|{}{}", if part.is_descending() { '-' } else { '+' }, part.path);
     }
-    match &query.needs {
+    match &query.request.needs {
         None => form.push_str("|*"),
         Some(paths) => paths.iter().for_each(|path| {
             let _infallible = write!(form, "|={path}");

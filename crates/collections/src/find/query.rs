@@ -1,33 +1,26 @@
-//! A query, read and checked.
+//! A query that was parsed and checked.
 
 use super::request::{FindRequest, Hint};
 use crate::error::{Error, Result};
-use crate::limits::Limits;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{InputError, IntoDocument};
 use alluvium_document::{Map, Value};
+use alluvium_exec::Request;
 use alluvium_query::filter::Filter;
 use alluvium_query::plan;
 use alluvium_query::projection::Projection;
 use alluvium_query::sort::Sort;
 
-/// What is request.
+/// A query that was parsed and checked.
 #[derive(Debug, Clone)]
 pub struct Query {
     pub(crate) filter: Filter,
-    pub(crate) sort: Sort,
     pub(crate) projection: Option<Projection>,
     pub(crate) skip: u64,
     pub(crate) limit: Option<u64>,
     pub(crate) hint: Option<IndexHint>,
-    /// The paths whose values are enough; `None`: whole documents.
-    pub(crate) needs: Option<Vec<FieldPath>>,
-    /// Of documents with the same values at the paths of `needs` one is enough.
-    any_of_equals: bool,
-    pub(crate) limits: Limits,
-    pub(crate) allow_disk_use: bool,
-    /// The most bytes of keys that are remembered to return each document once.
-    pub(crate) seen_bytes_max: usize,
+    /// What the operators need.
+    pub(crate) request: Request,
 }
 
 /// A hint that was read.
@@ -93,48 +86,42 @@ impl Query {
         let needs = projection.as_ref().and_then(needs_of);
         Ok(Self {
             filter,
-            sort,
             projection,
             skip: request.skip,
             limit: request.limit,
             hint: request.hint.map(IndexHint::new).transpose()?,
-            needs,
-            any_of_equals: false,
-            limits: request.limits,
-            allow_disk_use: request.allow_disk_use,
-            seen_bytes_max: request.seen_bytes_max,
+            request: Request {
+                sort,
+                needs,
+                allow_disk_use: request.allow_disk_use,
+                seen_bytes_max: request.seen_bytes_max,
+                limits: request.limits,
+                ..Request::default()
+            },
         })
     }
 
     /// Starts the time that it was given: a write that searches several times has one time for all of it.
     pub fn begin(&mut self, env: &alluvium_env::Env) {
-        self.limits.begin(env);
+        self.request.limits.begin(env);
     }
 
-    /// Nothing of the documents is request for.
+    /// The query needs the number of documents, and nothing of them.
     pub fn only_count(&mut self) {
-        self.needs = Some(Vec::new());
-        self.sort = Sort::default();
+        self.request.needs = Some(Vec::new());
+        self.request.sort = Sort::default();
     }
 
-    /// Only the documents' keys are request for.
+    /// The query needs the keys of the documents, and nothing else of them.
     pub fn only_ids(&mut self) {
-        self.needs = Some(Vec::new());
+        self.request.needs = Some(Vec::new());
     }
 
-    /// Only the values at a path are request for, each at least once.
+    /// The query needs only the values at a path, each at least once.
     pub fn only_values(&mut self, path: FieldPath) {
-        self.needs = Some(vec![path]);
+        self.request.needs = Some(vec![path]);
         // Documents that are counted all count.
-        self.any_of_equals = self.skip == 0 && self.limit.is_none();
-    }
-
-    /// The path whose values are request for, each at least once.
-    pub fn distinct(&self) -> Option<&FieldPath> {
-        match self.needs.as_deref() {
-            Some([path]) if self.any_of_equals => Some(path),
-            _ => None,
-        }
+        self.request.any_of_equals = self.skip == 0 && self.limit.is_none();
     }
 }
 

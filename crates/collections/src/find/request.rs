@@ -1,7 +1,7 @@
 //! Queries as callers give them.
 
-use crate::limits::Limits;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
+use alluvium_exec::Limits;
 
 /// The name or the keys of the index that is to be used: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or `-1` for a
 /// scan of all documents.

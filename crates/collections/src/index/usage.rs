@@ -3,27 +3,13 @@
 
 use crate::error::{Error, Result};
 use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_exec::Examined;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long a flag may go unnoticed by whoever waits for a build: nobody can notify from within a signal handler.
 const STOP_CHECK: Duration = Duration::from_millis(50);
-
-/// Counts of a scan over index entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Examined {
-    /// Entries looked at.
-    pub keys: u64,
-    /// Entries that were not proved by their number alone, so that keys were made of the document.
-    pub validated: u64,
-    /// Entries that their documents do not yield.
-    pub stale: u64,
-    /// Documents read.
-    pub documents: u64,
-    /// Ranges begun.
-    pub seeks: u64,
-}
 
 /// How far the build of an index is. Cheap to clone; its clones share it, whoever builds.
 #[derive(Debug, Clone, Default)]

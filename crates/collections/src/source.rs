@@ -1,0 +1,255 @@
+//! What the operators of a plan read: one collection at one snapshot.
+
+use crate::error::{Error, Result};
+use crate::ids;
+use crate::index::{Index, IndexSet};
+use crate::index_scan::EntryScan;
+use crate::read::{damaged, decode, matches};
+use crate::spill::Spill;
+use crate::view::CollectionView;
+use alluvium_document::row::RowError;
+use alluvium_document::{Document, Value};
+use alluvium_env::Env;
+use alluvium_exec::{
+    BATCH_BYTES, BlockCounts, DocumentRequest, EntryBatch, EntryRef, Examined, Item, Key, MemoryAccount, Move, Proof,
+    Source, Walk, Watch,
+};
+use alluvium_query::filter::Filter;
+use alluvium_query::index::Keys;
+use alluvium_query::plan::KeyRange;
+use alluvium_query::plan::cost::JUMP_ENTRIES;
+use alluvium_store::{Bounds, Charge};
+use std::ops::{Bound, Range};
+use std::sync::Arc;
+
+/// A collection at a snapshot, with the indexes that the plan was made for.
+pub(crate) struct LocalSource {
+    pub view: Arc<CollectionView>,
+    pub indexes: Arc<IndexSet>,
+}
+
+/// A scan of documents.
+pub(crate) struct LocalDocuments {
+    scan: alluvium_store::Scan,
+    /// The remaining ranges, the next one last.
+    ranges: Vec<KeyRange>,
+    started: bool,
+    backward: bool,
+    filter: Filter,
+    examined: u64,
+}
+
+impl LocalSource {
+    fn index(&self, name: &str) -> Result<&Arc<Index>> {
+        self.indexes
+            .find(name)
+            .ok_or_else(|| Error::NoSuchIndex { collection: self.view.name.to_string(), index: name.to_owned() })
+    }
+}
+
+impl Source for LocalSource {
+    type Error = Error;
+    type Documents = LocalDocuments;
+    type Entries = EntryScan;
+    type Account = LocalAccount;
+    type Sorter = Spill;
+
+    fn env(&self) -> &Env {
+        &self.view.engine.env
+    }
+
+    /// Rows are decoded lazily, so that whole documents cost no more than some of their values.
+    fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<LocalDocuments> {
+        let DocumentRequest { mut ranges, backward, filter, .. } = request;
+        let from = ranges.first().map(|first| first.from.clone()).unwrap_or_default();
+        let hull = KeyRange { from, to: ranges.last().and_then(|last| last.to.clone()) };
+        if !backward {
+            ranges.reverse();
+        }
+        let (tree, bounds) = (self.view.state.documents, bounds_of(&hull, backward));
+        let scan = self.view.store().scan(tree, bounds, Some(&self.view.snapshot.store))?;
+        Ok(LocalDocuments { scan, ranges, started: false, backward, filter, examined: 0 })
+    }
+
+    fn next_documents(
+        &self,
+        documents: &mut LocalDocuments,
+        most: usize,
+        watch: &mut Watch,
+        out: &mut Vec<Item>,
+    ) -> Result<()> {
+        let LocalDocuments { scan, ranges, started, backward, filter, examined } = documents;
+        let (view, goal) = (&self.view, out.len() + most);
+        let mut bytes = 0;
+        while out.len() < goal && bytes < BATCH_BYTES {
+            if !*started {
+                let Some(range) = ranges.pop() else { break };
+                scan.restart(&bounds_of(&range, *backward));
+                *started = true;
+            }
+            watch.tick(&view.engine.env)?;
+            let Some((key, row)) = scan.next()? else {
+                *started = false;
+                continue;
+            };
+            *examined += 1;
+            let document = decode(&view.state.shapes, &view.name, key, row.to_vec())?;
+            if matches(filter, &view.name, &document)? {
+                bytes += row.len();
+                out.push(Item::whole(key, document));
+            }
+        }
+        Ok(())
+    }
+
+    fn documents_examined(&self, documents: &LocalDocuments) -> u64 {
+        documents.examined
+    }
+
+    fn key_of(&self, id: &Value) -> Option<Key> {
+        Some(Key::from(&ids::id_key(id).ok()?[..]))
+    }
+
+    fn read_documents(&self, items: &mut [Item]) -> Result<usize> {
+        let (mut row, mut bytes) = (Vec::new(), 0);
+        for (at, item) in items.iter_mut().enumerate() {
+            if bytes >= BATCH_BYTES {
+                return Ok(at);
+            }
+            if let Some(found) = self.view.read(&item.key, &mut row)? {
+                bytes += found.document.row_len();
+                item.document = Some(found.document);
+            }
+        }
+        Ok(items.len())
+    }
+
+    fn scan_entries(&self, walk: &Walk) -> Result<EntryScan> {
+        let index = self.index(&walk.plan().index)?.clone();
+        let all = KeyRange { from: Vec::new(), to: None };
+        let bounds = bounds_of(walk.hull().unwrap_or(&all), walk.is_backward());
+        Ok(EntryScan::new(self.view.clone(), index, bounds)?.for_query())
+    }
+
+    fn next_entries(
+        &self,
+        entries: &mut EntryScan,
+        walk: &mut Walk,
+        most: usize,
+        watch: &mut Watch,
+        out: &mut EntryBatch,
+    ) -> Result<()> {
+        let goal = out.len() + most;
+        while out.len() < goal {
+            match walk.next_move() {
+                Move::Next => {}
+                Move::Seek => entries.restart(&bounds_of(walk.range(), walk.is_backward())),
+                Move::End => break,
+            }
+            watch.tick(&self.view.engine.env)?;
+            let Some(entry) = entries.next()? else {
+                walk.end_range();
+                continue;
+            };
+            if walk.admits(&entry) {
+                out.push(&entry);
+                out.set_last_version(entries.seq());
+            }
+        }
+        Ok(())
+    }
+
+    fn prove(
+        &self,
+        entries: &mut EntryScan,
+        batch: &mut EntryBatch,
+        part: Range<usize>,
+        proof: Proof,
+    ) -> Result<usize> {
+        let mut bytes = 0;
+        for at in part.clone() {
+            let Some(entry) = batch.unproved(at) else { continue };
+            if bytes >= BATCH_BYTES {
+                return Ok(at);
+            }
+            let yielded = match proof {
+                Proof::Entries => entries.prove_entry(entry)?,
+                Proof::Documents => entries.prove(entry)?,
+            };
+            let Some(yielded) = yielded else {
+                batch.refute(at);
+                continue;
+            };
+            if let Some(value) = yielded.value {
+                batch.set_value(at, &value);
+            }
+            let document = yielded.document.filter(|_| proof == Proof::Documents);
+            bytes += document.as_ref().map_or(0, Document::row_len);
+            batch.prove(at, document);
+        }
+        Ok(part.end)
+    }
+
+    fn values(&self, entries: &EntryScan, entry: EntryRef<'_>) -> Result<Vec<Option<Value>>> {
+        entries.values(entry.key(), entry.value)
+    }
+
+    fn entries_examined(&self, entries: &EntryScan) -> Examined {
+        entries.examined
+    }
+
+    fn keys_of(&self, index: &str, document: &Document) -> Result<Keys> {
+        self.index(index)?.stored_keys_of(document)
+    }
+
+    fn jump_after(&self) -> u32 {
+        JUMP_ENTRIES.saturating_mul(self.view.store().partitions())
+    }
+
+    fn block_counts(&self) -> BlockCounts {
+        let alluvium_store::BlockCounts { looked_up, read } = alluvium_store::BlockCounts::of_thread();
+        BlockCounts { looked_up, read }
+    }
+
+    fn account(&self) -> LocalAccount {
+        LocalAccount(self.view.store().charge(0))
+    }
+
+    fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Spill {
+        Spill::new(&self.view.engine, purpose, memory_bytes)
+    }
+
+    fn document(&self, key: &[u8], row: Vec<u8>) -> Result<Document> {
+        decode(&self.view.state.shapes, &self.view.name, key, row)
+    }
+
+    fn damaged(&self, document: &Document, error: RowError) -> Error {
+        damaged(&self.view.name, document)(error)
+    }
+
+    fn damaged_sort(&self) -> Error {
+        Error::DamagedDocument {
+            collection: self.view.name.to_string(),
+            id: "(sorted)".to_owned(),
+            reason: "a file of a sort has changed".to_owned(),
+        }
+    }
+}
+
+/// Memory that is counted against the budget of the store.
+pub(crate) struct LocalAccount(Charge);
+
+impl MemoryAccount for LocalAccount {
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn resize(&mut self, bytes: usize) {
+        self.0.resize(bytes);
+    }
+}
+
+fn bounds_of(range: &KeyRange, reverse: bool) -> Bounds {
+    let upper = range.to.clone().map_or(Bound::Unbounded, Bound::Excluded);
+    Bounds { lower: Bound::Included(range.from.clone()), upper, reverse }
+}
