@@ -205,7 +205,7 @@ impl EntryScan {
     }
 
     /// The next entry, without its version.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self) -> Result<Option<EntryRef<'_>>> {
         let Some((bytes, value)) = self.scan.next()? else { return Ok(None) };
         self.examined.keys += 1;
@@ -238,7 +238,7 @@ impl EntryScan {
     }
 
     /// Proves an entry by its document, which is returned.
-    #[inline]
+    #[inline(always)]
     pub fn prove(&mut self, entry: EntryRef<'_>) -> Result<Option<Yielded>> {
         let Some(Versioned { document, seq }) = self.view.read(entry.id(), &mut self.row)? else {
             self.examined.stale += 1;
