@@ -58,7 +58,7 @@ fn fill(db: &Database, documents: &[Map]) -> usize {
     }
     batch.commit().unwrap();
     for name in NAMES {
-        if db.collection(name).scan().run().is_err() {
+        if db.collection(name).require_existing().is_err() {
             db.create_collection(name).unwrap();
         }
     }

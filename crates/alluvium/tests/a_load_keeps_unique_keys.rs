@@ -61,13 +61,16 @@ fn the_line_that_would_take_a_key_is_named_and_those_before_it_are_loaded() {
         let stored = "{\"_id\":1,\"u\":1}\n\n{\"_id\":2,\"u\":5}\n{\"_id\":3,\"u\":5}\nnonsense\n";
         let error = refused(stored, 2);
         assert!(
-            error.contains("lines line 3: document \"has it\" of collection main.pets has the key {u: 5}"),
+            error.contains("lines line 3: document \"has it\" of collection main.pets already has the key {u: 5}"),
             "{error}"
         );
         // Of the input: the later one is refused, and the earlier one has it.
         let error =
             refused("{\"_id\":11,\"u\":11}\n{\"_id\":12,\"u\":12}\n{\"_id\":13,\"u\":11}\n{\"_id\":14,\"u\":12}\n", 4);
-        assert!(error.contains("lines line 3: document 11 of collection main.pets has the key {u: 11}"), "{error}");
+        assert!(
+            error.contains("lines line 3: document 11 of collection main.pets already has the key {u: 11}"),
+            "{error}"
+        );
         assert_eq!(pets.index_entries(&db.snapshot(), "u_1", false).unwrap().len(), 4);
     }
 }

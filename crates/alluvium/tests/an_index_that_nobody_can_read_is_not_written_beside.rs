@@ -23,5 +23,5 @@ fn an_index_that_nobody_can_read_is_not_written_beside() {
     db.close().unwrap();
     let error = open(&env).expect_err("it is refused");
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
-    assert!(error.to_string().contains("newer build"), "{error}");
+    assert!(error.to_string().contains("newer version"), "{error}");
 }

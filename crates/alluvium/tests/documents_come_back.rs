@@ -93,7 +93,8 @@ fn collections_are_made_listed_renamed_and_dropped() {
     let names = |db: &Database| db.collections().iter().map(|c| c.full_name()).collect::<Vec<_>>();
     assert_eq!(names(&db), ["main.b", "main.empty", "shop.orders"]);
     assert_eq!(db.logical_database_names(), ["main", "shop"]);
-    let error = db.collection("shop.order").get(1).unwrap_err().to_string();
+    assert_eq!(db.collection("shop.order").get(1).unwrap(), None, "it reads as empty");
+    let error = db.collection("shop.order").require_existing().unwrap_err().to_string();
     assert!(error.contains("did you mean shop.orders?"), "{error}");
     db.collection("b").drop().unwrap();
     db.collection("b").insert_one(r#"{"_id":2}"#).unwrap();

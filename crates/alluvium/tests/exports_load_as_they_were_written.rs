@@ -55,7 +55,7 @@ fn nothing_at_all() {
     assert_eq!(text(&pets, Encoder::new(Format::JsonArray)), "[\n]\n");
     assert_eq!(text(&pets, Encoder::new(Format::Csv { separator: b',' }).fields(["a"])), "a\n");
     let error = export(&pets, Encoder::new(Format::Csv { separator: b',' })).unwrap_err().to_string();
-    assert!(error.contains("names of their fields"), "{error}");
+    assert!(error.contains("names of its fields"), "{error}");
 }
 
 #[test]

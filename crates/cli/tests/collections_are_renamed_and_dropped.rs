@@ -20,5 +20,6 @@ fn collections_are_renamed_and_dropped() {
     assert_eq!(place.good(&["count", "db", "b"]), "1\n");
     place.good(&["drop", "db", "b", "--yes"]);
     assert_eq!(place.good(&["collections", "db"]), "old.a\n");
-    place.bad(3, &["count", "db", "b"]);
+    assert_eq!(place.good(&["count", "db", "b"]), "0\n");
+    place.bad(3, &["rename", "db", "b", "c"]);
 }

@@ -35,7 +35,7 @@ fn exit_codes_are_as_documented() {
     // 3: not found.
     assert!(place.bad(3, &["get", "db", "c", "1", "2", "\"3\""]).contains("not found: 2, \"3\""));
     place.bad(3, &["delete", "db", "c", "2"]);
-    place.bad(3, &["count", "db", "d"]);
+    place.bad(3, &["rename", "db", "d", "e"]);
     // 4: taken.
     place.write("in.jsonl", "{\"_id\":1}\n");
     place.bad(4, &["load", "db", "c", "in.jsonl"]);

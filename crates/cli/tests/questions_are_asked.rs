@@ -133,12 +133,25 @@ fn what_is_wrong_is_said() {
         (2, &["distinct", "db", "pets", "a..b"], "a..b"),
         (2, &["find", "db", "pets", "{}", "--limit", "many"], "many"),
         (2, &["distinct", "db", "pets"], "FIELD"),
-        (3, &["find", "db", "pots", "{}"], "did you mean main.pets?"),
         (3, &["find", "nowhere", "pets", "{}"], "nowhere"),
     ] {
         let error = place.bad(code, arguments);
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
+    for command in [
+        &["find", "db", "pots", "{}"][..],
+        &["count", "db", "pots"],
+        &["distinct", "db", "pots", "a"],
+        &["scan", "db", "pots"],
+        &["delete", "db", "pots", "--where", "{}"],
+        &["update", "db", "pots", "--where", "{}", r#"{"$set": {"a": 1}}"#],
+    ] {
+        let ended = place.run(command);
+        assert_eq!(ended.code, Some(0), "{command:?}: {}", ended.err);
+        let note = "note: there is no collection main.pots: did you mean main.pets?";
+        assert!(ended.err.contains(note), "{command:?}: {}", ended.err);
+    }
+    assert_eq!(place.good(&["collections", "db"]), "main.pets\n", "none of them creates it");
     place.good(&["build", "store", "documents", "pets.jsonl"]);
     for command in [&["find", "store", "documents", "{}"][..], &["count", "store", "documents", "{}"]] {
         let error = place.bad(1, command);
@@ -216,7 +229,6 @@ fn documents_that_match_are_changed_and_deleted() {
         (2, &["delete", "db", "pets"], "ID"),
         (2, &["delete", "db", "pets", "1", "--where", "{}"], "--where"),
         (2, &["delete", "db", "pets", "--where", "{"], "the filter of --where must be JSON"),
-        (3, &["delete", "db", "pots", "--where", "{}"], "did you mean main.pets?"),
     ] {
         let error = place.bad(code, arguments);
         assert!(error.contains(said), "{arguments:?}: {error}");

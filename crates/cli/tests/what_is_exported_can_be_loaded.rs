@@ -54,7 +54,7 @@ fn arguments_that_do_not_go_together_are_refused() {
     place.bad(2, &["export", "db", "pets", "--format", "csv", "--canonical"]);
     place.bad(2, &["export", "db", "pets", "--format", "bson", "--canonical"]);
     place.bad(2, &["export", "db", "pets", "--fields", "a,,b"]);
-    place.bad(3, &["export", "db", "cats", "-o", "e.jsonl"]);
+    place.bad(3, &["export", "db", "cats", "-o", "no/such/directory/e.jsonl"]);
     place.bad(3, &["export", "nothing", "pets", "-o", "e.jsonl"]);
     place.bad(3, &["export", "db", "pets", "-o", "no/such/directory/e.jsonl"]);
     assert!(!place.path("e.jsonl").exists() && !place.path("e.jsonl.part").exists());

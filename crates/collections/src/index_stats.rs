@@ -57,7 +57,7 @@ impl IndexStats {
     /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// pets.create_index(r#"{"age": 1}"#)?;
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
     /// assert_eq!(pets.index_stats()?[0].stale_share(), Some(0.0));
     /// # alluvium::Result::Ok(())
     /// ```

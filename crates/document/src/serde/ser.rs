@@ -122,6 +122,11 @@ impl ToValue {
         ToValue { depth: MAX_DEPTH, json: false }
     }
 
+    /// For a value that exists already: it may have any depth, which is checked where it is used.
+    pub(super) fn of_value() -> Self {
+        ToValue { depth: usize::MAX, json: false }
+    }
+
     pub(super) fn of_json() -> Self {
         ToValue { depth: MAX_DEPTH, json: true }
     }

@@ -82,7 +82,7 @@ impl Serializer for Top<'_> {
         value: &T,
     ) -> Result<Value, SerdeError> {
         match name {
-            super::VALUE => self.inner.serialize_newtype_struct(name, value),
+            super::VALUE => ToValue::of_value().serialize_newtype_struct(name, value),
             _ => value.serialize(self),
         }
     }
