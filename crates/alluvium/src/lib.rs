@@ -5,27 +5,32 @@
 //! document has an `_id`; documents come back by it, in its order, and at a [`Snapshot`].
 //!
 //! ```
-//! use alluvium::Database;
+//! use alluvium::{Database, doc};
 //!
 //! # let dir = tempfile::tempdir().expect("a directory");
 //! # let path = dir.path().join("example.alluvium");
 //! let db = Database::open(&path)?;
 //! let pets = db.collection("pets");
-//! pets.insert_one(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?;
+//! pets.insert_one(doc! {"_id": "rex", "kind": "dog", "age": 3})?;
+//! pets.update_one(doc! {"_id": "rex"}, doc! {"$inc": {"age": 1}}).run()?;
 //! let rex = pets.get("rex")?.expect("it was just inserted");
-//! assert_eq!(rex.to_string(), r#"{"_id":"rex","kind":"dog","age":3}"#);
+//! assert_eq!(rex.to_string(), r#"{"_id":"rex","kind":"dog","age":4}"#);
 //! db.close()?;
 //! # alluvium::Result::Ok(())
 //! ```
 //!
+//! Documents, filters and updates are maps ([`doc!`]), JSON text, or anything that serde serializes; a
+//! [`Collection`] of a type of yours returns it again ([`Database::typed_collection`], and [`serde`] says what
+//! becomes what). Keys and values without documents are in [`kv`].
+//!
 //! All types are `Send + Sync` and cheap to clone; any number of threads may use one database.
 //! There is no async runtime.
 //!
-//! What a database does by itself it tells through the crate [`log`](https://docs.rs/log), under the targets
-//! `alluvium::store` and `alluvium::files` (and under `alluvium::open` why one was not opened, which whoever opens it is told
-//! too): damage and poison are errors, torn tails, failed flushes and ended snapshots
-//! are warnings, opening and closing are information, flushes, compactions and slow operations are for debugging. Some
-//! of it is told while locks are held: a logger must not call the database.
+//! Events are logged through the crate [`log`](https://docs.rs/log), under the targets
+//! `alluvium::store`, `alluvium::files`, `alluvium::index` and `alluvium::open`: damage and poison as
+//! errors; torn tails, failed flushes and ended snapshots as warnings; opening and closing as
+//! information; flushes, compactions and slow operations for debugging. Some events are logged while
+//! locks are held: a logger must not call the database.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -41,6 +46,7 @@ mod delete;
 mod filter_write;
 mod find;
 mod find_one_and_modify;
+pub mod kv;
 mod logical;
 mod maintenance;
 mod names;
@@ -63,13 +69,17 @@ pub use alluvium_collections::snapshot::Snapshot;
 pub use alluvium_collections::space::{InputBytes, Space};
 pub use alluvium_collections::verify::{VerifiedIndex, VerifyReport};
 pub use alluvium_collections::{inspect, repair};
+pub use alluvium_document::path::FieldPath;
+pub use alluvium_document::{Binary, Code, DbPointer, Decimal, DecimalError, Double, Regex, Timestamp};
 pub use alluvium_document::{Document, Draft, Map, Value};
+pub use alluvium_document::{DocumentError, InputError, MAX_DEPTH, doc, json, serde};
 pub use alluvium_document::{DocumentFor, FromDocument, FromDocumentError, IntoDocument};
+pub use alluvium_env as env;
 pub use alluvium_query::index::IndexError;
 pub use alluvium_query::update::UpdateError;
 pub use alluvium_readonly::prefixed;
 pub use alluvium_readonly::{Build, BuildOptions, BuildReport, OnDuplicate, ReadOnlyOptions, Stats as ReadOnlyStats};
-pub use alluvium_store::{Compression, Durability, OpenReport, PartitionStats, Stats, TreeStats};
+pub use alluvium_store::{Compression, Durability, OpenReport, Options, PartitionStats, Stats, TreeStats};
 pub use alluvium_transfer::packing::{Packer, Packing};
 pub use alluvium_transfer::read_only_build::ReadOnlyBuild;
 pub use alluvium_transfer::{dump, export, load};

@@ -16,6 +16,7 @@ pub mod encoding;
 mod input;
 pub mod json;
 pub mod key;
+mod macros;
 pub mod path;
 pub mod row;
 pub mod serde;

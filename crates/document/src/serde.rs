@@ -29,7 +29,11 @@
 //!
 //! In a foreign format the types that it lacks are written as canonical Extended JSON, and read back from it.
 
+#[cfg(feature = "chrono")]
+pub mod chrono;
 mod de;
+#[cfg(feature = "jiff")]
+pub mod jiff;
 mod json;
 mod key;
 mod ser;
@@ -50,6 +54,19 @@ const VALUE: &str = "$alluvium::Value";
 
 /// The name of the struct that serde makes of `std::time::SystemTime`.
 const SYSTEM_TIME: &str = "SystemTime";
+
+/// The milliseconds since 1970 of a date.
+fn millis(value: &Value) -> Result<i64, SerdeError> {
+    match value {
+        Value::DateTime(millis) => Ok(*millis),
+        other => Err(SerdeError(format!("expected a date, found {}", other.type_name()))),
+    }
+}
+
+/// The error for a date that another type cannot hold.
+fn out_of_range(millis: i64) -> SerdeError {
+    SerdeError(format!("the date of {millis} milliseconds after 1970 is out of range"))
+}
 
 /// Why a type and a value do not go together; the text comes from serde or from the type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

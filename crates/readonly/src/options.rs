@@ -3,15 +3,16 @@
 use crate::error::{Error, Result};
 use alluvium_sst::Compression;
 
-/// The treatment of a key that occurs again. The position in the input decides, never the memory
-/// budget.
+/// The treatment of a key or `_id` that occurs again: in a build, or in a load. In a build, the
+/// position in the input decides, never the memory budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// The build fails with an error that names the first pair whose key an earlier one has.
+    /// A build fails with an error that names the first pair whose key an earlier one has; a load
+    /// fails with an error that names the line.
     Error,
-    /// The later pair wins.
+    /// The later pair or document wins. A load reads nothing for it.
     Replace,
-    /// The earlier pair is kept.
+    /// The earlier pair or document is kept.
     Skip,
 }
 

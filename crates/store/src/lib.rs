@@ -49,6 +49,7 @@ pub use admission::Admitted;
 pub use alluvium_codec::bounds::Bounds;
 pub use alluvium_codec::entry::Seq;
 pub use alluvium_lsm::{BlockCounts, Charge};
+pub use alluvium_sst::Compression;
 pub use batch::WriteBatch;
 pub use checkpoint::building::make_whole;
 pub use checkpoint::{CheckpointOptions, CheckpointReport};
@@ -64,7 +65,7 @@ pub use offline::check::{CheckedCheckpoint, check_checkpoint, check_checkpoint_u
 pub use offline::inspect::{Fact, FactValue, FileKind, InspectOptions, Item, inspect};
 pub use offline::restore::{RestoreOptions, RestoreReport, restore_checkpoint};
 pub use offline::salvage::{Loss, LostNumbers, Salvage, SalvagedKey, Version};
-pub use options::{Compression, Durability, Options};
+pub use options::{Durability, Options};
 pub use report::OpenReport;
 pub use scan::Scan;
 pub use stats::{PartitionStats, Stats, TreeStats};

@@ -4,6 +4,7 @@ use crate::definitions::Definitions;
 use crate::error::{Error, Result};
 use crate::fold::Fold;
 use crate::tuning::Tuning;
+use alluvium_sst::Compression;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,17 +21,6 @@ pub enum Durability {
     /// As `Periodic`, but no write waits for a sync: for bulk loads, whose acknowledgement is a
     /// final [`crate::Store::sync`].
     Bulk,
-}
-
-/// How blocks are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// Blocks are not compressed.
-    None,
-    /// LZ4: fast, larger.
-    Lz4,
-    /// Zstandard at this level (1 to 19), with trained dictionaries.
-    Zstd(i32),
 }
 
 /// The options of a store. `Default` is a good start for documents.
@@ -102,7 +92,7 @@ impl Default for Options {
             durability: Durability::Periodic,
             sync_interval: Duration::from_millis(100),
             block_bytes: 2 << 10,
-            compression: Compression::Zstd(3),
+            compression: Compression::Zstd { level: 3 },
             segment_bytes: None,
             file_bytes: None,
             filter_bits_per_key: 10,
@@ -144,7 +134,7 @@ impl Options {
         if !(1 << 10..=1 << 20).contains(&self.block_bytes) {
             return bad("block_bytes", "between 1 KiB and 1 MiB");
         }
-        if matches!(self.compression, Compression::Zstd(level) if !(1..=19).contains(&level)) {
+        if matches!(self.compression, Compression::Zstd { level } if !(1..=19).contains(&level)) {
             return bad("compression", "none, lz4, or zstd with a level between 1 and 19");
         }
         if self.filter_bits_per_key > 40 {
@@ -209,11 +199,7 @@ impl Options {
         let mut lsm = alluvium_lsm::Options { database_id, ..alluvium_lsm::Options::default() };
         lsm.writer.block_bytes = self.block_bytes;
         lsm.writer.filter_bits_per_key = self.filter_bits_per_key;
-        lsm.writer.compression = match self.compression {
-            Compression::None => alluvium_sst::Compression::None,
-            Compression::Lz4 => alluvium_sst::Compression::Lz4,
-            Compression::Zstd(level) => alluvium_sst::Compression::Zstd { level },
-        };
+        lsm.writer.compression = self.compression;
         // A job buffers this many bytes until it knows whether its output is worth a dictionary, so
         // a small budget gives smaller files a smaller one; 64 to 1, so that the copy in each file
         // costs some 4%.

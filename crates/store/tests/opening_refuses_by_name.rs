@@ -88,7 +88,7 @@ fn options_out_of_range_are_named() {
         Options { memory_bytes: 1 << 20, ..options() },
         Options { threads: Some(0), ..options() },
         Options { block_bytes: 100, ..options() },
-        Options { compression: alluvium_store::Compression::Zstd(20), ..options() },
+        Options { compression: alluvium_store::Compression::Zstd { level: 20 }, ..options() },
     ];
     for options in bad {
         assert!(matches!(error(&env, "db", options), Error::InvalidOption { .. }));

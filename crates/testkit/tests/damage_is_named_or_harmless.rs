@@ -31,7 +31,7 @@ fn damage(test: &str, usual: u64, subjects: &[Subject], stride: fn(&Path) -> Str
 }
 
 fn small_databases() -> Vec<Subject> {
-    let makes = [(Compression::None, true), (Compression::Zstd(3), false), (Compression::Lz4, false)];
+    let makes = [(Compression::None, true), (Compression::Zstd { level: 3 }, false), (Compression::Lz4, false)];
     let other = damage::small(Compression::Lz4, true, 9);
     makes.map(|(compression, closed)| damage::subject(damage::small(compression, closed, 1), &other)).into()
 }

@@ -51,7 +51,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 fn open(path: &Path) -> alluvium::Result<Database> {
-    Database::builder().options(options(Compression::Zstd(3))).open(path)
+    Database::builder().options(options(Compression::Zstd { level: 3 })).open(path)
 }
 
 /// In lines, so that a difference can be read.

@@ -16,6 +16,7 @@ pub(crate) mod pipeline;
 mod progress;
 mod slice;
 
+pub use alluvium_readonly::OnDuplicate;
 pub use format::{Csv, FieldType, Format};
 pub use input::{Identity, Input, Source};
 pub(crate) use metadata::ENDING as METADATA_ENDING;
@@ -32,17 +33,6 @@ use std::sync::atomic::AtomicBool;
 
 /// The UTF-8 byte order mark. It may precede the text and is not part of it.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// What a load does with a document whose `_id` exists already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnDuplicate {
-    /// The load fails with an error that names the line.
-    Error,
-    /// The later document wins. The load reads no existing documents.
-    Replace,
-    /// The earlier document stays.
-    Skip,
-}
 
 /// What a load does with a bad record: one that is not a document, that an index cannot take, or
 /// whose unique key belongs to another document.

@@ -10,7 +10,7 @@ use crate::settings::size;
 use crate::signals::Stop;
 use alluvium::load::{LoadOptions, OnBad, Outcome as Ended, Progress};
 use alluvium::prefixed::PairReader;
-use alluvium::{BuildOptions, OnDuplicate, ReadOnly, Space};
+use alluvium::{BuildOptions, ReadOnly, Space};
 use alluvium_env::Env;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -138,11 +138,7 @@ impl Args {
     fn options(&self) -> Outcome<BuildOptions> {
         let mut options = BuildOptions {
             index_intervals: self.index_interval.clone(),
-            on_duplicate: match self.on_duplicate {
-                Duplicate::Error => OnDuplicate::Error,
-                Duplicate::Replace => OnDuplicate::Replace,
-                Duplicate::Skip => OnDuplicate::Skip,
-            },
+            on_duplicate: self.on_duplicate.into(),
             compression: match self.compression {
                 Packed::Zstd => alluvium_readonly::Compression::Zstd { level: 3 },
                 Packed::Lz4 => alluvium_readonly::Compression::Lz4,

@@ -3,6 +3,7 @@
 use super::SerdeError;
 use crate::value::{Map, Value};
 use serde::de::Error;
+use std::time::{Duration, SystemTime};
 
 const SECONDS: &str = "secs_since_epoch";
 const NANOS: &str = "nanos_since_epoch";
@@ -21,4 +22,32 @@ pub(super) fn to_fields(millis: i64) -> Result<Map, SerdeError> {
         return Err(SerdeError::custom("serde cannot read a SystemTime before 1970"));
     }
     Ok(Map::from([(SECONDS, millis / 1000), (NANOS, millis % 1000 * 1_000_000)]))
+}
+
+/// A date, cut to milliseconds; the limits of a date where it lies beyond them.
+impl From<SystemTime> for Value {
+    fn from(time: SystemTime) -> Self {
+        let millis = match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => {
+                let nanos = before.duration().as_nanos();
+                i64::try_from(nanos.div_ceil(1_000_000)).map_or(i64::MIN, |millis| -millis)
+            }
+        };
+        Value::DateTime(millis)
+    }
+}
+
+impl TryFrom<&Value> for SystemTime {
+    type Error = SerdeError;
+
+    fn try_from(value: &Value) -> Result<Self, SerdeError> {
+        let millis = super::millis(value)?;
+        let distance = Duration::from_millis(millis.unsigned_abs());
+        let time = match millis {
+            0.. => SystemTime::UNIX_EPOCH.checked_add(distance),
+            _ => SystemTime::UNIX_EPOCH.checked_sub(distance),
+        };
+        time.ok_or_else(|| super::out_of_range(millis))
+    }
 }

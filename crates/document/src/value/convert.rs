@@ -1,6 +1,6 @@
 //! Handy ways to make values.
 
-use super::{Binary, Double, Map, Timestamp, Value};
+use super::{Binary, Code, DbPointer, Double, Map, Regex, Timestamp, Value};
 use crate::decimal::Decimal;
 
 macro_rules! from {
@@ -34,6 +34,9 @@ from! {
     Map, map => Value::Map(map);
     [u8; 12], id => Value::ObjectId(id);
     Timestamp, timestamp => Value::Timestamp(timestamp);
+    Regex, regex => Value::Regex(Box::new(regex));
+    Code, code => Value::Code(Box::new(code));
+    DbPointer, pointer => Value::DbPointer(Box::new(pointer));
 }
 
 /// A value that fits no integer becomes a decimal.

@@ -309,7 +309,7 @@ impl Maker<'_> {
     /// Deltas on rows of the runs below, in blocks of zstd; where there is enough of a collection,
     /// with its dictionary.
     fn third_run(&mut self, end: End) {
-        self.open(Compression::Zstd(3));
+        self.open(Compression::Zstd { level: 3 });
         for id in (0..60).step_by(4) {
             self.apply("main.people", id);
         }

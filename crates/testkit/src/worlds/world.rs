@@ -67,7 +67,12 @@ pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Dura
         threads: Some(1),
         durability,
         block_bytes: [1 << 10, 2 << 10, 8 << 10][rng.usize(0..3)],
-        compression: [Compression::None, Compression::Lz4, Compression::Zstd(1), Compression::Zstd(3)][rng.usize(0..4)],
+        compression: [
+            Compression::None,
+            Compression::Lz4,
+            Compression::Zstd { level: 1 },
+            Compression::Zstd { level: 3 },
+        ][rng.usize(0..4)],
         // Groups begin at 8 KiB: one group to a segment, a few, and many.
         segment_bytes: [Some(4 << 10), Some(9 << 10), Some(12 << 10), Some(64 << 10)][rng.usize(0..4)],
         file_bytes: [None, Some(1 << 10), Some(4 << 10), Some(64 << 10)][rng.usize(0..4)],

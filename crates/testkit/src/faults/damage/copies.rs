@@ -19,7 +19,7 @@ const PEOPLE: &str = "main.people";
 /// # Panics
 /// If it cannot be made.
 pub fn checkpoint() -> Subject {
-    let options = fixture::options(Compression::Zstd(3));
+    let options = fixture::options(Compression::Zstd { level: 3 });
     let made = made(options, false, 1, |world, watch| {
         let db = fill(world, End::Ranges, &mut |_| {});
         db.checkpoint("monday", &CheckpointOptions::default()).expect("a checkpoint");

@@ -86,7 +86,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
 /// # Panics
 /// If it cannot be made.
 pub fn fixture(end: End, id: u64) -> Specimen {
-    made(fixture::options(Compression::Zstd(3)), end == End::Closed, id, |world, watch| {
+    made(fixture::options(Compression::Zstd { level: 3 }), end == End::Closed, id, |world, watch| {
         fixture::fill(world, end, watch)
     })
 }
