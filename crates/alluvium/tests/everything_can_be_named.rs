@@ -83,7 +83,6 @@ fn options_and_errors_are_named() {
     store.close().unwrap();
 }
 
-#[cfg(feature = "chrono")]
 #[test]
 fn dates_of_chrono_become_dates() {
     use chrono::{DateTime, Utc};
@@ -102,7 +101,6 @@ fn dates_of_chrono_become_dates() {
     assert_eq!(visits.find(doc! {"at": {"$type": "date"}}).count().unwrap(), 1);
 }
 
-#[cfg(feature = "jiff")]
 #[test]
 fn dates_of_jiff_become_dates() {
     #[derive(serde::Serialize, serde::Deserialize, Debug, PartialEq)]
