@@ -441,6 +441,29 @@ impl WriteBatch {
         })
     }
 
+    /// The keys of a tree that the batch puts, deletes or adds a delta to, in their order, without
+    /// index entries.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.delete(pets, b"tom");
+    /// assert_eq!(batch.keys(pets).collect::<Vec<_>>(), [b"rex", b"tom"]);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn keys(&self, tree: TreeId) -> impl Iterator<Item = &[u8]> {
+        let tree = tree.0.to_be_bytes();
+        self.ops.iter().filter_map(move |op| {
+            let mut input = self.bytes.get(op.at as usize..)?;
+            let op = decode_op(&mut input, 0).ok()?;
+            let key = op.entry.key.strip_prefix(&tree)?;
+            (!op.is_entry).then_some(key)
+        })
+    }
+
     /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their
     /// index entries.
     ///

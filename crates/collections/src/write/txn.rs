@@ -56,9 +56,16 @@ struct Group<'a> {
 
 /// A document that an insert must not find.
 struct Absent<'a> {
-    /// Its place among the locks.
-    lock: usize,
+    group: usize,
+    key: Vec<u8>,
     id: &'a Value,
+}
+
+impl Absent<'_> {
+    /// Its tree and its key.
+    fn locate<'k>(&'k self, groups: &[Group<'_>]) -> (TreeId, &'k [u8]) {
+        (groups[self.group].state.documents, &self.key)
+    }
 }
 
 /// A unique key that a write has locked.
@@ -69,7 +76,6 @@ pub struct WriteTxn<'a> {
     store: &'a Store,
     batch: WriteBatch,
     groups: Vec<Group<'a>>,
-    locks: Vec<DocumentLock>,
     absent: Vec<Absent<'a>>,
     row: Vec<u8>,
 }
@@ -134,7 +140,7 @@ fn execute_blind<'a, T>(
     }
     let bytes = txn.bytes();
     let admitted = store.admit(bytes)?;
-    let locks = txn.lock(&txn.locks, &[]);
+    let locks = txn.lock();
     let locked = Locked { txn, durability, locks, _admitted: admitted };
     locked.check()?;
     locked.commit()?;
@@ -205,7 +211,7 @@ impl<'a> WriteTxn<'a> {
         for group in &groups {
             batch.expect_schema(group.state.documents, group.entries.schema());
         }
-        Self { store, batch, groups, locks: Vec::new(), absent: Vec::new(), row: Vec::new() }
+        Self { store, batch, groups, absent: Vec::new(), row: Vec::new() }
     }
 
     /// The indexes that the write to a collection keeps.
@@ -223,8 +229,7 @@ impl<'a> WriteTxn<'a> {
         let key = checked_key(document)?;
         self.put_map(group, &key, document, None)?;
         let id = document.get(crate::ids::ID).unwrap_or(&Value::Null);
-        self.absent.push(Absent { lock: self.locks.len(), id });
-        self.locks.push(DocumentLock { group, key, mode: LockMode::Exclusive });
+        self.absent.push(Absent { group, key, id });
         Ok(())
     }
 
@@ -232,7 +237,6 @@ impl<'a> WriteTxn<'a> {
     pub(crate) fn put(&mut self, group: usize, document: &Map) -> Result<()> {
         let key = checked_key(document)?;
         self.put_map(group, &key, document, None)?;
-        self.locks.push(DocumentLock { group, key, mode: LockMode::Shared });
         Ok(())
     }
 
@@ -241,13 +245,11 @@ impl<'a> WriteTxn<'a> {
         let Group { state, entries, .. } = &mut self.groups[group];
         self.batch.delete(state.documents, key);
         entries.forget(key);
-        self.locks.push(DocumentLock { group, key: key.to_vec(), mode: LockMode::Shared });
     }
 
     /// Adds a delta that touches no index, whether the collection has the document or not.
     pub(crate) fn delta(&mut self, group: usize, key: &[u8], delta: &[u8]) {
         self.batch.delta(self.groups[group].state.documents, key, delta);
-        self.locks.push(DocumentLock { group, key: key.to_vec(), mode: LockMode::Shared });
     }
 
     /// Deletes a document that was read.
@@ -379,12 +381,17 @@ impl<'a> WriteTxn<'a> {
         Collection { store: self.store, state: &group.state, name: group.name }
     }
 
-    fn lock(&self, documents: &[DocumentLock], claimed: &[Claimed]) -> LockGuard {
-        let documents =
-            documents.iter().map(|lock| (self.groups[lock.group].state.documents, lock.key.as_slice(), lock.mode));
-        let claimed = claimed.iter().map(|(tree, key)| (*tree, key.as_slice()));
-        let claims = claimed.chain(self.groups.iter().flat_map(|group| group.entries.claimed()));
-        self.store.lock_all(documents.chain(claims.map(|(tree, key)| (tree, key, LockMode::Exclusive))))
+    /// Locks the documents and unique keys of a write that reads nothing.
+    fn lock(&self) -> LockGuard {
+        let documents = self.groups.iter().flat_map(|group| {
+            let tree = group.state.documents;
+            self.batch.keys(tree).map(move |key| (tree, key, LockMode::Shared))
+        });
+        // Of the two modes of an inserted document the stronger one counts.
+        let inserted = self.absent.iter().map(|absent| absent.locate(&self.groups));
+        let claimed = self.groups.iter().flat_map(|group| group.entries.claimed());
+        let exclusive = inserted.chain(claimed).map(|(tree, key)| (tree, key, LockMode::Exclusive));
+        self.store.lock_all(documents.chain(exclusive))
     }
 }
 
@@ -397,14 +404,10 @@ impl Locked<'_> {
     /// An error if an inserted document exists, or a unique key has another owner. An error is a statement about documents
     /// that exist, so the store must not be poisoned: their outcome may be unknown.
     fn check(&self) -> Result<()> {
-        let WriteTxn { store, groups, locks, absent, .. } = &self.txn;
-        let key = |absent: &Absent<'_>| {
-            let lock = &locks[absent.lock];
-            (groups[lock.group].state.documents, lock.key.as_slice())
-        };
+        let WriteTxn { store, groups, absent, .. } = &self.txn;
         let mut sorted: Vec<(TreeId, &[u8])> = Vec::new();
         if absent.len() > 1 {
-            sorted.extend(absent.iter().map(key));
+            sorted.extend(absent.iter().map(|absent| absent.locate(groups)));
             sorted.sort_unstable();
         }
         let any_twice = sorted.windows(2).any(|two| two[0] == two[1]);
@@ -413,10 +416,10 @@ impl Locked<'_> {
             sorted.get(at + 1) == Some(key)
         };
         for insert in absent {
-            let (documents, key) = key(insert);
+            let (documents, key) = insert.locate(groups);
             if (any_twice && is_twice(&(documents, key))) || store.contains(documents, key)? {
                 store.check_writable()?;
-                let collection = groups[locks[insert.lock].group].name.to_string();
+                let collection = groups[insert.group].name.to_string();
                 return Err(Error::DuplicateKey { collection, id: id_text(insert.id) });
             }
         }
