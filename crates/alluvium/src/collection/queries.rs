@@ -2,7 +2,7 @@
 
 use super::Collection;
 use crate::find::Find;
-use alluvium_collections::error::{Error, Result};
+use alluvium_collections::error::Result;
 use alluvium_document::{FromDocument, IntoDocument};
 
 impl<T> Collection<T> {
@@ -41,8 +41,8 @@ impl<T> Collection<T> {
         self.find(filter).first()
     }
 
-    /// The number of documents, estimated from a few blocks of each sorted run, without a scan. Documents that were
-    /// rewritten or deleted recently may count.
+    /// The number of documents, about. Up to 10,000 are counted; more are estimated from a few blocks of each sorted
+    /// run, where documents that were rewritten or deleted recently may count.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -55,9 +55,10 @@ impl<T> Collection<T> {
     /// # Errors
     /// As for any read.
     pub fn estimated_count(&self) -> Result<u64> {
-        match self.stats() {
-            Err(Error::NoSuchCollection { .. }) => Ok(0),
-            stats => Ok(stats?.keys),
+        let engine = &self.target.engine;
+        match engine.catalog.find(self.target.name()?)? {
+            Some(_) => self.target.reader(None)?.estimated_count(),
+            None => Ok(0),
         }
     }
 }
