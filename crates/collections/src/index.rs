@@ -1,10 +1,12 @@
-//! Secondary indexes: what a collection has of them, and the entries of documents on their way into a batch.
+//! The secondary indexes of a collection, and the entries that its documents yield.
 //!
-//! Entries are written blind: a put writes those of the document as it is, and leaves those of what was there before.
-//! Whoever reads an entry proves it (`docs/decisions/0029-blind-index-entries.md`). Two rules carry this:
+//! Entries are written blind: a put writes the entries of the new document, and leaves the entries
+//! of the previous one. A reader proves each entry (`docs/decisions/0029-blind-index-entries.md`).
+//! Two rules make that correct:
 //!
-//! - A *full write* (put or insert) writes every entry that the document yields, under its own number.
-//! - A write that has read the document, whatever it writes, deletes those entries that are not yielded any more.
+//! - A *full write* (put or insert) writes every entry that the document yields, with the write's
+//!   own sequence number.
+//! - A write of any kind that has read the document deletes the entries that are no longer yielded.
 
 use crate::error::{Error, Result};
 use crate::names::FullName;
@@ -26,9 +28,10 @@ pub use usage::{Building, IndexProgress, Usage};
 /// The indexes of a collection, as of one schema number.
 #[derive(Debug, Default)]
 pub struct IndexSet {
-    /// `Store::schema` of the tree of documents: a batch that was made with other indexes is sent back.
+    /// `Store::schema` of the tree of documents: the store refuses a batch that was made with other
+    /// indexes, and the writer makes it again.
     pub schema: Seq,
-    /// The indexes, but for the one on `_id`.
+    /// The indexes, without the one on `_id`.
     pub indexes: Vec<Arc<Index>>,
 }
 
@@ -39,19 +42,21 @@ pub struct Index {
     pub tree: TreeId,
     /// The definition.
     pub definition: Arc<Definition>,
-    /// It has the entries of everything that is visible at this number and later. `None` while it is being built.
+    /// It has all entries of the documents that are visible at this sequence number and later.
+    /// `None` while it is being built.
     pub ready: Option<Seq>,
-    /// Bit n: part n leads through an array in some document. Set before a batch with such a document is numbered.
+    /// Bit n: the path of part n leads through an array in some document. Set before a batch with
+    /// such a document gets its sequence number.
     pub multikey: Arc<AtomicU32>,
-    /// Partitions whose documents are built into it, while it is being built.
+    /// The partitions that are complete, while it is being built.
     pub built: Vec<u32>,
-    /// Of another partition, the documents up to this key: their entries are in files, too.
+    /// A partially built partition, and the key of the last document whose entries are in files.
     pub built_to: Option<(u32, Vec<u8>)>,
-    /// Whether somebody builds it, and how far that is.
+    /// The state and progress of its build.
     pub building: Arc<Building>,
-    /// Who has asked it since the database was opened.
+    /// How often queries used it since the database was opened.
     pub usage: Arc<Usage>,
-    /// What sweeps have found.
+    /// The findings of sweeps.
     pub swept: Arc<Swept>,
 }
 
@@ -76,7 +81,8 @@ impl Index {
         out
     }
 
-    /// Reads a description: the tree of the documents, and the index. `None` if it is that of something else.
+    /// Parses the description of a tree. Returns the tree of the documents, and the index; `None`
+    /// for other kinds of tree.
     pub fn read(tree: TreeId, description: &[u8]) -> Option<(TreeId, Self)> {
         let (&INDEX, mut input) = description.split_first()? else { return None };
         let input = &mut input;
@@ -113,27 +119,29 @@ impl Index {
         ))
     }
 
-    /// The keys that a document yields whose `_id` has the key `id`.
+    /// The index keys of a document whose `_id` has the key `id`.
     pub fn keys(&self, document: &Map, id: &[u8]) -> Result<Keys> {
         let keys = self.definition.keys(document)?;
         self.definition.check_entries(&keys, id.len())?;
         Ok(keys)
     }
 
-    /// As [`Index::keys`], decoding only what is needed.
+    /// As [`Index::keys`], decoding only the fields that are needed.
     pub fn keys_of(&self, document: &Document, id: &[u8]) -> Result<Keys> {
         let keys = self.definition.keys_of(document)?;
         self.definition.check_entries(&keys, id.len())?;
         Ok(keys)
     }
 
-    /// As [`Index::keys_of`], of a document that is stored: earlier builds have taken some that this one would not.
+    /// As [`Index::keys_of`], for a stored document. Earlier versions of this program accepted some
+    /// documents that this one refuses.
     pub fn stored_keys_of(&self, document: &Document) -> Result<Keys> {
         Ok(self.definition.stored_keys_of(document)?)
     }
 
-    /// As [`Index::stored_keys_of`], of a document that may be older than the index. One that the index cannot take has no
-    /// entries then: the index is being built, and will not be ready.
+    /// As [`Index::stored_keys_of`], for a document that may be older than the index. A document
+    /// that the index cannot accept has no entries: the index is still being built then, and its
+    /// build will fail.
     pub fn old_keys_of(&self, document: &Document, id: &[u8]) -> Result<Keys> {
         let keys = match self.ready {
             Some(_) => self.stored_keys_of(document),
@@ -147,7 +155,7 @@ impl Index {
 
     /// The error for an entry of this index that cannot be read.
     pub(crate) fn damaged_entry(&self, collection: &FullName, error: &alluvium_codec::DecodeError) -> Error {
-        self.damaged(collection, format!("it has an entry that is none ({error})"))
+        self.damaged(collection, format!("it has an entry that cannot be read ({error})"))
     }
 
     /// The error for damage of this index.
@@ -155,18 +163,18 @@ impl Index {
         Error::DamagedIndex { collection: collection.to_string(), index: self.definition.name().to_owned(), reason }
     }
 
-    /// True if it has all entries that are visible at a snapshot.
+    /// True if the index is complete at a snapshot.
     pub fn serves(&self, snapshot: Seq) -> bool {
         self.ready.is_some_and(|ready| ready <= snapshot)
     }
 
-    /// The names of the documents' fields that it reads, some of them more than once.
+    /// The names of the top-level fields that the index reads, possibly with repetitions.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         let filter = self.filter_paths().into_iter().filter_map(|path| path.split('.').next());
         self.definition.fields().chain(filter)
     }
 
-    /// True if an update may change what a document yields.
+    /// True if an update may change the entries of a document.
     pub(crate) fn is_touched_by(&self, update: &Update) -> bool {
         let touches = |path: &&str| path.parse().map_or(true, |path| update.touches(&path));
         self.definition.parts().iter().any(|part| update.touches(&part.path)) || self.filter_paths().iter().any(touches)
@@ -181,7 +189,7 @@ impl Index {
     }
 }
 
-/// The paths that a filter looks at.
+/// Collects the paths that a filter reads.
 fn collect_paths<'a>(filter: &'a Map, paths: &mut Vec<&'a str>) {
     for (name, operand) in filter.iter() {
         match (name.as_str().unwrap_or_default(), operand) {
@@ -195,7 +203,8 @@ fn collect_paths<'a>(filter: &'a Map, paths: &mut Vec<&'a str>) {
 }
 
 impl IndexSet {
-    /// True if an update may change what a document yields under some index: it cannot be blind then.
+    /// True if an update may change the entries of a document in some index: such an update has to
+    /// read the document.
     pub fn is_touched_by(&self, update: &Update) -> bool {
         self.indexes.iter().any(|index| index.is_touched_by(update))
     }

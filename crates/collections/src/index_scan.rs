@@ -1,4 +1,4 @@
-//! Entries that are proved: those whose documents yield them at the snapshot.
+//! Scans of indexes. An entry is proved if its document yields it at the snapshot.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use alluvium_exec::{EntryRef, Examined};
 use alluvium_store::{Bounds, Seq};
 use std::sync::Arc;
 
-/// How a scan treats the entries that it meets.
+/// How a scan proves the entries that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
     /// All entries, proved or not.
@@ -35,7 +35,7 @@ pub struct FoundEntry {
 }
 
 impl IndexScan {
-    /// Opens a scan of an index by name, at a snapshot. For tools: queries plan for themselves.
+    /// Opens a scan of an index by name, at a snapshot. For tools: queries have a planner.
     ///
     /// # Errors
     /// [`Error::NoSuchIndex`], also if the index is not ready at the snapshot and entries are to be proved; as for any read.
@@ -92,7 +92,7 @@ pub struct IndexScan {
 }
 
 impl IndexScan {
-    /// A scan at a snapshot, which is not older than the index is ready.
+    /// A scan at a snapshot at which the index is complete ([`Index::serves`]).
     pub fn new(view: Arc<CollectionView>, index: Arc<Index>, bounds: Bounds) -> Result<Self> {
         let entries = EntryScan::new(view, index, bounds)?;
         Ok(Self { entries, entry: Vec::new(), value: Vec::new(), key_len: 0 })
@@ -124,7 +124,8 @@ impl IndexScan {
         Ok(None)
     }
 
-    /// True if the document of the current entry yields it. The document is read only if the numbers do not decide.
+    /// True if the document of the current entry yields it. The document is read only if the
+    /// sequence numbers do not decide.
     pub fn is_proved(&mut self) -> Result<bool> {
         let version = self.entries.seq();
         let entry = EntryRef { bytes: &self.entry, key_len: self.key_len, value: &self.value, version };
@@ -132,7 +133,8 @@ impl IndexScan {
         Ok(self.take_value(yielded).is_some())
     }
 
-    /// The document of the current entry, if it yields that; the entry's value is then as the document has it.
+    /// The document of the current entry, if it yields the entry. The entry's value is then taken
+    /// from the document.
     pub fn prove(&mut self) -> Result<Option<Document>> {
         let version = self.entries.seq();
         let entry = EntryRef { bytes: &self.entry, key_len: self.key_len, value: &self.value, version };
@@ -171,7 +173,7 @@ pub(crate) struct EntryScan {
     scan: alluvium_store::Scan,
     /// What was examined so far.
     pub examined: Examined,
-    /// What is examined is counted for the index: see [`EntryScan::for_query`].
+    /// The scan counts as a use of the index: see [`EntryScan::for_query`].
     counted: bool,
     row: Vec<u8>,
 }
@@ -185,7 +187,7 @@ pub(crate) struct Yielded {
 }
 
 impl EntryScan {
-    /// A scan at a snapshot, which is not older than the index is ready.
+    /// A scan at a snapshot at which the index is complete ([`Index::serves`]).
     pub fn new(view: Arc<CollectionView>, index: Arc<Index>, bounds: Bounds) -> Result<Self> {
         let scan = view.store().scan(index.tree, bounds, Some(&view.snapshot.store))?;
         Ok(Self { view, index, scan, examined: Examined::default(), counted: false, row: Vec::new() })
@@ -198,7 +200,7 @@ impl EntryScan {
         self
     }
 
-    /// Begins again within other bounds, which lie within those that it was made with.
+    /// Restarts the scan with narrower bounds, within those that it was opened with.
     pub fn restart(&mut self, bounds: &Bounds) {
         self.examined.seeks += 1;
         self.scan.restart(bounds);
@@ -220,12 +222,13 @@ impl EntryScan {
         self.scan.version()
     }
 
-    /// Proves an entry: its document yields it. The document is read only if the numbers do not decide.
+    /// Proves an entry. The document is read only if the sequence numbers do not decide.
     #[inline]
     pub fn prove_entry(&mut self, entry: EntryRef<'_>) -> Result<Option<Yielded>> {
         let view = &self.view;
         let (snapshot, documents) = (&view.snapshot.store, view.state.documents);
-        // Only writes that leave the document there put entries, and each has a number of its own.
+        // Only writes after which the document exists put entries, and each write has its own
+        // sequence number.
         let version = view.store().version_at_expecting(snapshot, documents, entry.id(), entry.version)?;
         if version == Some(entry.version) {
             return Ok(Some(Yielded { document: None, value: None }));

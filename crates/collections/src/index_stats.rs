@@ -1,4 +1,4 @@
-//! Figures of indexes.
+//! Statistics of indexes.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
@@ -12,12 +12,12 @@ use alluvium_store::Bounds;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Entries are looked at in so many places of an index,
+/// The number of places of an index from which a sample is taken.
 const PLACES: u64 = 16;
-/// in each so many.
-const AT_A_PLACE: u64 = 64;
+/// The number of entries that a sample takes from each place.
+const ENTRIES_PER_PLACE: u64 = 64;
 
-/// What [`Collection::index_stats`] tells of an index.
+/// The statistics of one index.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct IndexStats {
@@ -25,33 +25,37 @@ pub struct IndexStats {
     pub name: String,
     /// The definition: `v`, `key`, `name` and the options that are set.
     pub definition: Map,
-    /// False while it is being built; nobody asks it then.
+    /// False while it is being built; queries do not use it then.
     pub ready: bool,
     /// About how many entries it has, stale ones included.
     pub entries: u64,
-    /// Bytes of the sorted files that hold this index alone. What is in memory, and in shared files, is not in it.
+    /// Bytes of the sorted files that hold only this index, without memory and shared files.
     pub bytes: u64,
-    /// Bytes of the sorted files that hold other indexes or documents, too.
+    /// Bytes of the sorted files that hold this index together with other indexes or documents.
     pub shared_bytes: u64,
-    /// Entries of a sample, taken all over the index: all of a small one.
+    /// The number of entries in a sample, spread over the whole index; all entries of a small
+    /// index.
     pub sampled: u64,
-    /// Those of them that are stale: a write that did not read left them behind, and readers pass over them.
+    /// The number of stale entries in the sample. A write that did not read the document leaves
+    /// them, and readers skip them.
     pub sampled_stale: u64,
-    /// How often it was asked since the database was opened.
+    /// The number of queries that used it since the database was opened.
     pub uses: u64,
-    /// When it was asked last, in milliseconds since 1970; `None` for not since the database was opened.
+    /// The time of the last query that used it, in milliseconds since 1970; `None` if there was
+    /// none since the database was opened.
     pub last_used_ms: Option<i64>,
-    /// Entries that were looked at to answer, since the database was opened.
+    /// The number of entries that queries examined since the database was opened.
     pub examined: u64,
-    /// Those of them that were stale.
+    /// The number of these entries that were stale.
     pub examined_stale: u64,
-    /// Documents that the build has gone over since the database was opened, and about how many there are; `None` once
-    /// the index is ready.
+    /// The number of documents indexed since the database was opened, and the approximate total;
+    /// `None` once the index is ready.
     pub build: Option<(u64, u64)>,
 }
 
 impl IndexStats {
-    /// About the part of the entries that is stale, 0 to 1, by the sample; `None` without entries.
+    /// The approximate fraction of stale entries, from 0 to 1, by the sample; `None` without
+    /// entries.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -66,10 +70,10 @@ impl IndexStats {
     }
 }
 
-/// Figures of all indexes of a collection.
+/// Statistics of all indexes of a collection.
 ///
 /// # Errors
-/// [`Error::NoSuchCollection`]; what keeps the indexes from being read.
+/// [`Error::NoSuchCollection`], or as for any read.
 pub fn index_stats(engine: &EngineHandle, name: &FullName) -> Result<Vec<IndexStats>> {
     let view = CollectionView::new(engine, engine.catalog.require(name)?, name, engine.snapshot());
     let mut all = Vec::new();
@@ -88,7 +92,7 @@ fn stats(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<IndexStats> {
     let tree = view.store().tree_stats(index.tree)?;
     let sample = sample(view, index)?;
     let (examined, examined_stale) = index.usage.keys_and_stale();
-    let told = |progress: &IndexProgress| (progress.documents(), progress.documents_expected());
+    let counts = |progress: &IndexProgress| (progress.documents(), progress.documents_expected());
     Ok(IndexStats {
         name: index.definition.name().to_owned(),
         definition: index.definition.to_map(),
@@ -102,39 +106,39 @@ fn stats(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<IndexStats> {
         last_used_ms: index.usage.last_ms(),
         examined,
         examined_stale,
-        build: index.ready.is_none().then(|| told(index.building.progress())),
+        build: index.ready.is_none().then(|| counts(index.building.progress())),
     })
 }
 
-/// About the part of an index's entries that is stale, 0 to 1.
+/// The approximate fraction of stale entries of an index, from 0 to 1.
 pub(crate) fn stale_share(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<f64> {
     let sample = sample(view, index)?;
     Ok(sample.stale as f64 / sample.keys.max(1) as f64)
 }
 
-/// Looks at entries all over the index, if there are many, or at all.
+/// Examines entries spread over the whole index, or all entries of a small index.
 fn sample(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Examined> {
     let scan = |bounds| IndexScan::new(view.clone(), index.clone(), bounds);
     let mut whole = scan(Bounds::all())?;
     let mut few = 0;
-    while few < PLACES * AT_A_PLACE && whole.advance()? {
+    while few < PLACES * ENTRIES_PER_PLACE && whole.advance()? {
         few += 1;
         whole.is_proved()?;
     }
-    if few < PLACES * AT_A_PLACE {
+    if few < PLACES * ENTRIES_PER_PLACE {
         return Ok(*whole.examined());
     }
-    let (mut sum, mut behind) = (Examined::default(), Bound::Unbounded);
+    let (mut sum, mut reached) = (Examined::default(), Bound::Unbounded);
     for from in places(view, index)? {
-        let lower = match behind {
+        let lower = match reached {
             Bound::Excluded(last) if last >= from => Bound::Excluded(last),
             _ => Bound::Included(from),
         };
         let mut scan = scan(Bounds { lower: lower.clone(), ..Bounds::all() })?;
-        behind = lower;
-        while scan.examined().keys < AT_A_PLACE && scan.advance()? {
+        reached = lower;
+        while scan.examined().keys < ENTRIES_PER_PLACE && scan.advance()? {
             scan.is_proved()?;
-            behind = Bound::Excluded([scan.key(), scan.id()].concat());
+            reached = Bound::Excluded([scan.key(), scan.id()].concat());
         }
         sum.keys += scan.examined().keys;
         sum.stale += scan.examined().stale;
@@ -142,13 +146,13 @@ fn sample(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Examined> {
     Ok(sum)
 }
 
-/// [`PLACES`] keys, about as many entries from each to the next.
+/// [`PLACES`] keys, with about the same number of entries between each and the next.
 fn places(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Vec<Vec<u8>>> {
     let end = |reverse| -> Result<Vec<u8>> {
         let mut scan = IndexScan::new(view.clone(), index.clone(), Bounds { reverse, ..Bounds::all() })?;
         Ok(if scan.advance()? { [scan.key(), scan.id()].concat() } else { Vec::new() })
     };
-    // Documents lie in partitions by chance, and their entries with them: one partition tells enough.
+    // Documents and their entries are spread over partitions at random, so one partition suffices.
     let count = |from: &[u8], to: &[u8]| {
         let (lower, upper) = (Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec()));
         view.store().estimate(index.tree, 0, &Bounds { lower, upper, reverse: false })
@@ -167,8 +171,8 @@ fn places(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Vec<Vec<u8>>
     Ok(keys)
 }
 
-/// A key with about as many entries between the first and it as between it and the last: looked for in the bytes behind what
-/// both begin with, taken for a number.
+/// A key that divides the entries between `first` and `last` about evenly. A binary search over the
+/// eight bytes that follow the common prefix, read as a number.
 fn middle(
     first: &[u8],
     last: &[u8],

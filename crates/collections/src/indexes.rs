@@ -61,8 +61,9 @@ impl DeclaredIndex {
     /// Builds the index, or waits for the thread that does.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if `stop` is set; [`Error::Index`] and [`Error::DuplicateIndexKey`] if documents do not go with the
-    /// index, which is dropped then; as for any read and write.
+    /// [`Error::Stopped`] if `stop` is set; [`Error::Index`] and [`Error::DuplicateIndexKey`] if
+    /// the index cannot accept a document, and then the index is dropped; as for any read and
+    /// write.
     pub fn build(&self, engine: &EngineHandle, name: &FullName, stop: Option<&AtomicBool>) -> Result<()> {
         match &self.index {
             Some(index) => finish(&Build { engine, name, index, stop }).map(drop),
@@ -71,7 +72,7 @@ impl DeclaredIndex {
     }
 }
 
-/// Builds all indexes of the list; one that fails keeps no other from being built. `failed` is called for each that fails.
+/// Builds all indexes of the list, also after one has failed. Calls `failed` for each that fails.
 /// Returns the first error.
 pub(crate) fn finish_all(
     engine: &EngineHandle,
@@ -108,7 +109,7 @@ pub fn index_name(engine: &EngineHandle, name: &FullName, index: Hint) -> Result
     let no_such_index = |index: &str| Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() };
     let set = engine.catalog.require(name)?.indexes();
     let keys = match index.into_value() {
-        // A name may begin as keys do.
+        // A name may begin like a JSON map of keys.
         Value::String(name) if name == ID_INDEX || set.find(&name).is_some() => return Ok(name),
         Value::String(text) if text.trim_start().starts_with('{') => text.as_str().into_map()?,
         Value::Map(keys) => keys,
@@ -138,7 +139,7 @@ pub fn drop_index(engine: &EngineHandle, name: &FullName, index: Hint) -> Result
     engine.catalog.drop_indexes(name, Some(&index))
 }
 
-/// True if these are the same paths in one order, each with the same order.
+/// True if both have the same paths in the same sequence, each with the same order.
 fn has_same_keys(a: &Map, b: &Map) -> bool {
     let same = |(a, b): (&(Value, Value), &(Value, Value))| a.0 == b.0 && equal(&a.1, &b.1);
     a.len() == b.len() && a.entries.iter().zip(&b.entries).all(same)

@@ -1,14 +1,16 @@
-//! Sweeps: stale entries leave the files.
+//! Sweeps remove stale index entries from the files.
 //!
-//! Evidence is the documents themselves (`docs/decisions/0034-evidence-is-the-documents.md`). At a snapshot `V` the numbers
-//! of the last full writes of a partition's documents are gathered. An entry under number `e`, not above `V`, may go:
+//! The documents are the evidence (`docs/decisions/0034-evidence-is-the-documents.md`). At a
+//! snapshot `V` a sweep collects the sequence numbers of the last full writes of a partition's
+//! documents. An entry with number `e`, not above `V`, may be removed:
 //!
-//! - if its document's last full write at `V` has a number `n` above `e`, and no live snapshot lies from `e` to below `n`:
-//!   a full write writes all entries of its document, so this one, if it is still yielded, is there again under `n` or
-//!   a later number;
-//! - if there is no such document at `V`, and no live snapshot lies from `e` to below `V`.
+//! - if its document's last full write at `V` has a number `n` above `e`, and no live snapshot is
+//!   in `e..n`: a full write writes all entries of its document, so this entry, if the document
+//!   still yields it, exists again with number `n` or a later one;
+//! - if there is no such document at `V`, and no live snapshot is in `e..V`.
 //!
-//! Deltas and the notes of checked updates are never evidence: those have deleted exactly what went.
+//! Deltas and the notes of checked updates are never evidence: these writes delete exactly the
+//! entries that are no longer yielded.
 
 use crate::engine::{Engine, EngineHandle};
 use crate::error::{Error, Result};
@@ -25,23 +27,23 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The bytes that a document takes among the numbers, about.
+/// Approximate memory per document in [`FullWrites`], in bytes.
 const NUMBER_BYTES: usize = 32;
 
-/// The numbers of the last full writes of documents with keys in a range, by the hashes of the keys.
-struct Numbers {
-    /// Of documents with one hash the lowest.
+/// The sequence numbers of the last full writes of the documents in a range of keys.
+struct FullWrites {
+    /// By the hash of the document's key; the lowest number if keys share a hash.
     full: HashMap<u64, Seq>,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
     visible: Seq,
     /// Ascending.
     live: Vec<Seq>,
-    /// The oldest snapshot that sees an entry which could go without it.
+    /// The oldest snapshot that prevents the removal of an entry.
     withheld_by: Cell<Option<Seq>>,
 }
 
-impl Numbers {
+impl FullWrites {
     fn covers(&self, id: &[u8]) -> bool {
         let above = match &self.from {
             Bound::Excluded(from) => id > from.as_slice(),
@@ -54,8 +56,8 @@ impl Numbers {
         above && below
     }
 
-    /// True if a live snapshot sees what was written under `from`, and not what was under `to`.
-    fn between(&self, from: Seq, to: Seq) -> bool {
+    /// True if a live snapshot is in `from..to`: it sees the write `from`, and not the write `to`.
+    fn is_snapshot_in(&self, from: Seq, to: Seq) -> bool {
         let at = self.live.partition_point(|&snapshot| snapshot < from);
         let sees = self.live.get(at).copied().filter(|&snapshot| snapshot < to);
         if let Some(seq) = sees {
@@ -64,15 +66,15 @@ impl Numbers {
         sees.is_some()
     }
 
-    fn may_go(&self, index: &Index, entry: &[u8], seq: Seq) -> bool {
+    fn may_remove(&self, index: &Index, entry: &[u8], seq: Seq) -> bool {
         let Ok(len) = index.definition.key_len(entry) else { return false };
         let id = &entry[len..];
         if seq > self.visible || !self.covers(id) {
             return false;
         }
         match self.full.get(&alluvium_codec::hash64(id)) {
-            Some(&full) => full > seq && !self.between(seq, full),
-            None => !self.between(seq, self.visible),
+            Some(&full) => full > seq && !self.is_snapshot_in(seq, full),
+            None => !self.is_snapshot_in(seq, self.visible),
         }
     }
 }
@@ -82,32 +84,32 @@ fn older(one: Option<Seq>, other: Option<Seq>) -> Option<Seq> {
     one.into_iter().chain(other).min()
 }
 
-/// Says that a sweep is to end where it stands.
+/// Returns true if the sweep shall stop.
 type Stopping<'a> = &'a dyn Fn() -> bool;
 
-/// So many documents are gone over before somebody who wants to stop is heard.
+/// Documents visited between two checks for a request to stop.
 const STOP_EVERY: usize = 4096;
 
-/// Sweeps the indexes of a collection that are ready. Returns how many entries are gone from files, and the oldest snapshot for
-/// which some had to stay.
+/// Sweeps the ready indexes of a collection. Returns the count of entries removed from files, and
+/// the oldest snapshot that prevented a removal.
 fn sweep(engine: &Engine, name: &FullName, stopping: Stopping<'_>) -> Result<(u64, Option<Seq>)> {
     let store = engine.store();
     let Some(state) = engine.catalog.find(name)? else { return Ok((0, None)) };
     let ready: Vec<Arc<Index>> =
         state.indexes().indexes.iter().filter(|index| index.ready.is_some()).cloned().collect();
-    let (mut gone, mut withheld_by) = (0, None);
+    let (mut removed, mut withheld_by) = (0, None);
     for partition in 0..store.partitions() {
         if ready.is_empty() || stopping() {
             break;
         }
         match sweep_partition(engine, &state, &ready, partition, stopping) {
-            Ok((from_here, by)) => (gone, withheld_by) = (gone + from_here, older(withheld_by, by)),
-            // Dropped meanwhile.
+            Ok((from_here, by)) => (removed, withheld_by) = (removed + from_here, older(withheld_by, by)),
+            // Dropped concurrently.
             Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => break,
             Err(error) => return Err(error),
         }
     }
-    Ok((gone, withheld_by))
+    Ok((removed, withheld_by))
 }
 
 fn sweep_partition(
@@ -124,29 +126,30 @@ fn sweep_partition(
     let mut from = Bound::Unbounded;
     let (mut dropped, mut withheld_by) = (0, None);
     loop {
-        let numbers = gather(engine, state, partition, from, bytes / NUMBER_BYTES, stopping)?;
+        let writes = gather(engine, state, partition, from, bytes / NUMBER_BYTES, stopping)?;
         for index in ready {
-            let may_go = |entry: &[u8], seq: Seq| numbers.may_go(index, entry, seq);
-            match store.sweep(index.tree, partition, numbers.visible, &may_go, stopping) {
-                Ok(gone) => {
-                    if gone > 0 {
+            let may_remove = |entry: &[u8], seq: Seq| writes.may_remove(index, entry, seq);
+            match store.sweep(index.tree, partition, writes.visible, &may_remove, stopping) {
+                Ok(removed) => {
+                    if removed > 0 {
                         marks::ENTRIES_SWEPT.hit();
                     }
-                    dropped += gone;
+                    dropped += removed;
                 }
                 Err(alluvium_store::Error::NoSuchTree(_)) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        withheld_by = older(withheld_by, numbers.withheld_by.get());
-        match numbers.to {
+        withheld_by = older(withheld_by, writes.withheld_by.get());
+        match writes.to {
             Bound::Included(to) if !stopping() => from = Bound::Excluded(to),
             _ => return Ok((dropped, withheld_by)),
         }
     }
 }
 
-/// The numbers of the next `count` documents of a partition, or of fewer, if it is to stop.
+/// Collects the numbers of the next `count` documents of a partition, or of fewer if the sweep
+/// shall stop.
 fn gather(
     engine: &Engine,
     state: &CollectionState,
@@ -154,7 +157,7 @@ fn gather(
     from: Bound<Vec<u8>>,
     count: usize,
     stopping: Stopping<'_>,
-) -> Result<Numbers> {
+) -> Result<FullWrites> {
     let store = engine.store();
     let snapshot = store.snapshot();
     let bounds = Bounds { lower: from.clone(), upper: Bound::Unbounded, reverse: false };
@@ -171,38 +174,39 @@ fn gather(
             break;
         }
     }
-    // While the snapshot is held: what begins to live later does so at it or above.
+    // Read while the snapshot is held: a snapshot taken later is at it or above.
     let live = store.live_snapshots();
-    Ok(Numbers { full, from, to, visible: snapshot.seq(), live, withheld_by: Cell::new(None) })
+    Ok(FullWrites { full, from, to, visible: snapshot.seq(), live, withheld_by: Cell::new(None) })
 }
 
-/// Sweeps the indexes of collections where one holds a quarter more entries than its documents yield. How many are gone.
-/// A collection where that fails keeps the others from nothing; the first error is told.
+/// Sweeps the collections in which an index holds a quarter more entries than the documents yield.
+/// Returns the count of entries removed, or the first error; the remaining collections are swept
+/// despite an error.
 pub(crate) fn sweep_where_due(engine: &EngineHandle) -> Result<u64> {
     let stopping = || engine.tasks.stopping();
     sweep_each(engine, |name| {
         if !is_due(engine, name)? {
             return Ok(0);
         }
-        let (gone, withheld_by) = sweep(engine, name, &stopping)?;
+        let (removed, withheld_by) = sweep(engine, name, &stopping)?;
         if !stopping() {
-            note_swept(engine, name, withheld_by)?;
+            record_swept(engine, name, withheld_by)?;
         }
-        Ok(gone)
+        Ok(removed)
     })
 }
 
 fn sweep_each(engine: &Engine, sweep: impl Fn(&FullName) -> Result<u64>) -> Result<u64> {
-    let (mut gone, mut first) = (0, Ok(()));
+    let (mut removed, mut first) = (0, Ok(()));
     for name in collections(engine) {
         match sweep(&name) {
-            Ok(here) => gone += here,
-            // Dropped meanwhile.
+            Ok(here) => removed += here,
+            // Dropped concurrently.
             Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => {}
             Err(error) => first = first.and(Err(error)),
         }
     }
-    first.map(|()| gone)
+    first.map(|()| removed)
 }
 
 fn collections(engine: &Engine) -> Vec<FullName> {
@@ -211,13 +215,13 @@ fn collections(engine: &Engine) -> Vec<FullName> {
     names
 }
 
-/// Takes note of how many entries there are to a document, after a sweep.
-fn note_swept(engine: &Engine, name: &FullName, withheld_by: Option<Seq>) -> Result<()> {
+/// Records the entries per document that a sweep has left.
+fn record_swept(engine: &Engine, name: &FullName, withheld_by: Option<Seq>) -> Result<()> {
     let store = engine.store();
     let Some(state) = engine.catalog.find(name)? else { return Ok(()) };
     let documents = store.tree_stats(state.documents)?.keys.max(1) as f64;
     for index in state.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
-        index.swept.note(store.tree_stats(index.tree)?.keys as f64 / documents, withheld_by);
+        index.swept.record(store.tree_stats(index.tree)?.keys as f64 / documents, withheld_by);
     }
     Ok(())
 }

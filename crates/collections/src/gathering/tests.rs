@@ -5,12 +5,12 @@ use alluvium_env::sync::atomic::{AtomicUsize, Ordering};
 use alluvium_store::Options;
 
 #[test]
-fn few_gather_at_once_and_who_waits_can_be_stopped() {
+fn few_gather_at_once_and_a_waiting_thread_can_be_stopped() {
     let db = Database::with(Options::default());
     let gathering = Gathering::default();
     let places: Vec<_> = (0..AT_ONCE).map(|_| gathering.enter(db.store(), 1000, || Ok(())).unwrap()).collect();
-    let asked = AtomicUsize::new(0);
-    let stopped = gathering.enter(db.store(), 1000, || match asked.fetch_add(1, Ordering::SeqCst) {
+    let checks = AtomicUsize::new(0);
+    let stopped = gathering.enter(db.store(), 1000, || match checks.fetch_add(1, Ordering::SeqCst) {
         0 => Ok(()),
         _ => Err(Error::Stopped),
     });

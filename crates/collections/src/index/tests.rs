@@ -1,8 +1,8 @@
 use super::Index;
 use alluvium_store::TreeId;
 
-/// An index that is being built over the documents of tree 3: partitions 0 and 2 are, and of partition 1 what is up to the key
-/// `0x05`. `docs/format/index.md` has the bytes.
+/// An index that is being built over the documents of tree 3. Partitions 0 and 2 are complete,
+/// partition 1 up to the key `0x05`. `docs/format/index.md` has the bytes.
 const BEING_BUILT: &str = "0403000102000239177624376b657919176114476e616d6537615f31010105";
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -21,7 +21,7 @@ fn descriptions_are_as_the_format_says() {
     without.built_to = None;
     assert_eq!(without.describe(documents), &description[..description.len() - 3]);
     assert!(Index::read(TreeId(4), &without.describe(documents)).unwrap().1.built_to.is_none());
-    // Cut anywhere but there, or longer, it is none.
+    // A description that is cut elsewhere, or is longer, is refused.
     for len in (1..description.len()).filter(|len| *len != description.len() - 3) {
         assert!(Index::read(TreeId(4), &description[..len]).is_none(), "{len}");
     }

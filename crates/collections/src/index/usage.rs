@@ -1,5 +1,5 @@
-//! What is known of an index in memory, since the database was opened: whether somebody builds it and how far that is, and
-//! who has asked it.
+//! The state of an index in memory since the database was opened: its build, and its use by
+//! queries.
 
 use crate::error::{Error, Result};
 use alluvium_env::sync::{Condvar, Mutex};
@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a flag may go unnoticed by whoever waits for a build: nobody can notify from within a signal handler.
+/// The interval at which a thread that waits for a build checks its stop flag: a signal handler
+/// sets the flag, and cannot notify.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
-/// How far the build of an index is. Cheap to clone; its clones share it, whoever builds.
+/// The progress of the build of an index. Clones are cheap, and share the counts.
 #[derive(Debug, Clone, Default)]
 pub struct IndexProgress {
     counts: Arc<Counts>,
@@ -24,7 +25,7 @@ struct Counts {
 }
 
 impl IndexProgress {
-    /// Documents whose entries are made so far, since the database was opened.
+    /// The number of documents indexed since the database was opened.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -40,7 +41,8 @@ impl IndexProgress {
         self.counts.documents.load(Ordering::Relaxed)
     }
 
-    /// About how many there will be at the end; 0 before the build goes on.
+    /// The approximate total of [`IndexProgress::documents`] at the end of the build; 0 before the
+    /// build begins or resumes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -60,46 +62,47 @@ impl IndexProgress {
         self.counts.expected.store(expected, Ordering::Relaxed);
     }
 
-    /// One more; returns how many there are.
+    /// Counts one more document, and returns the count.
     pub(crate) fn add(&self) -> u64 {
         self.counts.documents.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
-/// Who builds an index: one at a time.
+/// The build of an index: one thread builds at a time.
 #[derive(Default)]
 pub struct Building {
     busy: Mutex<bool>,
-    left: Condvar,
+    released: Condvar,
     progress: IndexProgress,
-    /// Why it cannot be built, and was dropped.
+    /// Why the build failed, and the index was dropped.
     failed: Mutex<Option<Error>>,
 }
 
-/// As long as it lives, nobody else builds the index.
-pub struct Builds<'a>(&'a Building);
+/// While it exists, no other thread builds the index.
+pub struct BuildGuard<'a>(&'a Building);
 
 impl Building {
-    /// Waits until nobody builds the index; [`Error::Stopped`] if `stop` is set before.
-    pub fn enter(&self, stop: Option<&AtomicBool>) -> Result<Builds<'_>> {
+    /// Waits until no other thread builds the index. [`Error::Stopped`] if `stop` is set before
+    /// that.
+    pub fn enter(&self, stop: Option<&AtomicBool>) -> Result<BuildGuard<'_>> {
         let mut busy = self.busy.lock();
         while *busy {
             match stop {
                 Some(stop) if stop.load(Ordering::Relaxed) => return Err(Error::Stopped),
-                Some(_) => drop(self.left.wait_for(&mut busy, STOP_CHECK)),
-                None => self.left.wait(&mut busy),
+                Some(_) => drop(self.released.wait_for(&mut busy, STOP_CHECK)),
+                None => self.released.wait(&mut busy),
             }
         }
         *busy = true;
-        Ok(Builds(self))
+        Ok(BuildGuard(self))
     }
 
-    /// The index is dropped, since it cannot be built: who waits is told why.
+    /// Records why the index cannot be built and is dropped, for the threads that wait.
     pub fn fail(&self, error: &Error) {
         *self.failed.lock() = Some(error.clone());
     }
 
-    /// Why it could not be built.
+    /// Why the build failed, if it did.
     pub fn failed(&self) -> Option<Error> {
         self.failed.lock().clone()
     }
@@ -116,14 +119,14 @@ impl std::fmt::Debug for Building {
     }
 }
 
-impl Drop for Builds<'_> {
+impl Drop for BuildGuard<'_> {
     fn drop(&mut self) {
         *self.0.busy.lock() = false;
-        self.0.left.notify_all();
+        self.0.released.notify_all();
     }
 }
 
-/// Who has asked an index, and what that took.
+/// The use of an index by queries, and its cost.
 #[derive(Debug, Default)]
 pub struct Usage {
     uses: AtomicU64,
@@ -134,29 +137,29 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Somebody asks the index.
+    /// Counts a query.
     pub fn begin(&self, now_ms: i64) {
         self.uses.fetch_add(1, Ordering::Relaxed);
         self.last_ms.fetch_max(now_ms, Ordering::Relaxed);
     }
 
-    /// What was looked at for an answer.
+    /// Adds what a query examined.
     pub fn examined(&self, examined: &Examined) {
         self.keys.fetch_add(examined.keys, Ordering::Relaxed);
         self.stale.fetch_add(examined.stale, Ordering::Relaxed);
     }
 
-    /// How often it was asked.
+    /// The number of queries.
     pub fn uses(&self) -> u64 {
         self.uses.load(Ordering::Relaxed)
     }
 
-    /// When it was asked last, in milliseconds since 1970.
+    /// The time of the last query, in milliseconds since 1970.
     pub fn last_ms(&self) -> Option<i64> {
         Some(self.last_ms.load(Ordering::Relaxed)).filter(|ms| *ms != 0)
     }
 
-    /// Entries that were looked at, and those of them that were stale.
+    /// The number of entries examined, and how many of these were stale.
     pub fn keys_and_stale(&self) -> (u64, u64) {
         (self.keys.load(Ordering::Relaxed), self.stale.load(Ordering::Relaxed))
     }

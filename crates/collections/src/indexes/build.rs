@@ -1,14 +1,18 @@
-//! Building an index over documents that are there already.
+//! Builds an index over the existing documents.
 //!
-//! 1. The definition is written down, under a new schema number: from then on every batch carries entries of the index.
-//! 2. Per partition: a snapshot is taken, which sees all that was numbered before the definition. The documents are
-//!    walked, and their entries, with the *documents'* numbers, are sorted and put into the partition as runs. After each
-//!    run it is noted how far that is, and at the end that the partition is built, so that after a kill the build goes on there.
-//! 3. All partitions are built. A unique index is looked through for keys that two documents have.
-//! 4. The index is written down as ready from the number on that is visible then; older snapshots do not use it.
+//! 1. The definition is stored with a new schema number. From then on every batch carries entries
+//!    of the index.
+//! 2. For each partition: a snapshot is taken, which sees every write that was numbered before the
+//!    definition. The documents are scanned, and their entries, with the *documents'* numbers, are
+//!    sorted and ingested into the partition as runs. The position is recorded after each run, and
+//!    the partition as built at its end, so that the build resumes there after a crash.
+//! 3. After all partitions, a unique index is scanned for keys that two documents share.
+//! 4. The index is recorded as ready from the sequence number that is visible then. Older snapshots
+//!    do not use it.
 //!
-//! Others write all the while. What is written after the snapshot has its own entries, with higher numbers; an entry of the
-//! build whose document has changed is stale, and is found to be so as any other.
+//! Other threads write during the build. A write after the snapshot has its own entries, with
+//! higher numbers. An entry of the build whose document has changed is stale, and readers detect it
+//! like any other stale entry.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
@@ -29,17 +33,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The most bytes of a run of entries that is gathered in memory.
 const RUN_BYTES_MAX: usize = 64 << 20;
 
-/// A run ends after a document for each so many bytes that it may have, also where few documents have entries: its
-/// snapshot would be ended if it were kept for long, and a build that goes on begins after the last run.
+/// A run ends after one document per this many bytes of its limit, even if few documents have
+/// entries: a snapshot that is kept for long is ended, and a build resumes after the last run.
 const DOCUMENT_BYTES: usize = 16;
 
-/// So many documents are gone over before somebody who wants to stop is heard.
+/// Documents visited between two checks for a request to stop.
 const STOP_EVERY: u64 = 256;
 
-/// An entry of a unique index is looked at in one snapshot with others of so many bytes each, as many as are gathered at a time.
+/// The check of a unique index examines one entry per this many bytes of the gathering limit in one
+/// snapshot.
 const UNIQUE_ENTRY_BYTES: usize = 64;
 
-/// What a build needs to know.
+/// The parameters of a build.
 #[derive(Clone, Copy)]
 pub(crate) struct Build<'a> {
     pub engine: &'a EngineHandle,
@@ -47,12 +52,12 @@ pub(crate) struct Build<'a> {
     pub name: &'a FullName,
     /// As it was declared.
     pub index: &'a Arc<Index>,
-    /// Set to true by anybody, the build ends with [`Error::Stopped`].
+    /// The build ends with [`Error::Stopped`] once this is true.
     pub stop: Option<&'a AtomicBool>,
 }
 
 impl Build<'_> {
-    /// An error if the build is to end where it stands.
+    /// An error if the build shall stop.
     fn check_stop(&self) -> Result<()> {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Error::Stopped);
@@ -61,9 +66,10 @@ impl Build<'_> {
     }
 }
 
-/// Builds an index that was added, or waits for whoever does, and then looks again. If it cannot be built, it is
-/// dropped, unless the database fails or is closed, or the build is stopped: then it goes on when the database is opened
-/// again, or when somebody asks for it.
+/// Builds an index that was added, or waits for the thread that builds it and then checks the
+/// result. An index that cannot accept the documents is dropped. If the database fails or is
+/// closed, or the build is stopped, the build resumes when the database is opened again, or on the
+/// next request.
 pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
     let Build { engine, index, stop, .. } = *build;
     let _one_at_a_time = index.building.enter(stop)?;
@@ -71,10 +77,11 @@ pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
     loop {
         let built = finish_under(&Build { name: &name, ..*build });
         if matches!(built, Err(Error::Store(alluvium_store::Error::NoSuchTree(_)))) {
-            // The tree goes before its name does.
+            // The tree is removed before its name.
             engine.catalog.settle()?;
         }
-        // Renamed meanwhile: it goes on under the new name, with the partitions that are left.
+        // Renamed concurrently: the build continues under the new name, with the remaining
+        // partitions.
         match (&built, engine.catalog.holder_of(index.tree)) {
             (Err(Error::NoSuchCollection { .. } | Error::NoSuchIndex { .. }), Some(now)) if now != name => name = now,
             (Err(Error::Store(alluvium_store::Error::NoSuchTree(_))), None) => return Err(dropped(&name, index)),
@@ -83,7 +90,7 @@ pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
     }
 }
 
-/// As [`finish`], of a collection that has this name.
+/// As [`finish`], for a collection that has this name.
 fn finish_under(build: &Build<'_>) -> Result<Arc<Index>> {
     let Build { engine, name, index, .. } = *build;
     let state = engine.catalog.require(name)?;
@@ -93,10 +100,10 @@ fn finish_under(build: &Build<'_>) -> Result<Arc<Index>> {
         Some(now) => {
             let built = build_all(&Build { index: &now, ..*build }, &state);
             if let Err(error) = &built
-                && ends_the_index(error)
+                && is_permanent(error)
             {
                 index.building.fail(error);
-                // Somebody else may have dropped it already, or renamed the collection.
+                // Another thread may have dropped it already, or renamed the collection.
                 let name = engine.catalog.holder_of(index.tree);
                 let _gone = name.map(|name| engine.catalog.drop_tree(&name, index.tree));
             }
@@ -110,8 +117,8 @@ fn dropped(name: &FullName, index: &Index) -> Error {
     Error::NoSuchIndex { collection: name.to_string(), index: index.definition.name().to_owned() }
 }
 
-/// True if documents do not go with the index: trying again would not help.
-fn ends_the_index(error: &Error) -> bool {
+/// True if the index cannot accept a document: another attempt would not help.
+fn is_permanent(error: &Error) -> bool {
     matches!(error, Error::Index(_) | Error::DuplicateIndexKey { .. })
 }
 
@@ -140,7 +147,7 @@ fn build_all(build: &Build<'_>, state: &CollectionState) -> Result<Arc<Index>> {
     if index.definition.is_unique() {
         check_unique(build, state)?;
     }
-    // Everything in the runs has numbers up to here.
+    // No number in the runs is above this one.
     let ready = store.visible();
     catalog.update_index(name, index.tree, |index| (index.ready, index.built) = (Some(ready), Vec::new()))
 }
@@ -160,9 +167,10 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
     }
     loop {
         build.check_stop()?;
-        // Its runs are debt, as writes are. What it gathers is paid for by the cache: memory that others wait for is not held.
+        // Runs add compaction debt, as writes do. The gathered memory is charged to the cache, so
+        // no memory is held that writers wait for.
         drop(store.admit(0)?);
-        // A snapshot of its own for each run: one that is kept for long would be ended.
+        // A new snapshot for each run: one that is kept for long would be ended.
         let snapshot = store.snapshot();
         let mut arrays: Vec<MultikeyParts> = Vec::new();
         let mut scan = store.scan_partition(state.documents, partition, from.clone(), &snapshot)?;
@@ -184,7 +192,8 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
                 run.push(&[found.bytes.as_slice(), &key].concat(), scan.version(), &found.values);
             }
             if progress.add().is_multiple_of(STOP_EVERY) {
-                // What is gathered is thrown away: the run begins anew, behind the last one that is noted.
+                // On a stop the gathered entries are discarded; the run begins again after the last
+                // recorded one.
                 build.check_stop()?;
             }
             documents += 1;
@@ -209,7 +218,7 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
     }
 }
 
-/// Names the document that cannot be indexed.
+/// Adds the `_id` of the document that cannot be indexed.
 fn of_document(error: Error, key: &[u8]) -> Error {
     use alluvium_query::index::IndexError as E;
     let named = |what: String| format!("document {}: {what}", key_text(key));
@@ -222,10 +231,13 @@ fn of_document(error: Error, key: &[u8]) -> Error {
     }
 }
 
-/// Errors if two documents have one key. The last note has a number below the first snapshot, so what was numbered before
-/// the note is visible in it, and what was encoded before the note was sent back: whoever is not visible looks for its keys
-/// among all entries. So a key that only one document has at any moment from then on is never given to a second, and each
-/// key may be looked at in a snapshot of its own; one for all of them would be ended where there are many.
+/// An error if two documents have the same key. The last record of progress ("the note") has a
+/// sequence number below the first snapshot. Writes that were numbered before the note are visible
+/// in that snapshot; batches that were encoded before the note, and not yet numbered, were refused
+/// and encoded again. So every write that the snapshot does not see looks up its keys among all
+/// entries. A key that only one document has at some time from then on is therefore never given to
+/// a second one, and each key may be checked in a snapshot of its own. A single snapshot for all
+/// keys would be ended in a large index.
 fn check_unique(build: &Build<'_>, state: &CollectionState) -> Result<()> {
     let mut from = Bounds::all();
     while let Some(next) = check_unique_from(build, state, from)? {
@@ -234,15 +246,16 @@ fn check_unique(build: &Build<'_>, state: &CollectionState) -> Result<()> {
     Ok(())
 }
 
-/// Looks at so many entries, and at those of the last key, in one snapshot: documents of different moments may have had the
-/// same key one after the other. The next key then, if there is one.
+/// Checks a limited number of entries in one snapshot, and always all entries of a key: in
+/// different snapshots, two documents may have had the same key one after the other. Returns the
+/// next key, if there is one.
 fn check_unique_from(build: &Build<'_>, state: &CollectionState, from: Bounds) -> Result<Option<Vec<u8>>> {
     let Build { engine, name, index, .. } = *build;
     let store = engine.store();
     let snapshot = store.snapshot();
     let within = Collection { store, state, name };
     let mut scan = store.scan(index.tree, from, Some(&snapshot))?;
-    // The entries of one key so far: those whose documents yield it.
+    // The current key, and the last document found that yields it.
     let (mut key, mut owner): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
     // The first entry of a key is proved only when there is a second.
     let mut proved = false;

@@ -1,4 +1,4 @@
-//! Whether a sweep is worth its while.
+//! Decides whether a sweep is worth its cost.
 
 use crate::engine::EngineHandle;
 use crate::error::Result;
@@ -8,10 +8,10 @@ use crate::names::FullName;
 use crate::view::CollectionView;
 use std::sync::Arc;
 
-/// Stale entries that are not worth a sweep, however few documents there are.
-const FEW: f64 = 10_000.0;
-/// A sweep is due when there is so much more than documents yield.
-const MORE: f64 = 1.25;
+/// A sweep is not worth its cost for fewer stale entries, however small the collection is.
+const STALE_MIN: f64 = 10_000.0;
+/// A sweep is due above this multiple of the entries that the documents yield.
+const EXCESS: f64 = 1.25;
 
 /// True if an index of the collection holds a quarter more entries than its documents yield, and many more.
 pub(super) fn is_due(engine: &EngineHandle, name: &FullName) -> Result<bool> {
@@ -21,20 +21,21 @@ pub(super) fn is_due(engine: &EngineHandle, name: &FullName) -> Result<bool> {
     for index in state.indexes().indexes.iter().filter(|index| index.ready.is_some()) {
         let entries = store.tree_stats(index.tree)?.keys as f64;
         let per_document = index.swept.expected(store.live_snapshots().first().copied()).unwrap_or(0.0);
-        if entries > documents * per_document * MORE + FEW && is_stale(engine, name, index, entries, documents)? {
+        if entries > documents * per_document * EXCESS + STALE_MIN && is_stale(engine, name, index, entries, documents)?
+        {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Looks at a sample of the entries: there may also be more of them because the documents yield more than those that were
-/// there when it was looked at last.
+/// Checks a sample of the entries: the number of entries also grows if newer documents yield more
+/// of them than the documents at the last check.
 fn is_stale(engine: &EngineHandle, name: &FullName, index: &Arc<Index>, entries: f64, documents: f64) -> Result<bool> {
     let live = entries * (1.0 - stale_share(&CollectionView::open(engine, name, None)?, index)?);
-    if entries > live * MORE && entries - live > FEW {
+    if entries > live * EXCESS && entries - live > STALE_MIN {
         return Ok(true);
     }
-    index.swept.note_live(live / documents.max(1.0));
+    index.swept.record_live(live / documents.max(1.0));
     Ok(false)
 }

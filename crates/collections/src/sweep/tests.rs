@@ -23,7 +23,8 @@ fn put_all(collection: &Collection, documents: impl Iterator<Item = (i32, Map)>)
     batch::write(&collection.engine, &operations, Durability::Periodic).unwrap();
 }
 
-/// Puts documents with two tags each; what they had in another round becomes stale, once the old documents are merged away.
+/// Puts documents with two tags each. The entries of an earlier round become stale once the old
+/// documents are merged away.
 fn fill(db: &Database, name: &str, round: i32) {
     let tags = |id: i32| Value::from_iter([id * 7 + round, id * 7 + round + 1]);
     let maps: Vec<_> = (0..DOCUMENTS).map(|id| (id, Map::from([("tags", tags(id))]))).collect();
@@ -52,7 +53,7 @@ fn a_sweep_is_due_though_few_documents_have_entries() {
     let pets = db.collection("pets");
     pets.create_index(r#"{"tags": 1}"#, r#"{"partialFilterExpression": {"open": true}}"#);
     fill(&db, "pets", 0);
-    // What is rewritten lies at the end, where a look at the first documents does not lead.
+    // The rewritten documents are at the end: a sample of the first documents would miss them.
     for round in 0..30 {
         let text = |id| format!(r#"{{"tags": {}, "open": true}}"#, id + round * 100_000);
         put_all(&pets, (DOCUMENTS - 500..DOCUMENTS).map(|id| (id, text(id).into_map().unwrap())));
@@ -79,7 +80,7 @@ fn more_entries_of_more_documents_are_no_reason_for_a_sweep() {
     pets.insert((5000..25_000).map(|id| format!(r#"{{"_id": {id}, "tags": {id}}}"#)));
     db.flush();
     assert!(!is_due(&db.engine, &name).unwrap());
-    // What the sample has told is known.
+    // The result of the sample is remembered.
     let open = db.engine.catalog.find(&name).unwrap().unwrap();
     let known = open.indexes().indexes[0].swept.expected(None).unwrap();
     assert!((0.7..0.9).contains(&known), "{known}");
