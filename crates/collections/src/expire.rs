@@ -14,8 +14,8 @@ use hashbrown::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// So many documents are found at one snapshot and then deleted one by one.
-const AT_A_TIME: usize = 1000;
+/// The number of documents that are found at one snapshot and then deleted one by one.
+const BATCH_DOCUMENTS: usize = 1000;
 
 /// Deletes the documents that have expired. Returns their count.
 ///
@@ -32,11 +32,11 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
             index: &index,
             cutoff_ms,
             deleted: 0,
-            left: Left::default(),
+            skipped: Skipped::default(),
         };
         let result = expiry.run();
         deleted += expiry.deleted;
-        match expiry.left.error.map_or(result, Err) {
+        match expiry.skipped.error.map_or(result, Err) {
             Ok(()) => {}
             // Dropped concurrently.
             Err(Error::NoSuchCollection { .. } | Error::Store(alluvium_store::Error::NoSuchTree(_))) => {}
@@ -51,31 +51,33 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
     failed.map_or(Ok(deleted), Err)
 }
 
-/// Deletes of what has expired by one index. A document that cannot be deleted keeps no other from being deleted.
+/// Deletes the documents that have expired by one index. A document that cannot be deleted is
+/// skipped.
 struct Expiry<'a> {
     writer: Writer<'a>,
     index: &'a Arc<Index>,
     cutoff_ms: i64,
     deleted: u64,
-    left: Left,
+    skipped: Skipped,
 }
 
 impl Expiry<'_> {
     fn run(&mut self) -> Result<()> {
         let Writer { engine, name, .. } = self.writer;
         loop {
-            // As many as bytes, where that is set: few.
+            // A test that sets `gather_bytes` gets small batches.
             let options = engine.store().options();
-            let at_a_time = options.tuning.gather_bytes.map_or(AT_A_TIME, |bytes| bytes.clamp(1, AT_A_TIME));
-            let found = self.find(at_a_time)?;
-            let all = found.len() < at_a_time;
-            let before = (self.deleted, self.left.keys.len());
+            let batch_documents =
+                options.tuning.gather_bytes.map_or(BATCH_DOCUMENTS, |bytes| bytes.clamp(1, BATCH_DOCUMENTS));
+            let found = self.find(batch_documents)?;
+            let all = found.len() < batch_documents;
+            let before = (self.deleted, self.skipped.keys.len());
             for id in found {
                 if engine.tasks.stopping() {
                     return Ok(());
                 }
                 let key = id_key(&id)?;
-                // Read again, under its lock: its date may have changed.
+                // The document is read again under its lock: its date may have changed.
                 let removed = self.writer.remove(&id, |document| {
                     // An index that was dropped concurrently, perhaps with its collection, deletes nothing any more.
                     let known = engine.catalog.require(name)?.indexes();
@@ -89,24 +91,25 @@ impl Expiry<'_> {
                 match removed {
                     Ok(removed) => self.deleted += u64::from(removed.is_some()),
                     Err(error) => {
-                        self.left.note(error)?;
-                        self.left.keys.insert(key);
+                        self.skipped.record(error)?;
+                        self.skipped.keys.insert(key);
                     }
                 }
             }
-            if all || before == (self.deleted, self.left.keys.len()) {
+            if all || before == (self.deleted, self.skipped.keys.len()) {
                 return Ok(());
             }
         }
     }
 
-    /// The `_id`s of the first documents that have expired, at most `most`, without those that are left.
+    /// The `_id`s of the first documents that have expired, at most `most`, without the skipped
+    /// ones.
     fn find(&mut self, most: usize) -> Result<Vec<Value>> {
         let Writer { engine, name, .. } = self.writer;
         let snapshot = engine.snapshot();
         let state = engine.catalog.require(name)?;
         let (low, mut high) = dates(self.index, self.cutoff_ms);
-        // Beyond the key of any `_id`.
+        // Above the key of any `_id`.
         high.push(0xff);
         let bounds = Bounds { lower: Bound::Included(low), upper: Bound::Excluded(high), reverse: false };
         let view = CollectionView::new(engine, state, name, snapshot);
@@ -117,11 +120,11 @@ impl Expiry<'_> {
                 Ok(Some(document)) => document,
                 Ok(None) => break,
                 Err(error) => {
-                    self.left.note(error)?;
+                    self.skipped.record(error)?;
                     continue;
                 }
             };
-            if !found.contains(document.id()) && !self.left.holds(document.id())? {
+            if !found.contains(document.id()) && !self.skipped.holds(document.id())? {
                 found.push(document.id().clone());
             }
         }
@@ -129,24 +132,24 @@ impl Expiry<'_> {
     }
 }
 
-/// Documents that have expired and cannot be deleted.
+/// The documents that have expired and cannot be deleted.
 #[derive(Default)]
-struct Left {
+struct Skipped {
     /// The keys of their `_id`s.
     keys: HashSet<Vec<u8>>,
-    /// Why the first one cannot.
+    /// The error of the first of these documents.
     error: Option<Error>,
 }
 
-impl Left {
-    /// Takes note of an error that concerns one document. Any other is given back.
-    fn note(&mut self, error: Error) -> Result<()> {
-        let of_one = match &error {
+impl Skipped {
+    /// Records an error that concerns one document. Returns any other error.
+    fn record(&mut self, error: Error) -> Result<()> {
+        let concerns_one = match &error {
             Error::DamagedDocument { .. } | Error::InvalidDocument(_) | Error::Index(_) | Error::IndexOf { .. } => true,
             Error::Store(error) => matches!(error, alluvium_store::Error::BatchTooLarge { .. }),
             _ => false,
         };
-        if !of_one {
+        if !concerns_one {
             return Err(error);
         }
         self.error.get_or_insert(error);

@@ -133,8 +133,8 @@ impl Index {
         Ok(keys)
     }
 
-    /// As [`Index::keys_of`], for a stored document. Earlier versions of this program accepted some
-    /// documents that this one refuses.
+    /// As [`Index::keys_of`], for a stored document. Earlier versions of Alluvium had other limits,
+    /// and accepted some documents that this one refuses.
     pub fn stored_keys_of(&self, document: &Document) -> Result<Keys> {
         Ok(self.definition.stored_keys_of(document)?)
     }

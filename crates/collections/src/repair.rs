@@ -1,11 +1,11 @@
-//! A new database made of what can still be read of a damaged one.
+//! Repair: a new database with everything that can still be read from a damaged one.
 //!
-//! The damaged database is only read. A document whose newest version is whole, and of which
-//! nothing newer can be lost, is *certain* and comes back where it was. One that may have been
-//! changed or deleted in what was lost is *doubtful*: it goes to a collection of its own,
-//! `NAME.doubtful`, so that nothing that was deleted comes back unasked, and nothing that can be
-//! read is thrown away. What lost parts of the log may have changed cannot be told by key: it is
-//! reported by numbers.
+//! The damaged database is only read. A document is *certain* if its newest version is whole and no
+//! newer version can be lost; it is copied to its collection. A document is *doubtful* if a lost
+//! part may have changed or deleted it; it is copied to a separate collection, `NAME.doubtful`. So
+//! no deleted document reappears in its collection, and no readable document is discarded. The keys
+//! that lost parts of the log may have changed are unknown: such a loss is reported by sequence
+//! numbers.
 
 mod examine;
 mod rows;
@@ -31,74 +31,75 @@ pub use examine::{Examined, examine};
 
 /// The logical database of collections whose names are lost.
 const RECOVERED: &str = "recovered";
-/// Unreadable documents are named up to so many.
+/// The most unreadable documents that are named in a report.
 const MOST_NAMED: usize = 1000;
 
-/// How to repair.
+/// Options of a repair.
 #[derive(Debug, Clone, Default)]
 pub struct RepairOptions {
-    /// The memory budget of the new database in bytes; `None`: the usual one.
+    /// The memory budget of the new database in bytes; `None` for the default.
     pub memory_bytes: Option<usize>,
-    /// Set to true by anybody, the repair ends with [`Error::Stopped`], in the time that one file
-    /// takes, and leaves nothing.
+    /// Once this is true, the repair ends with [`Error::Stopped`] after at most one file, and
+    /// leaves no files.
     pub stop: Arc<AtomicBool>,
 }
 
-/// What was saved of one collection.
+/// The saved documents and indexes of one collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepairedCollection {
-    /// Its full name.
+    /// The full name.
     pub name: String,
-    /// Documents that are certain.
+    /// The number of certain documents.
     pub documents: u64,
-    /// Documents of which something newer may be lost, a deletion too.
+    /// The number of documents of which a newer version, or a deletion, may be lost.
     pub doubtful: u64,
-    /// The collection that they are in, if there are any.
+    /// The collection that holds the doubtful documents, if there are any.
     pub doubtful_in: Option<String>,
-    /// Documents that cannot be decoded, though their bytes are whole.
+    /// The number of documents that cannot be decoded although their checksums are correct.
     pub unreadable: u64,
-    /// The indexes that were made anew, over the certain documents.
+    /// The indexes that were built again over the certain documents.
     pub indexes: Vec<String>,
-    /// Those that could not be, and why.
+    /// The indexes that could not be built, and why.
     pub indexes_lost: Vec<(String, String)>,
 }
 
 /// A document that cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Its collection's full name.
+    /// The full name of the collection.
     pub collection: String,
-    /// Its `_id`, as extended JSON.
+    /// The `_id`, as extended JSON.
     pub id: String,
     /// What is missing or wrong.
     pub reason: String,
 }
 
-/// What was saved, and what was lost and why.
+/// The result of a repair: what was saved, what was lost, and why.
 #[derive(Debug, Clone, Default)]
 pub struct RepairReport {
-    /// The collections, in the order of names.
+    /// The collections, ordered by name.
     pub collections: Vec<RepairedCollection>,
-    /// Entries of trees that are no collections: certain, and doubtful.
+    /// The numbers of entries in trees that are not collections: certain ones, and doubtful ones.
     pub others: (u64, u64),
-    /// Indexes whose definitions are lost, nobody knows of which collections.
+    /// The number of indexes whose definitions are lost. Their collections are unknown.
     pub indexes_lost: u64,
-    /// What cannot be read of sorted files.
+    /// The unreadable parts of sorted files.
     pub losses: Vec<Loss>,
-    /// Numbers of operations that the log has lost; each may have changed or deleted any document.
+    /// The sequence numbers of operations that are lost from the log. Each may have changed or
+    /// deleted any document.
     pub lost_numbers: Vec<LostNumbers>,
-    /// What else is wrong, a sentence each.
+    /// Other problems, a sentence each.
     pub notes: Vec<String>,
-    /// Documents that cannot be decoded; a thousand at most.
+    /// Documents that cannot be decoded; at most 1000 are listed.
     pub unreadable: Vec<Unreadable>,
-    /// Sorted files read.
+    /// The number of sorted files read.
     pub files: u64,
-    /// Whole data blocks in them.
+    /// The number of whole data blocks in these files.
     pub blocks: u64,
 }
 
 impl RepairReport {
-    /// True if nothing is lost: the new database holds all that the damaged one did.
+    /// True if nothing is lost: the new database holds everything that the damaged one held.
     ///
     /// ```
     /// # let env = alluvium_env::Env::in_memory(1);
@@ -120,7 +121,7 @@ impl RepairReport {
             && !self.losses.iter().any(|loss| loss.entries)
     }
 
-    /// Certain documents of all collections.
+    /// The number of certain documents in all collections.
     ///
     /// ```
     /// # let env = alluvium_env::Env::in_memory(1);
@@ -136,7 +137,7 @@ impl RepairReport {
         self.collections.iter().map(|collection| collection.documents).sum()
     }
 
-    /// Doubtful documents of all collections.
+    /// The number of doubtful documents in all collections.
     ///
     /// ```
     /// # let env = alluvium_env::Env::in_memory(1);
@@ -153,8 +154,8 @@ impl RepairReport {
     }
 }
 
-/// The keys of a loss in words: its tree, and the first and last `_id` that may be lost, where they
-/// are known.
+/// Describes the range of a loss: the tree, and the first and last `_id` that may be lost, where
+/// these are known.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);
@@ -173,7 +174,7 @@ pub fn describe_range(loss: &Loss) -> String {
         Some((tree, rest)) => (u32::from_be_bytes(*tree), rest.to_vec()),
         None => (0, Vec::new()),
     };
-    // Bounds in an index are cut short, so not every one is an `_id`.
+    // Bounds in the index of a file are shortened, so a bound is not always a complete `_id`.
     let show = |key: &[u8]| {
         let mut rest = key;
         match alluvium_document::key::decode(&mut rest) {
@@ -190,8 +191,9 @@ pub fn describe_range(loss: &Loss) -> String {
     }
 }
 
-/// Reads the damaged database in `from` and makes a new one of what is whole in `to`, which must
-/// not exist or be empty. Nothing has the name `to` until the new database is whole and durable.
+/// Reads the damaged database in `from`, and creates a new database with its readable contents in
+/// `to`, which must not exist or be empty. The name `to` appears once the new database is complete
+/// and durable.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);
@@ -207,15 +209,15 @@ pub fn describe_range(loss: &Loss) -> String {
 /// ```
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Open`] if `from` is no database, or `to` is taken;
-/// [`crate::ErrorKind::InUse`]; [`crate::error::ErrorKind::NoSpace`]; what reading and writing say.
-/// Damage is no error: it is in the report.
+/// [`crate::error::ErrorKind::Open`] if `from` is not a database, or `to` exists and is not empty;
+/// [`crate::ErrorKind::InUse`]; [`crate::error::ErrorKind::NoSpace`]; errors of reading and
+/// writing. Damage is not an error: it is in the report.
 pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
     refuse_read_only(env, from)?;
     let mut salvage = Salvage::read_unless(env, from, &options.stop)?;
     alluvium_store::make_whole(env, to, |dir| {
-        // No other process writes to it before it is whole, and on a disk that fills up before
-        // nothing is left of it.
+        // No reserve is needed: no other process writes to the new database before it is complete,
+        // and it is removed if the disk fills up before that.
         let defaults = Options::default();
         let options_of_new = Options {
             partitions: Some(salvage.partitions()),
@@ -230,8 +232,8 @@ pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Res
         engine.close()?;
         report.losses = std::mem::take(&mut salvage.losses);
         report.lost_numbers = std::mem::take(&mut salvage.lost_numbers);
-        let told = std::mem::take(&mut salvage.notes).into_iter().chain(std::mem::take(&mut salvage.torn));
-        report.notes.splice(0..0, told);
+        let notes = std::mem::take(&mut salvage.notes).into_iter().chain(std::mem::take(&mut salvage.torn));
+        report.notes.splice(0..0, notes);
         (report.files, report.blocks) = (salvage.files, salvage.blocks);
         Ok(report)
     })
@@ -251,14 +253,15 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
     for (tree, known) in &trees.described {
         match read_documents(&known.description) {
             Some((name, system)) => {
-                // Two of one name: a rename or a drop between them is lost. The newer has it.
+                // Two collections have the same name: a rename or a drop between them is lost. The
+                // newer one keeps the name.
                 if let Some(older) = names.insert(name.clone(), (*tree, system.0, known.doubtful)) {
                     let other = free_name(&names, older.0)?;
                     report.notes.push(format!("two collections are called {name}: the older one is {other} now"));
                     names.insert(other, (older.0, older.1, true));
                 }
             }
-            // A system tree goes with its collection.
+            // A system tree is copied with its collection.
             None if known.description == [SYSTEM] => {}
             None => copy_tree(salvage, engine, *tree, known, &mut report)?,
         }
@@ -272,7 +275,7 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
     for (name, (documents, system, doubtful)) in names {
         let mut doubtful_name = format!("{name}.doubtful");
         if FullName::parse(&doubtful_name).is_err() {
-            // The longest names leave no room.
+            // A name of the maximal length has no room for the suffix.
             doubtful_name = format!("{RECOVERED}.tree_{documents}.doubtful");
         }
         while taken.contains(&doubtful_name) {
@@ -292,7 +295,7 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
     Ok(report)
 }
 
-/// Makes an index anew: what is left of its entries is of no use.
+/// Builds an index again: its remaining entries are not used.
 fn make_index(
     engine: &EngineHandle,
     name: &FullName,
@@ -308,9 +311,9 @@ fn make_index(
     });
     match built {
         Ok(name) => collection.indexes.push(name),
-        // It was being built, and would have come to nothing.
+        // The index was still being built, and its build would have failed.
         Err(Error::Index(_) | Error::DuplicateIndexKey { .. }) if made.ready.is_none() => {}
-        // Documents that should have gone may be back, and have a key twice.
+        // Deleted documents may have reappeared, and then a key exists twice.
         Err(error @ (Error::Index(_) | Error::IndexConflict { .. } | Error::DuplicateIndexKey { .. })) => {
             collection.indexes_lost.push((index.name().to_owned(), error.to_string()));
         }
@@ -319,7 +322,7 @@ fn make_index(
     Ok(())
 }
 
-/// A name for the collection of a tree that has none, or whose name another has.
+/// An unused name for a collection whose name is lost or belongs to another one.
 fn free_name<T>(names: &BTreeMap<FullName, T>, tree: u32) -> Result<FullName> {
     let mut name = format!("tree_{tree}");
     loop {
@@ -331,7 +334,7 @@ fn free_name<T>(names: &BTreeMap<FullName, T>, tree: u32) -> Result<FullName> {
     }
 }
 
-/// Copies a tree that is no collection.
+/// Copies a tree that is not a collection.
 fn copy_tree(
     salvage: &Salvage,
     engine: &EngineHandle,
@@ -374,7 +377,7 @@ fn copy_tree(
     Ok(())
 }
 
-/// Ends the repair if somebody asked for it.
+/// An error if the repair shall stop.
 fn check_stop(options: &RepairOptions) -> Result<()> {
     if options.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
 }

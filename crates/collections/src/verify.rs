@@ -1,4 +1,4 @@
-//! Checking a whole database.
+//! Checks a whole database.
 
 mod indexes;
 
@@ -17,13 +17,13 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Of one collection, so many damaged documents are named at most.
+/// The most damaged documents that are named for one collection.
 const MOST_OF_A_COLLECTION: usize = 100;
 
-/// What [`Database::verify`] has found.
+/// The findings of `Database::verify`.
 #[derive(Debug, Clone, Default)]
 pub struct VerifyReport {
-    /// An error for each damaged place; empty is good.
+    /// An error for each damaged place; empty if there is no damage.
     pub damage: Vec<Error>,
     /// The indexes that were checked, in the order of their collections' names.
     pub indexes: Vec<VerifiedIndex>,
@@ -36,18 +36,18 @@ pub struct VerifiedIndex {
     pub collection: String,
     /// The index.
     pub name: String,
-    /// False while it is being built: entries may be missing then, and nobody asks it.
+    /// False while it is being built: entries may be missing then, and queries do not use it.
     pub ready: bool,
-    /// All entries.
+    /// The number of entries.
     pub entries: u64,
-    /// Those of them that are stale: their documents do not yield them any more, and readers pass over them.
+    /// The number of stale entries: their documents no longer yield them, and readers skip them.
     pub stale: u64,
 }
 
-/// Checks everything: see `Database::verify`.
+/// Checks the whole database: see `Database::verify`.
 ///
 /// # Errors
-/// What keeps the check itself from going on; [`Error::Stopped`] if `stop` is set.
+/// Errors that prevent the check itself; [`Error::Stopped`] if `stop` is set.
 pub fn verify(engine: &Engine, stop: &AtomicBool) -> Result<VerifyReport> {
     let damage = engine.store().verify_unless(stop)?.into_iter().map(Into::into).collect();
     let mut report = VerifyReport { damage, indexes: Vec::new() };
@@ -66,9 +66,9 @@ fn verify_collection(engine: &Engine, name: &FullName, stop: &AtomicBool, report
     let store = engine.store();
     let state = match engine.catalog.find(name) {
         Ok(Some(state)) => state,
-        // Dropped since.
+        // Dropped concurrently.
         Ok(None) => return Ok(()),
-        Err(error) => return note(error, damage),
+        Err(error) => return record(error, damage),
     };
     if store.description(state.system).is_none() {
         let reason = format!("its system tree {} is missing", state.system.0);
@@ -78,11 +78,11 @@ fn verify_collection(engine: &Engine, name: &FullName, stop: &AtomicBool, report
     let snapshot = store.snapshot();
     match Shapes::load(store, name, state.system, &snapshot) {
         Ok(shapes) => verify_at(engine, &state, &snapshot, &shapes, stop, report),
-        Err(error) => note(error, damage),
+        Err(error) => record(error, damage),
     }
 }
 
-/// Checks a collection as it is at a snapshot.
+/// Checks a collection at a snapshot.
 fn verify_at(
     engine: &Engine,
     state: &CollectionState,
@@ -97,7 +97,7 @@ fn verify_at(
     let mut scan = match store.scan(state.documents, alluvium_store::Bounds::all(), Some(snapshot)) {
         Ok(scan) => scan,
         Err(alluvium_store::Error::NoSuchTree(_)) => return Ok(()),
-        Err(error) => return note(error.into(), damage),
+        Err(error) => return record(error.into(), damage),
     };
     let mut counted: Vec<Counted> = state.indexes().indexes.iter().map(Counted::new).collect();
     let place = CheckedDocuments { store, name, documents: state.documents, snapshot };
@@ -107,8 +107,8 @@ fn verify_at(
         let (key, row) = match scan.next() {
             Ok(Some(found)) => found,
             Ok(None) => break,
-            // Where it cannot go on, what follows is not checked.
-            Err(error) => return note(error.into(), damage),
+            // The scan cannot continue: the following documents are not checked.
+            Err(error) => return record(error.into(), damage),
         };
         let checked = place.check(shapes, key, row, &mut value);
         let checked = checked.and_then(|table| match counted.is_empty() {
@@ -119,7 +119,7 @@ fn verify_at(
             }
         });
         if let Err(error) = checked {
-            note(error, damage)?;
+            record(error, damage)?;
             if damage.len() >= most {
                 return Ok(());
             }
@@ -150,13 +150,13 @@ impl CheckedDocuments<'_> {
             false => Err(Error::DamagedDocument {
                 collection: self.name.to_string(),
                 id: id_text(&id),
-                reason: "it is met in a scan, and not found by its _id".to_owned(),
+                reason: "a scan finds it, and a lookup by its _id does not".to_owned(),
             }),
         }
     }
 }
 
-/// The shapes of a collection as they are on disk: those of an open collection are in memory.
+/// The shapes of a collection as stored on disk: an open collection has its shapes in memory.
 struct Shapes<'a> {
     store: &'a Store,
     name: &'a FullName,
@@ -170,12 +170,12 @@ impl<'a> Shapes<'a> {
         Ok(Self { store, name, system, table: RefCell::new(table) })
     }
 
-    /// The shapes that a row of the snapshot needs. Deltas are folded with the shapes that there are by then, so it may have
-    /// one that came after the snapshot.
+    /// The shapes that a row of the snapshot needs. A delta may be folded after the snapshot, so
+    /// the row may use a shape that was added after it.
     fn of_row(&self, row: &[u8]) -> Result<Arc<ShapeTable>> {
         let table = self.table.borrow().clone();
         let mut missing = None;
-        // Of a damaged row, what stands before the damage is noted.
+        // A damaged row reports the shapes before the damage.
         let _damaged = shapes_used(row, &mut |number| {
             if missing.is_none() && table.get(number).is_none() {
                 missing = Some(number);
@@ -188,15 +188,15 @@ impl<'a> Shapes<'a> {
                 self.table.replace(now.clone());
                 Ok(now)
             }
-            // Missing there too, or dropped since.
+            // Also missing on disk, or dropped concurrently.
             Ok(false) | Err(alluvium_store::Error::NoSuchTree(_)) => Ok(table),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// Keeps damage; anything else ends the check.
-fn note(error: Error, damage: &mut Vec<Error>) -> Result<()> {
+/// Records damage. Any other error ends the check.
+fn record(error: Error, damage: &mut Vec<Error>) -> Result<()> {
     match error.kind() {
         ErrorKind::Corruption => {
             damage.push(error);

@@ -1,4 +1,4 @@
-//! Looking through a database that cannot be opened.
+//! Examines a database that cannot be opened.
 
 use super::{Loss, LostNumbers, refuse_read_only};
 use crate::error::Result;
@@ -6,26 +6,26 @@ use alluvium_env::Env;
 use alluvium_store::Salvage;
 use std::path::Path;
 
-/// What [`examine`] has found.
+/// The findings of [`examine`].
 #[derive(Debug, Clone, Default)]
 pub struct Examined {
-    /// What cannot be read of sorted files.
+    /// The unreadable parts of sorted files.
     pub losses: Vec<Loss>,
-    /// Numbers of operations that the log has lost.
+    /// The sequence numbers of operations that are lost from the log.
     pub lost_numbers: Vec<LostNumbers>,
-    /// What else is damaged or missing, a sentence each.
+    /// Other damaged or missing files, a sentence each.
     pub damage: Vec<String>,
-    /// Ends of files that were being written when a process ended: no damage.
+    /// Incomplete ends of files that were being written when a process ended. These are not damage.
     pub torn: Vec<String>,
-    /// Sorted files read.
+    /// The number of sorted files read.
     pub files: u64,
-    /// Whole data blocks in them.
+    /// The number of whole data blocks in these files.
     pub blocks: u64,
 }
 
-/// Reads every block of every file of a database without opening it, so that one that does not open
-/// is looked through to its end, and one that may only be read. Takes its lock, and writes nothing.
-/// Documents and indexes are not looked at, as [`crate::Database::verify`] does.
+/// Reads every block of every file of a database without opening it. This also works for a database
+/// that cannot be opened, or that may not be written. Takes the lock of the database, and writes
+/// nothing. Documents and indexes are not checked; [`crate::Database::verify`] checks them.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);
@@ -38,8 +38,8 @@ pub struct Examined {
 /// ```
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Open`] if there is no database; [`crate::ErrorKind::InUse`]; what
-/// reading says. Damage is no error.
+/// [`crate::error::ErrorKind::Open`] if there is no database; [`crate::ErrorKind::InUse`]; errors
+/// of reading. Damage is not an error.
 pub fn examine(env: &Env, path: &Path) -> Result<Examined> {
     refuse_read_only(env, path)?;
     let Salvage { losses, lost_numbers, notes, torn, files, blocks, .. } = Salvage::read(env, path)?;

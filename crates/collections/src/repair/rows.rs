@@ -1,4 +1,4 @@
-//! The documents of a collection, from the rows that are left.
+//! Copies the documents of a collection from the rows that can be read.
 
 use super::{MOST_NAMED, RepairOptions, RepairReport, RepairedCollection, Unreadable, check_stop};
 use crate::batch::{self, BatchAction, BatchOperation};
@@ -13,7 +13,7 @@ use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_store::{Salvage, SalvagedKey};
 use std::sync::Arc;
 
-/// A batch is written when it has so many documents, or rows of so many bytes.
+/// A batch is written once it has this number of documents, or this number of bytes of rows.
 const BATCH_DOCUMENTS: usize = 500;
 const BATCH_BYTES: usize = 1 << 20;
 
@@ -24,7 +24,7 @@ pub(super) struct CollectionTrees {
     pub system: u32,
 }
 
-/// What is needed to copy the documents of a collection.
+/// Copies the documents of one collection.
 pub(super) struct Rows<'a> {
     engine: &'a EngineHandle,
     salvage: &'a Salvage,
@@ -34,8 +34,8 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Reads the shapes of the collection `name`, which are in the tree `system`, and of those that are lost
-    /// there what is in the files of the tree `documents`.
+    /// Reads the shapes of the collection `name` from the tree `system`, and shapes that are lost
+    /// there from the files of the tree `documents`.
     pub fn new(
         engine: &'a EngineHandle,
         salvage: &'a Salvage,
@@ -47,7 +47,7 @@ impl<'a> Rows<'a> {
         let CollectionTrees { documents, system } = trees;
         let (mut shapes, mut damaged) = (Vec::new(), 0u64);
         salvage.scan(system, &mut |key| {
-            // A definition never changes, so whether something newer is lost is all one.
+            // A definition never changes, so a doubtful one is as good as a certain one.
             let shape = key.versions.iter().find(|version| version.kind == Kind::Put);
             match shape.map(|version| Shape::decode(&mut version.value.as_slice())) {
                 Some(Ok(shape)) if key.key == shape_key(shape.number()) => shapes.push(shape),
@@ -56,7 +56,7 @@ impl<'a> Rows<'a> {
             }
             Ok(())
         })?;
-        // Files keep the definitions that their rows use, whatever has become of the tree.
+        // Files keep the definitions that their rows use, independent of the tree.
         for (number, mut definition) in salvage.definitions(documents) {
             if let Ok(shape) = Shape::decode(&mut definition)
                 && shape.number() == number
@@ -77,7 +77,8 @@ impl<'a> Rows<'a> {
         Ok(Self { engine, salvage, name, doubtful_name, shapes: Arc::new(table) })
     }
 
-    /// Copies what is left in the tree `documents`. If all of the collection is `doubtful`, so is every document.
+    /// Copies the readable documents of the tree `documents`. All of them are doubtful if the
+    /// collection is `doubtful`.
     pub fn copy(
         &self,
         documents: u32,
@@ -111,7 +112,7 @@ impl<'a> Rows<'a> {
                 }
             };
             failed = put.and_then(|()| check_stop(options)).err();
-            // Whatever it was, it ends the scan.
+            // Any error ends the scan; `failed` is the one that is returned.
             if failed.is_some() { Err(alluvium_store::Error::Closed) } else { Ok(()) }
         });
         failed.map_or(Ok(()), Err)?;
@@ -122,7 +123,7 @@ impl<'a> Rows<'a> {
         Ok(copied)
     }
 
-    /// The document of a key; `None` if it was deleted, or why nobody can tell.
+    /// The document of a key; `None` if it was deleted; an explanation if it cannot be decoded.
     fn decode(&self, key: &SalvagedKey<'_>) -> std::result::Result<Option<(Value, Map)>, String> {
         let deltas = key.versions.iter().take_while(|version| version.kind == Kind::Delta).count();
         let base = key.versions.get(deltas);
@@ -130,9 +131,10 @@ impl<'a> Rows<'a> {
             Some((Kind::Put, _, row)) => row,
             Some((Kind::Folded, seq, content)) => entry::split_folded(seq, content).map_err(|e| e.to_string())?.1,
             Some(_) => return Ok(None),
-            // An update of a document that is not there does nothing, unless it was there and is lost.
+            // An update of a document that does not exist has no effect. A doubtful document may
+            // have existed.
             None if !key.doubtful => return Ok(None),
-            None => return Err("updates are left of it, and the document that they change is lost".to_owned()),
+            None => return Err("only updates are left of it: the document that they change is lost".to_owned()),
         };
         let document = Document::from_row(&self.shapes, key.key, row.to_vec()).map_err(|e| e.to_string())?;
         let id = document.id().clone();
@@ -153,7 +155,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Documents on their way into a collection, which is made when the first arrives.
+/// Documents to be written to a collection, which is created with the first batch.
 struct Pending<'a> {
     engine: &'a EngineHandle,
     name: &'a FullName,
@@ -167,7 +169,8 @@ impl<'a> Pending<'a> {
     }
 
     fn put(&mut self, id: Value, mut map: Map, key: &SalvagedKey<'_>) -> Result<()> {
-        // All that it was put together from: its row may be far longer than the update that came last.
+        // All versions that the document was made from: its row may be far longer than the last
+        // update.
         let row = key.versions.iter().position(|version| version.kind != Kind::Delta);
         let parts = key.versions.iter().take(row.map_or(usize::MAX, |row| row + 1));
         let bytes: usize = parts.map(|version| version.value.len()).sum();

@@ -1,4 +1,4 @@
-//! Which trees there were, as far as the registry tells.
+//! Finds the trees of a damaged database, from the registry where it can be read.
 
 use crate::error::Result;
 use crate::index::Index;
@@ -8,7 +8,7 @@ use alluvium_document::shape::Shape;
 use alluvium_store::{Salvage, SalvagedKey};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the registry says of a tree.
+/// The registry's information about a tree.
 pub(super) struct Described {
     pub description: Vec<u8>,
     pub multivalue: bool,
@@ -21,7 +21,7 @@ pub(super) struct Trees {
     pub described: BTreeMap<u32, Described>,
     /// Trees of documents that no description names, and the trees of their shapes.
     pub nameless: Vec<(u32, u32)>,
-    /// The indexes, by their collection's tree of documents. What they hold is made anew.
+    /// The indexes, by their collection's tree of documents. Their entries are built again.
     pub indexes: BTreeMap<u32, Vec<Index>>,
     /// The trees of these indexes.
     made: BTreeSet<u32>,
@@ -69,7 +69,7 @@ impl Trees {
         });
         lost_indexes.retain(|id| !dropped.contains(id));
         let mut trees = Self { described, nameless: Vec::new(), indexes, made, lost_indexes };
-        // Of a registry that is whole, what it does not name was dropped, and is being removed.
+        // If the registry is whole, a tree that it does not name was dropped, and is being removed.
         if salvage.has_losses_in(0) || !salvage.lost_numbers.is_empty() {
             trees.find_nameless(salvage, &dropped)?;
         }
@@ -91,17 +91,18 @@ impl Trees {
                     self.lost_indexes.insert(tree);
                     continue;
                 }
-                // Nothing of it can be read: whatever it was, there is nothing to save.
+                // No key of it can be read, so there is nothing to save.
                 None => continue,
             }
-            // A collection's trees are made together, that of its shapes first.
+            // The trees of a collection are created together, the tree of its shapes first.
             self.nameless.push((tree, tree - 1));
         }
         Ok(())
     }
 }
 
-/// Whether a key in the tree is that of an `_id` (those of an index have more in front); `None` if it has none.
+/// True if a key in the tree is the key of an `_id` (keys of an index have a prefix); `None` if the
+/// tree has no keys.
 fn holds_documents(salvage: &Salvage, tree: u32) -> Result<Option<bool>> {
     let mut holds = None;
     salvage.scan(tree, &mut |key| {
@@ -113,7 +114,7 @@ fn holds_documents(salvage: &Salvage, tree: u32) -> Result<Option<bool>> {
     Ok(holds)
 }
 
-/// True if the tree has a definition of a shape.
+/// True if the tree holds a definition of a shape.
 fn holds_shapes(salvage: &Salvage, tree: u32) -> Result<bool> {
     let mut holds = false;
     salvage.scan(tree, &mut |key| {
@@ -124,7 +125,8 @@ fn holds_shapes(salvage: &Salvage, tree: u32) -> Result<bool> {
     Ok(holds)
 }
 
-/// The value of a key that has no deltas; `None` if it was deleted, an error if nobody can tell.
+/// The value of a key that has no deltas; `None` if it was deleted; an error if it cannot be
+/// determined.
 pub(super) fn plain_value<'a>(key: &'a SalvagedKey<'_>) -> Option<std::result::Result<&'a [u8], ()>> {
     let newest = key.versions.first()?;
     match newest.kind {
@@ -135,7 +137,7 @@ pub(super) fn plain_value<'a>(key: &'a SalvagedKey<'_>) -> Option<std::result::R
     }
 }
 
-/// Key and value of an entry of a tree with many values under a key.
+/// The key and the value of an entry in a multivalue tree.
 pub(super) fn multivalue_parts(entry: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let (mut rest, mut key) = (entry, Vec::new());
     alluvium_codec::key::get_bytes(&mut rest, &mut key).ok()?;

@@ -1,10 +1,11 @@
-//! Checking the indexes of a collection: nothing is missing in them, and nothing stale would be shown.
+//! Checks the indexes of a collection: no entry is missing, and readers detect every stale entry.
 //!
-//! The documents are gone over once, and the keys that they yield are counted; then the entries, each of which is held
-//! against its document. No two entries are the same, so an index has an entry for each key if as many entries are
-//! yielded as there are keys. Only if not are the missing ones looked for, one by one.
+//! The documents are scanned once, and the keys that they yield are counted. Then the entries are
+//! scanned, and each is compared with its document. No two entries are the same, so an index has an
+//! entry for each key if the number of yielded entries is the number of keys. Only if the numbers
+//! differ is each key looked up to find the missing entries.
 
-use super::{MOST_OF_A_COLLECTION, Shapes, VerifiedIndex, note};
+use super::{MOST_OF_A_COLLECTION, Shapes, VerifiedIndex, record};
 use crate::error::{Error, Result, id_text};
 use crate::ids::key_text;
 use crate::index::Index;
@@ -16,7 +17,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is checked.
+/// The parameters of a check.
 pub(super) struct Checking<'a> {
     pub store: &'a Store,
     pub name: &'a FullName,
@@ -26,7 +27,7 @@ pub(super) struct Checking<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// An index, and how many keys the documents yield.
+/// An index, and the number of keys that the documents yield.
 pub(super) struct Counted {
     index: Arc<Index>,
     keys: u64,
@@ -37,7 +38,8 @@ impl Counted {
         Self { index: index.clone(), keys: 0 }
     }
 
-    /// Counts the keys of a document. An index that is being built may not know of it yet, and need not be able to take it.
+    /// Counts the keys of a document. Skips an index that is being built: it may not have the
+    /// document yet, and may be unable to accept it.
     pub fn add(&mut self, name: &FullName, document: &Document) -> Result<()> {
         if self.index.ready.is_none() {
             return Ok(());
@@ -50,7 +52,7 @@ impl Counted {
         let unknown = keys.multikey & !self.index.multikey.load(Ordering::SeqCst);
         match unknown {
             0 => Ok(()),
-            _ => Err(bad(format!("document {} has an array, and the index is not known to have any", id()))),
+            _ => Err(bad(format!("document {} has an array, and the index is not marked as multikey", id()))),
         }
     }
 }
@@ -61,13 +63,13 @@ fn is_id(mut key: &[u8]) -> std::result::Result<(), alluvium_codec::DecodeError>
     if key.is_empty() { Ok(()) } else { Err(alluvium_codec::DecodeError::Invalid("the key of an _id")) }
 }
 
-/// How an entry stands to its document.
-enum Standing {
+/// The relation of an entry to its document.
+enum EntryState {
     /// The document yields it.
     Yielded,
-    /// It does not, and readers see that.
+    /// The document does not yield it, and readers detect that.
     Stale,
-    /// Readers are led astray.
+    /// Readers would return a wrong result.
     Wrong(String),
 }
 
@@ -81,9 +83,9 @@ impl Checking<'_> {
         for partition in 0..self.store.partitions() {
             match self.entries(index, partition, &mut found, damage, most) {
                 Ok(()) => {}
-                // Dropped since.
+                // Dropped concurrently.
                 Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => return Ok(None),
-                Err(error) => note(error, damage)?,
+                Err(error) => record(error, damage)?,
             }
         }
         found.ready = index.ready.is_some_and(|ready| ready <= self.snapshot.seq());
@@ -110,21 +112,21 @@ impl Checking<'_> {
             let (entry, value) = (entry.to_vec(), value.to_vec());
             found.entries += 1;
             let len = index.definition.key_len(&entry);
-            let standing = match len.and_then(|len| is_id(&entry[len..]).map(|()| len)) {
+            let state = match len.and_then(|len| is_id(&entry[len..]).map(|()| len)) {
                 Ok(len) if self.store.partition_of(&entry[len..]) != partition => {
                     let place = self.store.partition_of(&entry[len..]);
-                    Standing::Wrong(format!("an entry in partition {partition} belongs to partition {place}"))
+                    EntryState::Wrong(format!("an entry in partition {partition} belongs to partition {place}"))
                 }
-                Ok(len) => self.standing(index, &entry[..len], &entry[len..], &value, scan.version())?,
+                Ok(len) => self.classify(index, &entry[..len], &entry[len..], &value, scan.version())?,
                 Err(error) => {
                     damage.push(index.damaged_entry(self.name, &error));
-                    Standing::Stale
+                    EntryState::Stale
                 }
             };
-            match standing {
-                Standing::Yielded => {}
-                Standing::Stale => found.stale += 1,
-                Standing::Wrong(what) => {
+            match state {
+                EntryState::Yielded => {}
+                EntryState::Stale => found.stale += 1,
+                EntryState::Wrong(what) => {
                     found.stale += 1;
                     damage.push(index.damaged(self.name, what));
                 }
@@ -136,18 +138,18 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// Holds an entry, of an index key and the key of an `_id`, against its document.
-    fn standing(
+    /// Compares an entry, of an index key and the key of an `_id`, with its document.
+    fn classify(
         &self,
         index: &Index,
         key: &[u8],
         id: &[u8],
         value: &[u8],
         version: alluvium_codec::entry::Seq,
-    ) -> Result<Standing> {
+    ) -> Result<EntryState> {
         let mut row = Vec::new();
         let Some(written) = self.store.get_numbered_at(self.snapshot, self.documents, id, &mut row)? else {
-            return Ok(Standing::Stale);
+            return Ok(EntryState::Stale);
         };
         let document = decode(&self.shapes.of_row(&row)?, self.name, id, row)?;
         let keys = index.old_keys_of(&document, id)?.keys;
@@ -155,21 +157,22 @@ impl Checking<'_> {
         let shown = || key_text(id);
         Ok(match yielded {
             Some(_) if version > written => {
-                Standing::Wrong(format!("an entry of document {} is newer than the document", shown()))
+                EntryState::Wrong(format!("an entry of document {} is newer than the document", shown()))
             }
             Some(yielded) if version == written && yielded.values != value => {
-                Standing::Wrong(format!("an entry of document {} has other values than the document", shown()))
+                EntryState::Wrong(format!("an entry of document {} has other values than the document", shown()))
             }
-            Some(_) => Standing::Yielded,
-            // Readers trust an entry with the number of its document.
-            None if version == written => {
-                Standing::Wrong(format!("it leads to document {} by a key that the document does not have", shown()))
-            }
-            None => Standing::Stale,
+            Some(_) => EntryState::Yielded,
+            // Readers trust an entry that has the sequence number of its document.
+            None if version == written => EntryState::Wrong(format!(
+                "an entry leads to document {} by a key that the document does not have",
+                shown()
+            )),
+            None => EntryState::Stale,
         })
     }
 
-    /// Looks for the entry of each key of each document.
+    /// Looks up the entry of each key of each document, and reports the missing ones.
     fn name_missing(&self, index: &Index, damage: &mut Vec<Error>, most: usize) -> Result<()> {
         let mut scan = self.store.scan(self.documents, Bounds::all(), Some(self.snapshot))?;
         while let Some((id, row)) = scan.next()? {
@@ -193,7 +196,7 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// Names two documents with one key.
+    /// Reports two documents with the same key.
     fn check_unique(&self, index: &Arc<Index>, damage: &mut Vec<Error>) -> Result<()> {
         let mut scan = self.store.scan(index.tree, Bounds::all(), Some(self.snapshot))?;
         let (mut key, mut ids): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
@@ -210,8 +213,8 @@ impl Checking<'_> {
             if ids.len() > 1 {
                 let mut owners = Vec::new();
                 for id in &ids {
-                    let standing = self.standing(index, &key, id, &[], 0)?;
-                    if matches!(standing, Standing::Yielded) {
+                    let state = self.classify(index, &key, id, &[], 0)?;
+                    if matches!(state, EntryState::Yielded) {
                         owners.push(key_text(id));
                     }
                 }
@@ -222,7 +225,7 @@ impl Checking<'_> {
             }
             match (split, next.is_some()) {
                 (Some((found, id)), _) => (key, ids) = (found.to_vec(), vec![id.to_vec()]),
-                // What is no entry is named already.
+                // A malformed entry is reported already.
                 (None, true) => ids.clear(),
                 (None, false) => return Ok(()),
             }

@@ -2,14 +2,15 @@ use super::*;
 use crate::testing::Database;
 use alluvium_store::Options;
 
-/// A document with a map of this form, large enough that a change of the map is a delta.
+/// A document that is so large that a change of its map is written as a delta.
 fn document(id: usize, map: bool) -> String {
     let map = if map { format!(r#"{{"x": {id}, "y": 2}}"#) } else { "0".to_owned() };
     let text = "some text that makes the row larger than the delta, and then some more of it, and yet more";
     format!(r#"{{"_id": {id}, "m": {map}, "n": {id}, "text": "{text}"}}"#)
 }
 
-/// Verify beside writers: a delta of before the snapshot is folded after it, when the map that it sets has a shape.
+/// Verify with concurrent writers: a delta from before the snapshot is folded after it, when the
+/// map that it sets has a shape.
 #[test]
 fn a_shape_that_comes_after_the_snapshot_is_no_damage() {
     let db = Database::with(Options { memory_bytes: 8 << 20, ..Options::default() });
@@ -38,7 +39,7 @@ fn a_shape_that_comes_after_the_snapshot_is_no_damage() {
     assert_eq!((report.indexes[0].entries, report.indexes[0].stale), (10, 0));
     assert!(shapes.table.borrow().len() > known, "no shape came");
 
-    // The indexes alone, and one whose entry is missing, look for it as well.
+    // The check of an index alone looks up the new shape, too.
     let shapes = Shapes::load(store, &name, state.system, &snapshot).unwrap();
     let checking =
         Checking { store, name: &name, documents: state.documents, shapes: &shapes, snapshot: &snapshot, stop: &stop };
@@ -47,7 +48,7 @@ fn a_shape_that_comes_after_the_snapshot_is_no_damage() {
     assert_eq!(checking.check(&Counted::new(index), &mut damage).unwrap().unwrap().entries, 10);
     assert!(damage.is_empty(), "{damage:?}");
 
-    // One that is missing now too is damage.
+    // A shape that is also missing on disk is damage.
     let mut batch = store.batch();
     for number in 1..=200 {
         batch.delete(state.system, &shape_key(number));
