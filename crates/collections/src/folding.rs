@@ -1,4 +1,4 @@
-//! What deltas do to documents, and which shapes these use: told to the store.
+//! Folds deltas onto documents for the store, and reports the shapes that rows use.
 
 use crate::trees::{read_documents, shape_key};
 use alluvium_document::row::shapes_used;
@@ -9,26 +9,27 @@ use alluvium_store::{Definitions, Fold, FoldError, TreeId};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Folds updates onto rows, with the shapes of the collections that have been used since open. Before a
-/// collection's shapes are read, nobody can tell what its rows mean, and flushes keep the deltas.
+/// Folds updates onto rows, with the shapes of the collections that were used since the database
+/// was opened. Before a collection's shapes are read, its rows cannot be decoded, and flushes keep
+/// the deltas.
 #[derive(Default)]
 pub(crate) struct Folds {
     shapes: RwLock<HashMap<TreeId, Arc<ShapeTable>>>,
 }
 
 impl Folds {
-    /// Takes note of the shapes of a collection's documents: all that come to be are added to this table.
+    /// Sets the table of a collection's shapes, to which all new shapes are added.
     pub fn learn(&self, documents: TreeId, shapes: &Arc<ShapeTable>) {
         self.shapes.write().insert(documents, shapes.clone());
     }
 
-    /// Takes note of the shapes that a snapshot knows, unless others are known, which then are given back: shapes may be
-    /// added to those.
+    /// Sets the table of shapes that a snapshot sees, unless a table is known already. Returns the
+    /// known table: it is the one to which new shapes are added.
     pub fn learn_unknown(&self, documents: TreeId, shapes: Arc<ShapeTable>) -> Arc<ShapeTable> {
         self.shapes.write().entry(documents).or_insert(shapes).clone()
     }
 
-    /// The shapes of a collection's documents, if they were read.
+    /// The shapes of a collection, if they were read.
     pub fn known(&self, documents: TreeId) -> Option<Arc<ShapeTable>> {
         self.shapes.read().get(&documents).cloned()
     }
@@ -50,7 +51,7 @@ impl Definitions for Folds {
     }
 
     fn used(&self, value: &[u8], note: &mut dyn FnMut(u32)) {
-        // Of a damaged row, what stands before the damage is noted.
+        // A damaged row reports the shapes before the damage.
         let _damaged = shapes_used(value, note);
     }
 

@@ -11,7 +11,7 @@ pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 /// The field that identifies a document.
 pub(crate) const ID: &str = "_id";
 
-/// Makes `_id` the first field of a document. A document without one gets a new object id.
+/// Makes `_id` the first field of a document. A document without an `_id` gets a new object id.
 pub fn ensure_id(map: &mut Map, env: &Env) {
     if !move_id(map) {
         let id = Value::ObjectId(new_object_id(env));

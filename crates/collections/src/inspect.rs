@@ -1,4 +1,4 @@
-//! What stands in a single file of a database: without its lock, and without changing anything.
+//! Reads a single file of a database, without the lock, and without changes.
 //!
 //! ```
 //! use alluvium::inspect::{self, Item};
@@ -29,8 +29,8 @@ use std::sync::Arc;
 pub use alluvium_store::{Fact, FactValue, FileKind, InspectOptions, Item};
 
 /// Reads a sorted file, a segment of the log, a manifest, a superblock, the listing of a
-/// checkpoint, or a file of a read-only store, and tells `visit` what stands in it, also where it
-/// is damaged. Documents in a sorted file are told of as JSON, where the file has their shapes.
+/// checkpoint, or a file of a read-only store, and calls `visit` for each item in it, and for each
+/// damaged place. Documents in a sorted file are reported as JSON if the file has their shapes.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -45,7 +45,7 @@ pub use alluvium_store::{Fact, FactValue, FileKind, InspectOptions, Item};
 /// ```
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Open`] if it is no such file or of a newer format;
+/// [`crate::error::ErrorKind::Open`] if the file is of another kind or of a newer format;
 /// [`crate::ErrorKind::Io`].
 pub fn file(env: &Env, path: &Path, options: InspectOptions, visit: &mut dyn FnMut(Item)) -> Result<FileKind> {
     if alluvium_readonly::is_superblock(env, path).map_err(alluvium_store::Error::from)? {
@@ -62,7 +62,7 @@ pub fn file(env: &Env, path: &Path, options: InspectOptions, visit: &mut dyn FnM
     })?)
 }
 
-/// Tells of the superblock of a read-only store.
+/// Reads the superblock of a read-only store.
 fn of_read_only(env: &Env, path: &Path, visit: &mut dyn FnMut(Item)) -> Result<FileKind> {
     let (kind, number) = (FileKind::ReadOnly, |name, value| (name, FactValue::Number(value)));
     let text = |name, value: &str| (name, FactValue::Text(value.to_owned()));
@@ -111,14 +111,14 @@ struct Rows {
 
 impl Rows {
     fn learn(&mut self, tree: u32, definitions: &BTreeMap<u32, Vec<u8>>) {
-        // What is damaged is missed by the rows that use it.
+        // A damaged shape is skipped: the rows that use it are not decoded.
         let shapes = definitions.values().filter_map(|bytes| Shape::decode(&mut bytes.as_slice()).ok());
         if let Ok(table) = ShapeTable::open(ShapeOptions::default(), shapes, 1) {
             self.tables.insert(tree, Arc::new(table));
         }
     }
 
-    /// What is told of an entry, with the document in place of its row if it is one.
+    /// The facts about an entry, with the document in place of a row.
     fn decoded(&self, mut facts: Vec<Fact>) -> Vec<Fact> {
         if let Some(json) = self.document(&facts) {
             for (_, value) in facts.iter_mut().filter(|(name, _)| *name == "value") {

@@ -1,23 +1,23 @@
-//! What a long operation will need of the disk, before it begins.
+//! Estimates of the disk space that a long operation needs, before it begins.
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 
-/// What documents of JSON come to on disk, in hundredths of its bytes, where the database has too
-/// few of its own to tell.
+/// Bytes on disk per 100 bytes of JSON, for a database with too few documents for an estimate of
+/// its own.
 const USUAL_PERCENT: u64 = 35;
-/// A row has about so many hundredths of the bytes of the JSON that it was made of.
+/// Approximate bytes of rows per 100 bytes of the JSON that they were made from.
 const ROW_PERCENT: u64 = 60;
-/// So many bytes of rows tell how well a database's documents are compressed.
-const TELLING_BYTES: u64 = 16 << 20;
-/// Compressed input comes to so many hundredths of its own bytes.
+/// From this number of bytes of rows on, the compression of the existing documents is the estimate.
+const SAMPLE_BYTES_MIN: u64 = 16 << 20;
+/// Bytes on disk per 100 bytes of compressed input.
 const PACKED_PERCENT: u64 = 125;
 
-/// Of pairs as they are, a run or a store has at most so many hundredths of their bytes.
+/// The most bytes of a run or a store per 100 bytes of uncompressed pairs.
 const PAIRS_PERCENT: u64 = 105;
-/// A dump has at most about so many hundredths of the bytes of rows.
+/// Approximate maximum of the bytes of a dump per 100 bytes of rows.
 const DUMP_PERCENT: u64 = 350;
 
 /// The bytes of an input.
@@ -36,18 +36,18 @@ impl InputBytes {
     }
 }
 
-/// What an operation needs of the disk, and what there is.
+/// The disk space that an operation needs, and the space that is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Bytes that it will need: an estimate for a load, at most so many for a compaction.
+    /// The bytes needed: an estimate for a load, an upper bound for a compaction.
     pub needed_bytes: u64,
-    /// Bytes that are free now, or more if the system does not tell.
+    /// The bytes that are free now; `u64::MAX` if the system does not report them.
     pub available_bytes: u64,
     purpose: &'static str,
 }
 
 impl Space {
-    /// What is free where `path` is, or will be: it need not exist.
+    /// The free space at `path`, which need not exist.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -55,17 +55,17 @@ impl Space {
     /// assert!(space.is_enough() && space.needed_bytes == 1 << 20);
     /// ```
     pub fn at(env: &Env, path: &Path, purpose: &'static str, needed_bytes: u64) -> Self {
-        let there = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
+        let existing = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
         // A relative path has the current directory for an ancestor.
-        let there = there.unwrap_or(Path::new("."));
-        // Where the system does not tell, the writes themselves will.
-        let available_bytes = env.fs.available_bytes(there).unwrap_or(u64::MAX);
+        let existing = existing.unwrap_or(Path::new("."));
+        // If the system does not report the free space, a write that does not fit fails.
+        let available_bytes = env.fs.available_bytes(existing).unwrap_or(u64::MAX);
         Self { needed_bytes, available_bytes, purpose }
     }
 
-    /// What [`crate::ReadOnly::build`] at `path` will need for so many bytes of input, plain and
-    /// compressed: the store, and beside it, if the input is more than `memory_bytes`, runs of the
-    /// same size. An estimate for documents; `pairs` of keys and values are taken not to compress.
+    /// The space that [`crate::ReadOnly::build`] at `path` needs for an input: the store, and runs
+    /// of the same size if the input exceeds `memory_bytes`. An estimate for documents; for `pairs`
+    /// of keys and values it assumes no compression.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -81,8 +81,8 @@ impl Space {
         Self::at(env, path, "the build", once.saturating_add(runs))
     }
 
-    /// What [`crate::repair::repair`] needs at most, about: as much as the files of the damaged
-    /// database.
+    /// The approximate maximum that [`crate::repair::repair`] needs: the size of the files of the
+    /// damaged database.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -98,12 +98,12 @@ impl Space {
         Ok(Self::at(env, to, "the repair", bytes_below(env, from)?))
     }
 
-    /// What a load into a new database at `path` will need.
+    /// The space that a load into a new database at `path` needs.
     pub fn for_new(env: &Env, path: &Path, input: InputBytes, reserve: u64) -> Self {
         Self::at(env, path, "the load", load_bytes(input, USUAL_PERCENT, reserve))
     }
 
-    /// True if there is room.
+    /// True if the available space suffices.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -114,7 +114,7 @@ impl Space {
         self.needed_bytes <= self.available_bytes
     }
 
-    /// An error if there is no room.
+    /// An error if the available space does not suffice.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -133,12 +133,12 @@ impl Space {
     }
 }
 
-/// What loading an input will need.
+/// The space that a load of an input needs.
 pub fn load_space(engine: &Engine, input: InputBytes) -> Space {
     let partitions = engine.store().stats().partitions;
     let raw: u64 = partitions.iter().map(|partition| partition.raw_bytes).sum();
     let stored: u64 = partitions.iter().map(|partition| partition.bytes).sum();
-    let percent = match raw >= TELLING_BYTES {
+    let percent = match raw >= SAMPLE_BYTES_MIN {
         true => share(stored, ROW_PERCENT, raw).clamp(10, 80),
         false => USUAL_PERCENT,
     };
@@ -146,16 +146,16 @@ pub fn load_space(engine: &Engine, input: InputBytes) -> Space {
     Space::at(&engine.env, engine.store().path(), "the load", needed)
 }
 
-/// What a compaction needs at most.
+/// The most space that a compaction needs.
 pub fn compact_space(engine: &Engine) -> Space {
     let stats = engine.store().stats();
     let largest = stats.partitions.iter().map(|partition| partition.bytes).max().unwrap_or(0);
-    // What is in memory is written to files first.
+    // A compaction first flushes the memtables.
     let needed = largest.saturating_add(stats.memtable_bytes as u64);
     Space::at(&engine.env, engine.store().path(), "the compaction", needed)
 }
 
-/// What a dump to `dir` will need without compression: an estimate.
+/// An estimate of the space that a dump to `dir` needs without compression.
 pub fn dump_space(engine: &Engine, dir: &Path) -> Space {
     let stats = engine.store().stats();
     let raw: u64 = stats.partitions.iter().map(|partition| partition.raw_bytes).sum();
@@ -170,15 +170,14 @@ fn bytes_below(env: &Env, dir: &Path) -> Result<u64> {
         let path = dir.join(&entry.name);
         bytes = bytes.saturating_add(match entry.is_dir {
             true => bytes_below(env, &path)?,
-            // What is gone meanwhile, or cannot be read, is not copied.
+            // A file that was removed concurrently, or cannot be read, is not copied.
             false => env.fs.open(&path, OpenMode::Read).and_then(|file| file.len()).unwrap_or(0),
         });
     }
     Ok(bytes)
 }
 
-/// What so many bytes of input, plain and packed, come to on disk, and what is kept free beside
-/// them.
+/// The bytes on disk of an input, plus the disk reserve.
 fn load_bytes(input: InputBytes, percent: u64, reserve: u64) -> u64 {
     share(input.plain, percent, 100).saturating_add(share(input.packed, PACKED_PERCENT, 100)).saturating_add(reserve)
 }

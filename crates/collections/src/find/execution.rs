@@ -1,4 +1,4 @@
-//! A query that is being answered.
+//! The execution of a query.
 
 use super::explain::Explanation;
 use super::planning::{self, Planned};
@@ -15,26 +15,26 @@ use std::time::Duration;
 /// The most bytes of memory that a sort takes: MongoDB's limit.
 const SORT_BYTES_MAX: usize = 100 << 20;
 
-/// A query that is being answered.
+/// The execution of a query.
 pub struct Execution {
     operators: alluvium_exec::Execution<LocalSource>,
-    /// Without what the operators need.
+    /// The query, without the part that the operators took.
     query: Query,
     planned: Planned,
     started: Duration,
-    /// The plan cache has learned what the plan cost.
+    /// True once the plan cache has the cost of the plan.
     ended: bool,
 }
 
 impl Drop for Execution {
-    // The plan of a query that was given up, or that took too long, may well be wrong.
+    // A query that is abandoned, or takes too long, may have a wrong plan.
     fn drop(&mut self) {
         self.end();
     }
 }
 
 impl Execution {
-    /// Plans a query, at a view. `timed`: the steps are to be timed.
+    /// Plans a query at a view. If `timed`, the time of each step is measured.
     pub fn new(view: Arc<CollectionView>, mut query: Query, timed: bool) -> Result<Self> {
         let env = &view.engine.env;
         let started = env.clock.now();
@@ -69,7 +69,7 @@ impl Execution {
         project(&self.query, document).map(Some)
     }
 
-    /// The next document before projection: whole, or as much of it as is needed.
+    /// The next document before projection: complete, or with only the fields that are needed.
     pub fn next_raw(&mut self) -> Result<Option<Document>> {
         Ok(self.next_item()?.map(|item| item.document.unwrap_or_default()))
     }
@@ -94,14 +94,14 @@ impl Execution {
         Ok(count)
     }
 
-    /// Reads to the end, and reports what that took.
+    /// Executes the query to the end, and reports its cost.
     pub fn explain(&mut self) -> Result<Explanation> {
         self.count()?;
         let time = self.view().engine.env.clock.now().saturating_sub(self.started);
         Ok(Explanation::new(self.view(), &self.query, &self.planned, self.operators.report(), time))
     }
 
-    /// Reports to the plan cache of the collection what the plan cost.
+    /// Reports the cost of the plan to the collection's plan cache.
     fn end(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -110,7 +110,7 @@ impl Execution {
     }
 }
 
-/// A document as the query requests it.
+/// Applies the projection of the query to a document.
 pub fn project(query: &Query, document: Document) -> Result<Document> {
     match &query.projection {
         None => Ok(document),

@@ -1,4 +1,4 @@
-//! How a query was answered, and what that took.
+//! The plan of a query, and the cost of its execution.
 
 use super::planning::Planned;
 use super::query::Query;
@@ -9,28 +9,30 @@ use alluvium_query::plan::{Node, Plan, Rejected};
 use std::fmt;
 use std::time::Duration;
 
-/// How a query was answered, and what that took: by `Find::explain` and its like. As text ([`fmt::Display`])
-/// it has a line for each step; [`Explanation::to_map`] is laid out as MongoDB's `explain`.
+/// The plan of a query, and the cost of its execution, as `Find::explain` and similar methods
+/// return it. The text ([`fmt::Display`]) has a line for each step; [`Explanation::to_map`] has the
+/// structure of MongoDB's `explain`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// Documents that were found.
+    /// The number of documents returned.
     pub returned: u64,
-    /// Entries of indexes that were looked at.
+    /// The number of index entries examined.
     pub keys_examined: u64,
-    /// Documents that were looked at.
+    /// The number of documents examined.
     pub documents_examined: u64,
-    /// Entries whose number alone did not prove them, so that their documents were asked.
+    /// The number of entries that the sequence number alone did not prove, so that their documents
+    /// were read.
     pub entries_validated: u64,
-    /// Entries that were passed over, since their documents do not have these values any more.
+    /// The number of entries that were skipped because their documents no longer have these values.
     pub entries_stale: u64,
-    /// Ranges of entries that were begun, each by a seek in each partition.
+    /// The number of seeks to a range of entries; each seeks in every partition.
     pub seeks: u64,
-    /// Blocks of files that were needed.
+    /// The number of blocks of files that were looked up.
     pub blocks_looked_up: u64,
-    /// Those of them that were not in memory.
+    /// The number of these blocks that were not in memory.
     pub blocks_read: u64,
-    /// From the query to the last document, without planning.
+    /// The time from the start of the query to its last document.
     pub time: Duration,
     collection: String,
     filter: Map,
@@ -39,7 +41,7 @@ pub struct Explanation {
     steps: Explained,
 }
 
-/// A step of the plan, what it did, and the steps below it.
+/// A step of the plan, with its counts and its inputs.
 #[derive(Debug, Clone)]
 struct Explained {
     words: String,
@@ -159,7 +161,7 @@ impl Explained {
             ("documents", counts.documents),
             ("validated", counts.validated),
             ("stale", counts.stale),
-            // One is no news.
+            // A single seek is not shown.
             ("seeks", if counts.seeks > 1 { counts.seeks } else { 0 }),
             ("blocks read", counts.spent.blocks.read),
         ];
@@ -176,8 +178,8 @@ impl Explained {
     }
 }
 
-/// A line for each step, the last one first, each with the number of what it gave, and what it looked at for that; then what
-/// was not taken, and why.
+/// A line for each step, the last step first, with the number of results and the number of items
+/// examined; then the rejected candidates, each with the reason.
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.steps.write(f, 0)?;

@@ -1,4 +1,5 @@
-//! Which plan is taken: the planner's, with what queries of the same form have taught.
+//! Chooses the plan of a query: the planner's plan, corrected by the measured cost of earlier
+//! queries of the same form.
 
 use super::query::Query;
 use super::statistics;
@@ -18,57 +19,59 @@ use std::fmt::Write;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A plan was wrong if it looked at so many times as much as was estimated, and at so much more.
+/// A plan was wrong if it examined more than `estimate * WRONG_TIMES + WRONG_MORE` entries and
+/// documents.
 const WRONG_TIMES: f64 = 10.0;
 const WRONG_MORE: f64 = 1000.0;
 
-/// A plan, and what it was made of.
+/// A plan, and the indexes that it was made for.
 #[derive(Clone)]
 pub(crate) struct Planned {
     pub plan: Arc<Plan>,
     pub indexes: Arc<IndexSet>,
-    /// The form of the query, if plans for it are remembered.
+    /// The form of the query, if its plan may be remembered.
     form: Option<Arc<str>>,
-    /// It is what was taken before for this form.
+    /// The plan was remembered for this form.
     pub cached: bool,
 }
 
-/// So many ranges are looked into for one plan.
+/// The most ranges that are estimated for one plan.
 const ESTIMATES_MAX: usize = 64;
 
 /// Ranges of the keys of a tree.
 type RangesOf = (TreeId, Vec<KeyRange>);
 
-/// Looks into indexes and among documents: in one partition, since documents lie in partitions by chance.
+/// Estimates the share of keys in ranges of indexes and of `_id`s. Reads one partition only, since
+/// documents are spread over partitions at random.
 struct Shares<'a> {
     view: &'a CollectionView,
     indexes: &'a IndexSet,
-    asked: Cell<usize>,
-    /// What was looked up before: a planner weighs an index several times.
+    estimated: Cell<usize>,
+    /// Earlier results: the planner considers an index several times.
     known: RefCell<HashMap<RangesOf, Option<f64>>>,
-    /// The entries of the trees that were looked into.
+    /// The entries per tree.
     entries: RefCell<HashMap<TreeId, Option<u64>>>,
 }
 
 impl<'a> Shares<'a> {
     fn of(view: &'a CollectionView, indexes: &'a IndexSet) -> Self {
         let (known, entries) = (RefCell::default(), RefCell::default());
-        Self { view, indexes, asked: Cell::new(0), known, entries }
+        Self { view, indexes, estimated: Cell::new(0), known, entries }
     }
 
-    /// What cannot be read is not known: the plan that is taken then says so.
+    /// An error counts as unknown: the execution of the plan reports it.
     fn estimate(&self, tree: TreeId, bounds: &Bounds) -> Option<u64> {
         self.view.store().estimate(tree, 0, bounds).ok()
     }
 
     fn share_of(&self, tree: TreeId, ranges: &[KeyRange]) -> Option<f64> {
-        let looked = || self.look(tree, ranges);
-        *self.known.borrow_mut().entry((tree, ranges.to_vec())).or_insert_with(looked)
+        let estimate = || self.estimate_share(tree, ranges);
+        *self.known.borrow_mut().entry((tree, ranges.to_vec())).or_insert_with(estimate)
     }
 
-    fn look(&self, tree: TreeId, ranges: &[KeyRange]) -> Option<f64> {
-        self.asked.set(self.asked.get() + ranges.len());
-        if self.asked.get() > ESTIMATES_MAX {
+    fn estimate_share(&self, tree: TreeId, ranges: &[KeyRange]) -> Option<f64> {
+        self.estimated.set(self.estimated.get() + ranges.len());
+        if self.estimated.get() > ESTIMATES_MAX {
             return None;
         }
         let all = || self.estimate(tree, &Bounds::all());
@@ -78,7 +81,7 @@ impl<'a> Shares<'a> {
             self.estimate(tree, &Bounds { lower: Bound::Included(range.from.clone()), upper, reverse: false })
         };
         let within: u64 = ranges.iter().map(of_range).sum::<Option<u64>>()?;
-        // One partition tells little of what is rare.
+        // One partition says little about rare values.
         Some(((within as f64 + 0.5) / (all as f64 + 1.0)).min(1.0))
     }
 }
@@ -101,18 +104,21 @@ impl plan::Estimator for Shares<'_> {
     }
 }
 
-/// The plan of a query at a view. `explains`: with what was not taken, and why; nothing of it is remembered.
+/// The plan of a query at a view. If `explains`, the plan includes the rejected candidates with the
+/// reasons, and is not remembered.
 pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Result<Planned> {
     let indexes = view.state.indexes();
     let statistics = statistics::current(view, &indexes);
     let mut usable = Vec::with_capacity(indexes.indexes.len());
     for index in &indexes.indexes {
-        // One that is listed may have been dropped before the view: who drops it takes it off the list last.
+        // A listed index may have been dropped before the view: a drop removes the index from the
+        // list last.
         if index.serves(view.snapshot.seq()) && view.store().is_readable_at(&view.snapshot.store, index.tree)? {
             usable.push(index);
         }
     }
-    // The bits are read after the snapshot was taken: what it sees is in them.
+    // The multikey bits are read after the snapshot was taken, so they cover every document that it
+    // sees.
     let described: Vec<plan::Index<'_>> = usable
         .into_iter()
         .map(|index| {
@@ -164,18 +170,18 @@ fn remembered(
     let (taken, costly) = plans.with_form(indexes, form, |form| (form.index.clone(), form.costly.clone()));
     if let Some(name) = &taken {
         let hinted = plan::Query { hint: Some(Hint::Name(name)), ..spec.clone() };
-        // What is taken anyhow need not be looked into.
+        // The choice is fixed, so no estimates are needed.
         let estimator = collection.estimator.filter(|_| explains);
         let known = plan::Collection { estimator, ..collection.clone() };
         if let Ok(mut plan) = plan::plan(&hinted, &known) {
             if explains {
-                plan.rejected = beside(name, plan::plan(&spec, collection)?);
+                plan.rejected = rejected_beside(name, plan::plan(&spec, collection)?);
             }
             return Ok((plan, true));
         }
     }
     let mut plan = plan::plan(&spec, collection)?;
-    // What has cost more than it was thought to is compared as that.
+    // An index that has cost more than estimated is compared with its measured cost.
     let cost = |name: &str, estimated: f64| {
         costly.iter().find(|(known, _)| known == name).map_or(estimated, |(_, measured)| measured.max(estimated))
     };
@@ -201,9 +207,9 @@ fn remembered(
     Ok((plan, false))
 }
 
-/// The rejected candidates beside the index that earlier queries of this form used: those that planning again rejects, and the one
-/// that it would choose, if that is another.
-fn beside(used: &str, again: Plan) -> Vec<Rejected> {
+/// The rejected candidates in a plan that uses the remembered index `used`: those that planning
+/// again rejects, and the one that it chooses, if that is another index.
+fn rejected_beside(used: &str, again: Plan) -> Vec<Rejected> {
     let Plan { access, cost, mut rejected, .. } = again;
     rejected.retain(|rejected| rejected.access.index_name() != Some(used));
     if access.index_name() != Some(used) {
@@ -213,13 +219,13 @@ fn beside(used: &str, again: Plan) -> Vec<Rejected> {
     rejected
 }
 
-/// Takes note of what a plan has cost so far, if that is more than was estimated for all of it.
+/// Records the cost of a plan so far, if it exceeds the estimate for the whole plan.
 pub(crate) fn learn(view: &CollectionView, planned: &Planned, report: &Report) {
     let Some(form) = &planned.form else { return };
     let (mut keys, mut documents) = (0, 0);
     total(report, &mut keys, &mut documents);
-    let (looked, thought) = ((keys + documents) as f64, planned.plan.cost.entries + planned.plan.cost.documents);
-    if looked <= thought * WRONG_TIMES + WRONG_MORE {
+    let (examined, estimated) = ((keys + documents) as f64, planned.plan.cost.entries + planned.plan.cost.documents);
+    if examined <= estimated * WRONG_TIMES + WRONG_MORE {
         return;
     }
     let time_us = keys as f64 * plan::cost::SCAN_ENTRY_US + documents as f64 * plan::cost::FETCH_US;
@@ -228,7 +234,7 @@ pub(crate) fn learn(view: &CollectionView, planned: &Planned, report: &Report) {
     view.state.plans.with_form(&planned.indexes, form, |form| {
         let Some(index) = index else { return };
         let known = form.costly.iter().any(|(known, measured)| *known == index && *measured * 2.0 >= time_us);
-        // What is taken although that is known is still the best.
+        // A plan that was chosen although its cost is known is still the best one.
         if !known {
             marks::PLAN_FORGOTTEN.hit();
             form.index = None;
@@ -272,7 +278,7 @@ fn of_filter(filter: &Map, form: &mut String) {
                 values.iter().filter_map(Value::as_map).for_each(|inner| of_filter(inner, form));
                 form.push(';');
             }
-            // Many values are another form than few.
+            // The number of values is part of the form, as a power of two.
             Value::Array(values) => {
                 let _infallible = write!(form, "[{:?}]", values.len().checked_ilog2());
             }

@@ -19,11 +19,11 @@ pub struct Query {
     pub(crate) skip: u64,
     pub(crate) limit: Option<u64>,
     pub(crate) hint: Option<IndexHint>,
-    /// What the operators need.
+    /// The part that the operators need.
     pub(crate) request: Request,
 }
 
-/// A hint that was read.
+/// A hint that was parsed and checked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum IndexHint {
     Name(String),
@@ -32,7 +32,6 @@ pub(crate) enum IndexHint {
 }
 
 impl IndexHint {
-    /// Reads a hint.
     fn new(hint: Hint) -> Result<Self> {
         let keys = match hint.0 {
             Value::String(text) if text.trim_start().starts_with('{') => {
@@ -101,26 +100,26 @@ impl Query {
         })
     }
 
-    /// Starts the time that it was given: a write that searches several times has one time for all of it.
+    /// Starts the time limit: a write that searches several times has one limit for all searches.
     pub fn begin(&mut self, env: &alluvium_env::Env) {
         self.request.limits.begin(env);
     }
 
-    /// The query needs the number of documents, and nothing of them.
+    /// Reduces the query to the number of documents.
     pub fn only_count(&mut self) {
         self.request.needs = Some(Vec::new());
         self.request.sort = Sort::default();
     }
 
-    /// The query needs the keys of the documents, and nothing else of them.
+    /// Reduces the query to the keys of the documents.
     pub fn only_ids(&mut self) {
         self.request.needs = Some(Vec::new());
     }
 
-    /// The query needs only the values at a path, each at least once.
+    /// Reduces the query to the values at a path, each at least once.
     pub fn only_values(&mut self, path: FieldPath) {
         self.request.needs = Some(vec![path]);
-        // Documents that are counted all count.
+        // With a skip or a limit, documents are counted, so equal values must not be skipped.
         self.request.any_of_equals = self.skip == 0 && self.limit.is_none();
     }
 }

@@ -1,10 +1,10 @@
-//! Queries as callers give them.
+//! The requests of callers, before they are checked.
 
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_exec::Limits;
 
-/// The name or the keys of the index that is to be used: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or `-1` for a
-/// scan of all documents.
+/// The name or the keys of the index to use: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or
+/// `-1` for a scan of all documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hint(pub(crate) Value);
 
@@ -40,7 +40,7 @@ impl From<Map> for Hint {
     }
 }
 
-/// A query as the caller gave it, not checked yet.
+/// A query that is not checked yet.
 #[derive(Clone)]
 pub struct FindRequest {
     /// The filter.
@@ -55,16 +55,16 @@ pub struct FindRequest {
     pub limit: Option<u64>,
     /// The index to use.
     pub hint: Option<Hint>,
-    /// What ends it early.
+    /// The limits that end the query early.
     pub limits: Limits,
     /// Sorts may spill into files.
     pub allow_disk_use: bool,
-    /// The most bytes of keys that are remembered to return each document once.
+    /// The most bytes of keys that are kept in memory to return each document once.
     pub seen_bytes_max: usize,
 }
 
 impl FindRequest {
-    /// All documents that match, in no order.
+    /// A request for all matching documents, in no defined order.
     pub fn new(filter: impl IntoDocument) -> Self {
         Self {
             filter: filter.into_map(),

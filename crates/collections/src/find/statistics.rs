@@ -1,5 +1,5 @@
-//! What the planner knows of a collection: how much there is, and of indexes how many distinct keys. Estimates, kept in
-//! memory, and taken anew when much was written since.
+//! Statistics for the planner: the size of a collection, and the number of distinct keys of its
+//! indexes. They are estimates in memory, which are collected again after many writes.
 
 use crate::error::Result;
 use crate::index::{Index, IndexSet};
@@ -11,14 +11,15 @@ use alluvium_store::Bounds;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// So many distinct keys are walked through, each by one seek, to tell how many there are.
+/// The number of distinct keys that are visited, each by one seek, to estimate how many there are.
 const STEPS: u64 = 64;
-/// Distinct keys of so many first parts are counted.
+/// The most leading parts for which distinct keys are counted.
 const PARTS_MAX: usize = 3;
-/// Statistics are taken anew after so many writes, at least; and after as many as a quarter of the documents.
+/// Statistics are collected again after this number of writes, or a quarter of the number of
+/// documents if that is more.
 const WRITES: u64 = 1000;
 
-/// The statistics of a collection, fresh enough, with all of its indexes.
+/// Sufficiently fresh statistics of a collection, with all of its ready indexes.
 pub(crate) fn current(view: &CollectionView, set: &IndexSet) -> Arc<Statistics> {
     if let Some(current) = fresh(view, set) {
         return current;
@@ -28,13 +29,14 @@ pub(crate) fn current(view: &CollectionView, set: &IndexSet) -> Arc<Statistics> 
     if let Some(current) = fresh(view, set) {
         return current;
     }
-    // What cannot be read is not known: it changes what a plan costs, never what it finds.
+    // An error leaves the statistics unknown: they affect the cost of a plan, and never its result.
     let collected = Arc::new(collect(view, set).unwrap_or_default());
     cell.replace(collected.clone());
     collected
 }
 
-/// Discards statistics that led to a wrong plan, unless few writes followed them.
+/// Discards statistics that led to a wrong plan, unless there were few writes since they were
+/// collected.
 pub(crate) fn discard(view: &CollectionView) {
     let visible = view.store().visible();
     view.state
@@ -65,7 +67,8 @@ fn collect(view: &CollectionView, set: &IndexSet) -> Result<Statistics> {
     Ok(taken)
 }
 
-/// About the bytes of a tree's keys and values: those in memory as those in files.
+/// The approximate bytes of a tree's keys and values. Those in memory are taken to be as large as
+/// those in files.
 fn bytes_of(stats: &alluvium_store::TreeStats, usual: u64) -> u64 {
     match stats.entries {
         0 => stats.keys * usual,
@@ -73,7 +76,7 @@ fn bytes_of(stats: &alluvium_store::TreeStats, usual: u64) -> u64 {
     }
 }
 
-/// True if the first and the last `_id` are of a type in which no two are equal but not the same.
+/// True if the first and the last `_id` are of a type whose equal values are identical.
 fn has_natural_ids(view: &CollectionView) -> Result<bool> {
     for reverse in [false, true] {
         let bounds = Bounds { reverse, ..Bounds::all() };
@@ -93,14 +96,15 @@ fn take_index(view: &CollectionView, index: &Index) -> Result<IndexStatistics> {
     let parts = index.definition.parts().len().min(PARTS_MAX);
     for parts in 1..=parts {
         let Some(distinct) = distinct(view, index, parts)? else { break };
-        // More parts have no fewer.
+        // More parts have at least as many distinct values.
         let before = taken.distinct.last().copied().unwrap_or(1);
         taken.distinct.push(distinct.max(before).min(taken.entries.max(1)));
     }
     Ok(taken)
 }
 
-/// About how many distinct values the first parts of an index have together: told from one partition.
+/// The approximate number of distinct values of the first parts of an index, estimated from one
+/// partition.
 fn distinct(view: &CollectionView, index: &Index, parts: usize) -> Result<Option<u64>> {
     let store = view.store();
     let all = store.estimate(index.tree, 0, &Bounds::all())?;
@@ -113,7 +117,7 @@ fn distinct(view: &CollectionView, index: &Index, parts: usize) -> Result<Option
         if found == STEPS / 2 {
             middle.clone_from(&last);
         }
-        let Some(next) = behind(&last) else { break };
+        let Some(next) = successor(&last) else { break };
         scan.restart(&Bounds { lower: Bound::Included(next), ..Bounds::all() });
     }
     if found == 0 {
@@ -122,8 +126,8 @@ fn distinct(view: &CollectionView, index: &Index, parts: usize) -> Result<Option
     if found < STEPS {
         return Ok(Some(over_partitions(found as f64, all as f64, store.partitions())));
     }
-    // The values behind are thought to be as dense as the later half of those that were walked through: a value that many
-    // entries have, as null, mostly comes first.
+    // The remaining values are assumed to be as dense as the later half of the visited ones: a
+    // value that many entries have, such as null, mostly comes first.
     let up_to = |key: Vec<u8>| store.estimate(index.tree, 0, &Bounds { upper: Bound::Excluded(key), ..Bounds::all() });
     let (before, walked) = (up_to(middle)?, up_to(last)?);
     let each = (walked.saturating_sub(before) as f64 / (STEPS / 2) as f64).max(1.0);
@@ -131,9 +135,9 @@ fn distinct(view: &CollectionView, index: &Index, parts: usize) -> Result<Option
     Ok(Some(over_partitions(of_partition.min(all.max(found) as f64), all as f64, store.partitions())))
 }
 
-/// How many distinct values all partitions have, if one has so many of them in so many entries, and documents lie in
-/// partitions by chance: a value that `n` entries have is missing in one of `p` partitions with the probability
-/// `(1 - 1/p)^n`.
+/// The number of distinct values in all partitions, if one partition has `found` of them in
+/// `entries` entries, and documents are spread over partitions at random: a value of `n` entries is
+/// missing in one of `p` partitions with the probability `(1 - 1/p)^n`.
 fn over_partitions(found: f64, entries: f64, partitions: u32) -> u64 {
     let parts = f64::from(partitions.max(1));
     let (mut low, mut high) = (found, found * parts);
@@ -151,7 +155,7 @@ fn prefix<'a>(entry: &'a [u8], index: &Index, parts: usize) -> &'a [u8] {
     let mut rest = entry;
     for part in &index.definition.parts()[..parts] {
         let skipped = match part.order {
-            Order::Hashed => rest.get(8..).map(|behind| rest = behind).is_some(),
+            Order::Hashed => rest.get(8..).map(|after| rest = after).is_some(),
             order => key::skip(&mut rest, order == Order::Descending).is_ok(),
         };
         if !skipped {
@@ -161,8 +165,8 @@ fn prefix<'a>(entry: &'a [u8], index: &Index, parts: usize) -> &'a [u8] {
     &entry[..entry.len() - rest.len()]
 }
 
-/// The least bytes above all that begin with these.
-fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+/// The least key above all keys that begin with `prefix`.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte < 0xff)?;
     let mut next = prefix[..=last].to_vec();
     next[last] += 1;

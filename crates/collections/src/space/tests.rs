@@ -34,7 +34,7 @@ fn a_new_database_expects_what_is_usual() {
 }
 
 #[test]
-fn a_full_database_tells_by_its_own_documents() {
+fn a_full_database_estimates_by_its_own_documents() {
     let db = database(256 * MIB, Compression::None);
     let docs = db.collection("c");
     for id in 0..20 {
@@ -49,7 +49,7 @@ fn a_full_database_tells_by_its_own_documents() {
 }
 
 #[test]
-fn a_compaction_of_more_than_there_is_room_for_is_told_before() {
+fn a_compaction_without_enough_room_is_reported_before_it_begins() {
     let db = database(48 * MIB, Compression::None);
     let docs = db.collection("c");
     for id in 0..30 {
@@ -78,7 +78,7 @@ fn a_build_counts_its_runs_and_a_path_that_is_not_there_yet() {
 }
 
 #[test]
-fn a_dump_and_a_repair_are_reckoned_from_what_is_there() {
+fn a_dump_and_a_repair_are_estimated_from_the_existing_files() {
     let fs = Arc::new(MemFs::with_capacity(64 * MIB));
     let env = Env { fs, ..Env::in_memory(1) };
     let db = Database::in_env(env.clone(), options());
@@ -94,7 +94,7 @@ fn a_dump_and_a_repair_are_reckoned_from_what_is_there() {
     Space::for_repair(&env, Path::new("nothing"), Path::new("new")).expect_err("it is not there");
 }
 
-/// The bytes of all files below a directory, its own folders' too.
+/// The bytes of all files below a directory, at any depth.
 fn bytes_of(env: &Env, dir: &Path) -> u64 {
     let length = |path: &Path| env.fs.open(path, OpenMode::Read).and_then(|file| file.len()).expect("a file");
     let mut folders = vec![dir.to_owned()];

@@ -28,8 +28,8 @@ fn taken(c: &Collection, filter: &str) -> (Option<String>, bool) {
 
 fn taken_for(c: &Collection, filter: &str, limit: Option<u64>) -> (Option<String>, bool) {
     let view = c.view();
-    let asked = FindRequest { limit, ..FindRequest::new(filter) };
-    let planned = super::plan(&view, &Query::new(asked).unwrap(), false).unwrap();
+    let request = FindRequest { limit, ..FindRequest::new(filter) };
+    let planned = super::plan(&view, &Query::new(request).unwrap(), false).unwrap();
     (planned.plan.index_name().map(str::to_owned), planned.cached)
 }
 
@@ -74,7 +74,7 @@ fn a_plan_whose_answer_is_given_up_may_turn_out_wrong() {
     let query = |few: i32| format!(r#"{{"few": {few}, "other": {{"$in": [2, 3]}}, "late": 1}}"#);
     let few = Some("few_1".to_owned());
     assert_eq!(taken_for(&c, &query(1), Some(1)), (few.clone(), false));
-    // Some 3,500 entries are looked at before one matches; nobody asks for a second.
+    // About 3,500 entries are examined before one matches; no second document is requested.
     assert!(c.find(FindRequest { limit: Some(1), ..FindRequest::new(query(0)) }).next().is_some());
     assert_ne!(taken_for(&c, &query(1), Some(1)).0, few);
 }
@@ -109,7 +109,7 @@ fn what_was_taken_before_is_named_where_another_is_cheaper_now() {
         (*super::plan(&view, &Query::new(FindRequest::new(filter)).unwrap(), true).unwrap().plan).clone()
     };
     let ways = |taken: &str| {
-        super::beside(taken, root("few_1")).into_iter().map(|way| way.access.to_string()).collect::<Vec<_>>()
+        super::rejected_beside(taken, root("few_1")).into_iter().map(|way| way.access.to_string()).collect::<Vec<_>>()
     };
     assert!(ways("few_1").iter().all(|way| way != "index few_1"));
     assert!(ways("other_1")[0] == "index few_1" && ways("other_1").iter().all(|way| way != "index other_1"));
@@ -137,7 +137,7 @@ fn ranges_are_looked_into() {
         if flushed {
             db.compact();
         }
-        // Nothing of it is remembered: a scan never is, and each of these is another form.
+        // No plan is remembered: a scan never is, and each of these queries has another form.
         assert_eq!(taken(&c, r#"{"a": {"$gte": 0}}"#).0, None);
         assert_eq!(taken(&c, r#"{"a": {"$gt": 19900}}"#), (a.clone(), flushed));
         assert_eq!(taken(&c, r#"{"a": {"$gt": 100, "$lt": 200}}"#), (a.clone(), flushed));

@@ -3,7 +3,7 @@ use crate::testing::Database;
 use alluvium_store::Options;
 
 #[test]
-fn distinct_values_are_told_from_a_few_seeks() {
+fn distinct_values_are_estimated_from_a_few_seeks() {
     let db = Database::with(Options { partitions: Some(4), ..Options::default() });
     let c = db.collection("c");
     for name in ["few", "some", "many"] {
@@ -27,7 +27,7 @@ fn distinct_values_are_told_from_a_few_seeks() {
 }
 
 #[test]
-fn statistics_are_taken_anew_when_much_was_written() {
+fn statistics_are_collected_again_after_many_writes() {
     let db = Database::with(Options { partitions: Some(2), ..Options::default() });
     let c = db.collection("c");
     c.put(0, "{}");
@@ -40,12 +40,12 @@ fn statistics_are_taken_anew_when_much_was_written() {
     assert_eq!(documents(), 1, "one write is not much");
     c.insert((2..2002).map(|n| format!(r#"{{"_id": {n}}}"#)));
     assert_eq!(documents(), 2002);
-    let doubt = || discard(&c.view());
+    let discard = || super::discard(&c.view());
     c.insert((2002..2202).map(|n| format!(r#"{{"_id": {n}}}"#)));
     assert_eq!(documents(), 2002, "a tenth is not much either");
-    doubt();
-    assert_eq!(documents(), 2202, "but enough where they have led astray");
+    discard();
+    assert_eq!(documents(), 2202, "but enough after a wrong plan");
     c.put(3000, "{}");
-    doubt();
-    assert_eq!(documents(), 2202, "nothing new is to be known");
+    discard();
+    assert_eq!(documents(), 2202, "one write after them is too few");
 }
