@@ -1,8 +1,8 @@
-//! What operators count, for `explain` and for the plan cache.
+//! The counts of operators, for `explain` and for the plan cache.
 
 use std::time::Duration;
 
-/// What a source examined for a scan.
+/// The counts of a source for one scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Examined {
     /// Entries read.
@@ -26,7 +26,7 @@ pub struct BlockCounts {
     pub read: u64,
 }
 
-/// What one step of a plan did.
+/// The counts of one step of a plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     /// Documents that it returned to the step above it.
@@ -41,7 +41,7 @@ pub struct Counts {
     pub stale: u64,
     /// Ranges of entries that were begun, each by a seek.
     pub seeks: u64,
-    /// Time and blocks, those of the steps below it included.
+    /// Time and blocks, including those of the steps below it.
     pub spent: Spent,
 }
 
@@ -55,9 +55,9 @@ impl Counts {
 /// Time and blocks; both zero unless the query is explained.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spent {
-    /// The time.
+    /// Time on the environment's clock.
     pub time: Duration,
-    /// The blocks.
+    /// Blocks of the calling thread.
     pub blocks: BlockCounts,
 }
 
@@ -71,7 +71,7 @@ impl Spent {
     }
 }
 
-/// What a step and those below it did.
+/// The counts of a step and of the steps below it.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// The step's own counts.

@@ -2,9 +2,9 @@
 
 use alluvium_document::Document;
 
-/// What is known of an entry of a batch.
+/// The result of the proof of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ProofState {
     Unproved,
     Skipped,
     Proved,
@@ -13,29 +13,29 @@ enum State {
 
 #[derive(Debug)]
 struct Entry {
-    /// Its index key begins here in the bytes of the batch.
+    /// The position in the bytes of the batch at which the index key begins.
     start: usize,
-    /// The length of its index key, behind which the key of the document's `_id` begins.
+    /// The length of the index key. The key of the document's `_id` follows it.
     key_len: usize,
-    /// The key of the `_id` ends.
+    /// The position at which the key of the `_id` ends.
     end: usize,
     value: usize,
     value_len: usize,
     version: u64,
-    state: State,
+    state: ProofState,
     document: Option<Document>,
 }
 
 /// An entry of an index.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryRef<'a> {
-    /// The index key, with the key of the document's `_id` behind it.
+    /// The index key, followed by the key of the document's `_id`.
     pub bytes: &'a [u8],
     /// The length of the index key.
     pub key_len: usize,
     /// Supplements the key where that does not determine the indexed values exactly.
     pub value: &'a [u8],
-    /// Its meaning is the source's own.
+    /// The source defines its meaning.
     pub version: u64,
 }
 
@@ -53,7 +53,7 @@ impl<'a> EntryRef<'a> {
     }
 }
 
-/// Entries of an index: first as they are read, later proved, some of them with their documents.
+/// Entries of an index. They are unproved when they are read; a proof may add the document.
 #[derive(Debug, Default)]
 pub struct EntryBatch {
     bytes: Vec<u8>,
@@ -79,7 +79,7 @@ impl EntryBatch {
         self.entries.clear();
     }
 
-    /// Makes room for this many entries, if there is none for any.
+    /// Reserves memory for this number of entries, unless memory is reserved already.
     pub(crate) fn reserve(&mut self, entries: usize) {
         if self.entries.capacity() == 0 {
             self.entries.reserve_exact(entries);
@@ -96,7 +96,7 @@ impl EntryBatch {
         if value_len > 0 {
             self.bytes.extend_from_slice(entry.value);
         }
-        let (key_len, version, state) = (entry.key_len, entry.version, State::Unproved);
+        let (key_len, version, state) = (entry.key_len, entry.version, ProofState::Unproved);
         self.entries.push(Entry { start, key_len, end, value: end, value_len, version, state, document: None });
     }
 
@@ -112,7 +112,7 @@ impl EntryBatch {
     #[inline]
     pub fn unproved(&self, at: usize) -> Option<EntryRef<'_>> {
         let entry = &self.entries[at];
-        (entry.state == State::Unproved).then(|| self.entry_of(entry))
+        (entry.state == ProofState::Unproved).then(|| self.entry_of(entry))
     }
 
     /// The entry.
@@ -145,7 +145,7 @@ impl EntryBatch {
         &self.bytes[entry.start + entry.key_len..entry.end]
     }
 
-    /// Replaces the value of an entry by that which its document yields.
+    /// Replaces the value of an entry by the value that its document yields.
     pub fn set_value(&mut self, at: usize, value: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(value);
@@ -156,26 +156,26 @@ impl EntryBatch {
     /// True if the entry was proved.
     #[inline]
     pub fn is_proved(&self, at: usize) -> bool {
-        self.entries[at].state == State::Proved
+        self.entries[at].state == ProofState::Proved
     }
 
-    /// Notes that the entry need not be proved.
+    /// Marks an entry that need not be proved.
     #[inline]
     pub fn skip(&mut self, at: usize) {
-        self.entries[at].state = State::Skipped;
+        self.entries[at].state = ProofState::Skipped;
     }
 
-    /// Notes that the entry is proved, with its document if that was read.
+    /// Marks an entry as proved, and stores its document if it was read.
     #[inline]
     pub fn prove(&mut self, at: usize, document: Option<Document>) {
         let entry = &mut self.entries[at];
-        (entry.state, entry.document) = (State::Proved, document);
+        (entry.state, entry.document) = (ProofState::Proved, document);
     }
 
-    /// Notes that the document does not yield the entry, or does not exist.
+    /// Marks an entry whose document does not yield it, or does not exist.
     #[inline]
     pub fn refute(&mut self, at: usize) {
-        self.entries[at].state = State::Refuted;
+        self.entries[at].state = ProofState::Refuted;
     }
 
     /// Removes the document from an entry.

@@ -1,4 +1,4 @@
-//! A plan that is being executed.
+//! The execution of a plan.
 
 use crate::counts::Report;
 use crate::item::{BATCH_MAX, Demand, Item};
@@ -9,10 +9,11 @@ use crate::step::Step;
 use crate::step::buffer::Buffer;
 use alluvium_query::plan::Node;
 
-/// By how much each batch is larger than the one before: a caller that ends after the first document has read only one.
+/// The factor by which each batch is larger than the previous one. The first batch has one
+/// document, so a caller that needs only one reads only one.
 const GROWTH: usize = 4;
 
-/// A plan that is being executed over a source.
+/// The execution of a plan over a source.
 pub struct Execution<S: Source> {
     run: Run<S>,
     root: Step<S>,
@@ -71,7 +72,7 @@ impl<S: Source> Execution<S> {
         }
     }
 
-    /// What the steps did so far, laid out as the plan.
+    /// The counts of the steps so far, in the structure of the plan.
     pub fn report(&self) -> Report {
         self.root.report(&self.run.source)
     }

@@ -1,4 +1,4 @@
-//! A document on its way through a plan.
+//! The items that steps pass to each other.
 
 use crate::key::Key;
 use alluvium_document::Document;
@@ -9,7 +9,7 @@ pub const BATCH_MAX: usize = 64;
 /// A batch of documents ends early once their rows have this many bytes.
 pub const BATCH_BYTES: usize = 1 << 20;
 
-/// A document on its way through a plan, or the values of it that the query needs.
+/// A document that steps pass to each other, or the values of it that the query needs.
 #[derive(Debug, Clone, Default)]
 pub struct Item {
     /// The key of its `_id`, which identifies the document.
@@ -32,16 +32,16 @@ impl Item {
     }
 }
 
-/// How many documents a step is asked for.
+/// The number of documents that a caller requests from a step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Demand {
     /// The most documents to append; at least 1. The caller uses all of them.
     pub most: usize,
-    /// The caller goes on to the end, so that a step may read ahead of what it appends.
+    /// The caller reads to the end, so a step may read ahead of the documents that it appends.
     pub open_ended: bool,
 }
 
 impl Demand {
-    /// Of a caller that reads to the end.
+    /// The demand of a caller that reads to the end.
     pub const ALL: Self = Self { most: BATCH_MAX, open_ended: true };
 }

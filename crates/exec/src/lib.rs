@@ -5,12 +5,13 @@
 //! | [`source`] | the trait that a storage implements: documents by `_id`, entries of indexes, memory, sorting in files |
 //! | [`walk`] | how a scan of an index moves through its bounds: a source follows it |
 //! | [`item`], [`key`], [`entries`] | batches of documents and of index entries |
-//! | [`execution`], [`run`] | a plan under way, and what is requested of it |
+//! | [`execution`], [`run`] | the execution of a plan, and its request |
 //! | [`limits`] | time limit and stop flag |
 //! | [`counts`] | what steps report, for `explain` |
 //!
-//! Steps pull batches from the steps below them. A step never requests more documents than the query will use, unless
-//! the query reads to the end: so `limit` costs no more than it must, and `explain` counts what was needed.
+//! Steps pull batches from the steps below them. A step never requests more documents than the
+//! query will use, unless the query reads to the end. So `limit` reads no more than it needs, and
+//! `explain` counts only necessary work.
 //!
 //! The crate has no storage: no sequence numbers, snapshots, partitions, trees or files.
 

@@ -1,4 +1,4 @@
-//! What ends a query early: its time limit, and a flag that stops it.
+//! The limits that end a query early: a time limit, and a stop flag.
 
 use alluvium_env::Env;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ pub enum Interrupted {
     },
 }
 
-/// How long a query, or a write by filter, may take.
+/// The limits of a query, or of a write by filter.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
-    /// How long it may take, from its beginning.
+    /// The time limit, measured from the start of the query.
     pub max_time: Option<Duration>,
     /// Setting it to true, from any thread, ends the query.
     pub stop: Option<Arc<AtomicBool>>,
@@ -68,7 +68,7 @@ impl Limits {
     }
 }
 
-/// The clock is read once for this many documents and entries.
+/// The clock is read once per this number of documents and entries.
 const TICKS: u32 = 64;
 
 /// Checks the limits of one query while it runs.
@@ -89,7 +89,8 @@ impl Watch {
         &self.limits
     }
 
-    /// Called for each document and entry that is examined: checks the stop flag each time, and the clock now and then.
+    /// To be called for each document and entry that is examined. Checks the stop flag each time,
+    /// and the clock every 64 calls.
     ///
     /// # Errors
     /// [`Interrupted`].

@@ -1,4 +1,4 @@
-//! What the operators of one execution share.
+//! The state that the operators of one execution share.
 
 use crate::counts::Spent;
 use crate::limits::{Limits, Watch};
@@ -7,22 +7,23 @@ use alluvium_document::path::FieldPath;
 use alluvium_query::sort::Sort;
 use std::time::Duration;
 
-/// What a query requests beside its plan.
+/// The parameters of a query beside its plan.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The order of [`alluvium_query::plan::Node::Sort`] and of merged unions.
     pub sort: Sort,
-    /// The paths whose values are enough, none at all to count; `None`: whole documents.
+    /// The paths whose values are needed; an empty list to count, `None` for whole documents.
     pub needs: Option<Vec<FieldPath>>,
-    /// Of documents with the same values at the path in `needs`, which is the only one, one is enough.
+    /// True if one of several documents with the same value at the path in `needs` suffices.
+    /// `needs` has one path then.
     pub any_of_equals: bool,
     /// Sorts may spill into files.
     pub allow_disk_use: bool,
-    /// The most bytes of keys that are remembered to return each document once.
+    /// The most bytes of keys that are kept in memory to return each document once.
     pub seen_bytes_max: usize,
     /// The most bytes of documents that a sort holds in memory.
     pub sort_bytes_max: usize,
-    /// What ends the query early. [`Limits::begin`] was called.
+    /// The limits that end the query early. [`Limits::begin`] was called.
     pub limits: Limits,
 }
 
@@ -51,12 +52,12 @@ impl Request {
     }
 }
 
-/// What the steps share.
+/// The state that the steps share.
 pub(crate) struct Run<S> {
     pub source: S,
     pub request: Request,
     pub watch: Watch,
-    /// Steps are timed.
+    /// The time of each step is measured.
     pub timed: bool,
 }
 
@@ -73,7 +74,7 @@ impl<S: Source> Run<S> {
         Ok(self.watch.check(self.source.env())?)
     }
 
-    /// Adds to `spent` what `work` takes, if steps are timed.
+    /// Adds the time and blocks of `work` to `spent`, if steps are timed.
     #[inline]
     pub fn measured<T>(&mut self, spent: &mut Spent, work: impl FnOnce(&mut Self) -> T) -> T {
         if !self.timed {

@@ -1,17 +1,17 @@
-//! Which documents were returned already.
+//! The documents that were returned already.
 
 use crate::source::MemoryAccount;
 use hashbrown::HashSet;
 
-/// What a key costs in the set beside its bytes.
+/// The memory of a key in the set beside its bytes.
 const OVERHEAD: usize = 32;
 /// The account follows the set in steps of this many bytes.
 const STEP: usize = 64 << 10;
-/// Keys up to this length certainly fit if [`Seen::room`] says so.
+/// The length of keys for which [`Seen::room`] is computed.
 const KEY_BYTES: usize = 256;
 
-/// Keys of documents, up to a limit of memory. When that is reached, nothing is added any more, and the document itself
-/// decides whether it was returned before.
+/// Keys of documents, up to a memory limit. Once it is reached, no key is added, and the document
+/// itself decides whether it was returned before.
 pub(crate) struct Seen<A> {
     keys: HashSet<Box<[u8]>>,
     bytes: usize,
@@ -51,7 +51,7 @@ impl<A: MemoryAccount> Seen<A> {
         self.bytes >= self.bytes_max
     }
 
-    /// How many keys of usual length certainly fit, and one more.
+    /// The number of keys of up to 256 bytes that certainly fit, plus one.
     pub fn room(&self) -> usize {
         self.bytes_max.saturating_sub(self.bytes) / (OVERHEAD + KEY_BYTES) + 1
     }

@@ -25,14 +25,14 @@ pub enum Proof {
     Documents,
 }
 
-/// What a scan of documents returns.
+/// The documents that a scan returns.
 #[derive(Debug, Clone)]
 pub struct DocumentRequest<'a> {
     /// Ranges of keys of `_id`, ascending, none meeting another.
     pub ranges: Vec<KeyRange>,
     /// From the last document to the first.
     pub backward: bool,
-    /// What a document must meet.
+    /// The filter that each document must match.
     pub filter: Filter,
     /// The paths whose values are needed, beside `_id` and those of `sort`; `None`: whole documents.
     pub needs: Option<&'a [FieldPath]>,
@@ -42,9 +42,9 @@ pub struct DocumentRequest<'a> {
 
 /// One collection at one snapshot: what a plan reads.
 ///
-/// Operators know no sequence numbers, snapshots, partitions and trees; all that is the source's. Its methods take
-/// `&self`, and the state of a scan is a value of its own, so that one plan has several scans of one source under way.
-/// All calls come from the thread that executes the query.
+/// Sequence numbers, snapshots, partitions and trees are internal to the source. Its methods take
+/// `&self`, and the state of a scan is a value of its own, so that one plan has several scans of
+/// one source under way. All calls come from the thread that executes the query.
 ///
 /// **One snapshot.** Every method sees the same documents and entries for as long as the source exists. If the source
 /// cannot keep that promise any longer, its methods fail.
@@ -60,7 +60,7 @@ pub struct DocumentRequest<'a> {
 /// **Interruption.** A method with a [`Watch`] calls [`Watch::tick`] for each document and entry that it examines, and
 /// returns its error.
 pub trait Source {
-    /// What operations fail with.
+    /// The error of all operations.
     type Error: From<Interrupted> + From<SortError> + From<RowError>;
     /// A scan of documents under way.
     type Documents;
@@ -100,9 +100,10 @@ pub trait Source {
     /// The key of an `_id`; `None` if no document can have it.
     fn key_of(&self, id: &Value) -> Option<Key>;
 
-    /// Reads the whole documents with the keys of the items. Of an item whose document does not exist, `document`
-    /// remains `None`. Keys may repeat. Returns the number of items that were read, from the front: all of them, or
-    /// fewer but at least one if their rows exceed [`crate::BATCH_BYTES`].
+    /// Reads the whole documents with the keys of the items. The `document` of an item remains
+    /// `None` if the document does not exist. Keys may repeat. Returns the number of items that
+    /// were read, from the front: all of them, or fewer but at least one if their rows exceed
+    /// [`crate::BATCH_BYTES`].
     ///
     /// # Errors
     /// Those of the source. Documents that were read before are set.
@@ -164,7 +165,8 @@ pub trait Source {
     /// There is no such index; the document is damaged.
     fn keys_of(&self, index: &str, document: &Document) -> Result<Keys, Self::Error>;
 
-    /// The entries outside the bounds that are passed over one by one before a seek is cheaper.
+    /// The number of entries outside the bounds that are skipped one by one before a seek is
+    /// cheaper.
     fn jump_after(&self) -> u32;
 
     /// The blocks that the calling thread has looked up so far. Only differences are used.
@@ -200,7 +202,7 @@ pub trait MemoryAccount {
 
 /// Sorts pairs of keys and values that exceed memory.
 pub trait Sorter {
-    /// What it fails with.
+    /// The error of all operations.
     type Error;
     /// The sorted pairs.
     type Sorted: Sorted<Error = Self::Error>;
@@ -223,7 +225,7 @@ pub type Pair<'a> = (&'a [u8], &'a [u8]);
 
 /// Sorted pairs of keys and values.
 pub trait Sorted {
-    /// What reading fails with.
+    /// The error of reading.
     type Error;
 
     /// The next pair, valid until the next call; `None` at the end.

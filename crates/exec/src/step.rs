@@ -83,7 +83,7 @@ impl<S: Source> Step<S> {
         result
     }
 
-    /// What it and the steps below it did so far.
+    /// The counts of the step and of the steps below it so far.
     pub fn report(&self, source: &S) -> Report {
         let (mut counts, inputs) = self.work.report(source);
         (counts.returned, counts.spent) = (self.returned, self.spent);

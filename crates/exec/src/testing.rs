@@ -29,7 +29,7 @@ pub enum TestError {
     Interrupted(Interrupted),
     Sort(SortError),
     Row(RowError),
-    /// The source was to fail.
+    /// The failure that a test requested.
     Broken,
 }
 
@@ -80,7 +80,7 @@ struct StoredEntry {
     value: Vec<u8>,
 }
 
-/// What was done to the source.
+/// The operations on the source so far.
 #[derive(Default)]
 pub struct Counters {
     /// Documents and entries that were read.

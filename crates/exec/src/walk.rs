@@ -1,4 +1,5 @@
-//! The way of a scan through the entries of an index: from range to range, and past entries outside the bounds.
+//! The moves of a scan through the entries of an index: from range to range, and past entries
+//! outside the bounds.
 
 use crate::entries::EntryRef;
 use alluvium_query::plan::{IndexScan, KeyRange, Place};
@@ -17,7 +18,7 @@ pub enum Move {
     End,
 }
 
-/// The way of a scan through the entries of an index.
+/// The moves of a scan through the entries of an index.
 ///
 /// A source that reads entries repeats: [`Walk::next_move`]; do it; then either [`Walk::end_range`], if the range has no
 /// more entries, or [`Walk::admits`] with the entry that it has read. A source that has read entries ahead discards
@@ -32,10 +33,11 @@ pub struct Walk {
     range: KeyRange,
     /// The ranges also contain entries outside the bounds.
     loose: bool,
-    /// Entries are passed over up to here: forwards to the first at or above it, backwards to the first below it.
+    /// Entries are skipped up to this key: a forward scan continues at the first entry at or above
+    /// it, a backward scan at the first one below it.
     target: Option<Vec<u8>>,
-    /// Entries that were passed over one by one on the way to the target.
-    passed: u32,
+    /// The number of entries that were skipped one by one on the way to the target.
+    skipped: u32,
     jump_after: u32,
 }
 
@@ -47,8 +49,8 @@ enum Phase {
 }
 
 impl Walk {
-    /// The way through the bounds of a plan. After `jump_after` entries that were passed over one by one, the next one
-    /// that may be within the bounds is sought.
+    /// A walk through the bounds of a plan. After `jump_after` entries that were skipped one by
+    /// one, it seeks the next entry that may be within the bounds.
     pub fn new(plan: &IndexScan, jump_after: u32) -> Self {
         let mut ranges = plan.ranges();
         let hull = match (ranges.first(), ranges.last()) {
@@ -66,12 +68,12 @@ impl Walk {
             phase: Phase::BetweenRanges,
             range: KeyRange { from: Vec::new(), to: None },
             target: None,
-            passed: 0,
+            skipped: 0,
             jump_after,
         }
     }
 
-    /// The bounds that are walked through.
+    /// The plan of the scan, with its bounds.
     pub fn plan(&self) -> &IndexScan {
         &self.plan
     }
@@ -112,7 +114,7 @@ impl Walk {
         self.phase = Phase::BetweenRanges;
     }
 
-    /// True if an entry, which was read just now, is within the bounds; false if it is to be passed over.
+    /// True if the entry that was read last is within the bounds; false if it is skipped.
     #[inline]
     pub fn admits(&mut self, entry: &EntryRef<'_>) -> bool {
         (self.target.is_none() && !self.loose) || self.admits_slowly(entry)
@@ -123,8 +125,8 @@ impl Walk {
             let is_before =
                 if self.plan.backward { entry.bytes >= target.as_slice() } else { entry.bytes < target.as_slice() };
             if is_before {
-                self.passed += 1;
-                if self.passed >= self.jump_after {
+                self.skipped += 1;
+                if self.skipped >= self.jump_after {
                     self.jump();
                 }
                 return false;
@@ -147,13 +149,14 @@ impl Walk {
         self.phase = Phase::BetweenRanges;
     }
 
-    /// Passes over entries up to a key.
+    /// Skips entries up to a key.
     fn pass_to(&mut self, target: Vec<u8>) {
-        // If the range ends before it, the target is in a later range, or those end before it, too.
+        // If the range ends before the target, its remaining entries are skipped: the target is in
+        // a later range, or beyond all ranges.
         if self.ends_before(&target) {
             self.phase = Phase::BetweenRanges;
         }
-        (self.target, self.passed) = (Some(target), 0);
+        (self.target, self.skipped) = (Some(target), 0);
     }
 
     fn ends_before(&self, target: &Vec<u8>) -> bool {
@@ -178,8 +181,8 @@ impl Walk {
         self.phase = Phase::BeforeSeek;
     }
 
-    /// Passes over the other entries that have the same values as the last one, whose index key is given, in the parts
-    /// up to `part`.
+    /// Skips the other entries that have the same values as the last one, whose index key is `key`,
+    /// in the parts up to `part`.
     pub(crate) fn pass_over_equals(&mut self, key: &[u8], part: usize) {
         match self.plan.behind(key, part) {
             Some(target) => self.pass_to(target),

@@ -1,4 +1,4 @@
-//! Whether a step would find a document: decided by the document, not by what was found.
+//! Decides by the document alone whether a step would find it.
 
 use crate::run::Run;
 use crate::source::{Source, matches};

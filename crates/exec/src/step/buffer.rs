@@ -9,7 +9,7 @@ use crate::source::Source;
 pub(crate) struct Buffer<E> {
     items: Vec<Item>,
     next: usize,
-    /// What comes after the items.
+    /// The error that follows the items.
     failed: Option<E>,
 }
 

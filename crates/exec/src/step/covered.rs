@@ -10,7 +10,7 @@ use alluvium_document::{Document, Map, Value};
 use alluvium_query::filter::Filter;
 use alluvium_query::plan::IndexScan;
 
-/// What an index alone answers.
+/// A query that the entries of an index answer without documents.
 pub(super) struct Covered<S: Source> {
     entries: EntryReader<S>,
     filter: Filter,
@@ -40,7 +40,7 @@ impl<S: Source> Covered<S> {
     }
 
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
-        // An entry decides whether those behind it are passed over.
+        // An entry decides whether the following ones are skipped.
         let most = if self.distinct.is_some() { 1 } else { demand.most };
         let before = out.len();
         while out.len() == before {
@@ -63,12 +63,13 @@ impl<S: Source> Covered<S> {
         Ok(())
     }
 
-    /// Appends what a proved entry gives, if it matches and its document was not returned before.
+    /// Appends the values of a proved entry, if it matches and its document was not returned
+    /// before.
     fn add(&mut self, run: &mut Run<S>, at: usize, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let (mut values, mut equals) = (Map::new(), None);
         if self.wants_values || !self.filter.is_empty() {
             let found = self.entries.values(run, at)?;
-            // A missing value is beside null in the index, and null is a value.
+            // The index holds a missing value like null, but null is a value.
             equals = self.distinct.filter(|part| found.get(*part).is_some_and(Option::is_some));
             values = self.entries.plan().document(&found);
             if !self.filter.matches_map(&values) {

@@ -57,7 +57,7 @@ impl Lookup {
             while self.batch.len() < demand.most {
                 let Some(id) = self.ids.pop() else { break };
                 run.tick()?;
-                // Of a value that cannot be an `_id` there is no document.
+                // A value that cannot be an `_id` has no document.
                 self.batch.extend(run.source.key_of(&id).map(Item::unread));
             }
             if self.batch.is_empty() {

@@ -45,10 +45,10 @@ impl<S: Source> Fetch<S> {
         Ok(())
     }
 
-    /// What was done at the documents, and what at the entries below.
+    /// The counts of the documents, and below them those of the entries.
     pub fn report(&self, source: &S) -> (Counts, Vec<Report>) {
         let counts = self.entries.counts(source);
-        // Of each entry that is within all bounds the document is read.
+        // The document of each entry within the bounds is read.
         let returned = counts.documents;
         let below =
             Counts { keys: counts.keys, seeks: counts.seeks, returned, spent: counts.spent, ..Counts::default() };

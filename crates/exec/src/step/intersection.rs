@@ -16,7 +16,7 @@ pub(super) struct Intersection<S: Source> {
     first: EntryReader<S>,
     second: EntryReader<S>,
     filter: Filter,
-    /// What the first scan has found, once it has ended.
+    /// The keys that the first scan has found, once it has ended.
     found: Option<Seen<S::Account>>,
     /// Documents that are being read, each with the position of its entry in the batch of the second scan.
     reads: Vec<Item>,
@@ -59,7 +59,7 @@ impl<S: Source> Intersection<S> {
         let is_complete = !found.is_full();
         for at in 0..self.second.batch.len() {
             let key = self.second.batch.id(at);
-            // What is removed is returned once, also if it has several entries.
+            // A found key is removed, so that a document with several entries is returned once.
             if !is_complete || found.take(key) {
                 self.reads.push(Item::unread(key));
                 self.positions.push(at);
@@ -80,7 +80,7 @@ impl<S: Source> Intersection<S> {
                 self.stale += 1;
                 continue;
             }
-            // Where not all that the first scan finds is known, a document comes with its first entry.
+            // If the found keys are incomplete, a document is returned with its first entry.
             let first_time = is_complete || self.second.is_first(run, at, document)?;
             if first_time && matches(&run.source, &self.filter, document)? {
                 item.whole = true;
@@ -90,7 +90,7 @@ impl<S: Source> Intersection<S> {
         read.map(drop)
     }
 
-    /// Reads the first scan, as far as there is memory for what it finds.
+    /// Reads the first scan, as far as the memory limit permits.
     fn gather(&mut self, run: &mut Run<S>) -> Result<(), S::Error> {
         let mut found = Seen::new(run.request.seen_bytes_max, run.source.account());
         loop {

@@ -1,4 +1,4 @@
-//! Entries of an index within the bounds of a plan, each document's once.
+//! Reads the entries of an index within the bounds of a plan, and proves one entry per document.
 
 use crate::counts::{Counts, Examined, Spent};
 use crate::entries::EntryBatch;
@@ -17,11 +17,11 @@ pub(super) struct EntryReader<S: Source> {
     /// `None`: there are no entries within the bounds.
     scan: Option<S::Entries>,
     pub batch: EntryBatch,
-    /// What comes after the batch.
+    /// The error that follows the batch.
     failed: Option<S::Error>,
-    /// If documents may have several entries.
+    /// `Some` if documents may have several entries.
     repeats: Option<Repeats<S::Account>>,
-    /// For reading entries, proofs apart.
+    /// Time and blocks for reading entries, without proofs.
     spent: Spent,
 }
 
@@ -60,8 +60,9 @@ impl<S: Source> EntryReader<S> {
         }
     }
 
-    /// Proves the next entries of the batch, from `start` on, which is within it: but for those whose documents were
-    /// returned already, and those whose values show that their documents do not match or yield another entry.
+    /// Proves the next entries of the batch, from `start` on, which is within it. Skips entries
+    /// whose documents were returned already, and entries whose values show that their documents do
+    /// not match or yield another entry.
     pub fn prove(&mut self, run: &mut Run<S>, start: usize, proof: Proof) -> Result<Proved<S::Error>, S::Error> {
         let end = match self.repeats.is_none() && self.plan().keys.is_empty() {
             true => self.batch.len(),
@@ -76,8 +77,9 @@ impl<S: Source> EntryReader<S> {
         })
     }
 
-    /// Skips entries that need no proof, from `start` on. Returns where the part ends: at the end of the batch, or
-    /// before a second entry of one document, whose first entry decides whether it is returned.
+    /// Skips entries that need no proof, from `start` on. Returns the end of the part: the end of
+    /// the batch, or the position of a second entry of one document, because its first entry
+    /// decides whether the document is returned.
     fn select(&mut self, run: &Run<S>, start: usize) -> Result<usize, S::Error> {
         if let Some(repeats) = &mut self.repeats {
             repeats.part.fill(0);
@@ -98,7 +100,7 @@ impl<S: Source> EntryReader<S> {
                     Ok(true) => {}
                     Ok(false) => self.batch.skip(at),
                     Err(error) if at == start => return Err(error),
-                    // It is the first one of the next part, and fails again.
+                    // This entry begins the next part, and fails again there.
                     Err(_) => return Ok(at),
                 }
             }
@@ -119,8 +121,8 @@ impl<S: Source> EntryReader<S> {
         }
     }
 
-    /// Notes that the document of an entry is returned. False if it cannot be noted, so that it is returned only if
-    /// the entry [is the first one](EntryReader::is_first).
+    /// Records that the document of an entry is returned. False if there is no memory to record it;
+    /// then it may be returned only if the entry [is the first one](EntryReader::is_first).
     pub fn note(&mut self, at: usize) -> bool {
         match &mut self.repeats {
             Some(repeats) => repeats.returned.add(self.batch.id(at)),
@@ -137,7 +139,8 @@ impl<S: Source> EntryReader<S> {
         Ok(first.is_none_or(|first| first.bytes == self.batch.key(at)))
     }
 
-    /// Passes over the entries that have the same values as this one, the last of the batch, in the parts up to `part`.
+    /// Skips the entries that have the same values as this one, the last of the batch, in the parts
+    /// up to `part`.
     pub fn pass_over_equals(&mut self, at: usize, part: usize) {
         self.walk.pass_over_equals(self.batch.key(at), part);
     }
@@ -148,7 +151,8 @@ impl<S: Source> EntryReader<S> {
     }
 }
 
-/// A part of a batch notes its documents in this many bits, so that few of 64 meet.
+/// The bits in which a part of a batch records its documents: so many that collisions among 64
+/// documents are rare.
 const PART_BITS: usize = 4096;
 
 /// Finds documents that have several entries.
@@ -160,8 +164,8 @@ struct Repeats<A> {
 }
 
 impl<A> Repeats<A> {
-    /// Notes a document. False if it is in the part already, or another one with the same bit, which is as good: the
-    /// part ends there.
+    /// Records a document. False if the part has a document with the same bit: the part ends there.
+    /// A collision of different documents only makes the part shorter.
     fn is_first_of_part(&mut self, id: &[u8]) -> bool {
         let bit = hash64(id) as usize % PART_BITS;
         let word = &mut self.part[bit / 64];
@@ -171,9 +175,9 @@ impl<A> Repeats<A> {
     }
 }
 
-/// A part of a batch that was treated.
+/// The part of a batch that was proved or skipped.
 pub(super) struct Proved<E> {
     pub part: Range<usize>,
-    /// Why its end is unproved.
+    /// The error that ended the part early.
     pub failed: Option<E>,
 }

@@ -1,4 +1,4 @@
-//! Documents in order: the first few in memory, more than fit there in files.
+//! Sorts documents in memory, or in files if they exceed the memory limit.
 
 use super::Step;
 use crate::item::{BATCH_BYTES, Demand, Item};
@@ -11,20 +11,20 @@ use alluvium_document::row::RowError;
 use alluvium_document::{Document, Value, encoding};
 use alluvium_query::sort::{SortError, TopK};
 
-/// The account follows in steps of this many bytes.
+/// The account is updated in steps of this number of bytes.
 const STEP: usize = 256 << 10;
-/// What a document takes in memory beside its row.
+/// The memory of a document beside its row, in bytes.
 const OVERHEAD: usize = 160;
 
 type SortedOf<S> = <<S as Source>::Sorter as Sorter>::Sorted;
 
-/// Sorts what the step below finds.
+/// Sorts the documents of the step below.
 pub(super) struct Sorting<S: Source> {
     input: Step<S>,
-    /// How many are wanted.
+    /// The number of documents that are needed; `None` for all.
     first: Option<usize>,
     state: State<S>,
-    /// Follows what is held.
+    /// The account of the documents in memory.
     account: S::Account,
 }
 
@@ -108,7 +108,7 @@ impl<S: Source> Sorting<S> {
         self.account.resize(bytes_max);
         let mut sorter = run.source.sorter("the sort", bytes_max);
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
-        // What is added first stays first among equals.
+        // Pairs with equal keys remain in the order in which they are added.
         for (key, item) in top.into_sorted() {
             encode(&item, &mut bytes)?;
             sorter.add(run.watch.limits(), &key, &bytes)?;

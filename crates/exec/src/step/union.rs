@@ -1,4 +1,4 @@
-//! What any of several steps finds, each document once.
+//! The union of several steps: each document that any of them finds, once.
 
 use super::Step;
 use super::admits::would_find;
@@ -15,7 +15,7 @@ use alluvium_query::plan::Node;
 pub(super) struct Union<S: Source> {
     branches: Vec<Branch<S>>,
     merged: bool,
-    /// The current branch, where they are not merged.
+    /// The current branch, if the branches are not merged.
     at: usize,
     seen: Seen<S::Account>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Union<S: Source> {
 struct Branch<S: Source> {
     node: Node,
     step: Step<S>,
-    /// Its next document with its sort key, where they are merged.
+    /// The next document with its sort key, if the branches are merged.
     head: Option<(Vec<u8>, Item)>,
     buffer: Buffer<S::Error>,
     started: bool,
@@ -62,7 +62,7 @@ impl<S: Source> Union<S> {
         Ok(())
     }
 
-    /// Removes from `start` on the documents that were returned for another branch.
+    /// Removes the documents from `start` on that were returned for another branch.
     fn keep_new(&mut self, run: &mut Run<S>, start: usize, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let mut kept = start;
         let mut result = Ok(());
@@ -109,8 +109,8 @@ impl<S: Source> Union<S> {
         Ok(())
     }
 
-    /// True if the document was not returned for another branch. If it is not remembered, the document decides: it is
-    /// returned for the first branch that finds it.
+    /// True if the document was not returned for another branch. If that is not recorded, the
+    /// document decides: it is returned for the first branch that finds it.
     fn is_new(&mut self, run: &mut Run<S>, branch: usize, item: &Item) -> Result<bool, S::Error> {
         if self.seen.contains(&item.key) {
             return Ok(false);

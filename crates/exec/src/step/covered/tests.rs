@@ -57,7 +57,7 @@ fn distinct_values_pass_over_equal_entries_but_not_over_null() {
     let Node::Index(_) = find.plan() else { panic!("{:?}", find.plan()) };
     let mut texts = texts(&find);
     texts.dedup();
-    // Values that are missing are beside null in the index.
+    // The index holds missing values like null.
     assert_eq!(texts.iter().filter(|text| text.contains("null")).count(), 1, "{texts:?}");
     assert_eq!(texts.iter().filter(|text| text.contains(r#":"k"#)).count(), 8, "{texts:?}");
     let mut execution = find.execution();

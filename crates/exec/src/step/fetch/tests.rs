@@ -38,7 +38,7 @@ fn a_document_that_is_remembered_is_read_once() {
 fn stale_entries_are_refuted() {
     let document = |n: i64| format!(r#"{{"_id": {n}, "age": {}}}"#, n % 10);
     let old = |n: i64| format!(r#"{{"_id": {n}, "age": {}}}"#, (n + 5) % 10);
-    // The last ten do not exist any more.
+    // The last ten documents no longer exist.
     let memory = Memory::with_old_versions((0..100).map(document), (50..110).map(old), &[r#"{"age": 1}"#]);
     let find = memory.find(r#"{"age": {"$lt": 5}}"#).hint("age_1");
     assert_eq!(find.sorted_ids(), memory.matching(r#"{"age": {"$lt": 5}}"#));

@@ -48,7 +48,7 @@ fn memory_is_counted_and_limited() {
     let find = || memory.find("{}").sort(r#"{"age": 1}"#).with(|request| request.sort_bytes_max = 20_000);
     let refused = find().with(|request| request.allow_disk_use = false).ids();
     assert!(matches!(refused, Err(TestError::Sort(SortError::Memory { limit: 20_000 }))), "{refused:?}");
-    // The first few fit, however many there are.
+    // The first few documents fit into memory, however many documents are sorted.
     let first = find().with(|request| request.allow_disk_use = false).limit(5).ids().unwrap();
     assert_eq!(first, find().ids().unwrap()[..5]);
     assert!(memory.counters().memory_max.get() >= 20_000);
