@@ -1,8 +1,8 @@
-//! Background work of an open database beside its store: it resumes index builds that were interrupted, deletes what
-//! has expired, and sweeps stale entries from indexes.
+//! Background work of an open database beside its store: it resumes index builds that were
+//! interrupted, deletes what has expired, and sweeps stale entries from indexes.
 //!
-//! The threads hold the engine, but do not keep the database open: when the last handle of a user is dropped, the threads are
-//! stopped and joined.
+//! The threads hold the engine, but do not keep the database open: when the last handle of a user
+//! is dropped, the threads are stopped and joined.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, ErrorKind};
@@ -14,7 +14,8 @@ use crate::sweep::sweep_where_due;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The interval at which expired documents are deleted, as in MongoDB, and stale index entries are swept.
+/// The interval at which expired documents are deleted, as in MongoDB, and stale index entries are
+/// swept.
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Starts the threads, if the options of the store say so.
@@ -30,7 +31,7 @@ pub(crate) fn start(engine: &EngineHandle) {
     start_thread(engine, "alluvium-tasks", run_periodic);
 }
 
-/// Without the thread, indexes wait until they are asked for, and expired documents stay.
+/// Without the thread, interrupted index builds wait for a request, and expired documents remain.
 fn start_thread(engine: &EngineHandle, name: &'static str, run: impl FnOnce(&EngineHandle) + Send + 'static) {
     let own = engine.for_background();
     match alluvium_env::thread::try_spawn(name, move || run(&own)) {

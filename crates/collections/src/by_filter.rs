@@ -128,8 +128,9 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// The `_id` that the filter names, if it has no other condition and nothing is hinted: the document is written like
-    /// those of [`crate::by_id`], without a plan. `None` also for a value that no `_id` has.
+    /// The `_id` that the filter names, if it has no other condition and nothing is hinted: the
+    /// document is written like those of [`crate::by_id`], without a plan. `None` also for a value
+    /// that no `_id` has.
     fn named_id(&self) -> Option<&Value> {
         let id = self.query.filter.named_id().filter(|_| self.query.hint.is_none())?;
         ids::id_key(id).is_ok().then_some(id)
@@ -142,7 +143,8 @@ impl FilterWrite<'_> {
             match self.write(id) {
                 Ok(done) if done.matched => return Ok(done),
                 Ok(done) if !self.upsert => {
-                    // Only if what was found is what is there.
+                    // "No match" is an answer only if the documents read are or will be durable:
+                    // not from a poisoned store.
                     self.writer.engine.store().check_writable()?;
                     return Ok(done);
                 }

@@ -148,8 +148,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Applies an update without reading the document, as a delta. If it touches an index, it reads after all. An update that
-    /// cannot be applied leaves the document unchanged.
+    /// Applies an update without reading the document, as a delta. If it touches an index, it reads
+    /// after all. An update that cannot be applied leaves the document unchanged.
     ///
     /// # Errors
     /// As for any write.

@@ -41,8 +41,8 @@ impl Engine {
         Snapshot::new(self.store().snapshot())
     }
 
-    /// The state of the collection with this name, now or at a snapshot; an empty one if it does not
-    /// exist.
+    /// The state of the collection with this name, now or at a snapshot; an empty one if it does
+    /// not exist.
     ///
     /// # Errors
     /// What keeps its shapes from being read.

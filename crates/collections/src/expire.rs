@@ -79,7 +79,8 @@ impl Expiry<'_> {
                 let key = id_key(&id)?;
                 // The document is read again under its lock: its date may have changed.
                 let removed = self.writer.remove(&id, |document| {
-                    // An index that was dropped concurrently, perhaps with its collection, deletes nothing any more.
+                    // An index that was dropped concurrently, perhaps with its collection, no
+                    // longer deletes anything.
                     let known = engine.catalog.require(name)?.indexes();
                     if !known.indexes.iter().any(|known| known.tree == self.index.tree) {
                         return Ok(false);

@@ -1,5 +1,5 @@
-//! Queries: a request is parsed ([`Query`]), planned, and executed ([`Execution`]) by the operators of `alluvium-exec`,
-//! all at one snapshot (`docs/decisions/0030-carrying-out-plans.md`).
+//! Queries: a request is parsed ([`Query`]), planned, and executed ([`Execution`]) by the operators
+//! of `alluvium-exec`, all at one snapshot (`docs/decisions/0030-carrying-out-plans.md`).
 
 mod execution;
 mod explain;

@@ -27,7 +27,8 @@ pub struct DeclaredIndex {
     added: bool,
 }
 
-/// Declares an index, and creates the collection if it does not exist. The index is not ready before [`DeclaredIndex::build`].
+/// Declares an index, and creates the collection if it does not exist. The index is not ready
+/// before [`DeclaredIndex::build`].
 ///
 /// # Errors
 /// [`Error::Index`], [`Error::IndexConflict`], or as for any write.

@@ -15,8 +15,8 @@ pub(crate) struct MultikeyParts {
     pub parts: u32,
 }
 
-/// Records that parts of indexes lead through arrays. A write calls it before it is numbered, without locks, if its documents are
-/// the first ones with arrays there.
+/// Records that parts of indexes lead through arrays. A write calls it before it is numbered,
+/// without locks, if its documents are the first ones with arrays there.
 pub(crate) fn record_multikey(store: &Store, state: &CollectionState, found: &[MultikeyParts]) -> Result<()> {
     let _one_at_a_time = state.index_change.lock();
     let set = state.indexes();
@@ -27,7 +27,8 @@ pub(crate) fn record_multikey(store: &Store, state: &CollectionState, found: &[M
             continue;
         }
         marks::FIRST_ARRAY.hit();
-        // Other writers rely on the bits that they see, and may be numbered at once: the description has its number first.
+        // Other writers rely on the bits that they see, and may be numbered at once: the
+        // description has its number first.
         store.describe_trees(&[(*tree, &index.described_with(state.documents, before | parts))])?;
         index.multikey.store(before | parts, Ordering::SeqCst);
     }

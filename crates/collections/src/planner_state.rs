@@ -1,5 +1,5 @@
-//! What a collection remembers for its planner: statistics, and the plans of earlier queries. Only data; the modules of
-//! [`crate::find`] fill and use it.
+//! The data that a collection keeps for its planner: statistics, and the plans of earlier queries.
+//! The modules of [`crate::find`] fill and use it.
 
 use crate::index::IndexSet;
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
@@ -13,7 +13,7 @@ pub(crate) struct Statistics {
     pub seq: Seq,
     pub documents: u64,
     pub bytes: u64,
-    /// The `_id`s looked at are of a type whose key determines the value exactly.
+    /// The sampled `_id`s are of a type whose key determines the value exactly.
     pub natural_ids: bool,
     pub indexes: HashMap<TreeId, IndexStatistics>,
 }
@@ -54,7 +54,7 @@ impl StatisticsCell {
         *self.current.write() = Some(statistics);
     }
 
-    /// Discards the statistics if `is_stale` says so.
+    /// Discards the statistics if `is_stale` returns true.
     pub fn discard_if(&self, is_stale: impl FnOnce(&Statistics) -> bool) {
         let mut current = self.current.write();
         if current.as_ref().is_some_and(|statistics| is_stale(statistics)) {
@@ -74,12 +74,12 @@ pub(crate) struct PlanCache {
 
 #[derive(Default)]
 struct KnownForms {
-    /// The schema number that they hold for.
+    /// The schema number for which the forms are valid.
     schema: Seq,
     forms: HashMap<Arc<str>, QueryForm>,
 }
 
-/// What is known of one query form.
+/// The remembered data of one query form.
 #[derive(Default)]
 pub(crate) struct QueryForm {
     /// The index that queries of this form use.
@@ -89,7 +89,8 @@ pub(crate) struct QueryForm {
 }
 
 impl PlanCache {
-    /// Calls `with` with what is known of a form under these indexes. All is forgotten when the indexes change.
+    /// Calls `with` with the remembered data of a form under these indexes. All forms are forgotten when the indexes
+    /// change.
     pub fn with_form<T>(&self, set: &IndexSet, form: &Arc<str>, with: impl FnOnce(&mut QueryForm) -> T) -> T {
         let mut known = self.known.lock();
         if known.schema != set.schema || known.forms.len() >= FORMS_MAX {

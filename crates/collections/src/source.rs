@@ -1,4 +1,4 @@
-//! What the operators of a plan read: one collection at one snapshot.
+//! The local source of the operators of a plan: one collection at one snapshot.
 
 use crate::error::{Error, Result};
 use crate::ids;
@@ -58,7 +58,7 @@ impl Source for LocalSource {
         &self.view.engine.env
     }
 
-    /// Rows are decoded lazily, so that whole documents cost no more than some of their values.
+    /// Rows are decoded lazily, so a whole document costs no more than some of its values.
     fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<LocalDocuments> {
         let DocumentRequest { mut ranges, backward, filter, .. } = request;
         let from = ranges.first().map(|first| first.from.clone()).unwrap_or_default();
@@ -236,7 +236,7 @@ impl Source for LocalSource {
     }
 }
 
-/// Memory that is counted against the budget of the store.
+/// Memory that is charged to the budget of the store.
 pub(crate) struct LocalAccount(Charge);
 
 impl MemoryAccount for LocalAccount {

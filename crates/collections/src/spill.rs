@@ -1,4 +1,4 @@
-//! Pairs that exceed memory: sorted in files, which leave the disk reserve to writes.
+//! Sorts pairs that exceed memory in files. The files leave the disk reserve free for writes.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub(crate) struct Spilled {
 }
 
 impl Spill {
-    /// For a `purpose` that an error names; about `memory_bytes` are kept in memory.
+    /// Keeps about `memory_bytes` in memory. Errors name the `purpose`.
     pub fn new(engine: &EngineHandle, purpose: &'static str, memory_bytes: usize) -> Self {
         let folder = format!("{}{:016x}", alluvium_store::SORT_PREFIX, engine.env.rng.next_u64());
         let sorter = Sorter::new(&engine.env, engine.store().path().join(folder), memory_bytes);

@@ -141,7 +141,8 @@ struct CheckedDocuments<'a> {
 }
 
 impl CheckedDocuments<'_> {
-    /// Checks that a row can be decoded, and that it is found by its key; returns the shapes that it needs.
+    /// Checks that a row can be decoded, and that it is found by its key; returns the shapes that
+    /// it needs.
     fn check(&self, shapes: &Shapes, key: &[u8], row: &[u8], value: &mut Vec<u8>) -> Result<Arc<ShapeTable>> {
         let table = shapes.of_row(row)?;
         let id = read::check(&table, self.name, key, row)?;

@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct Examined {
     /// Entries read.
     pub keys: u64,
-    /// Entries whose number alone did not prove them, so that the keys of their documents were computed.
+    /// Entries whose number alone did not prove them, so that the keys of their documents were
+    /// computed.
     pub validated: u64,
     /// Entries that their documents do not yield.
     pub stale: u64,

@@ -25,7 +25,8 @@ pub struct Execution<S: Source> {
 impl<S: Source> Execution<S> {
     /// Begins to execute a plan. Nothing is read yet.
     ///
-    /// `timed`: the time and the blocks of each step are measured, for the [report](Execution::report).
+    /// `timed`: the time and the blocks of each step are measured, for the
+    /// [report](Execution::report).
     ///
     /// # Errors
     /// Those of the source when scans begin.

@@ -34,8 +34,8 @@ impl Limits {
         self.max_time = (!time.is_zero()).then_some(time);
     }
 
-    /// Starts the time, unless it has been started: a write that searches several times has one time limit for all of
-    /// its searches.
+    /// Starts the time, unless it has been started: a write that searches several times has one
+    /// time limit for all of its searches.
     pub fn begin(&mut self, env: &Env) {
         if let (Some(time), None) = (self.max_time, self.deadline) {
             self.deadline = Some(env.clock.now().saturating_add(time));

@@ -34,7 +34,8 @@ pub struct DocumentRequest<'a> {
     pub backward: bool,
     /// The filter that each document must match.
     pub filter: Filter,
-    /// The paths whose values are needed, beside `_id` and those of `sort`; `None`: whole documents.
+    /// The paths whose values are needed, beside `_id` and those of `sort`; `None`: whole
+    /// documents.
     pub needs: Option<&'a [FieldPath]>,
     /// The documents will be sorted by these parts.
     pub sort: &'a [SortPart],
@@ -46,19 +47,20 @@ pub struct DocumentRequest<'a> {
 /// `&self`, and the state of a scan is a value of its own, so that one plan has several scans of
 /// one source under way. All calls come from the thread that executes the query.
 ///
-/// **One snapshot.** Every method sees the same documents and entries for as long as the source exists. If the source
-/// cannot keep that promise any longer, its methods fail.
+/// **One snapshot.** Every method sees the same documents and entries for as long as the source
+/// exists. If the source cannot keep that promise any longer, its methods fail.
 ///
-/// **Batches.** A method that fills a batch appends at most `most` elements (1 to 64). It appends at least one, or the
-/// scan has ended; it may append fewer than `most` at any time. The caller uses every element that it requested, and so
-/// a source must not skip any, and should not read further than `most` requires: `explain` counts what was examined.
-/// A batch of documents ends early once their rows exceed [`crate::BATCH_BYTES`].
+/// **Batches.** A method that fills a batch appends at most `most` elements (1 to 64). It appends
+/// at least one, or the scan has ended; it may append fewer than `most` at any time. The caller
+/// uses every element that it requested, and so a source must not skip any, and should not read
+/// further than `most` requires: `explain` counts what was examined. A batch of documents ends
+/// early once their rows exceed [`crate::BATCH_BYTES`].
 ///
-/// **Errors.** A method that fails may have appended elements before: they are valid, and precede the failure. The
-/// caller ends the query after them and does not call that scan again.
+/// **Errors.** A method that fails may have appended elements before: they are valid, and precede
+/// the failure. The caller ends the query after them and does not call that scan again.
 ///
-/// **Interruption.** A method with a [`Watch`] calls [`Watch::tick`] for each document and entry that it examines, and
-/// returns its error.
+/// **Interruption.** A method with a [`Watch`] calls [`Watch::tick`] for each document and entry
+/// that it examines, and returns its error.
 pub trait Source {
     /// The error of all operations.
     type Error: From<Interrupted> + From<SortError> + From<RowError>;
@@ -80,9 +82,10 @@ pub trait Source {
     /// Those of the source.
     fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<Self::Documents, Self::Error>;
 
-    /// Appends the next documents of a scan, in the order of the keys of their `_id`s (descending if backward), each
-    /// once. Each has the key of its `_id` and matches the filter of the request. A document that has all fields is
-    /// `whole`; another one has at least `_id` and the values at the needed paths, nested as in the document.
+    /// Appends the next documents of a scan, in the order of the keys of their `_id`s (descending
+    /// if backward), each once. Each has the key of its `_id` and matches the filter of the
+    /// request. A document that has all fields is `whole`; another one has at least `_id` and the
+    /// values at the needed paths, nested as in the document.
     ///
     /// # Errors
     /// Those of the source; of the filter, by [`Source::damaged`]; [`Interrupted`].
@@ -109,16 +112,17 @@ pub trait Source {
     /// Those of the source. Documents that were read before are set.
     fn read_documents(&self, items: &mut [Item]) -> Result<usize, Self::Error>;
 
-    /// Begins a scan of the entries of the index that the walk's plan names. Reads nothing yet. [`Walk::hull`] is not
-    /// empty. Counts as one use of the index, where uses are counted.
+    /// Begins a scan of the entries of the index that the walk's plan names. Reads nothing yet.
+    /// [`Walk::hull`] is not empty. Counts as one use of the index, where uses are counted.
     ///
     /// # Errors
     /// There is no such index; those of the source.
     fn scan_entries(&self, walk: &Walk) -> Result<Self::Entries, Self::Error>;
 
-    /// Appends the next entries within the bounds of the walk, unproved, in the order of their bytes (descending if
-    /// backward): index key, key of the `_id`, value and version. Moves as [`Walk`] describes. Entries of one document
-    /// may occur several times. An entry may be stale; none is missing.
+    /// Appends the next entries within the bounds of the walk, unproved, in the order of their
+    /// bytes (descending if backward): index key, key of the `_id`, value and version. Moves as
+    /// [`Walk`] describes. Entries of one document may occur several times. An entry may be stale;
+    /// none is missing.
     ///
     /// # Errors
     /// Those of the source; [`Interrupted`].
@@ -131,13 +135,14 @@ pub trait Source {
         out: &mut EntryBatch,
     ) -> Result<(), Self::Error>;
 
-    /// Proves the unproved entries in a part of the batch that this scan read last: by [`EntryBatch::prove`] those that
-    /// their documents yield under the index's whole definition, with the document if `proof` requires it, and by
-    /// [`EntryBatch::refute`] all others. Where the value of a proved entry is not that which the document yields, it is
-    /// replaced ([`EntryBatch::set_value`]).
+    /// Proves the unproved entries in a part of the batch that this scan read last: by
+    /// [`EntryBatch::prove`] those that their documents yield under the index's whole definition,
+    /// with the document if `proof` requires it, and by [`EntryBatch::refute`] all others. Where
+    /// the value of a proved entry is not that which the document yields, it is replaced
+    /// ([`EntryBatch::set_value`]).
     ///
-    /// Returns the end of the entries that were treated: `part.end`, or less but above `part.start` if the rows of the
-    /// documents exceed [`crate::BATCH_BYTES`].
+    /// Returns the end of the entries that were treated: `part.end`, or less but above `part.start`
+    /// if the rows of the documents exceed [`crate::BATCH_BYTES`].
     ///
     /// # Errors
     /// Those of the source. Entries that were treated before are marked.
@@ -149,8 +154,8 @@ pub trait Source {
         proof: Proof,
     ) -> Result<usize, Self::Error>;
 
-    /// The values of the index's parts in an entry, exactly as they are stored in the document; `None` for a missing
-    /// one and for a hashed part.
+    /// The values of the index's parts in an entry, exactly as they are stored in the document;
+    /// `None` for a missing one and for a hashed part.
     ///
     /// # Errors
     /// The entry is damaged.
@@ -178,7 +183,8 @@ pub trait Source {
     /// A sorter that keeps about `memory_bytes` in memory, for a `purpose` that errors name.
     fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Self::Sorter;
 
-    /// The whole document of a row that one of this source's documents had ([`Document::row`]) under this key.
+    /// The whole document of a row that one of this source's documents had ([`Document::row`])
+    /// under this key.
     ///
     /// # Errors
     /// The row is damaged.
@@ -213,7 +219,8 @@ pub trait Sorter {
     /// There is no space; I/O errors; [`Interrupted`]. No pair may be added then.
     fn add(&mut self, limits: &Limits, key: &[u8], value: &[u8]) -> Result<(), Self::Error>;
 
-    /// The pairs in the order of their keys, those with equal keys in the order in which they were added.
+    /// The pairs in the order of their keys, those with equal keys in the order in which they were
+    /// added.
     ///
     /// # Errors
     /// As [`Sorter::add`].

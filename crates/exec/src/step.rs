@@ -73,8 +73,9 @@ impl<S: Source> Step<S> {
         Ok(Self { work, returned: 0, spent: Spent::default() })
     }
 
-    /// Appends the next documents: at most those of the demand, and at least one unless there are no more. What was
-    /// appended before an error precedes it; after an error the step is not called again.
+    /// Appends the next documents: at most those of the demand, and at least one unless there are
+    /// no more. What was appended before an error precedes it; after an error the step is not
+    /// called again.
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let before = out.len();
         let Self { work, spent, .. } = self;

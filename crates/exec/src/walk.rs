@@ -4,7 +4,8 @@
 use crate::entries::EntryRef;
 use alluvium_query::plan::{IndexScan, KeyRange, Place};
 
-/// The most combinations of values that ranges express exactly. With more of them, each entry is checked.
+/// The most combinations of values that ranges express exactly. With more of them, each entry is
+/// checked.
 const RANGES_MAX: usize = 4096;
 
 /// What a source does next.
@@ -12,7 +13,8 @@ const RANGES_MAX: usize = 4096;
 pub enum Move {
     /// Read the next entry.
     Next,
-    /// Seek the beginning of [`Walk::range`] (of a backward scan its end), then read the next entry.
+    /// Seek the beginning of [`Walk::range`] (of a backward scan its end), then read the next
+    /// entry.
     Seek,
     /// There are no more entries within the bounds.
     End,
@@ -20,9 +22,9 @@ pub enum Move {
 
 /// The moves of a scan through the entries of an index.
 ///
-/// A source that reads entries repeats: [`Walk::next_move`]; do it; then either [`Walk::end_range`], if the range has no
-/// more entries, or [`Walk::admits`] with the entry that it has read. A source that has read entries ahead discards
-/// these at a [`Move::Seek`].
+/// A source that reads entries repeats: [`Walk::next_move`]; do it; then either
+/// [`Walk::end_range`], if the range has no more entries, or [`Walk::admits`] with the entry that
+/// it has read. A source that has read entries ahead discards these at a [`Move::Seek`].
 #[derive(Debug)]
 pub struct Walk {
     plan: IndexScan,
@@ -88,8 +90,8 @@ impl Walk {
         self.hull.as_ref()
     }
 
-    /// The range to seek, and to stay in until the next [`Move::Seek`]. The ranges of a forward walk ascend, those of a
-    /// backward walk descend.
+    /// The range to seek, and to stay in until the next [`Move::Seek`]. The ranges of a forward
+    /// walk ascend, those of a backward walk descend.
     pub fn range(&self) -> &KeyRange {
         &self.range
     }

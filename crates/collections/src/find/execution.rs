@@ -40,7 +40,8 @@ impl Execution {
         let started = env.clock.now();
         query.request.limits.begin(env);
         if !view.state.exists() {
-            // As in MongoDB: nothing is planned for a collection that does not exist, so a hint of any index is right.
+            // As in MongoDB: nothing is planned for a collection that does not exist, so a hint of
+            // any index is right.
             query.hint = None;
         }
         let planned = planning::plan(&view, &query, timed)?;

@@ -51,7 +51,7 @@ impl IndexHint {
             Some(direction) if direction.abs() == 1.0 => Self::Natural { backward: direction < 0.0 },
             _ if keys.contains("$natural") => {
                 return Err(alluvium_query::plan::PlanError::BadHint(
-                    "a hint of $natural is 1 or -1, and stands alone".to_owned(),
+                    "a hint of $natural is 1 or -1, without other keys".to_owned(),
                 )
                 .into());
             }
@@ -72,7 +72,8 @@ impl Query {
     /// Parses and checks a request.
     ///
     /// # Errors
-    /// [`Error::Filter`], [`Error::Sort`], [`Error::Projection`], [`Error::Json`], [`Error::InvalidDocument`].
+    /// [`Error::Filter`], [`Error::Sort`], [`Error::Projection`], [`Error::Json`],
+    /// [`Error::InvalidDocument`].
     pub fn new(request: FindRequest) -> Result<Self> {
         let filter = Filter::parse(&request.filter?)?;
         let sort = Sort::parse(&request.sort.transpose()?.unwrap_or_default())?;

@@ -1,4 +1,4 @@
-//! Entries of documents, put into a batch behind the documents.
+//! The index entries of documents, which follow the documents in a batch.
 
 use crate::error::{Error, Result};
 use crate::ids::key_text;
@@ -17,10 +17,11 @@ pub(crate) struct Entries<'a> {
     set: Arc<IndexSet>,
     /// The collection.
     name: &'a FullName,
-    /// Parts that lead through arrays, and are not recorded as such: see [`crate::multikey::record_multikey`].
+    /// Parts that lead through arrays, and are not recorded as such: see
+    /// [`crate::multikey::record_multikey`].
     multikey: Vec<MultikeyParts>,
-    /// The unique index keys that each document of the batch has when the batch is done, by the key of its `_id`. Only
-    /// with unique indexes.
+    /// The unique index keys that each document of the batch has when the batch is done, by the key
+    /// of its `_id`. Only with unique indexes.
     pub(super) claims: HashMap<Vec<u8>, Vec<Claim>>,
     /// Those that a later put of the same document in the batch has taken from it.
     replaced: Vec<Claim>,
@@ -109,13 +110,15 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// True if the batch puts a document twice. Then entries are made again when one of the puts is taken out.
+    /// True if the batch puts a document twice. Then entries are made again when one of the puts is
+    /// removed.
     pub fn replaces(&self) -> bool {
         self.twice
     }
 
-    /// Adds the changes of entries of a document that the batch changes from `before` to `after` (`None`: deletes): deletes of the
-    /// entries that it does not yield any more, and puts of those that it yields now, all or just the new ones.
+    /// Adds the changes of entries of a document that the batch changes from `before` to `after`
+    /// (`None`: deletes): deletes of the entries that it no longer yields, and puts of those that
+    /// it yields now, all or only the new ones.
     pub fn change(
         &mut self,
         batch: &mut WriteBatch,

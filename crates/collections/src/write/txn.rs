@@ -89,7 +89,8 @@ pub struct Locked<'a> {
     _admitted: Admitted<'a>,
 }
 
-/// Runs a write again as long as its collection is dropped, or gets other indexes, while it is prepared.
+/// Runs a write again as long as its collection is dropped, or gets other indexes, while it is
+/// prepared.
 pub fn retry<T>(engine: &Engine, mut write: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match write() {
@@ -101,8 +102,9 @@ pub fn retry<T>(engine: &Engine, mut write: impl FnMut() -> Result<T>) -> Result
     }
 }
 
-/// Makes a write to `groups` by the steps of the [module](super). `encode` fills the transaction, and is called again when
-/// the write starts over; only the value of the last call is returned. A write that adds nothing writes nothing.
+/// Makes a write to `groups` by the steps of the [module](super). `encode` fills the transaction,
+/// and is called again when the write starts over; only the value of the last call is returned. A
+/// write that adds nothing writes nothing.
 pub fn execute<'a, T>(
     store: &'a Store,
     groups: &[Named<'a>],
@@ -161,11 +163,13 @@ fn execute_reading<'a, T>(
     loop {
         let admitted = store.admit(reserved)?;
         let locks = lock(store, groups, reads.locks, &claimed);
-        // The indexes first: the documents that are read belong to these or later ones, and the commit refuses earlier ones.
+        // The indexes first: the documents that are read belong to these or later ones, and the
+        // commit refuses earlier ones.
         let mut txn = WriteTxn::new(store, groups);
         let value = encode(&mut txn)?;
         if txn.is_empty() {
-            // Nothing to write is an answer only if what was read is durable or will be: not of a poisoned store.
+            // Nothing to write is an answer only if what was read is durable or will be: not of a
+            // poisoned store.
             store.check_writable()?;
             return Ok(value);
         }
@@ -224,7 +228,8 @@ impl<'a> WriteTxn<'a> {
         self.batch.is_empty()
     }
 
-    /// Inserts a document that has its `_id`: an error at the check if the collection has it already.
+    /// Inserts a document that has its `_id`: an error at the check if the collection has it
+    /// already.
     pub(crate) fn insert(&mut self, group: usize, document: &'a Map) -> Result<()> {
         let key = checked_key(document)?;
         self.put_map(group, &key, document, None)?;
@@ -355,8 +360,8 @@ impl<'a> WriteTxn<'a> {
         more.map(|(tree, key)| (tree, key.to_vec())).collect()
     }
 
-    /// Adds the definitions of shapes that are not visible yet. Until a definition is visible, every batch that uses it
-    /// carries it, so no row is ever without its shape.
+    /// Adds the definitions of shapes that are not visible yet. Until a definition is visible,
+    /// every batch that uses it carries it, so no row is ever without its shape.
     fn put_shapes(&mut self) {
         for group in &mut self.groups {
             group.state.note_shapes();
@@ -401,8 +406,9 @@ impl Locked<'_> {
         self.locks.len()
     }
 
-    /// An error if an inserted document exists, or a unique key has another owner. An error is a statement about documents
-    /// that exist, so the store must not be poisoned: their outcome may be unknown.
+    /// An error if an inserted document exists, or a unique key has another owner. An error is a
+    /// statement about documents that exist, so the store must not be poisoned: their outcome may
+    /// be unknown.
     fn check(&self) -> Result<()> {
         let WriteTxn { store, groups, absent, .. } = &self.txn;
         let mut sorted: Vec<(TreeId, &[u8])> = Vec::new();
@@ -449,8 +455,8 @@ impl<'a> Group<'a> {
         Self { name, state, entries, shapes: Vec::new(), shapes_put: 0 }
     }
 
-    /// Puts the row of a document. Every document that is written enters its batch here, so a rule on all
-    /// documents belongs here.
+    /// Puts the row of a document. Every document that is written enters its batch here, so a rule
+    /// on all documents belongs here.
     #[inline]
     fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
         batch.put(self.state.documents, key, row);

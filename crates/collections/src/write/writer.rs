@@ -28,7 +28,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Makes a write that reads no documents; returns `None` and writes nothing if the collection does not exist.
+    /// Makes a write that reads no documents; returns `None` and writes nothing if the collection
+    /// does not exist.
     pub(crate) fn blind_existing<T>(
         &self,
         mut encode: impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
@@ -58,8 +59,8 @@ impl<'a> Writer<'a> {
         Ok(state)
     }
 
-    /// Makes a write that depends on the document with this key, which is locked while `encode` runs; returns `None` and
-    /// writes nothing if the collection does not exist.
+    /// Makes a write that depends on the document with this key, which is locked while `encode`
+    /// runs; returns `None` and writes nothing if the collection does not exist.
     pub(crate) fn reading<T>(
         &self,
         key: &[u8],

@@ -130,7 +130,8 @@ pub(super) fn read<S: Source>(run: &Run<S>, key: Key) -> Result<Item, S::Error> 
     Ok(item)
 }
 
-/// The `_id` of a key, and whether it is certainly the stored value, and not another one that is equal to it.
+/// The `_id` of a key, and whether it is certainly the stored value, and not another one that is
+/// equal to it.
 fn exact_id(mut key: &[u8]) -> Option<(Value, bool)> {
     let id = alluvium_document::key::decode(&mut key).ok()?;
     let exact = matches!(id, Value::ObjectId(_) | Value::Bool(_) | Value::DateTime(_) | Value::Timestamp(_));

@@ -10,15 +10,17 @@ use crate::source::{Source, matches};
 use alluvium_query::filter::Filter;
 use alluvium_query::plan::IndexScan;
 
-/// Reads all entries of the first scan, then the documents of those entries of the second whose documents the first has
-/// found. The entries are not proved: a document must yield an entry of each scan.
+/// Reads all entries of the first scan, then the documents of those entries of the second whose
+/// documents the first has found. The entries are not proved: a document must yield an entry of
+/// each scan.
 pub(super) struct Intersection<S: Source> {
     first: EntryReader<S>,
     second: EntryReader<S>,
     filter: Filter,
     /// The keys that the first scan has found, once it has ended.
     found: Option<Seen<S::Account>>,
-    /// Documents that are being read, each with the position of its entry in the batch of the second scan.
+    /// Documents that are being read, each with the position of its entry in the batch of the
+    /// second scan.
     reads: Vec<Item>,
     positions: Vec<usize>,
     documents: u64,

@@ -83,7 +83,8 @@ impl<S: Source> Union<S> {
         result
     }
 
-    /// Appends the next documents of all branches in their order. Each branch reads ahead only if all will be used.
+    /// Appends the next documents of all branches in their order. Each branch reads ahead only if
+    /// all will be used.
     fn merge(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let ahead = if demand.open_ended { demand } else { Demand { most: 1, ..demand } };
         let goal = out.len() + demand.most;

@@ -13,14 +13,16 @@ use hashbrown::HashSet;
 use std::sync::Arc;
 
 impl<'a> WriteTxn<'a> {
-    /// An empty write to one collection, with room for `bytes` of rows: see [`WriteTxn::put_encoded`].
+    /// An empty write to one collection, with room for `bytes` of rows: see
+    /// [`WriteTxn::put_encoded`].
     pub fn with_room(engine: &'a Engine, name: &'a FullName, state: &Arc<CollectionState>, bytes: usize) -> Self {
         let mut txn = Self::new(engine.store(), &[Named { name, state: state.clone() }]);
         txn.batch.reserve(bytes);
         txn
     }
 
-    /// Puts a document whose row is encoded already, to the first collection. Nothing is added after an error.
+    /// Puts a document whose row is encoded already, to the first collection. Nothing is added
+    /// after an error.
     ///
     /// # Errors
     /// [`Error::IndexOf`] if an index cannot take the document.
@@ -85,7 +87,8 @@ impl<'a> WriteTxn<'a> {
         Ok(again)
     }
 
-    /// The first `at` documents and the remaining ones, each with entries for the indexes that the collection has now.
+    /// The first `at` documents and the remaining ones, each with entries for the indexes that the
+    /// collection has now.
     ///
     /// # Errors
     /// As [`WriteTxn::encoded_again`].
@@ -98,7 +101,8 @@ impl<'a> WriteTxn<'a> {
         Ok((first, rest))
     }
 
-    /// Admits the write, with `shapes` that its rows use, and locks its documents in the given mode, and its unique keys.
+    /// Admits the write, with `shapes` that its rows use, and locks its documents in the given
+    /// mode, and its unique keys.
     ///
     /// # Errors
     /// [`alluvium_store::Error::BatchTooLarge`]; what keeps the store from being written.
@@ -137,7 +141,8 @@ impl<'a> WriteTxn<'a> {
         Ok(())
     }
 
-    /// A unique key that two documents would have, in the batch or in the collection. The caller holds the locks.
+    /// A unique key that two documents would have, in the batch or in the collection. The caller
+    /// holds the locks.
     ///
     /// # Errors
     /// What keeps the store from being read.
@@ -145,8 +150,8 @@ impl<'a> WriteTxn<'a> {
         self.groups[0].entries.taken(self.within(0))
     }
 
-    /// Adds a document to those that are written one after the other in this write; the error if another document has one of
-    /// its unique keys. The caller holds the locks.
+    /// Adds a document to those that are written one after the other in this write; the error if
+    /// another document has one of its unique keys. The caller holds the locks.
     ///
     /// # Errors
     /// What keeps the store from being read.
@@ -154,7 +159,8 @@ impl<'a> WriteTxn<'a> {
         sequence.add(self.within(0), self.indexes(0), id, document)
     }
 
-    /// Puts a key of the collection's system tree, after the shapes that the rows use: the order is part of the fixtures.
+    /// Puts a key of the collection's system tree, after the shapes that the rows use: the order is
+    /// part of the fixtures.
     pub fn put_system(&mut self, key: &[u8], value: &[u8]) {
         self.put_shapes();
         self.batch.put(self.groups[0].state.system, key, value);
