@@ -48,10 +48,17 @@ impl Engine {
     /// What keeps its shapes from being read.
     pub fn collection_at(&self, name: &FullName, snapshot: Option<&Snapshot>) -> Result<Arc<CollectionState>> {
         let found = match snapshot {
-            Some(snapshot) => self.catalog.find_at(name, snapshot)?,
+            Some(snapshot) => self.readable_at(name, snapshot)?,
             None => self.catalog.find(name)?,
         };
         Ok(found.unwrap_or_else(|| self.catalog.absent()))
+    }
+
+    /// The state of a collection at a snapshot; `None` if the collection did not exist then.
+    fn readable_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Option<Arc<CollectionState>>> {
+        let Some(state) = self.catalog.find_at(name, snapshot)? else { return Ok(None) };
+        // A drop removes the trees before the name: a snapshot between the two has the name only.
+        Ok(self.store().is_readable_at(&snapshot.store, state.documents)?.then_some(state))
     }
 
     /// The context of an update: the current time.

@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         let mut row = Vec::new();
         let found = match self.snapshot {
             Some(snapshot) => self.store.get_at(&snapshot.store, self.state.documents, key, &mut row)?,
-            None => self.store.get(self.state.documents, key, &mut row)?,
+            None => or_if_dropped(self.store.get(self.state.documents, key, &mut row), false)?,
         };
         if !found {
             return Ok(None);
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// What keeps the store from being read.
     pub fn estimated_count(&self) -> Result<u64> {
-        let estimate = self.store.tree_stats(self.state.documents)?.keys;
+        let estimate = or_if_dropped(self.store.tree_stats(self.state.documents).map(|stats| stats.keys), 0)?;
         if estimate > COUNTED_MAX {
             return Ok(estimate);
         }
@@ -113,7 +113,8 @@ impl<'a> Reader<'a> {
 
     fn count_up_to(&self, most: u64, stop: &AtomicBool) -> Result<u64> {
         let snapshot = self.snapshot.map(|s| &s.store);
-        let mut scan = self.store.scan(self.state.documents, Bounds::all(), snapshot)?;
+        let scan = self.store.scan(self.state.documents, Bounds::all(), snapshot);
+        let Some(mut scan) = or_if_dropped(scan.map(Some), None)? else { return Ok(0) };
         let mut count = 0;
         while count < most && scan.next()?.is_some() {
             count += 1;
@@ -125,6 +126,15 @@ impl<'a> Reader<'a> {
 
 /// A collection with at most this many documents, by the estimate, is counted: a few milliseconds.
 const COUNTED_MAX: u64 = 10_000;
+
+/// The value read from a tree, or `absent` if the tree was dropped after its collection was looked
+/// up: a collection that does not exist is empty.
+fn or_if_dropped<T>(read: alluvium_store::Result<T>, absent: T) -> alluvium_store::Result<T> {
+    match read {
+        Err(alluvium_store::Error::NoSuchTree(_)) => Ok(absent),
+        read => read,
+    }
+}
 
 /// The document of a key and a row.
 ///
