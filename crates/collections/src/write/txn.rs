@@ -77,6 +77,8 @@ pub struct WriteTxn<'a> {
     batch: WriteBatch,
     groups: Vec<Group<'a>>,
     absent: Vec<Absent<'a>>,
+    /// True if the batch has keys of documents that are not among `absent`.
+    any_blind: bool,
     row: Vec<u8>,
 }
 
@@ -215,7 +217,7 @@ impl<'a> WriteTxn<'a> {
         for group in &groups {
             batch.expect_schema(group.state.documents, group.entries.schema());
         }
-        Self { store, batch, groups, absent: Vec::new(), row: Vec::new() }
+        Self { store, batch, groups, absent: Vec::new(), any_blind: false, row: Vec::new() }
     }
 
     /// The indexes that the write to a collection keeps.
@@ -241,19 +243,21 @@ impl<'a> WriteTxn<'a> {
     /// Puts a document that has its `_id`, whether the collection has it or not.
     pub(crate) fn put(&mut self, group: usize, document: &Map) -> Result<()> {
         let key = checked_key(document)?;
-        self.put_map(group, &key, document, None)?;
-        Ok(())
+        self.any_blind = true;
+        self.put_map(group, &key, document, None)
     }
 
     /// Deletes a document, whether the collection has it or not.
     pub(crate) fn delete(&mut self, group: usize, key: &[u8]) {
         let Group { state, entries, .. } = &mut self.groups[group];
+        self.any_blind = true;
         self.batch.delete(state.documents, key);
         entries.forget(key);
     }
 
     /// Adds a delta that touches no index, whether the collection has the document or not.
     pub(crate) fn delta(&mut self, group: usize, key: &[u8], delta: &[u8]) {
+        self.any_blind = true;
         self.batch.delta(self.groups[group].state.documents, key, delta);
     }
 
@@ -388,11 +392,13 @@ impl<'a> WriteTxn<'a> {
 
     /// Locks the documents and unique keys of a write that reads nothing.
     fn lock(&self) -> LockGuard {
-        let documents = self.groups.iter().flat_map(|group| {
+        // Of the two modes of an inserted document the stronger one counts; if all are inserted, the
+        // batch need not be read.
+        let blind = if self.any_blind { self.groups.as_slice() } else { &[] };
+        let documents = blind.iter().flat_map(|group| {
             let tree = group.state.documents;
             self.batch.keys(tree).map(move |key| (tree, key, LockMode::Shared))
         });
-        // Of the two modes of an inserted document the stronger one counts.
         let inserted = self.absent.iter().map(|absent| absent.locate(&self.groups));
         let claimed = self.groups.iter().flat_map(|group| group.entries.claimed());
         let exclusive = inserted.chain(claimed).map(|(tree, key)| (tree, key, LockMode::Exclusive));
