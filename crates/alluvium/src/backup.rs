@@ -1,109 +1,293 @@
 //! Checkpoints: whole copies of a running database, made of links in moments, and databases made of them.
 //!
 //! A checkpoint is a directory with a file `CHECKPOINT` that lists its files. It is not opened itself:
-//! [`restore`] makes a database of it, which goes on as a database of its own.
+//! [`restore`] makes a new, independent database of it.
 //!
 //! ```
-//! use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+//! use alluvium::backup;
 //! # let dir = tempfile::tempdir().expect("a directory");
 //! # let db = alluvium::Database::open(dir.path().join("db"))?;
 //! # let (monday, tuesday, other) = (dir.path().join("monday"), dir.path().join("tuesday"), dir.path().join("other"));
 //! db.collection("pets").insert_one(r#"{"_id": "rex", "kind": "dog"}"#)?;
-//! db.checkpoint(&monday, &CheckpointOptions::default())?;
+//! db.checkpoint(&monday).run()?;
 //! db.collection("pets").insert_one(r#"{"_id": "tom", "kind": "cat"}"#)?;
-//! // Only what Monday's lacks is new.
-//! db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday.clone()), ..CheckpointOptions::default() })?;
+//! db.checkpoint(&tuesday).base(&monday).run()?; // Only what Monday's lacks is new.
 //!
-//! backup::restore(&alluvium_env::Env::os(), &monday, &other, RestoreOptions::default())?;
+//! backup::restore(&monday, &other).run()?;
 //! assert_eq!(alluvium::Database::open(&other)?.collection("pets").count()?, 1);
 //! # alluvium::Result::Ok(())
 //! ```
 
+use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_env::Env;
-use std::path::Path;
+use alluvium_store::{CheckpointOptions, RestoreOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub use alluvium_store::{
-    CheckedCheckpoint, CheckpointOptions, CheckpointReport, FileChecksum, ListedFile, Listing, RestoreOptions,
-    RestoreReport,
-};
+pub use alluvium_store::{CheckedCheckpoint, CheckpointReport, FileChecksum, ListedFile, Listing, RestoreReport};
 
-/// Checks the checkpoint in `from`, every block of it unless [`RestoreOptions::quick`] is set, and makes a
-/// database of it in `to`, which must not exist or be empty.
+/// A checkpoint that is not made yet: made by [`crate::Database::checkpoint`].
+#[derive(Clone)]
+#[must_use = "no checkpoint is made until `run`"]
+pub struct Checkpoint {
+    engine: EngineHandle,
+    dir: PathBuf,
+    options: CheckpointOptions,
+}
+
+impl Checkpoint {
+    pub(crate) fn new(engine: EngineHandle, dir: &Path) -> Self {
+        Self { engine, dir: dir.to_owned(), options: CheckpointOptions::default() }
+    }
+
+    /// An earlier checkpoint of the same database. The files that it has are linked to it, where that is
+    /// possible, and marked as not new.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let (monday, tuesday) = (dir.path().join("monday"), dir.path().join("tuesday"));
+    /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// db.flush()?;
+    /// db.checkpoint(&monday).run()?;
+    /// assert_eq!(db.checkpoint(&tuesday).base(&monday).run()?.in_base, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn base(mut self, checkpoint: impl AsRef<Path>) -> Self {
+        self.options.base = Some(checkpoint.as_ref().to_owned());
+        self
+    }
+
+    /// Copies the files of the database, in place of linking them. Files of the base are still linked.
+    /// Default: false.
+    pub fn copy(mut self, copy: bool) -> Self {
+        self.options.copy = copy;
+        self
+    }
+
+    /// Ends the checkpoint with [`crate::Error::Stopped`] shortly after `stop` is set to true. Then nothing
+    /// is left of it.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let monday = dir.path().join("monday");
+    /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)); // another thread may set it
+    /// db.checkpoint(&monday).stop_when(stop.clone()).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.options.stop = stop;
+        self
+    }
+
+    /// Makes the checkpoint.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Open`] if the directory exists and is not empty, or is within a database, or if the
+    /// base is not a checkpoint of this database; [`crate::ErrorKind::InUse`] if another process makes it;
+    /// [`crate::ErrorKind::NoSpace`]; [`crate::Error::Stopped`]; errors of reading and writing. The database
+    /// stays usable, and the directory does not exist.
+    pub fn run(self) -> Result<CheckpointReport> {
+        Ok(self.engine.store().checkpoint(&self.dir, &self.options)?)
+    }
+}
+
+/// A database to be made of the checkpoint in `from`, in the directory `to`, which must not exist or be empty.
+/// The checkpoint stays as it is.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
-/// use alluvium::backup::{CheckpointOptions, RestoreOptions, restore};
-///
 /// # let db = alluvium::Database::open(dir.path().join("db"))?;
 /// let (monday, again) = (dir.path().join("monday"), dir.path().join("again"));
 /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
-/// db.checkpoint(&monday, &CheckpointOptions::default())?;
+/// db.checkpoint(&monday).run()?;
 /// db.drop_collection("pets")?;
 ///
-/// let report = restore(&alluvium_env::Env::os(), &monday, &again, RestoreOptions::default())?;
+/// let report = alluvium::backup::restore(&monday, &again).run()?;
 /// assert_eq!(report.copied, 0, "links, on the same disk");
 /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
 /// # alluvium::Result::Ok(())
 /// ```
-///
-/// # Errors
-/// [`crate::ErrorKind::Corruption`] for the first damage that is found, [`crate::ErrorKind::Open`] if `from`
-/// is no checkpoint or `to` is taken, [`crate::ErrorKind::NoSpace`], [`crate::Error::Stopped`], and what writing says. Nothing has the
-/// name `to` then.
-pub fn restore(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
-    Ok(alluvium_store::restore_checkpoint(env, from, to, options)?)
+pub fn restore(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Restore {
+    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
+    Restore { env: Env::os(), from, to, options: RestoreOptions::default() }
 }
 
-/// Checks a checkpoint against its listing; with `blocks`, every block of it. What is damaged is in the
-/// answer.
+/// A restore that has not started: made by [`restore`].
+#[derive(Clone)]
+#[must_use = "nothing is restored until `run`"]
+pub struct Restore {
+    env: Env,
+    from: PathBuf,
+    to: PathBuf,
+    options: RestoreOptions,
+}
+
+impl Restore {
+    /// The files, clock and randomness to use: another environment for tests.
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// Copies the sorted files, in place of linking them where that is possible. Default: false.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let (monday, again) = (dir.path().join("monday"), dir.path().join("again"));
+    /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// db.flush()?;
+    /// db.checkpoint(&monday).run()?;
+    /// assert_eq!(alluvium::backup::restore(&monday, &again).copy(true).run()?.copied, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn copy(mut self, copy: bool) -> Self {
+        self.options.copy = copy;
+        self
+    }
+
+    /// Checks lengths, footers, manifests and log before, and not every block of the sorted files. Default:
+    /// false.
+    pub fn quick(mut self, quick: bool) -> Self {
+        self.options.quick = quick;
+        self
+    }
+
+    /// Bytes of the disk that copies leave free. Default: 0.
+    pub fn disk_reserve(mut self, bytes: u64) -> Self {
+        self.options.reserve_bytes = bytes;
+        self
+    }
+
+    /// Ends the restore with [`crate::Error::Stopped`] within about a second of `stop` being set to true. Then
+    /// nothing is left of it.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let (monday, again) = (dir.path().join("monday"), dir.path().join("again"));
+    /// # db.checkpoint(&monday).run()?;
+    /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)); // another thread may set it
+    /// alluvium::backup::restore(&monday, &again).stop_when(stop.clone()).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.options.stop = stop;
+        self
+    }
+
+    /// Checks the checkpoint, and makes the database. Its directory gets its name when all of it is durable.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Corruption`] for the first damage found; [`crate::ErrorKind::Open`] if `from` is not a
+    /// checkpoint, or `to` exists and is not empty; [`crate::ErrorKind::InUse`] if another process restores to it;
+    /// [`crate::ErrorKind::NoSpace`]; [`crate::Error::Stopped`]; errors of reading and writing. Then the
+    /// directory `to` does not exist.
+    pub fn run(self) -> Result<RestoreReport> {
+        Ok(alluvium_store::restore_checkpoint(&self.env, &self.from, &self.to, self.options)?)
+    }
+}
+
+/// A check of the checkpoint in `dir` against its listing: of every block.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// # let db = alluvium::Database::open(dir.path().join("db"))?;
 /// # let monday = dir.path().join("monday");
-/// db.checkpoint(&monday, &alluvium::backup::CheckpointOptions::default())?;
-/// assert!(alluvium::backup::check(&alluvium_env::Env::os(), &monday, true)?.damage.is_empty());
+/// db.checkpoint(&monday).run()?;
+/// assert!(alluvium::backup::check(&monday).run()?.damage.is_empty());
 /// # alluvium::Result::Ok(())
 /// ```
-///
-/// # Errors
-/// [`crate::ErrorKind::Open`] if it is none, a damaged listing, and what reading says.
-pub fn check(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
-    check_unless(env, dir, blocks, &AtomicBool::new(false))
+pub fn check(dir: impl AsRef<Path>) -> Check {
+    Check { env: Env::os(), dir: dir.as_ref().to_owned(), quick: false, stop: Arc::default() }
 }
 
-/// As [`check`], until somebody sets `stop`: it ends within a second or so.
-///
-/// ```
-/// # use std::sync::atomic::AtomicBool;
-/// # let dir = tempfile::tempdir().expect("a directory");
-/// # let db = alluvium::Database::open(dir.path().join("db"))?;
-/// # let monday = dir.path().join("monday");
-/// # db.checkpoint(&monday, &alluvium::backup::CheckpointOptions::default())?;
-/// let stop = AtomicBool::new(false); // which another thread may set
-/// let checked = alluvium::backup::check_unless(&alluvium_env::Env::os(), &monday, true, &stop)?;
-/// assert!(checked.damage.is_empty());
-/// # alluvium::Result::Ok(())
-/// ```
-///
-/// # Errors
-/// As [`check`]; [`crate::Error::Stopped`] if it was stopped.
-pub fn check_unless(env: &Env, dir: &Path, blocks: bool, stop: &AtomicBool) -> Result<CheckedCheckpoint> {
-    Ok(alluvium_store::check_checkpoint_unless(env, dir, blocks, stop)?)
+/// A check of a checkpoint that has not started: made by [`check`].
+#[derive(Clone)]
+#[must_use = "nothing is checked until `run`"]
+pub struct Check {
+    env: Env,
+    dir: PathBuf,
+    quick: bool,
+    stop: Arc<AtomicBool>,
 }
 
-/// True if the directory holds a checkpoint.
+impl Check {
+    /// The files to read: another environment for tests.
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// Checks lengths, footers, manifests and log, and not every block of the sorted files. Default: false.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let monday = dir.path().join("monday");
+    /// # db.checkpoint(&monday).run()?;
+    /// assert!(alluvium::backup::check(&monday).quick(true).run()?.damage.is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn quick(mut self, quick: bool) -> Self {
+        self.quick = quick;
+        self
+    }
+
+    /// Ends the check with [`crate::Error::Stopped`] within about a second of `stop` being set to true.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let monday = dir.path().join("monday");
+    /// # db.checkpoint(&monday).run()?;
+    /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)); // another thread may set it
+    /// assert!(alluvium::backup::check(&monday).stop_when(stop.clone()).run()?.damage.is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// True if the directory holds a checkpoint. Checks nothing else.
+    ///
+    /// ```
+    /// let check = alluvium::backup::check("nowhere").env(alluvium_env::Env::in_memory(1));
+    /// assert!(!check.is_there()?);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`].
+    pub fn is_there(&self) -> Result<bool> {
+        Ok(alluvium_store::is_checkpoint(&self.env, &self.dir)?)
+    }
+
+    /// Reads the checkpoint, and returns its listing and the damage. Writes nothing.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Open`] if the directory holds no checkpoint; [`crate::ErrorKind::Corruption`] if the
+    /// listing itself is damaged; [`crate::Error::Stopped`]; errors of reading.
+    pub fn run(self) -> Result<CheckedCheckpoint> {
+        Ok(alluvium_store::check_checkpoint_unless(&self.env, &self.dir, !self.quick, &self.stop)?)
+    }
+}
+
+/// True if the directory holds a checkpoint; in another environment, [`Check::is_there`].
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
-/// assert!(!alluvium::backup::is_checkpoint(&alluvium_env::Env::os(), dir.path())?);
+/// assert!(!alluvium::backup::is_checkpoint(dir.path())?);
 /// # alluvium::Result::Ok(())
 /// ```
 ///
 /// # Errors
-/// What looking for it says.
-pub fn is_checkpoint(env: &Env, dir: &Path) -> Result<bool> {
-    Ok(alluvium_store::is_checkpoint(env, dir)?)
+/// [`crate::ErrorKind::Io`].
+pub fn is_checkpoint(dir: impl AsRef<Path>) -> Result<bool> {
+    check(dir).is_there()
 }

@@ -1,5 +1,6 @@
 //! The database: a directory, open.
 
+use crate::backup::Checkpoint;
 use crate::batch::WriteBatch;
 use crate::collection::Collection;
 use crate::logical::LogicalDatabase;
@@ -12,7 +13,7 @@ use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::space::{self, InputBytes, Space};
 use alluvium_collections::{expire, indexes, open, sweep};
 use alluvium_env::Env;
-use alluvium_store::{CheckpointOptions, CheckpointReport, OpenReport, Options, Stats, Store};
+use alluvium_store::{OpenReport, Options, Stats, Store};
 use alluvium_transfer::dump::{self, DumpOptions, DumpReport};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -503,33 +504,26 @@ impl Database {
 
 /// Checkpoints, dumps, and the space that long operations need.
 impl Database {
-    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while others read and
-    /// write: all writes up to one moment, none beyond. Sorted files get a second name there, where `dir`
-    /// is on the same file system, and are copied else; of the log, what memory held is copied. Nothing has
-    /// the name `dir` until all of it is durable.
+    /// A checkpoint to be made in the directory `dir`, which must not exist or be empty, while other threads
+    /// read and write: all operations up to one number, and none above. Sorted files are linked where `dir` is
+    /// on the same file system, else copied; the part of the log that is not in sorted files is copied. The
+    /// directory gets the name `dir` when all of it is durable.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
-    /// use alluvium::backup::{CheckpointOptions, RestoreOptions, restore};
-    ///
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
     /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
     /// let (monday, tuesday) = (dir.path().join("monday"), dir.path().join("tuesday"));
-    /// db.checkpoint(&monday, &CheckpointOptions::default())?;
-    /// db.checkpoint(&tuesday, &CheckpointOptions { base: Some(monday), ..CheckpointOptions::default() })?;
+    /// db.checkpoint(&monday).run()?;
+    /// db.checkpoint(&tuesday).base(&monday).run()?;
     ///
     /// let again = dir.path().join("again");
-    /// restore(&alluvium_env::Env::os(), &tuesday, &again, RestoreOptions::default())?;
+    /// alluvium::backup::restore(&tuesday, &again).run()?;
     /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Open`] if `dir` is taken or within a database, or the base is no checkpoint of this
-    /// database; [`crate::ErrorKind::NoSpace`]; [`crate::Error::Stopped`]; what writing says. The database goes on, and nothing has the
-    /// name `dir`.
-    pub fn checkpoint(&self, dir: impl AsRef<Path>, options: &CheckpointOptions) -> Result<CheckpointReport> {
-        Ok(self.engine.store().checkpoint(dir.as_ref(), options)?)
+    pub fn checkpoint(&self, dir: impl AsRef<Path>) -> Checkpoint {
+        Checkpoint::new(self.engine.clone(), dir.as_ref())
     }
 
     /// Writes all collections of one moment into the directory `dir`, which must not exist, be empty, or hold what

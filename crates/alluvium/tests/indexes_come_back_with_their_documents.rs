@@ -152,10 +152,9 @@ fn a_checkpoint_keeps_indexes() {
     // Some of it in files, some in the log.
     db.flush().unwrap();
     pets.put(7, r#"{"kind": 70, "age": 70}"#).unwrap();
-    db.checkpoint("checkpoint", &alluvium::backup::CheckpointOptions::default()).unwrap();
+    db.checkpoint("checkpoint").run().unwrap();
     db.close().unwrap();
-    let options = alluvium::backup::RestoreOptions::default();
-    alluvium::backup::restore(&env, Path::new("checkpoint"), Path::new("copy"), options).unwrap();
+    alluvium::backup::restore("checkpoint", "copy").env(env.clone()).run().unwrap();
     same(&env, "db", "copy");
 }
 

@@ -2,7 +2,6 @@
 //! all the same. The next one finds everything unchanged: no half-read block or index is kept, no scan continues as
 //! if nothing were missing, and a write, a flush or a merge that could not read has changed nothing.
 
-use alluvium::backup::CheckpointOptions;
 use alluvium::{Collection, Database, Document, Durability, ErrorKind, Result};
 use alluvium_env::fault::{Fault, OpKind};
 use alluvium_store::Options;
@@ -65,7 +64,7 @@ const WRITES: &[Operation] = &[
     }),
     ("flush", |db, _| db.flush().map(|()| String::new())),
     ("compact", |db, _| db.compact().run().map(|()| String::new())),
-    ("checkpoint", |db, _| db.checkpoint("copy", &CheckpointOptions::default()).map(|_| String::new())),
+    ("checkpoint", |db, _| db.checkpoint("copy").run().map(|_| String::new())),
 ];
 
 fn pets(db: &Database) -> Collection {

@@ -9,7 +9,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::Database;
-use alluvium::backup::{self, RestoreOptions};
+use alluvium::backup;
 use alluvium_env::sync::Mutex;
 use alluvium_testkit::concurrency::trails::TrailView;
 use alluvium_testkit::seed;
@@ -206,7 +206,7 @@ impl Known {
             );
             // What is restored is checked on the way.
             if is_there(&reported.name) && newest != Some(at) {
-                let found = backup::check(&env, &dir.join(&reported.name), true);
+                let found = backup::check(dir.join(&reported.name)).run();
                 let found = found.unwrap_or_else(|e| panic!("seed {seed}: checkpoint {}: {e}", reported.name));
                 assert!(found.damage.is_empty(), "seed {seed}: checkpoint {}: {:?}", reported.name, found.damage);
             }
@@ -214,7 +214,7 @@ impl Known {
         self.checkpoints.retain(|one| is_there(&one.name));
         let Some(newest) = self.checkpoints.pop() else { return };
         let to = self.path.with_extension("restored");
-        let restored = backup::restore(&env, &dir.join(&newest.name), &to, RestoreOptions::default());
+        let restored = backup::restore(dir.join(&newest.name), &to).run();
         restored.unwrap_or_else(|e| panic!("seed {seed}: {} is not restored: {e}", newest.name));
         let options =
             alluvium_store::Options { memory_bytes: 8 << 20, background: false, ..alluvium_store::Options::default() };

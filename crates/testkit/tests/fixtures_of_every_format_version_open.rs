@@ -5,7 +5,7 @@
 // They are copied with the real file system.
 #![allow(clippy::disallowed_methods)]
 
-use alluvium::backup::{self, RestoreOptions};
+use alluvium::backup;
 use alluvium::load::Outcome;
 use alluvium::{Compression, Database, ErrorKind, ReadOnly, ReadOnlyOptions};
 use alluvium_env::Env;
@@ -121,11 +121,11 @@ fn checkpoints_of_every_format_version_are_restored() {
         let dir = copied(&fixture);
         for name in ["monday", "tuesday"] {
             let context = format!("{}, {name}", fixture.display());
-            let checked = backup::check(&Env::os(), &dir.path().join(name), true).unwrap();
+            let checked = backup::check(dir.path().join(name)).run().unwrap();
             assert!(checked.damage.is_empty(), "{context}: {:?}", checked.damage);
             assert_eq!(checked.listing.base.is_some(), name == "tuesday", "{context}");
             let to = dir.path().join(format!("{name}.restored"));
-            backup::restore(&Env::os(), &dir.path().join(name), &to, RestoreOptions::default()).unwrap();
+            backup::restore(dir.path().join(name), &to).run().unwrap();
             let db = open(&to).unwrap();
             compare(&db, &bytes_of(&fixture.join(format!("{name}.jsonl"))), &context);
             assert!(db.verify().run().unwrap().damage.is_empty(), "{context}");
@@ -310,8 +310,8 @@ fn a_newer_checkpoint_is_refused_by_name() {
     let body = format!("{body}\n");
     let sum = alluvium_codec::checksum64(body.as_bytes(), 2);
     fs::write(&listing, format!("{body}{words} {sum:016x}\n")).unwrap();
-    let checked = backup::check(&Env::os(), &from, true).map(drop);
-    let restored = backup::restore(&Env::os(), &from, &to, RestoreOptions::default()).map(drop);
+    let checked = backup::check(&from).run().map(drop);
+    let restored = backup::restore(&from, &to).run().map(drop);
     for error in [checked.unwrap_err(), restored.unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::Open, "{error}");
         let text = error.to_string();

@@ -2,7 +2,7 @@
 //! leads to is what the documents yield, at every snapshot that it serves. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
-use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::backup;
 use alluvium::{Collection, Database, ErrorKind, Map, Snapshot, Value};
 use alluvium_env::fault::{Op, OpKind};
 use alluvium_env::mem::CrashStyle;
@@ -319,11 +319,10 @@ fn a_checkpoint_has_what_it_says_is_built() {
         let builder = pets.clone();
         let builder = thread(move || drop(builder.create_index(K.0).run().unwrap()));
         let dir = Path::new("checkpoint");
-        db.checkpoint(dir, &CheckpointOptions::default()).unwrap();
+        db.checkpoint(dir).run().unwrap();
         join([builder]);
         let to = Path::new("restored");
-        backup::restore(&world.env, dir, to, RestoreOptions { copy: false, quick: true, ..RestoreOptions::default() })
-            .unwrap();
+        backup::restore(dir, to).env(world.env.clone()).quick(true).run().unwrap();
         let restored = Database::builder().env(world.env.clone()).options(small_options()).open(to).unwrap();
         healthy(&restored);
         restored.finish_indexes().unwrap();

@@ -5,7 +5,7 @@
 // Real threads, so that they really race.
 #![allow(clippy::disallowed_methods)]
 
-use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::backup;
 use alluvium::{Database, Snapshot};
 use alluvium_env::Env;
 use alluvium_testkit::concurrency::trails::{self, TrailView};
@@ -77,14 +77,13 @@ impl Crowd {
         for round in 0.. {
             let acknowledged = self.acknowledged();
             let (dir, to) = (format!("checkpoint-{round}"), format!("restored-{round}"));
-            let options = CheckpointOptions {
-                base: before.replace(dir.clone().into()),
-                copy: round % 2 == 1,
-                ..CheckpointOptions::default()
-            };
-            let made = self.db.checkpoint(&dir, &options).unwrap();
+            let mut checkpoint = self.db.checkpoint(&dir).copy(round % 2 == 1);
+            if let Some(base) = before.replace(dir.clone()) {
+                checkpoint = checkpoint.base(base);
+            }
+            let made = checkpoint.run().unwrap();
             assert!(made.seq <= self.db.store().visible());
-            backup::restore(env, dir.as_ref(), to.as_ref(), RestoreOptions::default()).unwrap();
+            backup::restore(&dir, &to).env(env.clone()).run().unwrap();
             let restored = Database::builder().env(env.clone()).open(&to).unwrap();
             assert!(restored.report().lost.is_empty() && restored.report().clean);
             let look = TrailView::at(&restored, &restored.snapshot());

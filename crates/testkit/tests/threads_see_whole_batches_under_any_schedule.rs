@@ -3,7 +3,7 @@
 #![cfg(feature = "shuttle")]
 
 use alluvium::Database;
-use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::backup;
 use alluvium_env::sync::{Arc, Mutex};
 use alluvium_env::thread::{JoinHandle, spawn};
 use alluvium_testkit::concurrency::schedules::{schedules, small_options};
@@ -63,11 +63,13 @@ impl Crowd {
         for round in 0..2 {
             let acknowledged = self.acknowledged.lock().clone();
             let (dir, to) = (format!("checkpoint-{round}"), format!("restored-{round}"));
-            let base = before.replace(dir.clone().into());
-            let made = self.db.checkpoint(&dir, &CheckpointOptions { base, ..CheckpointOptions::default() }).unwrap();
+            let mut checkpoint = self.db.checkpoint(&dir);
+            if let Some(base) = before.replace(dir.clone()) {
+                checkpoint = checkpoint.base(base);
+            }
+            let made = checkpoint.run().unwrap();
             assert!(made.seq <= self.db.store().visible());
-            let quick = RestoreOptions { quick: true, ..RestoreOptions::default() };
-            backup::restore(&self.world.env, dir.as_ref(), to.as_ref(), quick).unwrap();
+            backup::restore(&dir, &to).env(self.world.env.clone()).quick(true).run().unwrap();
             let restored = Database::builder().env(self.world.env.clone()).options(small_options()).open(&to).unwrap();
             assert!(restored.report().lost.is_empty() && restored.report().clean);
             Self::look(&TrailView::at(&restored, &restored.snapshot()), &acknowledged, round == 0);

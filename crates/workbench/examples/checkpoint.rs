@@ -3,7 +3,6 @@
 //! `cargo run --release -p alluvium-workbench --example checkpoint -- DIR GIGABYTES` fills a database in DIR with documents
 //! of some 1 KB that cannot be compressed, and then makes checkpoints while two threads write.
 
-use alluvium::backup::CheckpointOptions;
 use alluvium::{Database, Durability, Map, Value};
 use alluvium_document::value::Binary;
 use alluvium_env::{Clock, Env, Rng, SeededRng, thread};
@@ -86,19 +85,18 @@ fn main() {
     let mut base = None;
     for n in 0..3 {
         let to = dir.join(format!("checkpoint-{n}"));
-        let options = CheckpointOptions { base: base.replace(to.clone()), copy: false, ..CheckpointOptions::default() };
+        let checkpoint = match base.replace(to.clone()) {
+            Some(base) => db.checkpoint(&to).base(base),
+            None => db.checkpoint(&to),
+        };
         beside_writers(&db, &env, &format!("checkpoint {n}"), || {
-            let report = db.checkpoint(&to, &options).unwrap();
-            println!("{report:?}");
+            println!("{:?}", checkpoint.run().unwrap());
         });
         beside_writers(&db, &env, "nothing", pause);
     }
     let to = dir.join("copied");
     beside_writers(&db, &env, "copied checkpoint", || {
-        println!(
-            "{:?}",
-            db.checkpoint(&to, &CheckpointOptions { base: None, copy: true, ..CheckpointOptions::default() }).unwrap()
-        );
+        println!("{:?}", db.checkpoint(&to).copy(true).run().unwrap());
     });
     db.close().unwrap();
 }

@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::backup::{CheckpointOptions, CheckpointReport};
+use alluvium::backup::CheckpointReport;
 use std::path::PathBuf;
 
 /// Arguments of `checkpoint`.
@@ -42,8 +42,13 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         self.database.refuse_read_only("a copy of its directory is a whole backup")?;
         let stop = Stop::on_signals()?;
-        let options = CheckpointOptions { base: self.base.clone(), copy: self.copy, stop: stop.flag() };
-        let made = self.database.with(|database| Ok(database.checkpoint(&self.dir, &options)?));
+        let made = self.database.with(|database| {
+            let mut checkpoint = database.checkpoint(&self.dir).copy(self.copy).stop_when(stop.flag());
+            if let Some(base) = &self.base {
+                checkpoint = checkpoint.base(base);
+            }
+            Ok(checkpoint.run()?)
+        });
         let report = made.map_err(|failure| match failure {
             Failure::Interrupted(_) => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
             failure => failure,

@@ -69,7 +69,7 @@ impl Args {
         if !env.fs.exists(&self.dir)? {
             return Err(Failure::NotFound(format!("there is no directory {}", self.dir.display())));
         }
-        if alluvium::backup::is_checkpoint(&env, &self.dir)? {
+        if alluvium::backup::is_checkpoint(&self.dir)? {
             return self.checkpoint(&env);
         }
         if self.copy || self.quick {

@@ -37,8 +37,8 @@ impl Args {
         let stop = Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();
-        let mut found = if alluvium::backup::is_checkpoint(&env, self.database.path())? {
-            self.checkpoint(&env, &stop)?
+        let mut found = if alluvium::backup::is_checkpoint(self.database.path())? {
+            self.checkpoint(&stop)?
         } else if let Some(found) = self.read_only()? {
             found
         } else {
@@ -50,8 +50,8 @@ impl Args {
         self.report(&found)
     }
 
-    fn checkpoint(&self, env: &Env, stop: &Stop) -> Outcome<Found> {
-        let checked = alluvium::backup::check_unless(env, self.database.path(), true, &stop.flag())?;
+    fn checkpoint(&self, stop: &Stop) -> Outcome<Found> {
+        let checked = alluvium::backup::check(self.database.path()).stop_when(stop.flag()).run()?;
         let files = checked.listing.files.len() as u64;
         Ok(Found {
             damage: checked.damage.iter().map(ToString::to_string).collect(),

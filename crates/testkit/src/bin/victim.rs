@@ -7,7 +7,7 @@
 // It is a real process on a real directory, and dies by being killed.
 #![allow(clippy::disallowed_methods)]
 
-use alluvium::backup::{self, CheckpointOptions};
+use alluvium::backup;
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_testkit::concurrency::trails::{self, TrailView};
 use alluvium_testkit::marks;
@@ -92,11 +92,14 @@ fn make_checkpoint(db: &Database, dir: &Path, name: &str, rng: &mut fastrand::Rn
         Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
         Err(_) => Vec::new(),
     };
-    there.retain(|path| backup::is_checkpoint(&alluvium_env::Env::os(), path).is_ok_and(|is| is));
+    there.retain(|path| backup::is_checkpoint(path).is_ok_and(|is| is));
     there.sort();
-    let options = CheckpointOptions { base: there.pop().filter(|_| rng.bool()), ..CheckpointOptions::default() };
+    let mut checkpoint = db.checkpoint(dir.join(name));
+    if let Some(base) = there.pop().filter(|_| rng.bool()) {
+        checkpoint = checkpoint.base(base);
+    }
     report(&format!("checkpoint begins {name}"));
-    db.checkpoint(dir.join(name), &options).unwrap_or_else(|e| panic!("checkpoint {name}: {e}"));
+    checkpoint.run().unwrap_or_else(|e| panic!("checkpoint {name}: {e}"));
     report(&format!("checkpoint done {name}"));
 }
 

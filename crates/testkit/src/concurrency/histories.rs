@@ -13,7 +13,7 @@ pub mod file;
 pub mod spec;
 
 use crate::worlds::{World, random_options};
-use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::backup;
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_env::Env;
 use alluvium_env::fault::Op;
@@ -271,9 +271,9 @@ fn through_a_checkpoint(db: &Database, env: &Env, shared: &Shared) -> Call {
     let number = shared.value();
     let (dir, to) = (PathBuf::from(format!("checkpoint-{number}")), PathBuf::from(format!("restored-{number}")));
     let from = shared.tick();
-    db.checkpoint(&dir, &CheckpointOptions::default()).expect("a good disk");
+    db.checkpoint(&dir).run().expect("a good disk");
     let when = shared.tick();
-    backup::restore(env, &dir, &to, RestoreOptions::default()).expect("a good disk");
+    backup::restore(&dir, &to).env(env.clone()).run().expect("a good disk");
     let options =
         alluvium_store::Options { background: false, memory_bytes: 8 << 20, ..alluvium_store::Options::default() };
     let restored = Database::builder().env(env.clone()).options(options).open(&to);

@@ -4,7 +4,7 @@
 use super::storage::{options, read_all, small};
 use crate::formats::read_only as store;
 use crate::worlds::{PATH, World};
-use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::backup;
 use alluvium::dump::{self, Dump, DumpOptions};
 use alluvium::load::Metadata;
 use alluvium::{Database, ReadOnly, ReadOnlyOptions};
@@ -57,8 +57,7 @@ fn with_checkpoint() -> World {
     let make = || {
         let world = small();
         let db = world.open(&options()).expect("a database");
-        db.checkpoint("monday", &CheckpointOptions { copy: true, ..CheckpointOptions::default() })
-            .expect("a checkpoint");
+        db.checkpoint("monday").copy(true).run().expect("a checkpoint");
         drop(db);
         world.killed()
     };
@@ -77,10 +76,10 @@ pub fn listings(data: &[u8]) {
     }
     let world = with_checkpoint();
     replace(&world, Path::new("monday/CHECKPOINT"), &bytes);
-    let checked = backup::check(&world.env, Path::new("monday"), true);
+    let checked = backup::check("monday").env(world.env.clone()).run();
     let passed = checked.is_ok_and(|checked| checked.damage.is_empty());
     let to = Path::new("restored");
-    let restored = backup::restore(&world.env, Path::new("monday"), to, RestoreOptions::default());
+    let restored = backup::restore("monday", to).env(world.env.clone()).run();
     assert_eq!(restored.is_ok(), passed, "check and restore differ: {restored:?}");
     if passed {
         let db =

@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::ErrorKind;
-use alluvium::backup::{self, RestoreOptions, RestoreReport};
+use alluvium::backup::{self, RestoreReport};
 use alluvium_env::Env;
 
 impl Args {
@@ -21,8 +21,8 @@ impl Args {
         }
         files::refuse_inside(env, self.database.path())?;
         let stop = Stop::on_signals()?.flag();
-        let options = RestoreOptions { copy: self.copy, quick: self.quick, stop, ..RestoreOptions::default() };
-        let report = backup::restore(env, &self.dir, self.database.path(), options).map_err(|error| match error {
+        let restore = backup::restore(&self.dir, self.database.path()).copy(self.copy).quick(self.quick);
+        let report = restore.stop_when(stop).run().map_err(|error| match error {
             alluvium::Error::Stopped => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
             error if error.kind() == ErrorKind::Corruption => {
                 let advice = "`alluvium verify CHECKPOINT` lists all damage; restore another checkpoint".to_owned();

@@ -3,7 +3,7 @@
 use super::FaultClient;
 use crate::model::{State, read_state};
 use crate::worlds::{World, random_options};
-use alluvium::backup::{self, RestoreOptions};
+use alluvium::backup;
 use alluvium::{Database, Durability};
 use alluvium_env::mem::CrashStyle;
 use std::path::Path;
@@ -95,13 +95,13 @@ impl FaultClient {
     pub(in crate::faults) fn examine_checkpoints(&self, disk: &World) {
         for one in &self.checkpoints {
             let is_there = disk.env.fs.exists(&one.dir).expect("a good disk")
-                && backup::is_checkpoint(&disk.env, &one.dir).expect("a good disk");
+                && backup::check(&one.dir).env(disk.env.clone()).is_there().expect("a good disk");
             assert!(is_there || !one.acknowledged, "{} is not there after {:?}", one.dir.display(), self.log);
             if !is_there {
                 continue;
             }
             let to = Path::new("restored");
-            let restored = backup::restore(&disk.env, &one.dir, to, RestoreOptions::default());
+            let restored = backup::restore(&one.dir, to).env(disk.env.clone()).run();
             restored.unwrap_or_else(|e| panic!("{} is not whole: {e}\nafter {:?}", one.dir.display(), self.log));
             let options = alluvium_store::Options {
                 background: false,

@@ -2,7 +2,6 @@
 
 use super::{Checkpoint, FaultClient};
 use crate::model::{Id, Phase, State};
-use alluvium::backup::CheckpointOptions;
 use alluvium::load::{Input, LoadOptions, OnDuplicate};
 use alluvium::{Durability, ErrorKind, Map, Snapshot, Value};
 use std::collections::BTreeMap;
@@ -369,11 +368,15 @@ impl FaultClient {
         let whole: Vec<PathBuf> =
             self.checkpoints.iter().filter(|one| one.acknowledged).map(|one| one.dir.clone()).collect();
         let base = (!whole.is_empty() && self.rng.bool()).then(|| whole[self.rng.usize(0..whole.len())].clone());
-        let options = CheckpointOptions { base, copy: self.rng.bool(), ..CheckpointOptions::default() };
+        let copy = self.rng.bool();
         let states = std::iter::once(self.acknowledged.clone()).chain(self.unknown.clone()).collect();
         self.checkpoints.push(Checkpoint { dir: dir.clone(), states, acknowledged: false });
-        let done = self.attempt(Phase::Checkpoint, &format!("checkpoint {options:?}"), None, false, |db| {
-            db.checkpoint(&dir, &options).map(drop)
+        let done = self.attempt(Phase::Checkpoint, &format!("checkpoint copy: {copy}, base: {base:?}"), None, false, |db| {
+            let checkpoint = db.checkpoint(&dir).copy(copy);
+            match &base {
+                Some(base) => checkpoint.base(base).run().map(drop),
+                None => checkpoint.run().map(drop),
+            }
         });
         self.checkpoints.last_mut().expect("it was pushed").acknowledged = done.is_ok();
         done.is_ok()

@@ -6,7 +6,7 @@ use crate::formats::fixtures::{self as fixture, End, fill};
 use crate::formats::read_only::{build, documents};
 use crate::model::{State, read_state};
 use crate::worlds::{World, contents_of, files_in};
-use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::backup;
 use alluvium::dump::{self, Dump, DumpOptions};
 use alluvium::{Compression, Database, Map, ReadOnly, ReadOnlyOptions};
 use std::path::{Path, PathBuf};
@@ -22,14 +22,13 @@ pub fn checkpoint() -> Subject {
     let options = fixture::options(Compression::Zstd { level: 3 });
     let made = made(options, false, 1, |world, watch| {
         let db = fill(world, End::Ranges, &mut |_| {});
-        db.checkpoint("monday", &CheckpointOptions::default()).expect("a checkpoint");
+        db.checkpoint("monday").run().expect("a checkpoint");
         watch(&db);
         db.collection(PEOPLE).put(90, r#"{"name":"new","n":1}"#).expect("a put");
         db.flush().expect("it flushes");
         db.collection(PEOPLE).update_blind(90, r#"{"$inc":{"n":1}}"#).expect("an update");
         watch(&db);
-        let base = Some("monday".into());
-        db.checkpoint("tuesday", &CheckpointOptions { base, ..CheckpointOptions::default() }).expect("a checkpoint");
+        db.checkpoint("tuesday").base("monday").run().expect("a checkpoint");
         db
     });
     let moved = |(path, bytes): (PathBuf, Vec<u8>)| {
@@ -54,21 +53,20 @@ pub fn checkpoint() -> Subject {
 fn judge_checkpoint(made: &Specimen, disk: &World, context: &str) -> Outcome {
     let (env, dir) = (&disk.env, Path::new("tuesday"));
     let before = contents_of(&*disk.mem, dir);
-    let found = match backup::check(env, dir, true) {
+    let found = match backup::check(dir).env(env.clone()).run() {
         Err(error) => Some(error),
         Ok(checked) => checked.damage.into_iter().next().map(Into::into),
     };
     found.iter().for_each(|error| named(error, "tuesday", context));
     // What a quick look does not find is found where it is read.
-    let quick = RestoreOptions { quick: true, ..RestoreOptions::default() };
-    match backup::restore(env, dir, Path::new("quick"), quick) {
+    match backup::restore(dir, "quick").env(env.clone()).quick(true).run() {
         Err(error) => named(&error, "tuesday", context),
         Ok(_) => {
             let outcome = made.judge(disk, "quick", context);
             assert!(matches!(outcome, Outcome::Refused | Outcome::Found | Outcome::Harmless), "{context}: {outcome:?}");
         }
     }
-    let restored = backup::restore(env, dir, Path::new("restored"), RestoreOptions::default());
+    let restored = backup::restore(dir, "restored").env(env.clone()).run();
     assert!(contents_of(&*disk.mem, dir) == before, "{context}: the checkpoint has changed");
     match restored {
         Err(error) => {

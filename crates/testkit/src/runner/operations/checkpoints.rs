@@ -5,7 +5,7 @@ use crate::model::{indexes, read_state};
 use crate::runner::kept::KeptCheckpoint;
 use crate::runner::session::Session;
 use crate::worlds::{PATH, remove_dir};
-use alluvium::backup::{self, CheckpointOptions, RestoreOptions};
+use alluvium::backup;
 use alluvium::repair::{self, RepairOptions};
 use alluvium::{Database, ErrorKind};
 use alluvium_store::Options;
@@ -35,14 +35,15 @@ fn make_checkpoint(session: &mut Session) {
     };
     let base = base.map(|at| &session.checkpoints.kept[at]);
     let foreign = base.is_some_and(|base| base.generation != session.checkpoints.generation);
-    let options = CheckpointOptions {
-        base: base.map(|base| base.dir.clone()),
-        copy: session.rng.bool(),
-        ..CheckpointOptions::default()
-    };
+    let base = base.map(|base| base.dir.clone());
+    let copy = session.rng.bool();
     let dir = PathBuf::from(format!("checkpoint-{}", session.checkpoints.made));
-    session.note(format!("checkpoint {} {options:?}", dir.display()));
-    match session.db().checkpoint(&dir, &options) {
+    session.note(format!("checkpoint {} copy: {copy}, base: {base:?}", dir.display()));
+    let mut checkpoint = session.db().checkpoint(&dir).copy(copy);
+    if let Some(base) = base {
+        checkpoint = checkpoint.base(base);
+    }
+    match checkpoint.run() {
         Ok(_) => assert!(!foreign, "a base of another database was taken"),
         Err(error) => return assert!(foreign && error.kind() == ErrorKind::Open, "checkpoint: {error}"),
     }
@@ -126,6 +127,6 @@ fn go_on_from_checkpoint(session: &mut Session) {
 }
 
 fn restore(session: &mut Session, from: &Path, to: &Path) {
-    let options = RestoreOptions { copy: session.rng.bool(), quick: session.rng.bool(), ..RestoreOptions::default() };
-    backup::restore(&session.world.env, from, to, options).unwrap_or_else(|e| panic!("restore: {e}"));
+    let restore = backup::restore(from, to).copy(session.rng.bool()).quick(session.rng.bool());
+    restore.env(session.world.env.clone()).run().unwrap_or_else(|e| panic!("restore: {e}"));
 }
