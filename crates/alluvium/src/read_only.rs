@@ -4,21 +4,25 @@ use crate::scan::Scan;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
 use alluvium_collections::read::fields_of;
-use alluvium_collections::read_only::{ReadOnlyContent, ReadOnlyDocuments, label};
+use alluvium_collections::read_only::{ReadOnlyContent, ReadOnlyDocuments};
 use alluvium_document::{Document, Map, Value};
-use alluvium_env::Env;
-use alluvium_readonly::{BuildOptions, ReadOnlyOptions, Stats as ReadOnlyStats};
-use alluvium_transfer::read_only_build::ReadOnlyBuild;
+use alluvium_readonly::Stats as ReadOnlyStats;
 use std::path::Path;
+
+mod build;
+mod open;
+
+pub use build::BuildReadOnly;
+pub use open::OpenReadOnly;
 
 /// A read-only store, open: a collection that never changes. Cheap to clone; any number of threads
 /// and processes may read it at once, without a lock.
 ///
 /// ```
-/// use alluvium::{BuildOptions, ReadOnly};
+/// use alluvium::ReadOnly;
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// # let path = dir.path().join("pets.ro");
-/// let mut build = ReadOnly::build(&path, "pets", BuildOptions::default())?;
+/// let mut build = ReadOnly::build(&path, "pets").start()?;
 /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
 /// build.add(r#"{"_id": "tom", "kind": "cat"}"#)?;
 /// build.finish()?;
@@ -34,78 +38,27 @@ pub struct ReadOnly {
 }
 
 impl ReadOnly {
-    /// Begins to build a store of the documents of a collection, in a directory that is new or
-    /// empty, or holds a build that was cut short. The label of `options` is set here.
+    /// A store of the documents of a collection, to be built in a directory that is new or empty, or holds a build
+    /// that was cut short; or, with [`BuildReadOnly::start_key_values`], a store of keys and values.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.ro");
-    /// use alluvium::{BuildOptions, ReadOnly};
-    ///
-    /// let mut build = ReadOnly::build(&path, "pets", BuildOptions::default())?;
+    /// let mut build = alluvium::ReadOnly::build(&path, "pets").memory(64 << 20).start()?;
     /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
     /// assert_eq!(build.finish()?.pairs, 1);
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`Error::InvalidName`], or as [`alluvium_readonly::ReadOnly::build`].
-    pub fn build(path: impl AsRef<Path>, collection: &str, options: BuildOptions) -> Result<ReadOnlyBuild> {
-        Self::build_in(Env::os(), path, collection, options)
+    pub fn build(path: impl AsRef<Path>, collection: &str) -> BuildReadOnly {
+        BuildReadOnly::new(path.as_ref().to_owned(), collection)
     }
 
-    /// [`ReadOnly::build`] in another outside world, for tests.
-    ///
-    /// ```
-    /// use alluvium::{BuildOptions, ReadOnly};
-    ///
-    /// let build = ReadOnly::build_in(alluvium_env::Env::in_memory(1), "pets.ro", "pets", BuildOptions::default())?;
-    /// assert_eq!(build.finish()?.pairs, 0);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As there.
-    pub fn build_in(
-        env: Env,
-        path: impl AsRef<Path>,
-        collection: &str,
-        options: BuildOptions,
-    ) -> Result<ReadOnlyBuild> {
-        ReadOnlyBuild::new(env, path.as_ref(), collection, options)
-    }
-
-    /// Begins to build a store of keys and values as they are.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let path = dir.path().join("pets.ro");
-    /// use alluvium::{BuildOptions, ReadOnly};
-    ///
-    /// let mut build = ReadOnly::build_key_values(&path, "words", BuildOptions::default())?;
-    /// build.add(b"rex", b"king")?;
-    /// build.finish(Vec::new())?;
-    /// assert!(ReadOnly::open(&path)?.get("rex")?.is_some());
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`ReadOnly::build`].
-    pub fn build_key_values(
-        path: impl AsRef<Path>,
-        name: &str,
-        options: BuildOptions,
-    ) -> Result<alluvium_readonly::Build> {
-        let name = FullName::parse(name)?;
-        let options = BuildOptions { label: label(ReadOnlyContent::KeyValues, &name), ..options };
-        Ok(alluvium_readonly::ReadOnly::build(path, options)?)
-    }
-
-    /// True if the directory holds a read-only store, or the beginning of one.
+    /// True if the directory holds a read-only store, or the beginning of one; in another environment,
+    /// [`OpenReadOnly::is_there`].
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// assert!(alluvium::ReadOnly::is_at(&path)?);
     /// assert!(!alluvium::ReadOnly::is_at("nowhere")?);
@@ -115,14 +68,14 @@ impl ReadOnly {
     /// # Errors
     /// [`crate::ErrorKind::Io`].
     pub fn is_at(path: impl AsRef<Path>) -> Result<bool> {
-        Ok(alluvium_readonly::is_read_only(&Env::os(), path.as_ref()).map_err(alluvium_store::Error::from)?)
+        Self::options().is_there(path)
     }
 
     /// Opens a store with default options.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// let store = alluvium::ReadOnly::open(&path)?;
     /// assert!(store.get("rex")?.is_some());
@@ -130,53 +83,30 @@ impl ReadOnly {
     /// ```
     ///
     /// # Errors
-    /// As [`ReadOnly::open_with`].
+    /// As [`OpenReadOnly::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_in(Env::os(), path, &ReadOnlyOptions::default())
+        Self::options().open(path)
     }
 
-    /// Opens a store.
+    /// Options for opening.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
-    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
-    /// use alluvium::{ReadOnly, ReadOnlyOptions};
-    /// let store = ReadOnly::open_with(&path, &ReadOnlyOptions::default())?;
-    /// assert_eq!(store.count(), 2);
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.finish()?;
+    /// let store = alluvium::ReadOnly::options().memory(16 << 20).open(&path)?;
+    /// assert_eq!(store.count(), 1);
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Open`] if there is none, or only the beginning of one;
-    /// [`crate::ErrorKind::Corruption`]; [`crate::ErrorKind::Invalid`] if there is no such index.
-    pub fn open_with(path: impl AsRef<Path>, options: &ReadOnlyOptions) -> Result<Self> {
-        Self::open_in(Env::os(), path, options)
-    }
-
-    /// [`ReadOnly::open_with`] in another outside world, for tests.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
-    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
-    /// use alluvium::{ReadOnly, ReadOnlyOptions};
-    /// let store = ReadOnly::open_in(alluvium_env::Env::os(), &path, &ReadOnlyOptions::default())?;
-    /// assert_eq!(store.count(), 2);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As there.
-    pub fn open_in(env: Env, path: impl AsRef<Path>, options: &ReadOnlyOptions) -> Result<Self> {
-        Ok(Self { documents: ReadOnlyDocuments::open(env, path.as_ref(), options)? })
+    pub fn options() -> OpenReadOnly {
+        OpenReadOnly::new()
     }
 
     /// The directory.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// assert_eq!(store.path(), path);
@@ -190,7 +120,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// assert_eq!(store.content(), alluvium::ReadOnlyContent::Documents);
@@ -204,7 +134,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// assert_eq!(store.collection(), "main.pets");
@@ -218,7 +148,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// store.require("pets")?;
@@ -240,7 +170,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// assert_eq!(store.pairs().len(), 2);
@@ -254,7 +184,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// assert_eq!(store.get("ada")?.unwrap().to_string(), r#"{"_id":"ada","age":12}"#);
@@ -272,7 +202,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// let fields = store.get_fields("rex", &["age"])?.unwrap();
@@ -291,7 +221,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// let first = store.scan().from("b").run()?.next().unwrap()?;
@@ -306,7 +236,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// assert_eq!(store.count(), 2);
@@ -320,7 +250,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// assert_eq!(store.stats().pairs, 2);
@@ -335,7 +265,7 @@ impl ReadOnly {
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
-    /// # let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
     /// # let store = alluvium::ReadOnly::open(&path)?;
     /// assert!(store.verify()?.is_empty());

@@ -3,7 +3,7 @@
 
 use alluvium::export::{Encoder, Format as Exported};
 use alluvium::load::{Csv, Format, Input, LoadOptions, OnBad};
-use alluvium::{BuildOptions, Database, Error, ErrorKind, ReadOnly, ReadOnlyContent, ReadOnlyOptions, Scan};
+use alluvium::{BuildReadOnly, Database, Error, ErrorKind, ReadOnly, ReadOnlyContent, Scan};
 use alluvium_env::Env;
 use std::io::Cursor;
 use std::path::Path;
@@ -17,13 +17,8 @@ fn options(format: Format) -> LoadOptions {
 }
 
 /// Small enough that runs go to the disk.
-fn small() -> BuildOptions {
-    BuildOptions {
-        run_bytes: Some(3000),
-        merge_width: Some(3),
-        index_intervals: vec![5, 50],
-        ..BuildOptions::default()
-    }
+fn small(env: &Env, path: &str) -> BuildReadOnly {
+    ReadOnly::build(path, "c").env(env.clone()).run_bytes(3000).merge_width(3).index_intervals([5, 50])
 }
 
 fn exported(scan: Scan, format: Exported) -> Vec<u8> {
@@ -65,15 +60,15 @@ fn every_format_and_scan() {
         ("/d", Format::Bson, bson),
         ("/e", csv, b"1,x\n2,y\n".to_vec()),
     ] {
-        let mut build = ReadOnly::build_in(env.clone(), path, "c", small()).unwrap();
+        let mut build = small(&env, path).start().unwrap();
         let report = build.load(input("it", bytes.clone()), options(format.clone())).unwrap();
         let built = build.finish().unwrap();
         assert_eq!(built.pairs, report.documents);
         let other = db.collection(&path[1..]);
         other.load(input("it", bytes), options(format)).unwrap();
         for index_interval in [Some(5), Some(50)] {
-            let open = ReadOnlyOptions { index_interval, ..ReadOnlyOptions::default() };
-            let store = ReadOnly::open_in(env.clone(), path, &open).unwrap();
+            let open = ReadOnly::options().env(env.clone()).index_interval(index_interval);
+            let store = open.open(path).unwrap();
             assert_eq!((store.content(), store.collection().as_str()), (ReadOnlyContent::Documents, "main.c"));
             assert_eq!(store.count(), other.count().unwrap());
             assert!(store.verify().unwrap().is_empty());
@@ -95,7 +90,7 @@ fn every_format_and_scan() {
 #[test]
 fn a_duplicate_is_named_by_its_place_in_its_input() {
     let env = Env::in_memory(1);
-    let mut build = ReadOnly::build_in(env.clone(), "/ro", "c", small()).unwrap();
+    let mut build = small(&env, "/ro").start().unwrap();
     build.load(input("one.jsonl", lines(200)), LoadOptions::default()).unwrap();
     let twice = r#"{"_id": "new"}
 {"_id": 42}
@@ -113,13 +108,13 @@ fn a_duplicate_is_named_by_its_place_in_its_input() {
 fn bad_lines_end_a_build_or_are_rejected() {
     let env = Env::in_memory(1);
     let text = "{\"_id\": 1}\nno document\n{\"_id\": 2}\n";
-    let mut build = ReadOnly::build_in(env.clone(), "/ro", "c", small()).unwrap();
+    let mut build = small(&env, "/ro").start().unwrap();
     let error = build.load(input("it", text), LoadOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("it line 2 column 2:"), "{error}");
     drop(build);
     assert!(!env.fs.exists(Path::new("/ro")).unwrap());
 
-    let mut build = ReadOnly::build_in(env.clone(), "/ro", "c", small()).unwrap();
+    let mut build = small(&env, "/ro").start().unwrap();
     let skip = LoadOptions { on_bad: OnBad::Skip, ..LoadOptions::default() };
     assert_eq!(build.load(input("it", text), skip).unwrap().rejected, 1);
     build.add(r#"{"name": "without an _id"}"#).unwrap();
@@ -129,7 +124,7 @@ fn bad_lines_end_a_build_or_are_rejected() {
 #[test]
 fn a_database_is_not_opened_over_a_read_only_store_nor_built_over_a_database() {
     let env = Env::in_memory(1);
-    let mut build = ReadOnly::build_in(env.clone(), "/ro", "c", BuildOptions::default()).unwrap();
+    let mut build = ReadOnly::build("/ro", "c").env(env.clone()).start().unwrap();
     let open = |path: &str| Database::builder().env(env.clone()).open(path).map(drop);
     assert!(matches!(open("/ro"), Err(Error::NeverChanges(_))));
     build.add(r#"{"_id": 1}"#).unwrap();
@@ -137,9 +132,9 @@ fn a_database_is_not_opened_over_a_read_only_store_nor_built_over_a_database() {
     let error = open("/ro").unwrap_err();
     assert!(error.to_string().contains("/ro is a read-only store, which never changes"), "{error}");
     open("/db").unwrap();
-    let error = ReadOnly::build_in(env.clone(), "/db", "c", BuildOptions::default()).map(drop).unwrap_err();
+    let error = ReadOnly::build("/db", "c").env(env.clone()).start().map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Open);
     assert!(error.to_string().contains("/db is not empty"), "{error}");
-    let error = ReadOnly::open_in(env.clone(), "/db", &ReadOnlyOptions::default()).map(drop).unwrap_err();
+    let error = ReadOnly::options().env(env.clone()).open("/db").map(drop).unwrap_err();
     assert!(error.to_string().contains("/db is not a read-only store"), "{error}");
 }

@@ -3,8 +3,8 @@
 
 use alluvium::env::Env;
 use alluvium::{
-    Binary, BuildOptions, Code, Compression, Database, DbPointer, Decimal, Document, Double, Durability, Error,
-    FieldPath, IntoDocument, Map, OnDuplicate, Options, Regex, Timestamp, doc, json, kv,
+    Binary, BuildReadOnly, Code, Compression, Database, DbPointer, Decimal, Document, Double, Durability, Error,
+    FieldPath, IntoDocument, Map, OnDuplicate, OpenReadOnly, Options, ReadOnly, ReadOnlyBuild, Regex, Timestamp, doc, json, kv,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -68,11 +68,14 @@ fn whatever_serde_serializes_is_a_document() {
 
 #[test]
 fn options_and_errors_are_named() {
-    let options = BuildOptions { on_duplicate: OnDuplicate::Skip, ..BuildOptions::default() };
-    assert_eq!(
-        options.on_duplicate,
-        alluvium::load::LoadOptions { on_duplicate: OnDuplicate::Skip, ..Default::default() }.on_duplicate
-    );
+    let env = Env::in_memory(1);
+    let build: BuildReadOnly = ReadOnly::build("ro", "pets").on_duplicate(OnDuplicate::Skip);
+    let mut build: ReadOnlyBuild = build.env(env.clone()).start().unwrap();
+    let load = alluvium::load::LoadOptions { on_duplicate: OnDuplicate::Skip, ..Default::default() };
+    build.load(alluvium::load::Input::stream("nothing", std::io::empty()), load).unwrap();
+    build.finish().unwrap();
+    let options: OpenReadOnly = ReadOnly::options().env(env);
+    assert_eq!(options.open("ro").unwrap().count(), 0);
     let store = kv::Store::open(Env::in_memory(1), Path::new("kv"), kv::Options::default()).unwrap();
     let error: kv::Error = store.multivalue(kv::TreeId(99)).map(drop).unwrap_err();
     assert!(matches!(Error::from(error), Error::Store(kv::Error::NoSuchTree(99))));

@@ -7,7 +7,7 @@
 
 use alluvium::backup;
 use alluvium::load::Outcome;
-use alluvium::{Compression, Database, ErrorKind, ReadOnly, ReadOnlyOptions};
+use alluvium::{Compression, Database, ErrorKind, ReadOnly};
 use alluvium_env::Env;
 use alluvium_testkit::World;
 use alluvium_testkit::formats::fixtures::{
@@ -168,8 +168,7 @@ fn read_only_stores_of_every_format_version_are_read() {
     for fixture in fixtures("read-only") {
         let expected = String::from_utf8(bytes_of(&fixture.join("expected.jsonl"))).unwrap();
         for interval in [None, Some(0), Some(4), Some(16)] {
-            let options = ReadOnlyOptions { index_interval: interval, ..ReadOnlyOptions::default() };
-            let store = ReadOnly::open_with(fixture.join("ro"), &options).unwrap();
+            let store = ReadOnly::options().index_interval(interval).open(fixture.join("ro")).unwrap();
             let found = String::from_utf8(print_read_only(&store)).unwrap();
             assert_eq!(found, expected, "{}, {interval:?}", fixture.display());
             assert!(store.verify().unwrap().is_empty() && store.get(7).unwrap().is_some());

@@ -49,10 +49,10 @@ impl ReadOnlyBuild {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.ro");
+    /// use alluvium::ReadOnly;
     /// use alluvium::load::{Input, LoadOptions};
-    /// use alluvium::{BuildOptions, ReadOnly};
     ///
-    /// let mut build = ReadOnly::build(&path, "pets", BuildOptions::default())?;
+    /// let mut build = ReadOnly::build(&path, "pets").start()?;
     /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n{\"_id\": \"tom\"}\n");
     /// build.load(Input::stream("lines", lines), LoadOptions::default())?;
     /// assert_eq!(build.finish()?.pairs, 2);
@@ -75,7 +75,7 @@ impl ReadOnlyBuild {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.ro");
-    /// let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
     /// build.finish()?;
     /// # alluvium::Result::Ok(())
@@ -100,7 +100,7 @@ impl ReadOnlyBuild {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.ro");
-    /// let mut build = alluvium::ReadOnly::build(&path, "pets", alluvium::BuildOptions::default())?;
+    /// let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
     /// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
     /// let report = build.finish()?;
     /// assert_eq!((report.pairs, report.duplicates), (1, 0));

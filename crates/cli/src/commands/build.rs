@@ -10,7 +10,7 @@ use crate::settings::size;
 use crate::signals::Stop;
 use alluvium::load::{LoadOptions, OnBad, Outcome as Ended, Progress};
 use alluvium::prefixed::PairReader;
-use alluvium::{BuildOptions, ReadOnly, Space};
+use alluvium::{BuildReadOnly, Compression, ReadOnly, Space};
 use alluvium_env::Env;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -20,6 +20,8 @@ use summary::Summary;
 
 /// Bytes that are read of an input of pairs at once.
 const READ_BYTES: usize = 256 << 10;
+/// The memory budget of a build, unless another is given.
+const MEMORY_BYTES: usize = 256 << 20;
 
 /// Arguments of `build`.
 #[derive(Debug, clap::Args)]
@@ -98,19 +100,20 @@ impl Args {
     /// Builds the store, and prints what was done.
     pub(crate) fn run(&self) -> Outcome {
         let env = Env::os();
-        let (options, sources) = (self.options()?, self.sources(&env)?);
+        let memory_bytes = self.memory_bytes()?;
+        let (build, sources) = (self.build(memory_bytes)?, self.sources(&env)?);
         files::refuse_inside(&env, &self.path)?;
         if let Some(rejects) = &self.rejects {
             files::refuse_inside(&env, rejects)?;
             files::refuse_input(rejects, &self.files)?;
         }
-        self.enough_space(&env, &sources, options.memory_bytes)?;
+        self.enough_space(&env, &sources, memory_bytes)?;
         let rejects = self.rejects.as_deref().map(Rejects::open).transpose()?;
         let stop = Stop::on_signals()?;
         let mut meter = Meter::new(&env);
         let built = match self.key_values {
-            true => self.build_pairs(&env, &sources, options, &stop, &mut meter),
-            false => self.build_documents(&env, &sources, options, &stop, rejects, &meter),
+            true => self.build_pairs(&env, &sources, build, &stop, &mut meter),
+            false => self.build_documents(&env, &sources, build, &stop, rejects, &meter),
         };
         meter.end();
         built?.print(self, meter.took())
@@ -135,31 +138,32 @@ impl Args {
         }
     }
 
-    fn options(&self) -> Outcome<BuildOptions> {
-        let mut options = BuildOptions {
-            index_intervals: self.index_interval.clone(),
-            on_duplicate: self.on_duplicate.into(),
-            compression: match self.compression {
-                Packed::Zstd => alluvium_readonly::Compression::Zstd { level: 3 },
-                Packed::Lz4 => alluvium_readonly::Compression::Lz4,
-                Packed::None => alluvium_readonly::Compression::None,
-            },
-            ..BuildOptions::default()
-        };
-        if let Some(bytes) = self.memory {
-            let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
-            options.memory_bytes = usize::try_from(bytes).map_err(large)?;
-            if bytes < 8 << 20 {
-                return Err(Failure::Usage("--memory is at least 8M".to_owned()));
-            }
+    fn memory_bytes(&self) -> Outcome<usize> {
+        let Some(bytes) = self.memory else { return Ok(MEMORY_BYTES) };
+        if bytes < 8 << 20 {
+            return Err(Failure::Usage("--memory is at least 8M".to_owned()));
         }
-        if let Some(bytes) = self.block_size {
-            if !(512..=1 << 20).contains(&bytes) {
-                return Err(Failure::Usage("--block-size is 512 to 1M".to_owned()));
+        let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
+        usize::try_from(bytes).map_err(large)
+    }
+
+    fn build(&self, memory_bytes: usize) -> Outcome<BuildReadOnly> {
+        let build = ReadOnly::build(&self.path, &self.name)
+            .memory(memory_bytes)
+            .index_intervals(self.index_interval.iter().copied())
+            .on_duplicate(self.on_duplicate.into())
+            .compression(match self.compression {
+                Packed::Zstd => Compression::Zstd { level: 3 },
+                Packed::Lz4 => Compression::Lz4,
+                Packed::None => Compression::None,
+            });
+        match self.block_size {
+            Some(bytes) if !(512..=1 << 20).contains(&bytes) => {
+                Err(Failure::Usage("--block-size is 512 to 1M".to_owned()))
             }
-            options.block_bytes = bytes as usize;
+            Some(bytes) => Ok(build.block_bytes(bytes as usize)),
+            None => Ok(build),
         }
-        Ok(options)
     }
 
     /// Looks at the inputs, before anything is created.
@@ -184,13 +188,13 @@ impl Args {
         &self,
         env: &Env,
         sources: &[Source],
-        options: BuildOptions,
+        build: BuildReadOnly,
         stop: &Stop,
         rejects: Option<Rejects>,
         meter: &Meter,
     ) -> Outcome<Summary> {
         let mut summary = Summary::default();
-        let mut build = ReadOnly::build(&self.path, &self.name, options)?;
+        let mut build = build.start()?;
         let progress = Arc::new(Progress::default());
         let watched = meter.watch(progress.clone());
         let mut load_all = || -> Outcome {
@@ -231,12 +235,12 @@ impl Args {
         &self,
         env: &Env,
         sources: &[Source],
-        options: BuildOptions,
+        build: BuildReadOnly,
         stop: &Stop,
         meter: &mut Meter,
     ) -> Outcome<Summary> {
         let mut summary = Summary::default();
-        let mut build = ReadOnly::build_key_values(&self.path, &self.name, options)?;
+        let mut build = build.start_key_values()?;
         let failed = |error: alluvium_readonly::Error| Failure::from(alluvium::Error::from(error));
         for source in sources {
             let stream = source.open_bytes(env, stop)?;

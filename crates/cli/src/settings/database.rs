@@ -8,7 +8,7 @@ use crate::settings::size;
 use crate::signals::{self, Stop};
 use crate::text;
 use alluvium::{
-    Builder, Collection, Database, Document, Durability, ErrorKind, Map, ReadOnly, ReadOnlyOptions, Scan, Value,
+    Builder, Collection, Database, Document, Durability, ErrorKind, Map, ReadOnly, Scan, Value,
 };
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -217,11 +217,11 @@ impl DatabaseArgs {
         if session::database().is_some() || !ReadOnly::is_at(&self.path)? {
             return Ok(None);
         }
-        let mut options = ReadOnlyOptions { index_interval, ..ReadOnlyOptions::default() };
+        let mut options = ReadOnly::options().index_interval(index_interval);
         if let Some(bytes) = self.memory_bytes()? {
-            options.memory_bytes = bytes;
+            options = options.memory(bytes);
         }
-        Ok(Some(ReadOnly::open_with(&self.path, &options)?))
+        Ok(Some(options.open(&self.path)?))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::types::types;
 use crate::model::map_of;
-use alluvium::{BuildOptions, Map, ReadOnly, Value};
+use alluvium::{Compression, Map, ReadOnly, Value};
 use alluvium_env::Env;
 
 /// The documents of a read-only store: all types, and several shapes.
@@ -20,14 +20,9 @@ pub fn documents(many: i32) -> Vec<Map> {
 /// # Panics
 /// If it cannot be made.
 pub fn build(env: &Env, dir: &str, documents: &[Map]) {
-    let options = BuildOptions {
-        memory_bytes: 8 << 20,
-        block_bytes: 512,
-        index_intervals: vec![4, 16],
-        compression: alluvium_sst::Compression::Lz4,
-        ..BuildOptions::default()
-    };
-    let mut build = ReadOnly::build_in(env.clone(), dir, "main.pets", options).expect("an empty directory");
+    let build = ReadOnly::build(dir, "main.pets").env(env.clone()).memory(8 << 20).block_bytes(512);
+    let build = build.index_intervals([4, 16]).compression(Compression::Lz4);
+    let mut build = build.start().expect("an empty directory");
     documents.iter().for_each(|map| build.add(map).expect("a document"));
     build.finish().expect("a store");
 }

@@ -7,7 +7,7 @@ use crate::worlds::{PATH, World};
 use alluvium::backup;
 use alluvium::dump::{self, Dump, DumpOptions};
 use alluvium::load::Metadata;
-use alluvium::{Database, ReadOnly, ReadOnlyOptions};
+use alluvium::{Database, ReadOnly};
 use alluvium_env::OpenMode;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -101,8 +101,8 @@ fn with_read_only() -> World {
 
 /// Opens the read-only store, if it opens, and reads all of it.
 fn read_store(world: &World, interval: Option<u64>) {
-    let options = ReadOnlyOptions { memory_bytes: 1 << 20, index_interval: interval };
-    let Ok(store) = ReadOnly::open_in(world.env.clone(), "ro", &options) else { return };
+    let options = ReadOnly::options().env(world.env.clone()).memory(1 << 20).index_interval(interval);
+    let Ok(store) = options.open("ro") else { return };
     let _damage = store.verify();
     let _got = (store.get(7).is_ok(), store.get("string").is_ok(), store.get("absent").is_ok());
     // A hostile file may lead around for ever.

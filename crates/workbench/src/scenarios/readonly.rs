@@ -2,7 +2,7 @@
 //! each of which opens the store again; medians and quartiles of the rates.
 
 use crate::keys::{Generator, KEY_BYTES};
-use alluvium::{BuildOptions, ReadOnly, ReadOnlyOptions, Result};
+use alluvium::{ReadOnly, Result};
 use alluvium_cli::process::{Usage, cpu_time, peak_resident_bytes};
 use alluvium_env::{Clock, Env};
 use alluvium_store::{Durability, Options, Store};
@@ -240,13 +240,11 @@ impl Place<'_> {
             return Ok(None);
         }
         let filling = Filling::begin(env);
-        let options = BuildOptions {
-            memory_bytes: self.settings.build_memory_bytes,
-            block_bytes: self.settings.block_bytes,
-            index_intervals: self.settings.index_intervals.clone(),
-            ..BuildOptions::default()
-        };
-        let mut build = ReadOnly::build_key_values(&path, "bench", options)?;
+        let build = ReadOnly::build(&path, "bench")
+            .memory(self.settings.build_memory_bytes)
+            .block_bytes(self.settings.block_bytes)
+            .index_intervals(self.settings.index_intervals.iter().copied());
+        let mut build = build.start_key_values()?;
         let (mut keys, mut value) = (self.keys(), Vec::new());
         for place in 0..pairs {
             keys.next_pair(&mut value);
@@ -308,8 +306,8 @@ impl Place<'_> {
             store.close()?;
             return trial;
         }
-        let options = ReadOnlyOptions { memory_bytes, index_interval: combination.index_interval };
-        let store = ReadOnly::open_with(self.path("readonly"), &options)?;
+        let options = ReadOnly::options().memory(memory_bytes).index_interval(combination.index_interval);
+        let store = options.open(self.path("readonly"))?;
         self.gets(env, combination, number, &|key, value| Ok(store.pairs().get(key, value)?))
     }
 

@@ -8,7 +8,7 @@ use crate::model::{State, read_state};
 use crate::worlds::{World, contents_of, files_in};
 use alluvium::backup;
 use alluvium::dump::{self, Dump, DumpOptions};
-use alluvium::{Compression, Database, Map, ReadOnly, ReadOnlyOptions};
+use alluvium::{Compression, Database, Map, ReadOnly};
 use std::path::{Path, PathBuf};
 
 /// The documents of a collection of a fixture.
@@ -106,8 +106,8 @@ pub fn read_only() -> Subject {
 fn judge_read_only(documents: &[Map], disk: &World, context: &str) -> Outcome {
     let (mut refused, mut found) = (0, 0);
     for interval in [4, 16] {
-        let options = ReadOnlyOptions { memory_bytes: 4 << 20, index_interval: Some(interval) };
-        let store = match ReadOnly::open_in(disk.env.clone(), "ro", &options) {
+        let options = ReadOnly::options().env(disk.env.clone()).memory(4 << 20).index_interval(interval);
+        let store = match options.open("ro") {
             Err(error) => {
                 named(&error, "ro", context);
                 refused += 1;

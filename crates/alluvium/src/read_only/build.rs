@@ -1,0 +1,134 @@
+//! The options of building a read-only store.
+
+use alluvium_collections::error::Result;
+use alluvium_collections::names::FullName;
+use alluvium_collections::read_only::{ReadOnlyContent, label};
+use alluvium_env::Env;
+use alluvium_readonly::{Build, BuildOptions, OnDuplicate};
+use alluvium_store::Compression;
+use alluvium_transfer::read_only_build::ReadOnlyBuild;
+use std::path::PathBuf;
+
+/// A read-only store that is to be built: made by [`crate::ReadOnly::build`].
+///
+/// ```
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let path = dir.path().join("pets.ro");
+/// use alluvium::{OnDuplicate, ReadOnly};
+///
+/// let mut build = ReadOnly::build(&path, "pets").index_intervals([16]).on_duplicate(OnDuplicate::Skip).start()?;
+/// build.add(r#"{"_id": "rex", "kind": "dog"}"#)?;
+/// build.add(r#"{"_id": "rex", "kind": "cat"}"#)?;
+/// assert_eq!(build.finish()?.duplicates, 1);
+/// # alluvium::Result::Ok(())
+/// ```
+#[derive(Clone)]
+#[must_use = "no store is built until `start`"]
+pub struct BuildReadOnly {
+    env: Env,
+    path: PathBuf,
+    name: String,
+    options: BuildOptions,
+}
+
+impl BuildReadOnly {
+    pub(super) fn new(path: PathBuf, name: &str) -> Self {
+        Self { env: Env::os(), path, name: name.to_owned(), options: BuildOptions::default() }
+    }
+
+    /// The files, clock and randomness to use: another environment for tests.
+    ///
+    /// ```
+    /// let build = alluvium::ReadOnly::build("pets.ro", "pets").env(alluvium_env::Env::in_memory(1)).start()?;
+    /// assert_eq!(build.finish()?.pairs, 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// Bytes of memory, 1 MiB or more. Documents that do not fit are sorted in parts on the disk.
+    /// Default: 256 MiB.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.options.memory_bytes = bytes;
+        self
+    }
+
+    /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads cheaper, larger ones
+    /// the file smaller. Default: 2 KiB.
+    pub fn block_bytes(mut self, bytes: usize) -> Self {
+        self.options.block_bytes = bytes;
+        self
+    }
+
+    /// Compression of data blocks. Default: Zstandard, level 3.
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.options.compression = compression;
+        self
+    }
+
+    /// Bits of filter for each key, 0 (none) to 32. Default: 10.
+    pub fn filter_bits_per_key(mut self, bits: u32) -> Self {
+        self.options.filter_bits_per_key = bits;
+        self
+    }
+
+    /// Writes an index file for each of these intervals, at most 64 of 1 to 1,000,000 each: it has an entry for each
+    /// interval of this many keys. Default: none; then reads use an index with an entry for each data block.
+    /// [`crate::OpenReadOnly::index_interval`] chooses one.
+    pub fn index_intervals(mut self, intervals: impl IntoIterator<Item = u64>) -> Self {
+        self.options.index_intervals = intervals.into_iter().collect();
+        self
+    }
+
+    /// The treatment of an `_id` or a key that occurs again. Default: [`OnDuplicate::Error`].
+    pub fn on_duplicate(mut self, treatment: OnDuplicate) -> Self {
+        self.options.on_duplicate = treatment;
+        self
+    }
+
+    /// Bytes of documents that are sorted at once. Default: derived from the memory.
+    pub fn run_bytes(mut self, bytes: usize) -> Self {
+        self.options.run_bytes = Some(bytes);
+        self
+    }
+
+    /// Sorted runs that are merged at once, 2 or more. Default: derived from the memory.
+    pub fn merge_width(mut self, runs: usize) -> Self {
+        self.options.merge_width = Some(runs);
+        self
+    }
+
+    /// Begins the build of a store of documents.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidName`]; [`crate::ErrorKind::Invalid`] for an option out of its range;
+    /// [`crate::ErrorKind::Open`] if the directory is not empty; [`crate::ErrorKind::InUse`] if another process builds
+    /// there; errors of writing.
+    pub fn start(self) -> Result<ReadOnlyBuild> {
+        ReadOnlyBuild::new(self.env, &self.path, &self.name, self.options)
+    }
+
+    /// Begins the build of a store of keys and values as they are.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("words.ro");
+    /// use alluvium::ReadOnly;
+    ///
+    /// let mut build = ReadOnly::build(&path, "words").start_key_values()?;
+    /// build.add(b"rex", b"king")?;
+    /// build.finish(Vec::new())?;
+    /// assert!(ReadOnly::open(&path)?.get("rex")?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`BuildReadOnly::start`].
+    pub fn start_key_values(self) -> Result<Build> {
+        let name = FullName::parse(&self.name)?;
+        let options = BuildOptions { label: label(ReadOnlyContent::KeyValues, &name), ..self.options };
+        Ok(alluvium_readonly::ReadOnly::build_in(self.env, self.path, options)?)
+    }
+}
