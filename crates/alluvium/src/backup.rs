@@ -62,6 +62,15 @@ impl Checkpoint {
 
     /// Copies the files of the database, in place of linking them. Files of the base are still linked.
     /// Default: false.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let monday = dir.path().join("monday");
+    /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// db.checkpoint(&monday).copy(true).run()?; // as on another disk
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn copy(mut self, copy: bool) -> Self {
         self.options.copy = copy;
         self
@@ -128,6 +137,14 @@ pub struct Restore {
 
 impl Restore {
     /// The files, clock and randomness to use: another environment for tests.
+    ///
+    /// ```
+    /// let env = alluvium_env::Env::in_memory(1);
+    /// let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// db.checkpoint("monday").run()?;
+    /// alluvium::backup::restore("monday", "again").env(env).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn env(mut self, env: Env) -> Self {
         self.env = env;
         self
@@ -152,12 +169,30 @@ impl Restore {
 
     /// Checks lengths, footers, manifests and log before, and not every block of the sorted files. Default:
     /// false.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let (monday, again) = (dir.path().join("monday"), dir.path().join("again"));
+    /// # db.checkpoint(&monday).run()?;
+    /// alluvium::backup::restore(&monday, &again).quick(true).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn quick(mut self, quick: bool) -> Self {
         self.options.quick = quick;
         self
     }
 
     /// Bytes of the disk that copies leave free. Default: 0.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// # let (monday, again) = (dir.path().join("monday"), dir.path().join("again"));
+    /// # db.checkpoint(&monday).run()?;
+    /// alluvium::backup::restore(&monday, &again).copy(true).disk_reserve(64 << 20).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn disk_reserve(mut self, bytes: u64) -> Self {
         self.options.reserve_bytes = bytes;
         self
@@ -218,6 +253,14 @@ pub struct Check {
 
 impl Check {
     /// The files to read: another environment for tests.
+    ///
+    /// ```
+    /// let env = alluvium_env::Env::in_memory(1);
+    /// let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// db.checkpoint("monday").run()?;
+    /// assert!(alluvium::backup::check("monday").env(env).run()?.damage.is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn env(mut self, env: Env) -> Self {
         self.env = env;
         self

@@ -3,6 +3,7 @@
 use crate::backup::Checkpoint;
 use crate::batch::WriteBatch;
 use crate::collection::Collection;
+use crate::dump::WriteDump;
 use crate::logical::LogicalDatabase;
 use crate::maintenance::{Compact, Verify};
 use crate::target::Target;
@@ -14,7 +15,6 @@ use alluvium_collections::space::{self, InputBytes, Space};
 use alluvium_collections::{expire, indexes, open, sweep};
 use alluvium_env::Env;
 use alluvium_store::{OpenReport, Options, Stats, Store};
-use alluvium_transfer::dump::{self, DumpOptions, DumpReport};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -526,28 +526,22 @@ impl Database {
         Checkpoint::new(self.engine.clone(), dir.as_ref())
     }
 
-    /// Writes all collections of one moment into the directory `dir`, which must not exist, be empty, or hold what
-    /// is left of a dump that was killed: that is removed. `progress` is told of documents and bytes so far.
+    /// A dump of all collections at one snapshot, to be written into the directory `dir`, which must not exist, be
+    /// empty, or hold what is left of a dump that was killed: that is removed.
     ///
     /// ```
-    /// use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
     /// # let other = alluvium::Database::open(dir.path().join("other"))?;
     /// # let to = dir.path().join("dump");
     /// db.collection("pets").insert_one(r#"{"_id": "rex", "kind": "dog"}"#)?;
-    /// db.dump(&to, &DumpOptions::default(), |documents, _| println!("{documents} documents"))?;
-    /// let dump = Dump::read(&alluvium_env::Env::os(), &to)?;
-    /// dump.restore(&other, &RestoreOptions::default())?;
+    /// assert_eq!(db.dump(&to).run()?.documents, 1);
+    /// alluvium::dump::read(&to).run()?.restore(&other).run()?;
     /// assert_eq!(other.collection("pets").count()?, 1);
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`crate::Error::Dump`] if the directory holds something, or another dump is being written there; [`crate::Error::Export`]
-    /// naming a document that cannot be written; what else reading and writing say. Nothing is left of the dump then.
-    pub fn dump(&self, dir: &Path, options: &DumpOptions, progress: impl FnMut(u64, u64)) -> Result<DumpReport> {
-        dump::dump(&self.engine, dir, options, progress)
+    pub fn dump<'a>(&self, dir: impl AsRef<Path>) -> WriteDump<'a> {
+        WriteDump::new(self.engine.clone(), dir.as_ref())
     }
 
     /// What loading so many bytes of input will need: an estimate from how the database's own documents are compressed,
@@ -582,10 +576,10 @@ impl Database {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// db.dump_space(&dir.path().join("dump")).check()?;
+    /// db.dump_space(dir.path().join("dump")).check()?;
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn dump_space(&self, dir: &Path) -> Space {
-        space::dump_space(&self.engine, dir)
+    pub fn dump_space(&self, dir: impl AsRef<Path>) -> Space {
+        space::dump_space(&self.engine, dir.as_ref())
     }
 }

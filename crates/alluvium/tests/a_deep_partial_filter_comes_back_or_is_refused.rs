@@ -1,9 +1,8 @@
 //! The filter of a partial index nests no deeper than can be read again: where it is described, and in a dump.
 
-use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium::dump;
 use alluvium::{Database, Error, IndexError, Map, Value};
 use alluvium_document::Code;
-use std::path::Path;
 
 const MOST: usize = alluvium_query::index::MAX_PARTIAL_LEVELS;
 
@@ -80,9 +79,9 @@ fn a_filter_that_could_not_be_read_again_is_refused() {
     let db = open("db");
     let indexes = db.collection("c").indexes().unwrap();
     assert_eq!(indexes.len(), 2);
-    db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    db.dump("dump").run().unwrap();
     let other = open("other");
-    Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+    dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();
     let restored = other.collection("c").indexes().unwrap();
     assert_eq!(restored[1].definition, indexes[1].definition, "{name}");
     assert_eq!(other.collection("c").count().unwrap(), 1);

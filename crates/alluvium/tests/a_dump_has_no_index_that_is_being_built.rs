@@ -1,8 +1,7 @@
 //! An index that is being built is in no dump: it may not go with the documents.
 
-use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium::dump;
 use alluvium::{Database, Error};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,10 +18,10 @@ fn documents_that_a_build_would_refuse_are_restored() {
     assert!(matches!(stopped, Err(Error::Stopped)));
     assert_eq!(pets.indexes().unwrap().len(), 3);
 
-    let report = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    let report = db.dump("dump").run().unwrap();
     assert_eq!((report.documents, report.indexes), (2, 1));
     let other = open("other");
-    Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+    dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();
     let pets = other.collection("pets");
     assert_eq!(pets.count().unwrap(), 2);
     let names: Vec<String> = pets.indexes().unwrap().into_iter().map(|index| index.name).collect();

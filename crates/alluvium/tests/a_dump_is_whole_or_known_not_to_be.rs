@@ -1,6 +1,6 @@
 //! One moment of all collections; a failure anywhere leaves nothing, and a second try does not stumble.
 
-use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium::dump;
 use alluvium::{Database, Error};
 use alluvium_env::fault::{Fault, FaultFs};
 use alluvium_env::mem::MemFs;
@@ -34,12 +34,12 @@ fn all_collections_are_of_one_moment() {
             db.drop_collection("d").unwrap();
         }
     };
-    let report = db.dump(Path::new("dump"), &DumpOptions::default(), change).unwrap();
+    let report = db.dump("dump").on_progress(change).run().unwrap();
     assert_eq!((report.collections, report.documents), (3, 1515));
     assert!(changed && report.bytes > 1_500_000);
     let other = Database::builder().env(env.clone()).memory(8 << 20).open("other").unwrap();
-    let dump = Dump::read(&env, Path::new("dump")).unwrap();
-    dump.restore(&other, &RestoreOptions::default()).unwrap();
+    let dump = dump::read("dump").env(env.clone()).run().unwrap();
+    dump.restore(&other).run().unwrap();
     let names: Vec<String> = other.collections().iter().map(|info| info.full_name()).collect();
     assert_eq!(names, ["main.a", "main.b", "main.d"]);
     assert_eq!(other.collection("b").count().unwrap(), 10);
@@ -57,8 +57,7 @@ fn a_failure_anywhere_leaves_nothing() {
         insert(&db, "a", 0..3);
         db.collection("b").insert_one(r#"{"_id":{"$numberDecimal":"1E+9999"}}"#).unwrap();
         faults.inject(Fault::nth(nth).of_changes().on("dump"));
-        let options = DumpOptions { alluvium_types: true, ..DumpOptions::default() };
-        let result = db.dump(Path::new("dump"), &options, |_, _| {});
+        let result = db.dump("dump").alluvium_types(true).run();
         if faults.fired() == 0 {
             assert_eq!(result.unwrap().documents, 4);
             break;
@@ -66,8 +65,8 @@ fn a_failure_anywhere_leaves_nothing() {
         failed += 1;
         assert!(result.is_err(), "operation {nth}");
         assert!(!plain.fs.exists(Path::new("dump")).unwrap(), "operation {nth} failed, and something is left");
-        assert_eq!(db.dump(Path::new("dump"), &options, |_, _| {}).unwrap().documents, 4, "operation {nth}");
-        Dump::read(&plain, Path::new("dump")).unwrap();
+        assert_eq!(db.dump("dump").alluvium_types(true).run().unwrap().documents, 4, "operation {nth}");
+        dump::read("dump").env(plain.clone()).run().unwrap();
     }
     assert!(failed > 15, "{failed}");
 }
@@ -83,7 +82,7 @@ fn what_cannot_be_removed_is_no_dump_and_the_next_one_removes_it() {
         insert(&db, "a", 0..3);
         insert(&db, "b", 0..3);
         faults.inject(Fault::nth(nth).of_changes().on("dump").from_then_on());
-        let result = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {});
+        let result = db.dump("dump").run();
         if faults.fired() == 0 {
             result.unwrap();
             break;
@@ -91,16 +90,16 @@ fn what_cannot_be_removed_is_no_dump_and_the_next_one_removes_it() {
         assert!(result.is_err(), "operation {nth}");
         faults.clear();
         let there = plain.fs.exists(Path::new("dump")).unwrap();
-        if let Some(Ok(dump)) = there.then(|| Dump::read(&plain, Path::new("dump"))) {
+        if let Some(Ok(dump)) = there.then(|| dump::read("dump").env(plain.clone()).run()) {
             // All of it is written; whether the mark is gone for good is not known.
             let other = Database::builder().env(plain.clone()).memory(8 << 20).open("other").unwrap();
-            let restored = dump.restore(&other, &RestoreOptions::default()).unwrap();
+            let restored = dump.restore(&other).run().unwrap();
             assert_eq!(restored.collections.iter().map(|c| c.documents).sum::<u64>(), 6, "operation {nth}");
             whole += 1;
             continue;
         }
-        assert_eq!(db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap().documents, 6);
-        Dump::read(&plain, Path::new("dump")).unwrap();
+        assert_eq!(db.dump("dump").run().unwrap().documents, 6);
+        dump::read("dump").env(plain.clone()).run().unwrap();
     }
     assert_eq!(whole, 1, "the last sync alone");
 }
@@ -111,12 +110,12 @@ fn a_directory_takes_one_dump_at_a_time() {
     let (db, to) = (open(&env), Path::new("dump"));
     insert(&db, "a", 0..1500);
     let mut refused = None;
-    db.dump(to, &DumpOptions::default(), |_, _| {
-        refused.get_or_insert_with(|| db.dump(to, &DumpOptions::default(), |_, _| {}).unwrap_err().to_string());
-    })
-    .unwrap();
+    let dump = db.dump(to).on_progress(|_, _| {
+        refused.get_or_insert_with(|| db.dump(to).run().unwrap_err().to_string());
+    });
+    dump.run().unwrap();
     assert_eq!(refused.unwrap(), "another dump is being written into dump");
-    assert_eq!(Dump::read(&env, to).unwrap().collections.len(), 1);
+    assert_eq!(dump::read(to).env(env.clone()).run().unwrap().collections.len(), 1);
 }
 
 #[test]
@@ -126,11 +125,11 @@ fn a_full_disk_is_told_as_such() {
     let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(0).open("db").unwrap();
     insert(&db, "a", 0..1500);
     mem.set_capacity(mem.used_bytes() + 500_000);
-    let error = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap_err();
+    let error = db.dump("dump").run().unwrap_err();
     assert_eq!(error.kind(), alluvium::ErrorKind::NoSpace, "{error}");
     assert!(!env.fs.exists(Path::new("dump")).unwrap());
     mem.set_capacity(mem.used_bytes() + 5_000_000);
-    assert_eq!(db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap().documents, 1500);
+    assert_eq!(db.dump("dump").run().unwrap().documents, 1500);
 }
 
 #[test]
@@ -138,10 +137,7 @@ fn what_is_there_is_not_written_over() {
     let env = Env::in_memory(3);
     let db = open(&env);
     insert(&db, "a", 0..3);
-    let dump = |dir: &str, stop: bool| {
-        let options = DumpOptions { stop: Arc::new(AtomicBool::new(stop)), ..DumpOptions::default() };
-        db.dump(Path::new(dir), &options, |_, _| {})
-    };
+    let dump = |dir: &str, stop: bool| db.dump(dir).stop_when(Arc::new(AtomicBool::new(stop))).run();
     env.fs.create_dir_all(Path::new("mine")).unwrap();
     env.fs.open(Path::new("mine/file"), OpenMode::CreateNew).unwrap();
     assert!(dump("mine", false).unwrap_err().to_string().contains("is not empty"));
@@ -155,7 +151,7 @@ fn what_is_there_is_not_written_over() {
     for file in ["killed/dump.incomplete", "killed/main/gone.bson.part", "killed/main/a.metadata.json.gz"] {
         env.fs.open(Path::new(file), OpenMode::CreateNew).unwrap();
     }
-    let error = Dump::read(&env, Path::new("killed")).unwrap_err().to_string();
+    let error = dump::read("killed").env(env.clone()).run().unwrap_err().to_string();
     assert!(error.contains("killed was cut short"), "{error}");
     dump("killed", false).unwrap();
     assert_eq!(env.fs.list(Path::new("killed/main")).unwrap().len(), 2);

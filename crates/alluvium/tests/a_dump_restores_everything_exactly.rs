@@ -1,12 +1,11 @@
 //! What is dumped and restored is what it was: every type, the order of fields, names twice, keys of any type.
 
-use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium::dump;
 use alluvium::{Database, Map, Value};
 use alluvium_document::arbitrary;
 use alluvium_env::Env;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 const NAMES: [&str; 5] = ["main.pets", "main.a/b:c é%", "main.x.y", "other.pets", "other.empty"];
 
@@ -76,14 +75,13 @@ proptest! {
         let env = Env::in_memory(1);
         let db = open(&env, "db");
         let stored = fill(&db, &documents);
-        let options = DumpOptions { gzip, alluvium_types: true, ..DumpOptions::default() };
-        let report = db.dump(Path::new("dump"), &options, |_, _| {}).unwrap();
+        let report = db.dump("dump").gzip(gzip).alluvium_types(true).run().unwrap();
         prop_assert_eq!((report.documents, report.collections), (stored as u64, NAMES.len() as u64));
         let other = open(&env, "other");
-        Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+        dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();
         prop_assert_eq!(content(&other), content(&db));
         // What was restored gives the same files.
-        let again = other.dump(Path::new("again"), &options, |_, _| {}).unwrap();
+        let again = other.dump("again").gzip(gzip).alluvium_types(true).run().unwrap();
         prop_assert_eq!(again, report);
     }
 
@@ -95,17 +93,17 @@ proptest! {
         let env = Env::in_memory(2);
         let db = open(&env, "db");
         fill(&db, &[documents, odd.into_iter().collect()].concat());
-        match db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}) {
+        match db.dump("dump").run() {
             Ok(report) => {
                 prop_assert_eq!(report.others, 0);
                 let other = open(&env, "other");
-                Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+                dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();
                 prop_assert_eq!(content(&other), content(&db));
             }
             Err(error) => {
                 let error = error.to_string();
                 prop_assert!(error.starts_with("document ") && error.contains("cannot be written"), "{}", error);
-                prop_assert!(Dump::read(&env, Path::new("dump")).is_err());
+                prop_assert!(dump::read("dump").env(env.clone()).run().is_err());
             }
         }
     }
@@ -148,11 +146,10 @@ fn what_is_hard_to_hold_comes_back_too() {
     for (at, value) in values.into_iter().enumerate() {
         db.collection("c").put(at as i32, [("v", value)].into_iter().collect::<Map>()).unwrap();
     }
-    let options = DumpOptions { alluvium_types: true, ..DumpOptions::default() };
-    let report = db.dump(Path::new("dump"), &options, |_, _| {}).unwrap();
+    let report = db.dump("dump").alluvium_types(true).run().unwrap();
     // All but -0.000, the map of a date, the pattern without a NUL, and the text.
     assert_eq!(report.others, 12);
     let other = open(&env, "other");
-    Dump::read(&env, Path::new("dump")).unwrap().restore(&other, &RestoreOptions::default()).unwrap();
+    dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();
     assert!(content(&other) == content(&db));
 }

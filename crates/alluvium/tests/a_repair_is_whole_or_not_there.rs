@@ -1,7 +1,7 @@
 //! Power cuts and failures at every step of a repair: what has the name of the copy is whole, the damaged database
 //! is as it was, and the next attempt clears what was left.
 
-use alluvium::repair::{self, RepairOptions, RepairReport};
+use alluvium::repair::{self, RepairReport};
 use alluvium::{Database, Durability, Result};
 use alluvium_env::fault::{Fault, FaultFs, Op};
 use alluvium_env::mem::{CrashStyle, MemFs};
@@ -36,8 +36,7 @@ fn fill(env: &Env) {
 }
 
 fn repair(env: &Env) -> Result<RepairReport> {
-    let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
-    repair::repair(env, Path::new("db"), Path::new("new"), &options)
+    repair::repair("db", "new").env(env.clone()).memory(8 << 20).run()
 }
 
 /// What is named `new` is whole, and if there is nothing, it can be made.

@@ -1,7 +1,7 @@
 //! Collections with documents are refused, a restore that was cut short goes on, and dumps of
 //! others are read.
 
-use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium::dump;
 use alluvium::load::OnDuplicate;
 use alluvium::{Database, Error, Result};
 use alluvium_env::{Env, OpenMode};
@@ -17,8 +17,7 @@ fn dumped(env: &Env) -> Database {
     let db = open(env, "db");
     db.collection("pets").insert_many((0..10).map(|n| format!(r#"{{"_id":{n},"a":"x"}}"#))).unwrap();
     db.collection("huge").insert_one(r#"{"_id":1,"n":1234567890123456789012345678901234567890}"#).unwrap();
-    let options = DumpOptions { alluvium_types: true, ..DumpOptions::default() };
-    assert_eq!(db.dump(Path::new("dump"), &options, |_, _| {}).unwrap().others, 1);
+    assert_eq!(db.dump("dump").alluvium_types(true).run().unwrap().others, 1);
     db
 }
 
@@ -32,8 +31,7 @@ fn write(env: &Env, path: &str, bytes: &[u8]) {
 }
 
 fn restore(env: &Env, db: &Database, on_duplicate: Option<OnDuplicate>) -> Result<Vec<(String, u64, u64, u64)>> {
-    let options = RestoreOptions { on_duplicate, ..RestoreOptions::default() };
-    let report = Dump::read(env, Path::new("dump"))?.restore(db, &options)?;
+    let report = dump::read("dump").env(env.clone()).run()?.restore(db).on_duplicate(on_duplicate).run()?;
     let figures = report.collections.into_iter();
     Ok(figures.map(|c| (c.name, c.documents, c.documents_before, c.duplicates)).collect())
 }
@@ -62,9 +60,9 @@ fn run_again_it_is_refused_and_brings_back_what_is_gone() {
     let env = Env::in_memory(2);
     dumped(&env);
     let other = open(&env, "other");
-    let stopped = RestoreOptions { stop: Arc::new(AtomicBool::new(true)), ..RestoreOptions::default() };
-    let dump = Dump::read(&env, Path::new("dump")).unwrap();
-    assert!(matches!(dump.restore(&other, &stopped), Err(Error::Stopped)));
+    let stop = Arc::new(AtomicBool::new(true));
+    let dump = dump::read("dump").env(env.clone()).run().unwrap();
+    assert!(matches!(dump.restore(&other).stop_when(stop).run(), Err(Error::Stopped)));
     let figures = |name: &str, now, before| (name.to_owned(), now, before, 0);
     assert_eq!(restore(&env, &other, None).unwrap(), [figures("main.huge", 1, 0), figures("main.pets", 10, 0)]);
     // Somebody changes a document. Run again, the restore must not seem to have put it back.
@@ -120,7 +118,7 @@ fn dumps_of_mongodump_are_read_and_what_is_no_collection_is_passed_over() {
     write(&env, "dump/shop/notes.txt", b"");
     write(&env, "dump/oplog.bson", one);
     write(&env, "dump/shop/deep/x.bson", one);
-    let dump = Dump::read(&env, Path::new("dump")).unwrap();
+    let dump = dump::read("dump").env(env.clone()).run().unwrap();
     let names: Vec<&str> = dump.collections.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["shop.a long name", "shop.old", "shop.pets"]);
     assert_eq!(dump.collections[2].metadata.as_ref().unwrap().1.index_names(), ["a_1"]);
@@ -139,7 +137,7 @@ fn dumps_of_mongodump_are_read_and_what_is_no_collection_is_passed_over() {
         ]
     );
     let db = open(&env, "db");
-    dump.restore(&db, &RestoreOptions::default()).unwrap();
+    dump.restore(&db).run().unwrap();
     for name in ["shop.pets", "shop.old", "shop.a long name"] {
         assert!(db.collection(name).get(7).unwrap().is_some(), "{name}");
     }
@@ -149,7 +147,7 @@ fn dumps_of_mongodump_are_read_and_what_is_no_collection_is_passed_over() {
 fn what_is_no_dump_is_named() {
     let env = Env::in_memory(5);
     env.fs.create_dir_all(Path::new("dump")).unwrap();
-    let error = || Dump::read(&env, Path::new("dump")).unwrap_err().to_string();
+    let error = || dump::read("dump").env(env.clone()).run().unwrap_err().to_string();
     assert!(error().contains("dump holds no dump"));
     write(&env, "dump/pets.bson", b"");
     assert!(error().contains("dump holds no dump"));
@@ -159,7 +157,7 @@ fn what_is_no_dump_is_named() {
     env.fs.remove(Path::new("dump/main/pets.bson.gz")).unwrap();
     write(&env, "dump/main/%70ets.bson", b"");
     assert!(error().contains("are both of collection main.pets"));
-    assert!(Dump::read(&env, Path::new("nowhere")).is_err());
+    assert!(dump::read("nowhere").env(env.clone()).run().is_err());
 }
 
 #[test]
@@ -174,7 +172,7 @@ fn a_dump_that_was_made_anew_is_another() {
         let env = Env::in_memory(6);
         let db = open(&env, "db");
         db.collection("pets").insert_many(documents("first")).unwrap();
-        db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+        db.dump("dump").run().unwrap();
         let path = Path::new("dump/main/pets.bson");
         let file = env.fs.open(path, OpenMode::ReadWrite).unwrap();
         let len = file.len().unwrap();

@@ -4,7 +4,8 @@
 use alluvium::env::Env;
 use alluvium::{
     Binary, BuildReadOnly, Code, Compression, Database, DbPointer, Decimal, Document, Double, Durability, Error,
-    FieldPath, IntoDocument, Map, OnDuplicate, OpenReadOnly, Options, ReadOnly, ReadOnlyBuild, Regex, Timestamp, doc, json, kv,
+    FieldPath, IntoDocument, Map, OnDuplicate, OpenReadOnly, Options, ReadOnly, ReadOnlyBuild, Regex, Timestamp, doc,
+    json, kv,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -84,6 +85,47 @@ fn options_and_errors_are_named() {
     batch.put(tree, b"k", b"v");
     store.write(batch, Durability::Sync).unwrap();
     store.close().unwrap();
+}
+
+#[test]
+fn copies_of_a_database_are_made_and_named() {
+    use alluvium::backup::{self, CheckedCheckpoint, CheckpointReport};
+    use alluvium::dump::{self, Dump, DumpReport, ReadDump, RestoredCollection};
+    use alluvium::inspect::{self, FileKind, InspectFile};
+    use alluvium::repair::{self, Examine, Examined, Repair, RepairReport};
+
+    let env = Env::in_memory(1);
+    let open = |path: &str| Database::builder().env(env.clone()).open(path).unwrap();
+    let (db, other) = (open("db"), open("other"));
+    db.collection("pets").put("rex", doc! {"age": 3}).unwrap();
+    db.flush().unwrap();
+
+    let checkpoint: backup::Checkpoint = db.checkpoint("checkpoint");
+    let made: CheckpointReport = checkpoint.copy(true).run().unwrap();
+    let check: backup::Check = backup::check("checkpoint").env(env.clone());
+    let checked: CheckedCheckpoint = check.clone().quick(true).run().unwrap();
+    assert!(check.is_there().unwrap() && checked.damage.is_empty());
+    let restore: backup::Restore = backup::restore("checkpoint", "copy").env(env.clone());
+    let restored: backup::RestoreReport = restore.disk_reserve(0).run().unwrap();
+    assert_eq!((restored.checkpoint, restored.files), (made.id, 1));
+
+    let write: dump::WriteDump<'_> = db.dump("dump");
+    let written: DumpReport = write.run().unwrap();
+    let read: ReadDump = dump::read("dump").env(env.clone());
+    let dump: Dump = read.run().unwrap();
+    let restore: dump::Restore<'_> = dump.restore(&other).readers(1).writers(1);
+    let restored: RestoredCollection = restore.collection(&dump.collections[0]).unwrap();
+    assert_eq!((written.documents, restored.documents), (1, 1));
+
+    db.close().unwrap();
+    let repair: Repair = repair::repair("db", "saved").env(env.clone());
+    let report: RepairReport = repair.memory(8 << 20).run().unwrap();
+    let examine: Examine = repair::examine("db").env(env.clone());
+    let found: Examined = examine.run().unwrap();
+    assert!(report.is_whole() && found.damage.is_empty());
+    let file: InspectFile = inspect::file("db/ALLUVIUM").env(env.clone());
+    let kind: FileKind = file.entries(true).run(|_| {}).unwrap();
+    assert_eq!(kind, FileKind::Superblock);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 #![allow(missing_docs)]
 
-use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
+use alluvium::dump;
 use alluvium::load::Metadata;
-use alluvium::repair::{self, RepairOptions, RepairReport};
+use alluvium::repair::{self, RepairReport};
 use alluvium::{Collection, Database, Map, Value};
 use alluvium_env::{Env, OpenMode};
 use alluvium_testkit::IndexEntries;
@@ -71,20 +71,19 @@ fn a_dump_carries_indexes() {
     let pets = fill(&db);
     db.create_collection("empty").unwrap();
     db.collection("empty").create_index(r#"{"a": 1}"#).run().unwrap();
-    let report = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    let report = db.dump("dump").run().unwrap();
     assert_eq!(report.indexes, INDEXES.len() as u64 + 1);
     // What mongorestore reads.
     let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json")).unwrap().unwrap();
     assert_eq!(metadata.indexes, definitions(&pets));
     let copy = open(&env, "copy");
-    let dump = Dump::read(&env, Path::new("dump")).unwrap();
-    let restored = dump.restore(&copy, &RestoreOptions::default()).unwrap();
+    let dump = dump::read("dump").env(env.clone()).run().unwrap();
+    let restored = dump.restore(&copy).run().unwrap();
     let made: Vec<&str> = restored.collections[1].indexes.iter().map(String::as_str).collect();
     assert_eq!(made, ["kind_1_age_-1", "chip_1", "old", "seen_1", "name_hashed"]);
     assert_eq!(copy.collection("empty").indexes().unwrap().len(), 2);
     // Again, into what is there: nothing is to be made.
-    let options = RestoreOptions { on_duplicate: Some(alluvium::load::OnDuplicate::Replace), ..Default::default() };
-    let restored = dump.restore(&copy, &options).unwrap();
+    let restored = dump.restore(&copy).on_duplicate(alluvium::OnDuplicate::Replace).run().unwrap();
     assert!(restored.collections.iter().all(|collection| collection.indexes.is_empty()));
     drop((pets, db, copy));
     same(&env, "db", "copy");
@@ -96,13 +95,13 @@ fn a_dump_has_the_indexes_of_its_moment() {
     let db = open(&env, "db");
     let pets = fill(&db);
     let mut dropped = false;
-    let report = db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {
+    let report = db.dump("dump").on_progress(|_, _| {
         if !dropped {
             dropped = true;
             db.collection("pets").drop_indexes().unwrap();
         }
     });
-    assert_eq!(report.unwrap().indexes, INDEXES.len() as u64);
+    assert_eq!(report.run().unwrap().indexes, INDEXES.len() as u64);
     assert_eq!(pets.indexes().unwrap().len(), 1);
 }
 
@@ -118,7 +117,7 @@ fn kinds_that_are_not_supported_are_passed_over_or_refused() {
     let env = Env::in_memory(1);
     let db = open(&env, "db");
     db.collection("pets").put(1, r#"{"a": 1}"#).unwrap();
-    db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    db.dump("dump").run().unwrap();
     with_metadata(
         &env,
         r#"{"options":{},"indexes":[
@@ -128,7 +127,7 @@ fn kinds_that_are_not_supported_are_passed_over_or_refused() {
         {"v":{"$numberInt":"2"},"key":{"b":1},"name":"b_1","collation":{"locale":"de"}}
         ],"collectionName":"pets","type":"collection"}"#,
     );
-    let dump = Dump::read(&env, Path::new("dump")).unwrap();
+    let dump = dump::read("dump").env(env.clone()).run().unwrap();
     let (_, metadata) = dump.collections[0].metadata.as_ref().unwrap();
     let unsupported = metadata.unsupported_indexes();
     let names: Vec<&str> = unsupported.iter().map(|(name, _)| name.as_str()).collect();
@@ -136,11 +135,10 @@ fn kinds_that_are_not_supported_are_passed_over_or_refused() {
     assert!(unsupported[0].1.contains("2dsphere") && unsupported[1].1.contains("collation"), "{unsupported:?}");
 
     let copy = open(&env, "copy");
-    let strict = RestoreOptions { strict_indexes: true, ..RestoreOptions::default() };
-    let error = dump.restore(&copy, &strict).unwrap_err().to_string();
+    let error = dump.restore(&copy).strict_indexes(true).run().unwrap_err().to_string();
     assert!(error.contains("pets.metadata.json") && error.contains("place_2dsphere"), "{error}");
     assert!(copy.collections().is_empty());
-    let restored = dump.restore(&copy, &RestoreOptions::default()).unwrap();
+    let restored = dump.restore(&copy).run().unwrap();
     assert_eq!(restored.collections[0].indexes, ["a_1"]);
 }
 
@@ -159,7 +157,7 @@ fn a_checkpoint_keeps_indexes() {
 }
 
 fn repaired(env: &Env) -> RepairReport {
-    repair::repair(env, Path::new("db"), Path::new("copy"), &RepairOptions::default()).unwrap()
+    repair::repair("db", "copy").env(env.clone()).run().unwrap()
 }
 
 #[test]
@@ -221,9 +219,9 @@ fn an_index_whose_definition_is_lost_is_no_collection() {
     for entry in env.fs.list(dir).unwrap().into_iter().filter(|entry| entry.name.ends_with(".sst")) {
         let file = env.fs.open(&dir.join(&entry.name), OpenMode::ReadWrite).unwrap();
         let mut registry = Vec::new();
-        let options = alluvium::inspect::InspectOptions { entries: true };
+        let inspect = alluvium::inspect::file(dir.join(&entry.name)).env(env.clone()).entries(true);
         let mut block = (0, false);
-        alluvium::inspect::file(&env, &dir.join(&entry.name), options, &mut |item| {
+        let kind = inspect.run(|item| {
             use alluvium::inspect::{FactValue::Number, Item};
             let number = |facts: &[alluvium::inspect::Fact], wanted: &str| {
                 facts.iter().find_map(|(name, value)| match value {
@@ -239,8 +237,8 @@ fn an_index_whose_definition_is_lost_is_no_collection() {
                 }
                 _ => {}
             }
-        })
-        .unwrap();
+        });
+        kind.unwrap();
         for offset in registry {
             let mut byte = [0];
             file.read_exact_at(&mut byte, offset + 1).unwrap();

@@ -1,6 +1,6 @@
 //! A count, a check, a compaction and a repair end when somebody asks for it, say so, and leave everything as whole as it was.
 
-use alluvium::repair::{self, RepairOptions};
+use alluvium::repair;
 use alluvium::{Database, ErrorKind};
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::{Env, Fs};
@@ -49,9 +49,8 @@ fn a_repair_before_it_has_read_any_sorted_file() {
     let disk = Arc::new(FaultFs::new(env.fs.clone()));
     disk.inject(Fault::nth(1).of(OpKind::Open).on(".sst").from_then_on());
     let watched = Env { fs: disk.clone(), ..env };
-    let options = RepairOptions::default();
-    options.stop.store(true, Ordering::Relaxed);
-    let stopped = repair::repair(&watched, Path::new("db"), Path::new("new"), &options).unwrap_err();
+    let stop = Arc::new(AtomicBool::new(true));
+    let stopped = repair::repair("db", "new").env(watched).stop_when(stop).run().unwrap_err();
     assert_eq!((stopped.kind(), disk.fired()), (ErrorKind::Stopped, 0), "sorted files were opened");
     assert!(!disk.exists(Path::new("new")).unwrap() && !disk.exists(Path::new("new.incomplete")).unwrap());
 }

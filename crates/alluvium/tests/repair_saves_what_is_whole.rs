@@ -2,7 +2,7 @@
 //! nothing is out of date, and nothing was deleted; and the damaged database stays as it is.
 
 use alluvium::Value;
-use alluvium::repair::{self, RepairOptions, RepairReport};
+use alluvium::repair::{self, RepairReport};
 use alluvium::{Compression, Database, Durability, ErrorKind, Map};
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -103,11 +103,10 @@ fn check(mem: &Arc<MemFs>, expected: &Documents, deleted: &[i64], what: &str) ->
 fn check_on(mem: &Arc<MemFs>, fault: Option<Fault>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
     let env = env_of(mem);
     let before = contents(&**mem, "db");
-    let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
     let disk = FaultFs::over(mem.clone());
     fault.into_iter().for_each(|fault| disk.inject(fault));
     let failing = Env { fs: Arc::new(disk), ..env.clone() };
-    let report = repair::repair(&failing, Path::new("db"), Path::new("new"), &options);
+    let report = repair::repair("db", "new").env(failing).memory(8 << 20).run();
     let report = report.unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(contents(&**mem, "db") == before, "{what}: the damaged database is not as it was");
     let db = open(&env, "new");
@@ -412,8 +411,7 @@ fn a_collection_is_saved_whose_name_stood_in_a_file_that_nothing_names() {
             }
         }
         let env = env_of(&disk);
-        let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
-        let report = repair::repair(&env, Path::new("db"), Path::new("new"), &options).unwrap();
+        let report = repair::repair("db", "new").env(env.clone()).memory(8 << 20).run().unwrap();
         assert!(report.documents() + report.doubtful() >= expected.len() as u64 - 1, "{partition}: {report:?}");
     }
 }
@@ -423,9 +421,7 @@ fn what_is_no_database_is_refused() {
     let mem = Arc::new(MemFs::new());
     let env = env_of(&mem);
     mem.create_dir_all(Path::new("empty")).unwrap();
-    let repair = |from: &str, to: &str| {
-        repair::repair(&env, Path::new(from), Path::new(to), &RepairOptions::default()).unwrap_err().kind()
-    };
+    let repair = |from: &str, to: &str| repair::repair(from, to).env(env.clone()).run().unwrap_err().kind();
     assert_eq!(repair("empty", "new"), ErrorKind::Open);
     assert_eq!(repair("nothing", "new"), ErrorKind::Open);
     let db = open(&env, "db");
@@ -433,12 +429,11 @@ fn what_is_no_database_is_refused() {
     db.close().unwrap();
     assert_eq!(repair("db", "db"), ErrorKind::Open);
     assert_eq!(repair("db", "db/new"), ErrorKind::Open);
-    let stopped = RepairOptions::default();
-    stopped.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(true));
     let db = open(&env, "db");
     db.collection("pets").put(1, Map::default()).unwrap();
     db.close().unwrap();
-    let error = repair::repair(&env, Path::new("db"), Path::new("new"), &stopped).unwrap_err();
+    let error = repair::repair("db", "new").env(env.clone()).stop_when(stop).run().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stopped);
     assert!(!mem.exists(Path::new("new")).unwrap() && !mem.exists(Path::new("new.incomplete")).unwrap());
 }

@@ -1,8 +1,8 @@
 //! Every sorted file has the shapes that its rows use: though all definitions are lost, a repair reads every document,
 //! and a file is inspected alone.
 
-use alluvium::inspect::{self, FactValue, InspectOptions, Item};
-use alluvium::repair::{self, RepairOptions};
+use alluvium::inspect::{self, FactValue, FileKind, Item};
+use alluvium::repair;
 use alluvium::{Database, Durability};
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};
@@ -57,7 +57,7 @@ fn lose_definitions(env: &Env, delete: bool) {
 }
 
 fn check(env: &Env, expected: &BTreeMap<i64, String>, what: &str) {
-    let report = repair::repair(env, Path::new("db"), Path::new("new"), &RepairOptions::default()).unwrap();
+    let report = repair::repair("db", "new").env(env.clone()).run().unwrap();
     assert!(report.is_whole() && report.unreadable.is_empty(), "{what}: {report:?}");
     let db = open(env, "new");
     assert_eq!(&documents(&db, "pets"), expected, "{what}");
@@ -143,14 +143,15 @@ fn a_file_is_inspected_alone() {
     db.close().unwrap();
     lose_definitions(&env, false);
     for file in sorted_files(&env) {
-        inspect::file(&env, &file, InspectOptions { entries: true }, &mut |item| {
+        let inspect = inspect::file(&file).env(env.clone()).entries(true);
+        let kind = inspect.run(|item| {
             let Item::Row("entry", facts) = item else { return };
             let fact = |wanted: &str| facts.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
             let (Some(FactValue::Key(key)), Some(FactValue::Json(json))) = (fact("key"), fact("value")) else { return };
             let id = alluvium_document::key::decode(&mut key.as_slice()).unwrap().as_i64().unwrap();
             assert_eq!(expected.remove(&id).as_ref(), Some(json));
-        })
-        .unwrap();
+        });
+        assert_eq!(kind.unwrap(), FileKind::Sorted);
     }
     assert!(expected.is_empty(), "not shown: {expected:?}");
 }

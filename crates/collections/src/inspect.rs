@@ -6,7 +6,7 @@
 //! # let db = alluvium::Database::builder().partitions(2).open(dir.path().join("db"))?;
 //! # let path = dir.path().join("db/ALLUVIUM");
 //! let mut partitions = None;
-//! inspect::file(&alluvium_env::Env::os(), &path, inspect::InspectOptions::default(), &mut |item| {
+//! inspect::file(&path).run(|item| {
 //!     if let Item::Fact(("partitions", value)) = item {
 //!         partitions = Some(value);
 //!     }
@@ -35,11 +35,11 @@ pub use alluvium_store::{Fact, FactValue, FileKind, InspectOptions, Item};
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// # let path = dir.path().join("db");
-/// use alluvium::inspect::{self, FileKind, InspectOptions};
+/// use alluvium::inspect::{self, FileKind};
 ///
 /// alluvium::Database::open(&path)?.close()?;
 /// let file = path.join("ALLUVIUM");
-/// let kind = inspect::file(&alluvium_env::Env::os(), &file, InspectOptions::default(), &mut |item| println!("{item:?}"))?;
+/// let kind = inspect::file(&file).run(|item| println!("{item:?}"))?;
 /// assert_eq!(kind, FileKind::Superblock);
 /// # alluvium::Result::Ok(())
 /// ```

@@ -106,9 +106,7 @@ impl RepairReport {
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
     /// # db.close()?;
-    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
-    /// # use alluvium::repair::{self, RepairOptions};
-    /// let report = repair::repair(&env, from, to, &RepairOptions::default())?;
+    /// let report = alluvium::repair::repair("db", "saved").env(env).run()?;
     /// assert!(report.is_whole(), "{:?} and {:?} are lost", report.losses, report.lost_numbers);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -128,9 +126,7 @@ impl RepairReport {
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
     /// # db.close()?;
-    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
-    /// # use alluvium::repair::{self, RepairOptions};
-    /// assert_eq!(repair::repair(&env, from, to, &RepairOptions::default())?.documents(), 1);
+    /// assert_eq!(alluvium::repair::repair("db", "saved").env(env).run()?.documents(), 1);
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn documents(&self) -> u64 {
@@ -144,9 +140,7 @@ impl RepairReport {
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
     /// # db.close()?;
-    /// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
-    /// # use alluvium::repair::{self, RepairOptions};
-    /// assert_eq!(repair::repair(&env, from, to, &RepairOptions::default())?.doubtful(), 0);
+    /// assert_eq!(alluvium::repair::repair("db", "saved").env(env).run()?.doubtful(), 0);
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn doubtful(&self) -> u64 {
@@ -162,10 +156,8 @@ impl RepairReport {
 /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
 /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
 /// # db.close()?;
-/// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
-/// # use alluvium::repair::{self, RepairOptions};
-/// for loss in repair::repair(&env, from, to, &RepairOptions::default())?.losses {
-///     println!("{}: {}", loss.path.display(), repair::describe_range(&loss));
+/// for loss in alluvium::repair::repair("db", "saved").env(env).run()?.losses {
+///     println!("{}: {}", loss.path.display(), alluvium::repair::describe_range(&loss));
 /// }
 /// # alluvium::Result::Ok(())
 /// ```
@@ -200,10 +192,7 @@ pub fn describe_range(loss: &Loss) -> String {
 /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
 /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
 /// # db.close()?;
-/// # let (from, to) = (std::path::Path::new("db"), std::path::Path::new("saved"));
-/// use alluvium::repair::{self, RepairOptions};
-///
-/// let report = repair::repair(&env, from, to, &RepairOptions::default())?;
+/// let report = alluvium::repair::repair("db", "saved").env(env).run()?;
 /// assert_eq!((report.documents(), report.is_whole()), (1, true));
 /// # alluvium::Result::Ok(())
 /// ```

@@ -195,7 +195,7 @@ impl Known {
     /// What has the name of a checkpoint is whole, and all that were said to be done are there; the newest is
     /// restored. Only that is kept.
     fn check_checkpoints(&mut self, seed: u64) {
-        let (env, dir) = (alluvium_env::Env::os(), self.checkpoints_dir());
+        let dir = self.checkpoints_dir();
         let is_there = |name: &str| dir.join(name).exists();
         let newest = self.checkpoints.iter().rposition(|one| is_there(&one.name));
         for (at, reported) in self.checkpoints.iter().enumerate() {

@@ -2,7 +2,7 @@
 //! database as it was, and what is not there is listed by place. The place of everything is read from the whole
 //! files, block by block.
 
-use alluvium::repair::{self, RepairOptions, RepairReport};
+use alluvium::repair::{self, RepairReport};
 use alluvium::{Compression, Database, Durability, Map, Value};
 use alluvium_store::Options;
 use alluvium_testkit::faults::damage::{Case, Damage, Files, Places, Stride, Version, cases, kind_of};
@@ -189,8 +189,7 @@ fn check(made: &Made, hits: &[Case]) -> (u64, u64) {
     let disk = made.disk.killed();
     hits.iter().for_each(|case| case.apply(&*disk.mem));
     let before = files_in(&*disk.mem, Path::new(PATH));
-    let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
-    let report = repair::repair(&disk.env, Path::new(PATH), Path::new("new"), &options);
+    let report = repair::repair(PATH, "new").env(disk.env.clone()).memory(8 << 20).run();
     let report = report.unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(files_in(&*disk.mem, Path::new(PATH)) == before, "{what}: the damaged database is not as it was");
     let options = Options { memory_bytes: 8 << 20, threads: Some(1), background: false, ..Options::default() };

@@ -18,8 +18,8 @@ mod names;
 mod read;
 mod restore;
 
-pub use read::{Dump, DumpedCollection};
-pub use restore::{RestoreOptions, RestoreReport, RestoredCollection};
+pub use read::{Dump, DumpedCollection, read};
+pub use restore::{Restore, RestoreReport, RestoredCollection};
 
 use crate::export::refused;
 use crate::load::METADATA_ENDING;

@@ -50,6 +50,14 @@ impl BuildReadOnly {
 
     /// Bytes of memory, 1 MiB or more. Documents that do not fit are sorted in parts on the disk.
     /// Default: 256 MiB.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let build = alluvium::ReadOnly::build(&path, "pets").memory(64 << 20).start()?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn memory(mut self, bytes: usize) -> Self {
         self.options.memory_bytes = bytes;
         self
@@ -57,18 +65,42 @@ impl BuildReadOnly {
 
     /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads cheaper, larger ones
     /// the file smaller. Default: 2 KiB.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let build = alluvium::ReadOnly::build(&path, "pets").block_bytes(4 << 10).start()?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.options.block_bytes = bytes;
         self
     }
 
     /// Compression of data blocks. Default: Zstandard, level 3.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let build = alluvium::ReadOnly::build(&path, "pets").compression(alluvium::Compression::Lz4).start()?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn compression(mut self, compression: Compression) -> Self {
         self.options.compression = compression;
         self
     }
 
     /// Bits of filter for each key, 0 (none) to 32. Default: 10.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let build = alluvium::ReadOnly::build(&path, "pets").filter_bits_per_key(16).start()?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn filter_bits_per_key(mut self, bits: u32) -> Self {
         self.options.filter_bits_per_key = bits;
         self
@@ -77,24 +109,56 @@ impl BuildReadOnly {
     /// Writes an index file for each of these intervals, at most 64 of 1 to 1,000,000 each: it has an entry for each
     /// interval of this many keys. Default: none; then reads use an index with an entry for each data block.
     /// [`crate::OpenReadOnly::index_interval`] chooses one.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let build = alluvium::ReadOnly::build(&path, "pets").index_intervals([10, 100]).start()?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn index_intervals(mut self, intervals: impl IntoIterator<Item = u64>) -> Self {
         self.options.index_intervals = intervals.into_iter().collect();
         self
     }
 
     /// The treatment of an `_id` or a key that occurs again. Default: [`OnDuplicate::Error`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let build = alluvium::ReadOnly::build(&path, "pets").on_duplicate(alluvium::OnDuplicate::Replace).start()?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn on_duplicate(mut self, treatment: OnDuplicate) -> Self {
         self.options.on_duplicate = treatment;
         self
     }
 
     /// Bytes of documents that are sorted at once. Default: derived from the memory.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let build = alluvium::ReadOnly::build(&path, "pets").run_bytes(1 << 20).start()?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn run_bytes(mut self, bytes: usize) -> Self {
         self.options.run_bytes = Some(bytes);
         self
     }
 
     /// Sorted runs that are merged at once, 2 or more. Default: derived from the memory.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// let build = alluvium::ReadOnly::build(&path, "pets").merge_width(16).start()?;
+    /// build.finish()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn merge_width(mut self, runs: usize) -> Self {
         self.options.merge_width = Some(runs);
         self

@@ -21,12 +21,26 @@ impl OpenReadOnly {
     }
 
     /// The files to read: another environment for tests.
+    ///
+    /// ```
+    /// let env = alluvium_env::Env::in_memory(1);
+    /// alluvium::ReadOnly::build("pets.ro", "pets").env(env.clone()).start()?.finish()?;
+    /// assert_eq!(alluvium::ReadOnly::options().env(env).open("pets.ro")?.count(), 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn env(mut self, env: Env) -> Self {
         self.env = env;
         self
     }
 
     /// Bytes of memory for cached blocks and indexes, 1 MiB or more. Default: 256 MiB.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # alluvium::ReadOnly::build(&path, "pets").start()?.finish()?;
+    /// let store = alluvium::ReadOnly::options().memory(16 << 20).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
     pub fn memory(mut self, bytes: usize) -> Self {
         self.options.memory_bytes = bytes;
         self
@@ -39,7 +53,9 @@ impl OpenReadOnly {
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
     /// use alluvium::ReadOnly;
     ///
-    /// ReadOnly::build(&path, "pets").index_intervals([4, 16]).start()?.finish()?;
+    /// let mut build = ReadOnly::build(&path, "pets").index_intervals([4, 16]).start()?;
+    /// build.add(r#"{"_id": "rex"}"#)?;
+    /// build.finish()?;
     /// ReadOnly::options().index_interval(16).open(&path)?;
     /// assert!(ReadOnly::options().index_interval(5).open(&path).is_err());
     /// # alluvium::Result::Ok(())

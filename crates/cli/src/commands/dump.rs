@@ -9,7 +9,7 @@ use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::Error;
-use alluvium::dump::{DumpOptions, DumpReport};
+use alluvium::dump::DumpReport;
 use alluvium_env::Env;
 use std::path::PathBuf;
 
@@ -51,7 +51,6 @@ impl Args {
         let env = Env::os();
         files::refuse_inside(&env, &self.dir)?;
         let mut meter = Meter::new(&env);
-        let options = DumpOptions { gzip: self.gzip, alluvium_types: self.alluvium_types, stop: stop.flag() };
         // No other process is there whose snapshots could keep anything.
         let report = self.database.with_builder(self.database.with_long_snapshots()?, |database| {
             let sets = multivalue::sets(database.store());
@@ -62,8 +61,9 @@ impl Args {
             if !self.no_space_check && !self.gzip {
                 exit::enough_space(database.dump_space(&self.dir))?;
             }
-            let progress = |documents, bytes| meter.show(documents, bytes);
-            database.dump(&self.dir, &options, progress).map_err(|error| self.explain(error))
+            let dump = database.dump(&self.dir).gzip(self.gzip).alluvium_types(self.alluvium_types);
+            let dump = dump.on_progress(|documents, bytes| meter.show(documents, bytes)).stop_when(stop.flag());
+            dump.run().map_err(|error| self.explain(error))
         })?;
         meter.end();
         let mut out = Output::new();

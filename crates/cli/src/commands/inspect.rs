@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::inspect::{self, Fact, FactValue, InspectOptions, Item};
+use alluvium::inspect::{self, Fact, FactValue, Item};
 use alluvium_env::Env;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -52,8 +52,7 @@ impl Args {
         }
         let mut out = Output::new();
         let (mut failed, mut damaged, mut whole) = (None, 0, Map::new());
-        let options = InspectOptions { entries: self.entries };
-        inspect::file(&env, &self.file, options, &mut |item| {
+        inspect::file(&self.file).entries(self.entries).run(|item| {
             // After a closed pipe or a full disk, the rest is read but not printed.
             failed = failed.take().or_else(|| stop.check().err());
             if failed.is_none() {

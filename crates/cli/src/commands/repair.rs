@@ -8,7 +8,7 @@ use crate::settings::size;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::Space;
-use alluvium::repair::{self, Loss, LostNumbers, RepairOptions, RepairReport};
+use alluvium::repair::{self, Loss, LostNumbers, RepairReport};
 use alluvium_env::Env;
 use std::path::PathBuf;
 
@@ -48,7 +48,10 @@ impl Args {
         let stop = Stop::on_signals()?;
         let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
         let memory_bytes = self.memory.map(usize::try_from).transpose().map_err(large)?;
-        let options = RepairOptions { memory_bytes, stop: stop.flag() };
+        let mut repair = repair::repair(&self.database, &self.to).stop_when(stop.flag());
+        if let Some(bytes) = memory_bytes {
+            repair = repair.memory(bytes);
+        }
         let env = Env::os();
         files::refuse_inside(&env, &self.to)?;
         if !self.no_space_check
@@ -56,7 +59,7 @@ impl Args {
         {
             exit::enough_space(space)?;
         }
-        let report = repair::repair(&env, &self.database, &self.to, &options).map_err(|error| match error {
+        let report = repair.run().map_err(|error| match error {
             alluvium::Error::Stopped => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
             error => error.into(),
         })?;

@@ -9,8 +9,9 @@ use crate::progress::Meter;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::dump::{Dump, RestoreOptions, RestoreReport, RestoredCollection};
-use alluvium::{Database, Error, Packing, Space};
+use alluvium::dump::{self, Dump, Restore, RestoreReport, RestoredCollection};
+use alluvium::load::Progress;
+use alluvium::{Error, OnDuplicate, Packing, Space};
 use alluvium_env::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ impl Args {
             return Err(Failure::Usage(what));
         }
         let stop = Stop::on_signals()?;
-        let dump = Dump::read(&env, &self.dir)?;
+        let dump = dump::read(&self.dir).run()?;
         let mut builder = self.database.creating()?;
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
@@ -94,19 +95,21 @@ impl Args {
         }
         let mut meter = Meter::new(&env);
         let report = self.database.with_builder(builder, |database| {
-            let defaults = RestoreOptions::default();
-            let options = RestoreOptions {
-                on_duplicate: self.on_duplicate.map(Into::into),
-                readers: self.readers.unwrap_or(defaults.readers),
-                strict_indexes: self.strict,
-                stop: stop.flag(),
-                ..defaults
-            };
+            let progress = Arc::new(Progress::default());
+            let mut restore = dump
+                .restore(database)
+                .on_duplicate(self.on_duplicate.map(OnDuplicate::from))
+                .strict_indexes(self.strict)
+                .progress(Arc::clone(&progress))
+                .stop_when(stop.flag());
+            if let Some(readers) = self.readers {
+                restore = restore.readers(readers);
+            }
             if !self.no_space_check {
                 let there: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
                 room(&there, &dump, |plain, packed| database.load_space(plain, packed))?;
             }
-            restore(database, &dump, &options, &mut meter)
+            restore_each(&restore, &dump, &progress, &mut meter)
         })?;
         meter.end();
         let mut out = Output::new();
@@ -132,8 +135,13 @@ fn room(there: &[String], dump: &Dump, space: impl FnOnce(u64, u64) -> Space) ->
     }
 }
 
-fn restore(database: &Database, dump: &Dump, options: &RestoreOptions, meter: &mut Meter) -> Outcome<RestoreReport> {
-    dump.check(database, options).map_err(explain)?;
+fn restore_each(
+    restore: &Restore<'_>,
+    dump: &Dump,
+    progress: &Arc<Progress>,
+    meter: &mut Meter,
+) -> Outcome<RestoreReport> {
+    restore.check().map_err(explain)?;
     for (path, why) in &dump.passed_over {
         eprintln!("note: {} is not restored: {why}", path.display());
     }
@@ -142,8 +150,8 @@ fn restore(database: &Database, dump: &Dump, options: &RestoreOptions, meter: &m
         if let Some(note) = dumped.metadata.as_ref().and_then(|(path, metadata)| unkept(path, metadata)) {
             eprintln!("note: {note}");
         }
-        let watched = meter.watch(Arc::clone(&options.progress));
-        let restored = dumped.restore(database, options);
+        let watched = meter.watch(Arc::clone(progress));
+        let restored = restore.collection(dumped);
         watched.end();
         report.collections.push(restored.map_err(explain)?);
     }

@@ -97,7 +97,7 @@ impl Args {
         if session::is_open() || !matches!(kind, ErrorKind::Corruption | ErrorKind::Io | ErrorKind::NoSpace) {
             return Err(failure);
         }
-        let examined = match repair::examine(env, path) {
+        let examined = match repair::examine(path).run() {
             Ok(examined) => examined,
             Err(other) if other.kind() == ErrorKind::InUse => return Err(other.into()),
             Err(_) => return Err(failure),

@@ -7,9 +7,7 @@ use crate::session;
 use crate::settings::size;
 use crate::signals::{self, Stop};
 use crate::text;
-use alluvium::{
-    Builder, Collection, Database, Document, Durability, ErrorKind, Map, ReadOnly, Scan, Value,
-};
+use alluvium::{Builder, Collection, Database, Document, Durability, ErrorKind, Map, ReadOnly, Scan, Value};
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use std::io::Write;

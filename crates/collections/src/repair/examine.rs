@@ -32,7 +32,7 @@ pub struct Examined {
 /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
 /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
 /// # db.close()?;
-/// let found = alluvium::repair::examine(&env, "db".as_ref())?;
+/// let found = alluvium::repair::examine("db").env(env).run()?;
 /// assert!(found.losses.is_empty() && found.lost_numbers.is_empty() && found.damage.is_empty());
 /// # alluvium::Result::Ok(())
 /// ```

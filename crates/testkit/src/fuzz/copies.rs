@@ -5,7 +5,7 @@ use super::storage::{options, read_all, small};
 use crate::formats::read_only as store;
 use crate::worlds::{PATH, World};
 use alluvium::backup;
-use alluvium::dump::{self, Dump, DumpOptions};
+use alluvium::dump;
 use alluvium::load::Metadata;
 use alluvium::{Database, ReadOnly};
 use alluvium_env::OpenMode;
@@ -144,7 +144,7 @@ fn with_dump() -> World {
     let make = || {
         let world = small();
         let db = world.open(&options()).expect("a database");
-        db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {}).expect("a dump");
+        db.dump("dump").run().expect("a dump");
         drop(db);
         world.killed()
     };
@@ -155,11 +155,11 @@ fn with_dump() -> World {
 pub fn metadata(data: &[u8]) {
     let world = with_dump();
     replace(&world, Path::new("dump/main/pets.metadata.json"), data);
-    let Ok(dump) = Dump::read(&world.env, Path::new("dump")) else { return };
+    let Ok(dump) = dump::read("dump").env(world.env.clone()).run() else { return };
     let [collection] = &dump.collections[..] else { panic!("one collection: {dump:?}") };
     let metadata = collection.metadata.as_ref().map_or_else(Metadata::default, |(_, metadata)| metadata.clone());
     let db = Database::builder().env(world.env.clone()).options(options()).open("other").expect("an empty disk");
-    let restored = dump.restore(&db, &dump::RestoreOptions { readers: 1, ..dump::RestoreOptions::default() });
+    let restored = dump.restore(&db).readers(1).run();
     let indexes = db.collection(&collection.name).indexes().unwrap_or_default();
     let made: BTreeSet<String> = indexes.into_iter().map(|index| index.name).filter(|name| name != "_id_").collect();
     if restored.is_ok() {

@@ -3,7 +3,7 @@
 use crate::worlds::{PATH, World, contents_of};
 use alluvium::export::{self, Encoder};
 use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, LoadReport, OnBad};
-use alluvium::repair::{self, RepairOptions};
+use alluvium::repair;
 use alluvium::{Collection, Database, Durability, Map, Value};
 use alluvium_document::json::print_exact;
 use alluvium_document::path::FieldPath;
@@ -262,8 +262,7 @@ pub(super) fn read_all(world: &World, options: &Options) {
 fn saves(world: &World) {
     let (from, to) = (Path::new(PATH), Path::new("saved"));
     let before = contents_of(&*world.mem, from);
-    let options = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
-    let _saved = repair::repair(&world.env, from, to, &options);
+    let _saved = repair::repair(from, to).env(world.env.clone()).memory(8 << 20).run();
     let mut after = contents_of(&*world.mem, from);
     // It may have been made to be locked.
     after.retain(|path, _| before.contains_key(path) || !path.ends_with("LOCK"));

@@ -42,59 +42,45 @@ struct Files {
     bytes: u64,
 }
 
-impl Dump {
-    /// Reads the directory of a dump: `DIR/<logical>/<collection>.bson`, plain or compressed, with
-    /// `.metadata.json` and `.alluvium.jsonl` beside it.
-    ///
-    /// ```
-    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
-    /// # use std::path::Path;
-    /// # let env = alluvium_env::Env::in_memory(1);
-    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
-    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
-    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
-    /// let dump = Dump::read(&env, Path::new("dump"))?;
-    /// assert_eq!(dump.collections[0].name, "main.pets");
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Dump`] if the directory holds no dump or an incomplete one; and as for any read.
-    pub fn read(env: &Env, dir: &Path) -> Result<Self> {
-        let entries = match env.fs.list(dir) {
-            Err(error) if is_file(&error) => {
-                let what =
-                    format!("{} is a file: name the directory of a dump (`load` takes single files)", dir.display());
-                return Err(Error::Dump(what));
-            }
-            entries => entries.map_err(alluvium_store::Error::from)?,
-        };
-        if entries.iter().any(|entry| entry.name == INCOMPLETE) {
-            let what = format!("the dump in {} was cut short: it is incomplete", dir.display());
+/// Reads the directory of a dump: `DIR/<logical>/<collection>.bson`, plain or compressed, with
+/// `.metadata.json` and `.alluvium.jsonl` beside it.
+///
+/// # Errors
+/// [`Error::Dump`] if the directory holds no dump or an incomplete one; and as for any read.
+pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
+    let entries = match env.fs.list(dir) {
+        Err(error) if is_file(&error) => {
+            let what = format!("{} is a file: name the directory of a dump (`load` takes single files)", dir.display());
             return Err(Error::Dump(what));
         }
-        let mut dump = Self { collections: Vec::new(), passed_over: Vec::new() };
-        for entry in entries {
-            let path = dir.join(&entry.name);
-            if entry.is_dir {
-                dump.logical(env, &entry.name, &path)?;
-            } else {
-                dump.pass_over(path, "it is outside the directory of a logical database");
-            }
-        }
-        if dump.collections.is_empty() {
-            let what = format!("{} holds no dump: there is no file DIR/LOGICAL/COLLECTION.bson", dir.display());
-            return Err(Error::Dump(what));
-        }
-        dump.collections.sort_by(|a, b| a.name.cmp(&b.name));
-        if let Some(pair) = dump.collections.windows(2).find(|pair| pair[0].name == pair[1].name) {
-            let (name, first, second) = (&pair[0].name, pair[0].bson.display(), pair[1].bson.display());
-            return Err(Error::Dump(format!("{first} and {second} are both of collection {name}")));
-        }
-        Ok(dump)
+        entries => entries.map_err(alluvium_store::Error::from)?,
+    };
+    if entries.iter().any(|entry| entry.name == INCOMPLETE) {
+        let what = format!("the dump in {} was cut short: it is incomplete", dir.display());
+        return Err(Error::Dump(what));
     }
+    let mut dump = Dump { collections: Vec::new(), passed_over: Vec::new() };
+    for entry in entries {
+        let path = dir.join(&entry.name);
+        if entry.is_dir {
+            dump.logical(env, &entry.name, &path)?;
+        } else {
+            dump.pass_over(path, "it is outside the directory of a logical database");
+        }
+    }
+    if dump.collections.is_empty() {
+        let what = format!("{} holds no dump: there is no file DIR/LOGICAL/COLLECTION.bson", dir.display());
+        return Err(Error::Dump(what));
+    }
+    dump.collections.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(pair) = dump.collections.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        let (name, first, second) = (&pair[0].name, pair[0].bson.display(), pair[1].bson.display());
+        return Err(Error::Dump(format!("{first} and {second} are both of collection {name}")));
+    }
+    Ok(dump)
+}
 
+impl Dump {
     fn pass_over(&mut self, path: PathBuf, why: impl Into<String>) {
         self.passed_over.push((path, why.into()));
     }

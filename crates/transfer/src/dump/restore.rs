@@ -15,25 +15,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How to restore.
+/// How to restore: see the methods of [`Restore`].
 #[derive(Clone)]
-pub struct RestoreOptions {
-    /// What the restore does with a document whose `_id` exists already. Default: `None`. Then a
-    /// collection that has documents is refused, unless an interrupted restore of the same files
-    /// wrote them; and a dump that was restored completely before is refused, too.
-    pub on_duplicate: Option<OnDuplicate>,
-    /// Threads that parse. Default: one for each core.
-    pub readers: usize,
-    /// Threads that write. Default: 1.
-    pub writers: usize,
-    /// Refuses a dump with unsupported indexes before anything is restored. Default: false, such
-    /// indexes are skipped; [`Metadata::unsupported_indexes`] names them.
-    pub strict_indexes: bool,
-    /// Once any thread sets this to true, the restore ends with [`Error::Stopped`]. Run again, it
-    /// continues.
-    pub stop: Arc<AtomicBool>,
-    /// Counters that are updated after each collection. Other threads may read them.
-    pub progress: Arc<Progress>,
+struct RestoreOptions {
+    on_duplicate: Option<OnDuplicate>,
+    readers: usize,
+    writers: usize,
+    strict_indexes: bool,
+    stop: Arc<AtomicBool>,
+    progress: Arc<Progress>,
 }
 
 impl Default for RestoreOptions {
@@ -72,77 +62,124 @@ pub struct RestoredCollection {
     pub indexes: Vec<String>,
 }
 
-impl Dump {
+/// A restore that has not started: made by [`Dump::restore`].
+///
+/// ```
+/// # let env = alluvium_env::Env::in_memory(1);
+/// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+/// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+/// # db.dump("dump").run()?;
+/// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+/// # other.collection("pets").put("tom", r#"{"age": 5}"#)?;
+/// use alluvium::OnDuplicate;
+///
+/// let dump = alluvium::dump::read("dump").env(env).run()?;
+/// assert!(dump.restore(&other).run().is_err(), "the collection has documents");
+/// let report = dump.restore(&other).on_duplicate(OnDuplicate::Skip).run()?;
+/// assert_eq!(report.collections[0].documents, 1);
+/// # alluvium::Result::Ok(())
+/// ```
+#[derive(Clone)]
+#[must_use = "nothing is restored until `run`"]
+pub struct Restore<'a> {
+    dump: &'a Dump,
+    engine: EngineHandle,
+    options: RestoreOptions,
+}
+
+impl Restore<'_> {
+    /// What the restore does with a document whose `_id` exists already. By default, or with `None`, a collection that
+    /// has documents is refused, unless an interrupted restore of the same files wrote them; and a dump that was
+    /// restored completely before is refused, too.
+    pub fn on_duplicate(mut self, treatment: impl Into<Option<OnDuplicate>>) -> Self {
+        self.options.on_duplicate = treatment.into();
+        self
+    }
+
+    /// Threads that parse. Default: one for each core.
+    pub fn readers(mut self, threads: usize) -> Self {
+        self.options.readers = threads;
+        self
+    }
+
+    /// Threads that write. Default: 1.
+    pub fn writers(mut self, threads: usize) -> Self {
+        self.options.writers = threads;
+        self
+    }
+
+    /// Refuses a dump with unsupported indexes before anything is restored. Default: false, such indexes are skipped;
+    /// [`Metadata::unsupported_indexes`] names them.
+    pub fn strict_indexes(mut self, strict: bool) -> Self {
+        self.options.strict_indexes = strict;
+        self
+    }
+
+    /// Counters that are updated after each collection. Other threads may read them.
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
+        self.options.progress = progress;
+        self
+    }
+
+    /// Ends the restore with [`Error::Stopped`] once `stop` is set to true. Run again, it continues.
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.options.stop = stop;
+        self
+    }
+
     /// Restores every collection.
-    ///
-    /// ```
-    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
-    /// # use std::path::Path;
-    /// # let env = alluvium_env::Env::in_memory(1);
-    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
-    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
-    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
-    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
-    /// let report = Dump::read(&env, Path::new("dump"))?.restore(&other, &RestoreOptions::default())?;
-    /// assert_eq!(report.collections[0].documents, 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
     ///
     /// # Errors
     /// [`Error::Dump`] if a collection has documents or the whole dump was restored before; then
     /// nothing is changed. [`Error::Dump`] if the number of documents in a file differs from its
-    /// metadata; and as for loads. The documents restored before the error stay. The next run
+    /// metadata; [`Error::Stopped`]; and as for loads. The documents restored before the error stay. The next run
     /// continues, and leaves the completed collections unchanged.
-    pub fn restore(&self, database: &impl AsRef<EngineHandle>, options: &RestoreOptions) -> Result<RestoreReport> {
-        self.check(database, options)?;
+    pub fn run(self) -> Result<RestoreReport> {
+        self.check()?;
         let mut report = RestoreReport::default();
-        for collection in &self.collections {
-            report.collections.push(collection.restore(database, options)?);
+        for collection in &self.dump.collections {
+            report.collections.push(self.collection(collection)?);
         }
         Ok(report)
     }
 
-    /// Refuses what [`Dump::restore`] would refuse before it changes anything. Without
-    /// [`RestoreOptions::on_duplicate`], these are collections that have documents, and a dump that
+    /// Refuses what [`Restore::run`] would refuse before it changes anything. Without
+    /// [`Restore::on_duplicate`], these are collections that have documents, and a dump that
     /// was restored completely before: its documents may have changed since, and skipping it would
-    /// not bring them back. With [`RestoreOptions::strict_indexes`], these are unsupported indexes.
+    /// not bring them back. With [`Restore::strict_indexes`], these are unsupported indexes.
     ///
     /// ```
-    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
-    /// # use std::path::Path;
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
-    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # db.dump("dump").run()?;
     /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
-    /// let dump = Dump::read(&env, Path::new("dump"))?;
-    /// dump.check(&other, &RestoreOptions::default())?;
-    /// assert!(dump.check(&db, &RestoreOptions::default()).is_err(), "the collection has documents there");
+    /// let dump = alluvium::dump::read("dump").env(env).run()?;
+    /// dump.restore(&other).check()?;
+    /// assert!(dump.restore(&db).check().is_err(), "the collection has documents there");
     /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
     /// [`Error::Dump`] naming the collections or the index.
-    pub fn check(&self, database: &impl AsRef<EngineHandle>, options: &RestoreOptions) -> Result<()> {
-        if options.strict_indexes {
-            self.check_indexes()?;
+    pub fn check(&self) -> Result<()> {
+        if self.options.strict_indexes {
+            self.dump.check_indexes()?;
         }
-        if options.on_duplicate.is_some() {
+        if self.options.on_duplicate.is_some() {
             return Ok(());
         }
         let mut names = Vec::new();
         let mut finished = 0;
-        for dumped in &self.collections {
-            match dumped.existing(database.as_ref())? {
+        for dumped in &self.dump.collections {
+            match dumped.existing(&self.engine)? {
                 Existing::OtherDocuments => names.push(dumped.name.as_str()),
                 Existing::Restored => finished += 1,
                 Existing::Nothing | Existing::Interrupted => {}
             }
         }
         match &names[..] {
-            [] if finished > 0 && finished == self.collections.len() => {
+            [] if finished > 0 && finished == self.dump.collections.len() => {
                 let what =
                     "all of this dump was restored before, and documents may have changed since: nothing is restored";
                 Err(Error::Dump(what.to_owned()))
@@ -156,16 +193,53 @@ impl Dump {
         }
     }
 
-    /// Refuses unsupported indexes. This is the part of [`Dump::check`] that needs no database.
+    /// Restores one collection, even if it has documents.
     ///
     /// ```
-    /// # use alluvium::dump::{Dump, DumpOptions};
-    /// # use std::path::Path;
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
+    /// # db.dump("dump").run()?;
+    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+    /// let dump = alluvium::dump::read("dump").env(env).run()?;
+    /// let restored = dump.restore(&other).collection(&dump.collections[0])?;
+    /// assert_eq!((restored.documents, restored.indexes), (1, vec!["age_1".to_owned()]));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Restore::run`].
+    pub fn collection(&self, collection: &DumpedCollection) -> Result<RestoredCollection> {
+        collection.restore(&self.engine, &self.options)
+    }
+}
+
+impl Dump {
+    /// A restore of every collection into a database.
+    ///
+    /// ```
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
+    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// # db.dump("dump").run()?;
+    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
+    /// let report = alluvium::dump::read("dump").env(env).run()?.restore(&other).run()?;
+    /// assert_eq!(report.collections[0].documents, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn restore(&self, database: &impl AsRef<EngineHandle>) -> Restore<'_> {
+        Restore { dump: self, engine: database.as_ref().clone(), options: RestoreOptions::default() }
+    }
+
+    /// Refuses unsupported indexes. This is the part of [`Restore::check`] that needs no database.
+    ///
+    /// ```
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
-    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
-    /// Dump::read(&env, Path::new("dump"))?.check_indexes()?;
+    /// # db.dump("dump").run()?;
+    /// alluvium::dump::read("dump").env(env).run()?.check_indexes()?;
     /// # alluvium::Result::Ok(())
     /// ```
     ///
@@ -212,27 +286,8 @@ impl DumpedCollection {
         })
     }
 
-    /// Restores this collection, even if it has documents.
-    ///
-    /// ```
-    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
-    /// # use std::path::Path;
-    /// # let env = alluvium_env::Env::in_memory(1);
-    /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
-    /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
-    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
-    /// # let other = alluvium::Database::builder().env(env.clone()).open("other")?;
-    /// let dump = Dump::read(&env, Path::new("dump"))?;
-    /// let restored = dump.collections[0].restore(&other, &RestoreOptions::default())?;
-    /// assert_eq!((restored.documents, restored.indexes), (1, vec!["age_1".to_owned()]));
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Dump::restore`].
-    pub fn restore(&self, database: &impl AsRef<EngineHandle>, options: &RestoreOptions) -> Result<RestoredCollection> {
-        let (engine, name) = (database.as_ref(), FullName::parse(&self.name)?);
+    fn restore(&self, engine: &EngineHandle, options: &RestoreOptions) -> Result<RestoredCollection> {
+        let name = FullName::parse(&self.name)?;
         let empty = is_empty(engine, &name)?;
         let mut restored = RestoredCollection { name: self.name.clone(), ..RestoredCollection::default() };
         if let Some((_, metadata)) = &self.metadata {

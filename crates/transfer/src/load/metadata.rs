@@ -52,13 +52,12 @@ impl Metadata {
     /// Reads a metadata file; `None` if the file does not exist.
     ///
     /// ```
-    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
-    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # db.dump("dump").run()?;
     /// use alluvium::load::Metadata;
     ///
     /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?;
@@ -123,13 +122,12 @@ impl Metadata {
     /// The names of the indexes, except the index on `_id`, which every collection has.
     ///
     /// ```
-    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
-    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # db.dump("dump").run()?;
     /// # use alluvium::load::Metadata;
     /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
     /// assert_eq!(metadata.index_names(), ["age_1"]);
@@ -142,13 +140,12 @@ impl Metadata {
     /// The indexes that Alluvium does not support, each with the reason.
     ///
     /// ```
-    /// # use alluvium::dump::{Dump, DumpOptions, RestoreOptions};
     /// # use std::path::Path;
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
-    /// # db.dump(Path::new("dump"), &DumpOptions::default(), |_, _| {})?;
+    /// # db.dump("dump").run()?;
     /// # use alluvium::load::Metadata;
     /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
     /// assert!(metadata.unsupported_indexes().is_empty());

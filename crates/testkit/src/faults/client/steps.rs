@@ -371,13 +371,14 @@ impl FaultClient {
         let copy = self.rng.bool();
         let states = std::iter::once(self.acknowledged.clone()).chain(self.unknown.clone()).collect();
         self.checkpoints.push(Checkpoint { dir: dir.clone(), states, acknowledged: false });
-        let done = self.attempt(Phase::Checkpoint, &format!("checkpoint copy: {copy}, base: {base:?}"), None, false, |db| {
-            let checkpoint = db.checkpoint(&dir).copy(copy);
-            match &base {
-                Some(base) => checkpoint.base(base).run().map(drop),
-                None => checkpoint.run().map(drop),
-            }
-        });
+        let done =
+            self.attempt(Phase::Checkpoint, &format!("checkpoint copy: {copy}, base: {base:?}"), None, false, |db| {
+                let checkpoint = db.checkpoint(&dir).copy(copy);
+                match &base {
+                    Some(base) => checkpoint.base(base).run().map(drop),
+                    None => checkpoint.run().map(drop),
+                }
+            });
         self.checkpoints.last_mut().expect("it was pushed").acknowledged = done.is_ok();
         done.is_ok()
     }

@@ -7,7 +7,7 @@ use crate::formats::read_only::{build, documents};
 use crate::model::{State, read_state};
 use crate::worlds::{World, contents_of, files_in};
 use alluvium::backup;
-use alluvium::dump::{self, Dump, DumpOptions};
+use alluvium::dump;
 use alluvium::{Compression, Database, Map, ReadOnly};
 use std::path::{Path, PathBuf};
 
@@ -160,8 +160,7 @@ pub fn dump(gzip: bool) -> Subject {
         if seed > 1 {
             db.collection(PEOPLE).put(90, r#"{"name":"of another"}"#).expect("a put");
         }
-        let options = DumpOptions { gzip, alluvium_types: true, ..DumpOptions::default() };
-        db.dump(Path::new("dump"), &options, |_, _| {}).expect("a dump");
+        db.dump("dump").gzip(gzip).alluvium_types(true).run().expect("a dump");
         (world, read_state(&db).expect("it reads").without_unready())
     };
     let ((world, state), (other, _)) = (make(1), make(2));
@@ -211,12 +210,11 @@ fn judge_dump(state: &State, disk: &World, context: &str) -> Outcome {
         assert!(db.verify().run().expect("it can be checked").damage.is_empty(), "{context}: the database is damaged");
         Outcome::Refused
     };
-    let dump = match Dump::read(&disk.env, Path::new("dump")) {
+    let dump = match dump::read("dump").env(disk.env.clone()).run() {
         Ok(dump) => dump,
         Err(error) => return refused(error),
     };
-    let options = dump::RestoreOptions { readers: 1, ..dump::RestoreOptions::default() };
-    if let Err(error) = dump.restore(&db, &options) {
+    if let Err(error) = dump.restore(&db).readers(1).run() {
         return refused(error);
     }
     assert!(db.verify().run().expect("it can be checked").damage.is_empty(), "{context}: the database is damaged");

@@ -2,7 +2,7 @@
 
 use crate::worlds::{FileKind, World, contents_of};
 use alluvium::Database;
-use alluvium::repair::{self, RepairOptions};
+use alluvium::repair;
 use alluvium_env::fault::{Op, OpKind};
 use alluvium_env::sync::Mutex;
 use alluvium_store::Options;
@@ -69,8 +69,7 @@ pub(super) fn repair(
     }
     let (disk, from, to) = (disk.killed(), Path::new(path), Path::new("repaired"));
     let before = contents_of(&*disk.mem, from);
-    let settings = RepairOptions { memory_bytes: Some(8 << 20), ..RepairOptions::default() };
-    let report = repair::repair(&disk.env, from, to, &settings);
+    let report = repair::repair(from, to).env(disk.env.clone()).memory(8 << 20).run();
     let mut after = contents_of(&*disk.mem, from);
     // It is made to be locked.
     after.retain(|path, _| before.contains_key(path) || !path.ends_with("LOCK"));

@@ -1,0 +1,156 @@
+//! Repair: a new database with everything that can still be read from a damaged one.
+//!
+//! The damaged database is only read. A document is *certain* if its newest version is whole and no newer version can be
+//! lost; it is copied to its collection. A document is *doubtful* if a lost part may have changed or deleted it; it is
+//! copied to a separate collection, `NAME.doubtful`. So no deleted document reappears in its collection, and no
+//! readable document is discarded. The keys that lost parts of the log may have changed are unknown: such a loss is
+//! reported by sequence numbers.
+//!
+//! ```
+//! # let dir = tempfile::tempdir().expect("a directory");
+//! # let (damaged, saved) = (dir.path().join("damaged"), dir.path().join("saved"));
+//! # alluvium::Database::open(&damaged)?.close()?;
+//! let report = alluvium::repair::repair(&damaged, &saved).run()?;
+//! assert!(report.is_whole(), "{:?} and {:?} are lost", report.losses, report.lost_numbers);
+//! # alluvium::Result::Ok(())
+//! ```
+
+use alluvium_collections::error::Result;
+use alluvium_collections::repair::{self, RepairOptions};
+use alluvium_env::Env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub use alluvium_collections::repair::{
+    Examined, Loss, LostNumbers, RepairReport, RepairedCollection, Unreadable, describe_range,
+};
+
+/// A new database to be made in `to`, which must not exist or be empty, of the readable contents of the damaged database
+/// in `from`.
+///
+/// ```
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let (damaged, saved) = (dir.path().join("damaged"), dir.path().join("saved"));
+/// # let db = alluvium::Database::open(&damaged)?;
+/// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+/// # db.close()?;
+/// let report = alluvium::repair::repair(&damaged, &saved).memory(64 << 20).run()?;
+/// assert_eq!((report.documents(), report.doubtful()), (1, 0));
+/// # alluvium::Result::Ok(())
+/// ```
+pub fn repair(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Repair {
+    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
+    Repair { env: Env::os(), from, to, options: RepairOptions::default() }
+}
+
+/// A repair that has not started: made by [`repair()`].
+#[derive(Clone)]
+#[must_use = "nothing is repaired until `run`"]
+pub struct Repair {
+    env: Env,
+    from: PathBuf,
+    to: PathBuf,
+    options: RepairOptions,
+}
+
+impl Repair {
+    /// The files, clock and randomness to use: another environment for tests.
+    ///
+    /// ```
+    /// let env = alluvium_env::Env::in_memory(1);
+    /// alluvium::Database::builder().env(env.clone()).open("db")?.close()?;
+    /// assert!(alluvium::repair::repair("db", "saved").env(env).run()?.is_whole());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// The memory budget of the new database in bytes. Default: as for [`crate::Builder::memory`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let (damaged, saved) = (dir.path().join("damaged"), dir.path().join("saved"));
+    /// # alluvium::Database::open(&damaged)?.close()?;
+    /// alluvium::repair::repair(&damaged, &saved).memory(64 << 20).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.options.memory_bytes = Some(bytes);
+        self
+    }
+
+    /// Ends the repair with [`crate::Error::Stopped`] after at most one file once `stop` is set to true. Then nothing is
+    /// left of it.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let (damaged, saved) = (dir.path().join("damaged"), dir.path().join("saved"));
+    /// # alluvium::Database::open(&damaged)?.close()?;
+    /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)); // another thread may set it
+    /// alluvium::repair::repair(&damaged, &saved).stop_when(stop.clone()).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.options.stop = stop;
+        self
+    }
+
+    /// Reads the damaged database, and makes the new one. Its directory gets its name when all of it is durable.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Open`] if `from` is not a database, or `to` exists and is not empty;
+    /// [`crate::ErrorKind::InUse`]; [`crate::ErrorKind::NoSpace`]; [`crate::Error::Stopped`]; errors of reading and
+    /// writing. Damage is not an error: it is in the report.
+    pub fn run(self) -> Result<RepairReport> {
+        repair::repair(&self.env, &self.from, &self.to, &self.options)
+    }
+}
+
+/// A database whose files are to be read, every block of them, without opening it. This also works for a database that
+/// cannot be opened, or that may not be written. Documents and indexes are not checked; [`crate::Database::verify`]
+/// checks them.
+///
+/// ```
+/// # let dir = tempfile::tempdir().expect("a directory");
+/// # let damaged = dir.path().join("damaged");
+/// # alluvium::Database::open(&damaged)?.close()?;
+/// let found = alluvium::repair::examine(&damaged).run()?;
+/// assert!(found.losses.is_empty() && found.lost_numbers.is_empty() && found.damage.is_empty());
+/// # alluvium::Result::Ok(())
+/// ```
+pub fn examine(dir: impl AsRef<Path>) -> Examine {
+    Examine { env: Env::os(), dir: dir.as_ref().to_owned() }
+}
+
+/// An examination that has not started: made by [`examine`].
+#[derive(Clone)]
+#[must_use = "nothing is examined until `run`"]
+pub struct Examine {
+    env: Env,
+    dir: PathBuf,
+}
+
+impl Examine {
+    /// The files to read: another environment for tests.
+    ///
+    /// ```
+    /// let examine = alluvium::repair::examine("nowhere").env(alluvium_env::Env::in_memory(1));
+    /// assert!(examine.run().is_err());
+    /// ```
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// Reads the files. Takes the lock of the database, and writes nothing.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Open`] if there is no database; [`crate::ErrorKind::InUse`]; errors of reading. Damage is
+    /// not an error.
+    pub fn run(self) -> Result<Examined> {
+        repair::examine(&self.env, &self.dir)
+    }
+}
