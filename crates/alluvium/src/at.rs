@@ -10,7 +10,7 @@ use alluvium_document::{Document, FromDocument, IntoDocument, Map, Value};
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicBool;
 
-/// A collection as it was at a snapshot, under the name that it had then. Reads only.
+/// A read-only view of a collection at a snapshot, with the name that it had then.
 pub struct CollectionAt<T = Document> {
     target: Target,
     snapshot: Snapshot,
@@ -47,7 +47,7 @@ impl<T> CollectionAt<T> {
     /// ```
     ///
     /// # Errors
-    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    /// As for [`crate::Collection::get`], and [`crate::ErrorKind::SnapshotTooOld`].
     pub fn get(&self, id: impl Into<Value>) -> Result<Option<T>>
     where
         T: FromDocument,
@@ -142,7 +142,7 @@ impl<T> CollectionAt<T> {
     /// ```
     ///
     /// # Errors
-    /// As there, and [`crate::ErrorKind::SnapshotTooOld`].
+    /// As for [`crate::Collection::find_one`], and [`crate::ErrorKind::SnapshotTooOld`].
     pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<T>>
     where
         T: FromDocument,

@@ -1,4 +1,4 @@
-//! Checkpoints: whole copies of a running database, made of links in moments, and databases made of them.
+//! Checkpoints: complete copies of a running database, made quickly from links to its files.
 //!
 //! A checkpoint is a directory with a file `CHECKPOINT` that lists its files. It is not opened itself:
 //! [`restore`] makes a new, independent database of it.

@@ -1,4 +1,4 @@
-//! Write batches over collections.
+//! Write batches over several collections.
 
 use crate::collection::Collection;
 use alluvium_collections::batch::{self, BatchAction, BatchOperation};
@@ -9,8 +9,9 @@ use alluvium_document::{DocumentFor, IntoDocument, Value};
 use alluvium_query::update::{Context, Update};
 use alluvium_store::Durability;
 
-/// Puts, inserts, deletes and blind updates over any collections of a database: all of them happen, at one
-/// moment, or none. Operations on one document take effect in their order.
+/// An atomic batch of puts, inserts, deletes and blind updates in any collections of a database:
+/// either all operations take effect at once, or none does. Operations on one document take effect
+/// in their order.
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
@@ -33,7 +34,7 @@ impl WriteBatch {
         Self { engine, operations: Vec::new(), durability }
     }
 
-    /// Acknowledges the batch at another point than the database's default.
+    /// Sets the durability of the batch. Default: the durability of the database.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -74,8 +75,8 @@ impl WriteBatch {
         self.push(collection, BatchAction::Put(map))
     }
 
-    /// Inserts a document, as [`Collection::insert_one`]; returns its `_id`. Whether the `_id` is
-    /// taken is found out by [`WriteBatch::commit`].
+    /// Inserts a document, as [`Collection::insert_one`]; returns its `_id`. Only
+    /// [`WriteBatch::commit`] detects a duplicate `_id`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -118,7 +119,7 @@ impl WriteBatch {
         self.push(collection, BatchAction::Delete(id))
     }
 
-    /// Applies an update blind, as [`Collection::apply`].
+    /// Applies an update without reading the document, as [`Collection::update_blind`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -172,7 +173,7 @@ impl WriteBatch {
         self.operations.is_empty()
     }
 
-    /// Writes the batch.
+    /// Commits the batch.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -187,8 +188,8 @@ impl WriteBatch {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DuplicateKey`] for an insert; or as for any write. Nothing of the batch happened
-    /// then, unless the error is [`crate::ErrorKind::OutcomeUnknown`].
+    /// [`Error::DuplicateKey`] for an insert; or as for any write. After an error no operation has
+    /// taken effect, unless the error is [`crate::ErrorKind::OutcomeUnknown`].
     pub fn commit(self) -> Result<()> {
         batch::write(&self.engine, &self.operations, self.durability)
     }

@@ -1,4 +1,4 @@
-//! Many writes in one call, each with an outcome of its own.
+//! Many writes in one call, each with its own outcome.
 
 use crate::delete::Delete;
 use crate::target::Target;
@@ -8,7 +8,7 @@ use alluvium_collections::ids;
 use alluvium_collections::results::{BulkWriteResult, UpdateResult};
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 
-/// One of the writes of [`crate::Collection::bulk_write`].
+/// One write of [`crate::Collection::bulk_write`].
 #[derive(Clone)]
 pub struct WriteModel(Kind);
 
@@ -36,21 +36,22 @@ impl WriteModel {
     }
 }
 
-/// An update, as [`crate::Collection::update_one`] and its like make it.
+/// An update or a replacement, from [`crate::Collection::update_one`],
+/// [`crate::Collection::update_many`] or [`crate::Collection::replace_one`].
 impl From<Update> for WriteModel {
     fn from(update: Update) -> Self {
         Self(Kind::Update(Box::new(update)))
     }
 }
 
-/// A delete, as [`crate::Collection::delete_one`] and [`crate::Collection::delete_many`] make it.
+/// A delete, from [`crate::Collection::delete_one`] or [`crate::Collection::delete_many`].
 impl From<Delete> for WriteModel {
     fn from(delete: Delete) -> Self {
         Self(Kind::Delete(Box::new(delete)))
     }
 }
 
-/// Writes that were not made yet: made by [`crate::Collection::bulk_write`].
+/// A list of writes to run; created by [`crate::Collection::bulk_write`].
 #[derive(Clone)]
 #[must_use = "nothing is written until `run`"]
 pub struct BulkWrite {
@@ -60,7 +61,7 @@ pub struct BulkWrite {
 }
 
 impl BulkWrite {
-    /// Whether the first error ends it, if nothing is said; otherwise all writes are tried.
+    /// Sets whether the first error ends the list. If false, all writes are tried. Default: true.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -69,8 +70,8 @@ impl BulkWrite {
     /// use alluvium::WriteModel;
     ///
     /// let writes = [r#"{"_id": "rex"}"#, r#"{"_id": "new"}"#].map(WriteModel::insert_one);
-    /// assert!(pets.bulk_write(writes).ordered(false).run().is_err(), "one _id is taken");
-    /// assert!(pets.get("new")?.is_some(), "the other write was made");
+    /// assert!(pets.bulk_write(writes).ordered(false).run().is_err(), "a duplicate _id");
+    /// assert!(pets.get("new")?.is_some(), "the other write was done");
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn ordered(mut self, ordered: bool) -> Self {
@@ -78,7 +79,7 @@ impl BulkWrite {
         self
     }
 
-    /// Makes the writes, in their order.
+    /// Runs the writes in their order.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -92,12 +93,12 @@ impl BulkWrite {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BulkWrite`], with what was done and the error of each write that failed.
+    /// [`Error::BulkWrite`], with the counts, and the error of each write that failed.
     pub fn run(self) -> Result<BulkWriteResult> {
         let (mut result, mut errors) = (BulkWriteResult::default(), Vec::new());
         for (at, model) in self.models.into_iter().enumerate() {
             let Err(error) = write(&self.target, at, model, &mut result) else { continue };
-            // No write would succeed after that.
+            // After these errors no further write can succeed.
             let ends = matches!(error.kind(), ErrorKind::Closed | ErrorKind::Poisoned | ErrorKind::OutcomeUnknown);
             errors.push((at, error));
             if self.ordered || ends {

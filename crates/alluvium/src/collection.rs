@@ -1,4 +1,4 @@
-//! A collection: what is done to its documents.
+//! Collections, and operations on their documents.
 
 use crate::at::CollectionAt;
 use crate::scan::Scan;
@@ -18,9 +18,10 @@ mod loads;
 mod queries;
 mod updates;
 
-/// A handle on a collection whose documents are read and written as values of `T`: of [`Document`], which takes and holds
-/// any document, or of a type of yours that implements serde's traits ([`Collection::typed`]). Cheap to clone. It holds a
-/// name, and not the collection, which may be dropped and created again while the handle lives.
+/// A handle on a collection. Its documents are read and written as values of `T`: of [`Document`],
+/// which holds any document, or of your own type with serde's traits ([`Collection::typed`]). Cheap
+/// to clone. A handle holds only the name: the collection may be dropped and created again while
+/// the handle exists.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -40,7 +41,8 @@ mod updates;
 /// # alluvium::Result::Ok(())
 /// ```
 ///
-/// Filters and updates are documents of any form. Documents that are written are values of `T`, or references to them:
+/// Filters and updates are documents of any form. Documents to write are values of `T`, or
+/// references to them:
 ///
 /// ```compile_fail
 /// # #[derive(serde::Serialize, serde::Deserialize)]
@@ -74,14 +76,14 @@ impl<T> AsRef<EngineHandle> for Collection<T> {
     }
 }
 
-/// What [`Collection::insert_one`] did.
+/// The result of [`Collection::insert_one`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct InsertOneResult {
-    /// The document's `_id`, generated if it had none.
+    /// The document's `_id`; generated if the document had none.
     pub inserted_id: Value,
 }
 
-/// What [`Collection::insert_many`] did.
+/// The result of [`Collection::insert_many`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct InsertManyResult {
     /// The documents' `_id`s in their order.
@@ -102,13 +104,13 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidName`] if the handle was made with a name that is not allowed.
+    /// [`Error::InvalidName`] if the handle was created with a name that is not allowed.
     pub fn full_name(&self) -> Result<String> {
         Ok(self.target.name()?.to_string())
     }
 
-    /// An error with the nearest name if the collection does not exist. Reads find nothing then, and the first write
-    /// creates the collection.
+    /// Returns an error, with the most similar name, if the collection does not exist. Without this
+    /// check, reads find nothing, and the first write creates the collection.
     ///
     /// ```
     /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
@@ -121,13 +123,14 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::NoSuchCollection`]; what keeps the collection from being opened.
+    /// [`crate::Error::NoSuchCollection`]; errors of opening the collection.
     pub fn require_existing(&self) -> Result<()> {
         self.target.engine.catalog.require(self.target.name()?)?;
         Ok(())
     }
 
-    /// The same collection, with writes acknowledged at another point than the database's default.
+    /// A handle on the same collection whose writes have this durability, instead of the database's
+    /// default.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -141,7 +144,7 @@ impl<T> Collection<T> {
         self
     }
 
-    /// When this handle's writes are acknowledged.
+    /// The durability of this handle's writes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -152,8 +155,8 @@ impl<T> Collection<T> {
         self.target.durability
     }
 
-    /// The same collection, with its documents as values of another type: [`crate::Database::typed_collection`].
-    /// `typed::<Document>()` reads the whole documents again.
+    /// A handle on the same collection with documents as values of another type, as from
+    /// [`crate::Database::typed_collection`]. `typed::<Document>()` returns to whole documents.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -172,8 +175,8 @@ impl<T> Collection<T> {
         Collection::new(self.target.clone())
     }
 
-    /// The collection that had this name at a snapshot, as it was then, for reading; also if it was
-    /// dropped or renamed since.
+    /// A read-only view of the collection that had this name at a snapshot, even if it was dropped
+    /// or renamed since.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -188,8 +191,9 @@ impl<T> Collection<T> {
         CollectionAt::new(self.target.clone(), snapshot.clone())
     }
 
-    /// The names of the fields that documents share, at any depth, sorted: what a user may ask for. Costs no reading of
-    /// documents. Names that few documents have may be missing; names that no document has any more may be there.
+    /// The names of fields that documents share, at any depth, sorted: suitable for completion.
+    /// Does not read documents. Names that few documents have may be missing, and names that no
+    /// document has any more may be included.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -202,7 +206,7 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// What keeps the shapes from being read.
+    /// Errors of reading the shapes of documents.
     pub fn field_names(&self) -> Result<Vec<String>> {
         let state = self.target.engine.collection_at(self.target.name()?, None)?;
         let fields = state.shapes.iter().flat_map(|shape| shape.fields());
@@ -210,7 +214,8 @@ impl<T> Collection<T> {
         Ok(names.into_iter().map(str::to_owned).collect())
     }
 
-    /// Inserts a document. Without an `_id` it gets an object id. The `_id` becomes its first field.
+    /// Inserts a document. A document without an `_id` gets a new object id. The `_id` becomes its
+    /// first field.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -223,7 +228,7 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DuplicateKey`] if the `_id` is taken; [`Error::InvalidDocument`],
+    /// [`Error::DuplicateKey`] if a document with this `_id` exists; [`Error::InvalidDocument`],
     /// [`Error::InvalidId`], [`Error::Json`]; or as for any write.
     pub fn insert_one(&self, document: impl DocumentFor<T>) -> Result<InsertOneResult> {
         let mut result = self.insert_many([document])?;
@@ -231,7 +236,7 @@ impl<T> Collection<T> {
         Ok(InsertOneResult { inserted_id })
     }
 
-    /// Inserts documents in their order, all or none.
+    /// Inserts documents in their order: either all or none.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -255,9 +260,9 @@ impl<T> Collection<T> {
         Ok(InsertManyResult { inserted_ids: maps.into_iter().map(id).collect() })
     }
 
-    /// Puts a document under `id`, replacing the one that is there. Reads nothing.
+    /// Writes a document with this `_id`, replacing an existing one. Does not read it.
     ///
-    /// The document's own `_id`, if it has one, must be equal. It becomes its first field.
+    /// If the document has an `_id`, it must equal `id`. The `_id` becomes its first field.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -269,21 +274,21 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Collection::insert_one`], but for the duplicate.
+    /// As [`Collection::insert_one`], without [`Error::DuplicateKey`].
     pub fn put(&self, id: impl Into<Value>, document: impl DocumentFor<T>) -> Result<()> {
         let mut map = document.into_fields()?;
         ids::set_id(&mut map, id.into())?;
         self.target.writer()?.put(&map)
     }
 
-    /// Deletes the document with this `_id`, whether it is there or not. Reads nothing.
+    /// Deletes the document with this `_id`, if it exists. Does not read it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// pets.delete("rex")?;
-    /// pets.delete("nobody")?; // No error: nobody looked.
+    /// pets.delete("missing")?; // No error: the document is not read.
     /// assert_eq!(pets.count()?, 0);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -318,7 +323,7 @@ impl<T> Collection<T> {
         document.map(|document| from_document(self.target.name()?, document)).transpose()
     }
 
-    /// The documents with these `_id`s, in their order, all of one moment.
+    /// The documents with these `_id`s, in the order of `ids`, all read at the same snapshot.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -338,8 +343,9 @@ impl<T> Collection<T> {
         self.at(&self.target.engine.snapshot()).get_many(ids)
     }
 
-    /// Some fields of the document with this `_id`, in the order of `paths`; `_id` comes first.
-    /// A path leads into maps by names and into arrays by numbers, `a.b.0`. Decodes no other value.
+    /// Some fields of the document with this `_id`, in the order of `paths`; `_id` comes first. A
+    /// path such as `a.b.0` leads into maps by names and into arrays by numbers. Other values are
+    /// not decoded.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -356,7 +362,8 @@ impl<T> Collection<T> {
         self.target.reader(None)?.get_fields(&id.into(), paths)
     }
 
-    /// The documents in the order of their `_id`s: a scan to be narrowed and then started.
+    /// A scan of the documents in the order of their `_id`s. Set its options, then call
+    /// [`Scan::run`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -370,8 +377,8 @@ impl<T> Collection<T> {
         Scan::new(self.target.clone(), None)
     }
 
-    /// What sorted files hold of the collection's documents, and about how many there are. Reads a few blocks of
-    /// each sorted run; what is in memory only counts in the estimate.
+    /// The size of the collection's sorted files, and the estimated number of its documents. Reads
+    /// a few blocks of each sorted run. Documents in memory only count in the estimate.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -390,13 +397,13 @@ impl<T> Collection<T> {
         let (engine, name) = (&self.target.engine, self.target.name()?);
         let documents = engine.catalog.require(name)?.documents;
         engine.store().tree_stats(documents).map_err(|error| match error {
-            // Dropped concurrently: the same error as if it had been dropped before.
+            // If it was dropped concurrently, return the same error as for one that did not exist.
             alluvium_store::Error::NoSuchTree(_) => engine.catalog.missing(name),
             error => error.into(),
         })
     }
 
-    /// The number of documents. Walks all keys.
+    /// The number of documents. Reads all keys.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

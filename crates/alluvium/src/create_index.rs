@@ -1,4 +1,4 @@
-//! Creating an index.
+//! Creation of indexes.
 
 use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
@@ -12,19 +12,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What [`crate::Collection::indexes`] returns of an index.
+/// An index, as returned by [`crate::Collection::indexes`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct IndexInfo {
     /// The name.
     pub name: String,
-    /// The definition as MongoDB's `listIndexes` has it: version, keys, name, options.
+    /// The definition in the form of MongoDB's `listIndexes`: version, keys, name, options.
     pub definition: Map,
-    /// True if queries may use it. False while it is built.
+    /// True if queries may use the index, false while it is being built.
     pub ready: bool,
 }
 
-/// An index to be created, with its options: made by [`crate::Collection::create_index`].
+/// An index to create, with its options; returned by [`crate::Collection::create_index`].
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
@@ -56,7 +56,7 @@ impl CreateIndex {
         self
     }
 
-    /// The name. Default: the keys with their orders, `author_1_time_-1`.
+    /// Sets the name. Default: the keys with their orders, such as `author_1_time_-1`.
     pub fn name(self, name: impl Into<String>) -> Self {
         self.option("name", name.into())
     }
@@ -90,7 +90,8 @@ impl CreateIndex {
         }
     }
 
-    /// Deletes documents this long after the date in the indexed field, to the second.
+    /// Deletes documents this long after the date in the indexed field. Fractions of a second are
+    /// dropped.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -102,7 +103,8 @@ impl CreateIndex {
         self.option("expireAfterSeconds", i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
     }
 
-    /// Options as a document with MongoDB's names, such as `{"unique": true}`. They replace options of the same name.
+    /// Sets options from a document with MongoDB's names, such as `{"unique": true}`. Each replaces
+    /// an option of the same name that was set before.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -123,8 +125,8 @@ impl CreateIndex {
         self
     }
 
-    /// Ends the build with [`crate::Error::Stopped`] when `stop` is set to true; the next open of the database, or the same
-    /// call, continues it.
+    /// Ends the build with [`crate::Error::Stopped`] when `stop` is set to true. The build
+    /// continues when the database is opened again, or by a call with the same arguments.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -141,19 +143,20 @@ impl CreateIndex {
         self
     }
 
-    /// Creates the index and waits until it is ready. Returns its name. The collection is created if it does not exist. Reads
-    /// and writes continue during the build. If the same index exists already, waits until it is ready.
+    /// Creates the index and waits until it is ready. Returns its name. Creates the collection if
+    /// it does not exist. Reads and writes continue during the build. If the same index already
+    /// exists, waits until it is ready.
     ///
     /// # Errors
-    /// [`crate::Error::Index`] if the definition is wrong, or a document cannot be indexed;
-    /// [`crate::Error::IndexConflict`]; [`crate::Error::DuplicateIndexKey`]; [`crate::Error::Stopped`]; as for any read and
-    /// write.
+    /// [`crate::Error::Index`] if the definition is not valid, or a document cannot be indexed;
+    /// [`crate::Error::IndexConflict`]; [`crate::Error::DuplicateIndexKey`];
+    /// [`crate::Error::Stopped`]; as for any read and write.
     pub fn run(self) -> Result<String> {
         self.start()?.run()
     }
 
-    /// Declares the index, which every write maintains from then on, and returns before it is built:
-    /// [`IndexBuild::run`] builds it, while [`IndexBuild::progress`] is read by another thread.
+    /// Declares the index, so that every write maintains it, and returns before it is built.
+    /// [`IndexBuild::run`] builds it, while other threads may read [`IndexBuild::progress`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -161,13 +164,13 @@ impl CreateIndex {
     /// pets.put("rex", r#"{"kind": "dog"}"#)?;
     /// let build = pets.create_index(r#"{"kind": 1}"#).start()?;
     /// let progress = build.progress();
-    /// build.run()?; // another thread prints `progress.documents()` meanwhile
+    /// build.run()?; // another thread may print `progress.documents()`
     /// assert_eq!(progress.documents(), 1);
     /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// As [`CreateIndex::run`], but for those of documents.
+    /// As [`CreateIndex::run`], without the errors of documents.
     pub fn start(self) -> Result<IndexBuild> {
         let (engine, name) = (&self.target.engine, self.target.name()?);
         let declared = indexes::declare(engine, name, &self.keys?, &self.options?)?;
@@ -175,8 +178,8 @@ impl CreateIndex {
     }
 }
 
-/// An index that is declared and not ready yet: made by [`CreateIndex::start`]. Without [`IndexBuild::run`] it is built when
-/// the database is opened next.
+/// An index that is declared but not ready; returned by [`CreateIndex::start`]. If
+/// [`IndexBuild::run`] is not called, the index is built when the database is opened next.
 #[must_use = "the index is not ready before `run`"]
 pub struct IndexBuild {
     engine: EngineHandle,
@@ -186,12 +189,12 @@ pub struct IndexBuild {
 }
 
 impl IndexBuild {
-    /// The progress of the build, which other threads may read while one builds.
+    /// The progress of the build, which other threads may read during [`IndexBuild::run`].
     pub fn progress(&self) -> IndexProgress {
         self.declared.progress()
     }
 
-    /// False if the same index existed already.
+    /// False if the same index already existed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -209,7 +212,7 @@ impl IndexBuild {
         self.declared.name()
     }
 
-    /// As [`CreateIndex::stop_when`], for an index that is declared already.
+    /// As [`CreateIndex::stop_when`], for an index that is already declared.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -224,10 +227,10 @@ impl IndexBuild {
         self
     }
 
-    /// Builds the index, or waits for the thread that does. Returns its name.
+    /// Builds the index, or waits for the thread that builds it. Returns its name.
     ///
     /// # Errors
-    /// As [`CreateIndex::run`]. An index that a document refuses is dropped.
+    /// As [`CreateIndex::run`]. If a document cannot be indexed, the index is dropped.
     pub fn run(self) -> Result<String> {
         self.declared.build(&self.engine, &self.name, self.stop.as_deref())?;
         Ok(self.declared.name().to_owned())

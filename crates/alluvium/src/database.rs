@@ -1,4 +1,4 @@
-//! The database: a directory, open.
+//! The database.
 
 use crate::backup::Checkpoint;
 use crate::batch::WriteBatch;
@@ -22,8 +22,8 @@ mod builder;
 
 pub use builder::Builder;
 
-/// An open database. Cheap to clone; closed when the last clone is dropped, or by
-/// [`Database::close`], which also tells whether that went well.
+/// An open database. Cheap to clone. It is closed when the last clone is dropped, or by
+/// [`Database::close`], which also returns errors.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) engine: EngineHandle,
@@ -35,19 +35,19 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// For operations of other parts of the library, such as [`crate::dump::Dump::restore`].
+/// For operations in other modules of the library, such as [`crate::dump::Dump::restore`].
 impl AsRef<EngineHandle> for Database {
     fn as_ref(&self) -> &EngineHandle {
         &self.engine
     }
 }
 
-/// What [`Database::collections`] tells of a collection.
+/// A collection, as returned by [`Database::collections`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectionInfo {
     /// Its logical database.
     pub database: String,
-    /// Its name there.
+    /// Its name in the logical database.
     pub name: String,
 }
 
@@ -83,7 +83,7 @@ impl Database {
         Self::builder().open(path)
     }
 
-    /// Opens a new database in memory, for tests: nothing of it outlives its last handle.
+    /// Opens a new database in memory, for tests. It is dropped with its last handle.
     ///
     /// ```
     /// let db = alluvium::Database::in_memory()?;
@@ -115,7 +115,8 @@ impl Database {
         Ok(Self { engine: open::open(env, path, options)? })
     }
 
-    /// What opening found: whether the last close was clean, what was replayed, what was lost.
+    /// The report of opening: whether the last close was clean, what was replayed, and what was
+    /// lost.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -137,7 +138,7 @@ impl Database {
         self.engine.store().path()
     }
 
-    /// Partitions of the database.
+    /// The number of partitions.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -148,8 +149,8 @@ impl Database {
         self.engine.store().partitions()
     }
 
-    /// A handle on the collection `logical.collection`, or `main.collection` without a dot. The
-    /// collection is created by the first write; a name that is not allowed is refused there.
+    /// A handle on the collection `logical.collection`, or `main.collection` if the name has no
+    /// dot. The first write creates the collection; it returns an error if the name is not allowed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -162,7 +163,7 @@ impl Database {
         Collection::new(Target::new(&self.engine, FullName::parse(name)))
     }
 
-    /// As [`Database::collection`], with documents that are read and written as values of `T`.
+    /// As [`Database::collection`], with documents as values of `T`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -179,7 +180,7 @@ impl Database {
         Collection::new(Target::new(&self.engine, FullName::parse(name)))
     }
 
-    /// A handle on a logical database. It exists as long as it has collections.
+    /// A handle on a logical database, which exists as long as it has collections.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -221,7 +222,7 @@ impl Database {
         self.engine.catalog.list().into_iter().map(info).collect()
     }
 
-    /// The collections that there were at a snapshot, sorted by name.
+    /// The collections that existed at a snapshot, sorted by name.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -233,7 +234,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// What keeps the registry from being read, such as [`crate::ErrorKind::SnapshotTooOld`].
+    /// Errors of reading the catalog, such as [`crate::ErrorKind::SnapshotTooOld`].
     pub fn collections_at(&self, snapshot: &Snapshot) -> Result<Vec<CollectionInfo>> {
         let info = |n: FullName| CollectionInfo { database: n.logical, name: n.collection };
         let names = self.engine.catalog.list_at(snapshot)?;
@@ -257,8 +258,8 @@ impl Database {
         Ok(Collection::new(Target::new(&self.engine, Ok(name))))
     }
 
-    /// Renames a collection, also into another logical database. Handles with the old name do not
-    /// follow.
+    /// Renames a collection, possibly into another logical database. Existing handles keep the old
+    /// name.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -275,7 +276,7 @@ impl Database {
         self.engine.catalog.rename(&from, &to)
     }
 
-    /// Drops a collection: readers that come later do not see it; its space is given back in the
+    /// Drops a collection. Reads that begin later do not see it; its space is reclaimed in the
     /// background.
     ///
     /// ```
@@ -292,7 +293,7 @@ impl Database {
         self.engine.catalog.drop(&FullName::parse(name)?)
     }
 
-    /// An empty write batch: puts, inserts and deletes over any collections, all or nothing.
+    /// An empty write batch: an atomic batch of writes to any collections.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -301,14 +302,14 @@ impl Database {
     /// let mut batch = db.write_batch();
     /// batch.insert(&orders, r#"{"_id": 1, "what": "ball"}"#)?;
     /// batch.update_blind(&stock, "ball", r#"{"$inc": {"left": -1}}"#)?;
-    /// batch.commit()?; // Both, or none.
+    /// batch.commit()?; // Atomic.
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn write_batch(&self) -> WriteBatch {
         WriteBatch::new(self.engine.clone())
     }
 
-    /// Takes a snapshot of the latest visible moment.
+    /// A snapshot of the latest visible state.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -323,7 +324,7 @@ impl Database {
         self.engine.snapshot()
     }
 
-    /// Figures of the running database. Costs microseconds.
+    /// Statistics of the running database. Takes microseconds.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -335,13 +336,14 @@ impl Database {
         self.engine.store().stats()
     }
 
-    /// Makes every write so far durable; the acknowledgement of [`crate::Durability::Bulk`] writes.
+    /// Makes all earlier writes durable. This is the acknowledgement of [`crate::Durability::Bulk`]
+    /// writes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets").with_durability(alluvium::Durability::Bulk);
     /// pets.put("rex", r#"{"age": 3}"#)?;
-    /// db.sync()?; // Now power may fail.
+    /// db.sync()?; // Now durable.
     /// # alluvium::Result::Ok(())
     /// ```
     ///
@@ -362,7 +364,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::NoSpace`] and what else keeps it from going on.
+    /// [`crate::ErrorKind::NoSpace`], and other errors of writing.
     pub fn flush(&self) -> Result<()> {
         Ok(self.engine.store().flush()?)
     }
@@ -382,21 +384,21 @@ impl Database {
         Ok(self.engine.store().wait_for_compaction()?)
     }
 
-    /// Merges each partition into one sorted run, and gives back all space that can be.
+    /// Merges each partition into one sorted run, and reclaims all possible space.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// db.collection("pets").delete("rex")?;
-    /// db.compact().run()?; // Nothing of rex is left on disk.
+    /// db.compact().run()?; // The old document is gone from the disk.
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn compact(&self) -> Compact {
         Compact::new(self.engine.clone())
     }
 
-    /// Closes the database, so that it can be opened again at once. Collections, snapshots, cursors and
-    /// loads that are left answer [`crate::ErrorKind::Closed`].
+    /// Closes the database, so that it can be opened again at once. Operations on remaining
+    /// collections, snapshots, cursors and loads return [`crate::ErrorKind::Closed`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -407,24 +409,24 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Io`] if the log could not be sealed; acknowledged writes are safe even
+    /// [`crate::ErrorKind::Io`] if the log could not be sealed. Acknowledged writes are safe even
     /// then.
     pub fn close(&self) -> Result<()> {
         self.engine.close()
     }
 
-    /// The store below, for tests and tools.
+    /// The underlying store, for tests and tools.
     #[doc(hidden)]
     pub fn store(&self) -> &Store {
         self.engine.store()
     }
 }
 
-/// Upkeep: indexes, expiry, checks.
+/// Maintenance: indexes, expiry, checks.
 impl Database {
-    /// Goes on with all index builds that were interrupted, and waits for them. One that fails does not keep the others
-    /// from being built; the first error is returned. A database does that by itself after it is
-    /// opened; who cannot wait for it calls this.
+    /// Continues all interrupted index builds, and waits for them. If one fails, the others are
+    /// still built; the first error is returned. A database continues them in the background after
+    /// it is opened; call this to wait for them.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -439,37 +441,39 @@ impl Database {
         indexes::finish_interrupted(&self.engine)
     }
 
-    /// Deletes the documents that have expired: those with a date, at the path of an index with `expireAfterSeconds`, that
-    /// lies so many seconds or more in the past. Of several dates in an array the first counts. Returns how many. A database
-    /// does that by itself every minute.
+    /// Deletes expired documents: those whose date, at the path of an index with
+    /// `expireAfterSeconds`, is at least that number of seconds in the past. Of several dates in an
+    /// array the earliest counts. Returns the number of deleted documents. A database does this
+    /// automatically every minute.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// let sessions = db.collection("sessions");
     /// sessions.create_index(r#"{"seen": 1}"#).expire_after(std::time::Duration::from_secs(3600)).run()?;
     /// sessions.put(1, r#"{"seen": {"$date": "2001-01-01T00:00:00Z"}}"#)?;
-    /// sessions.put(2, r#"{"seen": "a text never expires"}"#)?;
+    /// sessions.put(2, r#"{"seen": "a string never expires"}"#)?;
     /// assert_eq!(db.delete_expired()?, 1);
     /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// As for any read and write: the first error, after all indexes and documents were gone through; what was deleted
-    /// stays so.
+    /// As for any read and write: the first error, after all indexes and documents were processed.
+    /// Documents deleted before remain deleted.
     pub fn delete_expired(&self) -> Result<u64> {
         expire::delete_expired(&self.engine)
     }
 
-    /// Removes stale entries of all indexes from the files: entries of documents that were replaced or deleted without being
-    /// read. Reads pass over them in any case; this gives their space back. A database does it by itself where they
-    /// are many, and [`Database::compact`] does it too. Returns how many are gone.
+    /// Removes stale index entries from the files: entries of documents that were replaced or
+    /// deleted without being read. Reads skip these entries in any case; removing them reclaims
+    /// their space. Returns the number of removed entries. A database does this automatically when
+    /// there are many, and so does [`Database::compact`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.create_index(r#"{"age": 1}"#).run()?;
     /// pets.put("rex", r#"{"age": 3}"#)?;
-    /// pets.put("rex", r#"{"age": 4}"#)?; // Reads nothing, so the entry of 3 stays.
+    /// pets.put("rex", r#"{"age": 4}"#)?; // Does not read the old document, so its entry for 3 remains.
     /// db.flush()?;
     /// assert_eq!(db.sweep_indexes()?, 1);
     /// # alluvium::Result::Ok(())
@@ -481,12 +485,14 @@ impl Database {
         sweep::sweep_all(&self.engine, &AtomicBool::new(false))
     }
 
-    /// Checks everything: every block, reference and count of the files; every document of every collection (its deltas, its
-    /// shape, its values, its `_id`); and every index (each document has its entries, and no entry leads to a wrong document).
-    /// The report has one error for each damaged place, at most a hundred of a collection or an index.
+    /// Checks everything: every block, reference and count of the files; every document of every
+    /// collection (its deltas, its shape, its values, its `_id`); and every index (each document
+    /// has its entries, and every entry leads to a matching document). The report has one error for
+    /// each damaged item, at most a hundred for each collection or index.
     ///
-    /// A collection is checked at one snapshot. If that takes longer than [`crate::Builder::snapshot_max_age`], the check ends
-    /// with [`crate::ErrorKind::SnapshotTooOld`].
+    /// A collection is checked at one snapshot. If this takes longer than
+    /// [`crate::Builder::snapshot_max_age`], the check ends with
+    /// [`crate::ErrorKind::SnapshotTooOld`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -502,7 +508,7 @@ impl Database {
     }
 }
 
-/// Checkpoints, dumps, and the space that long operations need.
+/// Checkpoints, dumps, and the disk space that long operations need.
 impl Database {
     /// A checkpoint to be made in the directory `dir`, which must not exist or be empty, while other threads
     /// read and write: all operations up to one number, and none above. Sorted files are linked where `dir` is
@@ -544,8 +550,10 @@ impl Database {
         WriteDump::new(self.engine.clone(), dir.as_ref())
     }
 
-    /// What loading so many bytes of input will need: an estimate from how the database's own documents are compressed,
-    /// and what [`crate::Builder::disk_reserve`] keeps free. Of `packed` bytes, of files compressed with gzip or
+    /// The estimated disk space for loading an input, from the compression of the database's own
+    /// documents, and the free space that [`crate::Builder::disk_reserve`] demands. `plain_bytes`
+    /// is the size of uncompressed input; `packed_bytes` is the size of files compressed with gzip
+    /// or Zstandard, whose uncompressed size is unknown. Takes microseconds.
     /// Zstandard, only their number is known, not what is inside. Costs microseconds.
     ///
     /// ```
@@ -557,8 +565,9 @@ impl Database {
         space::load_space(&self.engine, InputBytes { plain: plain_bytes, packed: packed_bytes })
     }
 
-    /// What [`Database::compact`] needs at most: it rewrites one partition after the other and removes the old files of
-    /// each when the new ones are there. Costs microseconds.
+    /// The maximum disk space that [`Database::compact`] needs. It rewrites the partitions one
+    /// after the other, and removes the old files of each when the new ones are complete. Takes
+    /// microseconds.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -571,7 +580,8 @@ impl Database {
         space::compact_space(&self.engine)
     }
 
-    /// What [`Database::dump`] to `dir` will need without compression: an estimate from the bytes of rows.
+    /// The estimated disk space that [`Database::dump`] to `dir` needs without compression, from
+    /// the size of rows.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A delete by filter that was not made yet: made by [`crate::Collection::delete_one`] and [`crate::Collection::delete_many`].
+/// A delete by filter, not yet run; returned by [`crate::Collection::delete_one`] and
+/// [`crate::Collection::delete_many`].
 #[derive(Clone)]
 #[must_use = "nothing is deleted until `run`"]
 pub struct Delete {
@@ -17,7 +18,7 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Finds the documents by this index: its name or its keys.
+    /// Uses this index, given by its name or its keys.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -33,8 +34,9 @@ impl Delete {
         self
     }
 
-    /// Ends with [`crate::Error::MaxTimeExpired`] once it has taken this long, counted from `run`: while it searches, or
-    /// between two documents. Those that were deleted stay so. Zero is no limit.
+    /// Ends the delete with [`crate::Error::MaxTimeExpired`] after this time from the call of
+    /// `run`: during the search, or between two documents. Documents already deleted remain
+    /// deleted. Default: zero, which is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -49,8 +51,9 @@ impl Delete {
         self
     }
 
-    /// Set to true by anybody, `stop` ends the delete with [`crate::Error::Stopped`] while it searches, or between two
-    /// documents. Those that were deleted stay so; if there are any, [`crate::Error::WriteMany`] says how many.
+    /// Ends the delete with [`crate::Error::Stopped`] when `stop` is set to true: during the
+    /// search, or between two documents. Documents already deleted remain deleted;
+    /// [`crate::Error::WriteMany`] then reports their number.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -69,7 +72,7 @@ impl Delete {
         self
     }
 
-    /// Deletes.
+    /// Runs the delete.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -81,8 +84,9 @@ impl Delete {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint; as for any read and write. Documents that were deleted before the error stay so; if there are any, [`crate::Error::WriteMany`] says how
-    /// many.
+    /// [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint; as for any read and write.
+    /// Documents deleted before an error remain deleted; [`crate::Error::WriteMany`] then reports
+    /// their number.
     pub fn run(self) -> Result<DeleteResult> {
         let many = self.many;
         let (deleted_count, _) = self.write.job(None, |job| match many {
@@ -92,7 +96,7 @@ impl Delete {
         Ok(DeleteResult::new(deleted_count))
     }
 
-    /// Finds the documents, deletes nothing, and tells how they are found and what that took.
+    /// Finds the documents without deleting them, and explains the plan and its execution.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

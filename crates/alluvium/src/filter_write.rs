@@ -1,4 +1,4 @@
-//! What the builders of writes by filter have in common.
+//! Common parts of the builders of writes by filter.
 
 use crate::target::Target;
 use alluvium_collections::by_filter::{Action, FilterWrite};
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A write of the documents that match a filter, not checked yet.
+/// A write of the documents that match a filter, not yet validated.
 #[derive(Clone)]
 pub(crate) struct FilterRequest {
     pub target: Target,
     pub request: FindRequest,
     pub change: Option<std::result::Result<Map, InputError>>,
     array_filters: std::result::Result<Vec<Value>, InputError>,
-    /// Operators are wanted, or a document, and not the other.
+    /// True if the modification must be a document, false if it must have operators.
     pub replaces: bool,
     pub upsert: bool,
 }
@@ -67,7 +67,7 @@ impl FilterRequest {
             Some(map) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
         };
         let mut query = Query::new(self.request)?;
-        // One time for all that is searched and written.
+        // The search and the writes share one time limit and one current time.
         query.begin(&self.target.engine.env);
         let mut job =
             FilterWrite { writer: self.target.writer()?, query, action, upsert: self.upsert, returned: which };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A query that has not run yet: made by [`crate::Collection::find`], narrowed, and then run.
+/// A query, not yet run; returned by [`crate::Collection::find`].
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
@@ -50,7 +50,7 @@ impl<T> Find<T> {
         Self { target, at, request: FindRequest::new(filter), batch_size: BATCH_SIZE, documents: PhantomData }
     }
 
-    /// In this order, `{"age": -1, "name": 1}`. Without, documents come as they are found.
+    /// Sets the order, such as `{"age": -1, "name": 1}`. Default: the order of the plan.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -65,7 +65,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// Passes over so many documents.
+    /// Skips this number of documents.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -80,7 +80,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// At most so many documents; 0 is no limit.
+    /// Returns at most this number of documents; 0 is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -94,7 +94,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// Only these fields, `{"name": 1, "_id": 0}`, or all but these, `{"body": 0}`.
+    /// Returns only these fields, `{"name": 1, "_id": 0}`, or all but these, `{"body": 0}`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -109,7 +109,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// By this index, whatever it costs: its name or its keys.
+    /// Uses this index, given by its name or its keys, whatever the cost.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -124,7 +124,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// How many documents [`Cursor::next_batch`] returns at once; 101 if it is not said.
+    /// Sets the number of documents that [`Cursor::next_batch`] returns at once. Default: 101.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -139,7 +139,8 @@ impl<T> Find<T> {
         self
     }
 
-    /// Ends with [`crate::Error::MaxTimeExpired`] once the question has taken this long, counted from `run`; zero is no limit.
+    /// Ends the query with [`crate::Error::MaxTimeExpired`] after this time from the call of `run`.
+    /// Default: zero, which is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -154,7 +155,8 @@ impl<T> Find<T> {
         self
     }
 
-    /// Set to true by anybody, `stop` ends the question with [`crate::Error::Stopped`], also while nothing is found.
+    /// Ends the query with [`crate::Error::Stopped`] when `stop` is set to true, even while it
+    /// finds no documents.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -172,8 +174,8 @@ impl<T> Find<T> {
         self
     }
 
-    /// Whether a sort that does not fit into memory may use files. It may, if it is not said; else it ends with
-    /// MongoDB's error 292.
+    /// Allows a sort that does not fit into memory to use files. If false, such a query ends with
+    /// MongoDB's error 292. Default: true.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -188,14 +190,15 @@ impl<T> Find<T> {
         self
     }
 
-    /// Remembers no more than so many bytes of keys to return each document once; for tests.
+    /// Limits the bytes of keys that are kept in memory to return each document only once; for
+    /// tests.
     #[doc(hidden)]
     pub fn remember(mut self, bytes: usize) -> Self {
         self.request.seen_bytes_max = bytes;
         self
     }
 
-    /// At a snapshot instead of the moment when the question is asked.
+    /// Reads at a snapshot. Default: the latest state when the query starts.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -211,7 +214,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// Asks the question.
+    /// Runs the query.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -243,7 +246,7 @@ impl<T> Find<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Find::run`] and its cursor.
+    /// As for [`Find::run`] and its cursor.
     pub fn first(mut self) -> Result<Option<T>>
     where
         T: FromDocument,
@@ -252,7 +255,7 @@ impl<T> Find<T> {
         self.run()?.next().transpose()
     }
 
-    /// How many documents there are.
+    /// The number of matching documents.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -263,12 +266,13 @@ impl<T> Find<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Find::run`] and its cursor.
+    /// As for [`Find::run`] and its cursor.
     pub fn count(self) -> Result<u64> {
         self.counting(false)?.count()
     }
 
-    /// Counts, and tells how that is done and what it took. As [`Find::explain`].
+    /// Counts the matching documents, and explains the plan and its execution, as
+    /// [`Find::explain`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -288,7 +292,7 @@ impl<T> Find<T> {
     }
 
     fn counting(mut self, timed: bool) -> Result<Execution> {
-        // The order changes no count, but a wrong one is an error.
+        // The sort does not change the count, but an invalid one is an error.
         self.request.projection = None;
         let mut query = Query::new(self.request)?;
         query.only_count();
@@ -296,7 +300,8 @@ impl<T> Find<T> {
         Execution::new(view, query, timed)
     }
 
-    /// The distinct values at a path, in the order of all values; arrays give their elements.
+    /// The distinct values at a path, in the order of all values. An array contributes its
+    /// elements.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -308,7 +313,7 @@ impl<T> Find<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Find::run`] and its cursor; [`crate::Error::Distinct`].
+    /// As for [`Find::run`] and its cursor; [`crate::Error::Distinct`].
     pub fn distinct(self, path: &str) -> Result<Vec<Value>> {
         let mut distinct = alluvium_query::distinct::Distinct::new(path)?;
         let mut execution = self.differing(distinct.path().clone(), false)?;
@@ -318,8 +323,9 @@ impl<T> Find<T> {
         Ok(distinct.into_values().collect())
     }
 
-    /// Looks for the distinct values at a path, and tells how that is done and what it took: `returned` counts what they are
-    /// told apart from. As [`Find::explain`].
+    /// Collects the distinct values at a path, and explains the plan and its execution, as
+    /// [`Find::explain`]. `returned` is the number of documents or entries from which they were
+    /// collected.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -345,7 +351,7 @@ impl<T> Find<T> {
         Execution::new(view, query, timed)
     }
 
-    /// Asks the question, returns no documents, and tells how they are found and what that took.
+    /// Runs the query without returning documents, and explains the plan and its execution.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -359,7 +365,7 @@ impl<T> Find<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Find::run`] and its cursor.
+    /// As for [`Find::run`] and its cursor.
     pub fn explain(self) -> Result<Explanation> {
         let query = Query::new(self.request)?;
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;

@@ -1,4 +1,4 @@
-//! Writes of one document by filter that return it.
+//! Writes by filter that return the document.
 
 use crate::filter_write::FilterRequest;
 use alluvium_collections::error::Result;
@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A write of one document that returns it: made by [`crate::Collection::find_one_and_update`] and its like.
+/// A write of one document that returns it, not yet run; returned by
+/// [`crate::Collection::find_one_and_update`], [`crate::Collection::find_one_and_replace`] and
+/// [`crate::Collection::find_one_and_delete`].
 #[must_use = "nothing happens until `run`"]
 pub struct FindOneAndModify<T = Document> {
     write: FilterRequest,
@@ -30,7 +32,7 @@ impl<T> FindOneAndModify<T> {
         Self { write, returned: ReturnDocument::Before, documents: PhantomData }
     }
 
-    /// Which of several documents is the first, `{"age": -1}`.
+    /// Sets the order, such as `{"age": -1}`, by which the first matching document is chosen.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -45,7 +47,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// What of the document is returned, `{"name": 1}`.
+    /// Sets the fields of the document that are returned, such as `{"name": 1}`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -60,7 +62,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Whether the document is returned as it was before (if nothing is said) or as it is afterwards.
+    /// Sets whether the document before or after the write is returned. Default: before.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -77,7 +79,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Whether a document is inserted if none matches. Not for deletes.
+    /// Inserts a document if none matches. Has no effect on deletes. Default: false.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -92,7 +94,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
+    /// Defines the elements for `$[name]` in the update: `[{"name.score": {"$gte": 5}}]`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -108,7 +110,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Finds the document by this index: its name or its keys.
+    /// Uses this index, given by its name or its keys.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -123,8 +125,8 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Ends with [`crate::Error::MaxTimeExpired`] if no document is found to be written for this long, counted from `run`. Zero
-    /// is no limit.
+    /// Ends the search with [`crate::Error::MaxTimeExpired`] if it finds no document within this
+    /// time from the call of `run`. Default: zero, which is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -139,7 +141,8 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Set to true by anybody, `stop` ends the search with [`crate::Error::Stopped`], and nothing is written.
+    /// Ends the search with [`crate::Error::Stopped`] when `stop` is set to true; nothing is then
+    /// written.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -158,8 +161,8 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Finds the document, writes, and returns it. `None` if none matches, or if one was inserted and it was to be
-    /// returned as it was before.
+    /// Runs the write, and returns the document. `None` if no document matches; also after an
+    /// insert, unless the document after the write is to be returned.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -177,14 +180,14 @@ impl<T> FindOneAndModify<T> {
         T: FromDocument,
     {
         let deletes = self.write.change.is_none();
-        // There is nothing that a delete would insert.
+        // A delete inserts nothing.
         self.write.upsert &= !deletes;
         let name = self.write.target.name()?.clone();
         let (done, query) = self.write.job(Some(self.returned), |job| job.one())?;
         done.document.map(|document| from_document(&name, project(&query, document)?)).transpose()
     }
 
-    /// Finds the document, changes nothing, and tells how it is found and what that took.
+    /// Finds the document without changing it, and explains the plan and its execution.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -1,4 +1,4 @@
-//! Keys and values without documents: the store below collections, and read-only stores.
+//! Keys and values without documents: the underlying store, and read-only stores.
 //!
 //! A [`Store`] holds *trees* of byte keys and byte values, ordered within their partitions:
 //!
@@ -30,7 +30,7 @@
 //!
 //! # Many values under a key
 //!
-//! A [`Multivalue`] is a set of values under each key: adding one reads nothing.
+//! A [`Multivalue`] holds a set of values under each key. Adding a value does not read the set.
 //!
 //! ```
 //! use alluvium::Durability;
@@ -51,8 +51,8 @@
 //!
 //! # Read-only stores
 //!
-//! A read-only store is built once, from pairs in any order, and then never changes. Any number of
-//! processes may open it.
+//! A read-only store is built once, from pairs in any order, and never changes afterwards. Any
+//! number of processes may open it.
 //!
 //! ```
 //! use alluvium::kv::read_only::{BuildOptions, ReadOnly};

@@ -1,8 +1,8 @@
 //! Alluvium: an embeddable, log-structured document database.
 //!
-//! A [`Database`] is a directory. It holds collections of JSON-like documents, named
-//! `logical.collection` (the part before the first dot may be left out: it is then `main`). Each
-//! document has an `_id`; documents come back by it, in its order, and at a [`Snapshot`].
+//! A [`Database`] is a directory with collections of JSON-like documents. Collections are named
+//! `logical.collection`; without a dot, the logical database is `main`. Each document has an `_id`.
+//! Documents are read by `_id`, in the order of `_id`, by filter, and at a [`Snapshot`].
 //!
 //! ```
 //! use alluvium::{Database, doc};
@@ -19,18 +19,19 @@
 //! # alluvium::Result::Ok(())
 //! ```
 //!
-//! Documents, filters and updates are maps ([`doc!`]), JSON text, or anything that serde serializes; a
-//! [`Collection`] of a type of yours returns it again ([`Database::typed_collection`], and [`serde`] says what
-//! becomes what). Keys and values without documents are in [`kv`].
+//! Documents, filters and updates are maps ([`doc!`]), JSON text, or any type that serde
+//! serializes. A [`Collection`] of your own type returns values of that type
+//! ([`Database::typed_collection`]; [`serde`] documents the mapping of types). [`kv`] has stores of
+//! keys and values without documents.
 //!
-//! All types are `Send + Sync` and cheap to clone; any number of threads may use one database.
+//! All types are `Send + Sync` and cheap to clone. Any number of threads may use one database.
 //! There is no async runtime.
 //!
-//! Events are logged through the crate [`log`](https://docs.rs/log), under the targets
-//! `alluvium::store`, `alluvium::files`, `alluvium::index` and `alluvium::open`: damage and poison as
-//! errors; torn tails, failed flushes and ended snapshots as warnings; opening and closing as
-//! information; flushes, compactions and slow operations for debugging. Some events are logged while
-//! locks are held: a logger must not call the database.
+//! Events are logged through the crate [`log`](https://docs.rs/log), with the targets
+//! `alluvium::store`, `alluvium::files`, `alluvium::index` and `alluvium::open`: as errors damage
+//! and a poisoned database; as warnings torn tails, failed flushes and ended snapshots; as
+//! information opening and closing; at debug level flushes, compactions and slow operations. Some
+//! events are logged while locks are held, so a logger must not call the database.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -6,7 +6,7 @@ use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::{FullName, check_logical};
 
-/// A handle on a logical database: what MongoDB's clients call a database.
+/// A handle on a logical database, which MongoDB's clients call a database.
 #[derive(Clone)]
 pub struct LogicalDatabase {
     engine: EngineHandle,
@@ -29,7 +29,7 @@ impl LogicalDatabase {
         &self.name
     }
 
-    /// A handle on one of its collections; the name may have dots.
+    /// A handle on a collection of this logical database; the name may contain dots.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -71,8 +71,8 @@ impl LogicalDatabase {
         Ok(Collection::new(Target::new(&self.engine, Ok(name))))
     }
 
-    /// Drops all its collections. Each goes at once; together they are not one batch. One that somebody else drops or
-    /// renames meanwhile is passed over.
+    /// Drops all its collections. Each is dropped atomically, but not all of them together. A
+    /// collection that is dropped or renamed concurrently is skipped.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

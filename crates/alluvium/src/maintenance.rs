@@ -1,4 +1,4 @@
-//! Work on a whole database that can be stopped.
+//! Long operations on a whole database that can be stopped.
 
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
@@ -7,7 +7,7 @@ use alluvium_collections::{open, verify};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A compaction of the whole database: made by [`crate::Database::compact`].
+/// A compaction of the whole database; returned by [`crate::Database::compact`].
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
@@ -26,8 +26,8 @@ impl Compact {
         Self { engine, stop: Arc::default() }
     }
 
-    /// Ends the compaction with [`crate::Error::Stopped`] when `stop` is set to true, within one block. Finished partitions
-    /// stay merged; the files of an unfinished one are removed.
+    /// Ends the compaction with [`crate::Error::Stopped`] when `stop` is set to true, within one
+    /// block. Finished partitions stay merged; the new files of an unfinished one are removed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -53,7 +53,7 @@ impl Compact {
     }
 }
 
-/// A check of the whole database: made by [`crate::Database::verify`].
+/// A check of the whole database; returned by [`crate::Database::verify`].
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
@@ -87,10 +87,11 @@ impl Verify {
         self
     }
 
-    /// Reads everything, and returns the damage and a row for each index.
+    /// Runs the check, and returns the damage and statistics of each index.
     ///
     /// # Errors
-    /// What keeps files from being read; [`crate::Error::Stopped`]. Damage is in the report, and no error.
+    /// Errors of reading the files; [`crate::Error::Stopped`]. Damage is not an error: it is in the
+    /// report.
     pub fn run(self) -> Result<VerifyReport> {
         verify::verify(&self.engine, &self.stop)
     }

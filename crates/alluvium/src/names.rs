@@ -3,7 +3,7 @@
 use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 
-/// Checks the name of a collection, before a database is created for it.
+/// Checks the name of a collection without a database.
 ///
 /// ```
 /// assert!(alluvium::check_name("pets").is_ok() && alluvium::check_name("shop.pets").is_ok());

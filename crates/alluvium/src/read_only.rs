@@ -1,4 +1,4 @@
-//! Read-only stores of documents: built once from any input, then read by many processes.
+//! Read-only stores of documents, which are built once and then read by any number of processes.
 
 use crate::scan::Scan;
 use alluvium_collections::error::{Error, Result};
@@ -116,7 +116,7 @@ impl ReadOnly {
         self.documents.pairs().path()
     }
 
-    /// What it holds.
+    /// The kind of content: documents, or keys and values.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -144,7 +144,7 @@ impl ReadOnly {
         self.documents.name().to_string()
     }
 
-    /// An error that names the collection that there is, unless this is its name.
+    /// Returns an error that names the store's collection, unless `collection` is its name.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -166,7 +166,7 @@ impl ReadOnly {
         Err(Error::NoSuchCollection { name: wanted.to_string(), nearest: Some(self.collection()) })
     }
 
-    /// The keys and values below.
+    /// The underlying keys and values.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -217,7 +217,8 @@ impl ReadOnly {
         fields_of(&document, paths, self.documents.name()).map(Some)
     }
 
-    /// The documents in the order of their `_id`s: a scan to be narrowed and then started.
+    /// A scan of the documents in the order of their `_id`s. Set its options, then call
+    /// [`Scan::run`].
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -232,7 +233,7 @@ impl ReadOnly {
         Scan::read_only(self.documents.clone())
     }
 
-    /// The number of documents. Costs nothing.
+    /// The number of documents. Takes constant time.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -246,7 +247,7 @@ impl ReadOnly {
         self.documents.pairs().len()
     }
 
-    /// Figures of the store. Costs microseconds.
+    /// Statistics of the store. Takes microseconds.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -260,8 +261,8 @@ impl ReadOnly {
         self.documents.pairs().stats()
     }
 
-    /// Checks every block of every file, and that indexes agree with the data. Returns the damage found;
-    /// empty is good.
+    /// Checks every block of every file, and that indexes agree with the data. Returns the damage
+    /// found; an empty list if there is none.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -273,7 +274,7 @@ impl ReadOnly {
     /// ```
     ///
     /// # Errors
-    /// What keeps the check itself from going on.
+    /// Errors that prevent the check.
     pub fn verify(&self) -> Result<Vec<Error>> {
         let damage = self.documents.pairs().verify()?;
         Ok(damage.into_iter().map(Error::from).collect())

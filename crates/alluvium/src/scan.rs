@@ -8,7 +8,7 @@ use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, Value};
 use std::marker::PhantomData;
 
-/// A scan that has not started: which documents, in which direction.
+/// A scan, not yet run; returned by [`crate::Collection::scan`].
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
@@ -31,7 +31,7 @@ impl<T> Clone for Scan<T> {
     }
 }
 
-/// What is scanned.
+/// The source of the documents.
 #[derive(Clone)]
 enum Origin {
     Collection(Target, Option<Snapshot>),
@@ -51,7 +51,7 @@ impl<T> Scan<T> {
         Self { origin, range: ScanRange::default(), documents: PhantomData }
     }
 
-    /// From this `_id` on, itself included, in ascending order, also when reversed.
+    /// Sets the lower bound, inclusive; also if the scan is reversed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -66,7 +66,7 @@ impl<T> Scan<T> {
         self
     }
 
-    /// Up to this `_id`, itself excluded, in ascending order, also when reversed.
+    /// Sets the upper bound, exclusive; also if the scan is reversed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -80,7 +80,7 @@ impl<T> Scan<T> {
         self
     }
 
-    /// From the highest `_id` to the lowest.
+    /// Scans from the highest `_id` to the lowest.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -95,7 +95,7 @@ impl<T> Scan<T> {
         self
     }
 
-    /// At most so many documents; 0 is no limit.
+    /// Returns at most this number of documents; 0 is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -109,7 +109,8 @@ impl<T> Scan<T> {
         self
     }
 
-    /// At a snapshot instead of the moment when the scan is run. Of no effect on a read-only store.
+    /// Reads at a snapshot. Default: the latest state when the scan starts. Has no effect on a
+    /// read-only store.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -1,4 +1,4 @@
-//! The collection that a handle or a builder stands for.
+//! The collection of a handle or a builder.
 
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
@@ -8,7 +8,7 @@ use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::write::Writer;
 use alluvium_store::Durability;
 
-/// A collection by name, with the durability of writes to it. A name that is not allowed is refused when it is used.
+/// The name of a collection, with the durability of writes to it. The name is validated on use.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub engine: EngineHandle,
@@ -30,7 +30,7 @@ impl Target {
         Ok(Writer { engine: &self.engine, name: self.name()?, durability: self.durability })
     }
 
-    /// Reads the latest documents, or those of a snapshot.
+    /// A reader of the latest documents, or of those at a snapshot.
     pub fn reader<'a>(&'a self, snapshot: Option<&'a Snapshot>) -> Result<Reader<'a>> {
         Reader::new(&self.engine, self.name()?, snapshot)
     }

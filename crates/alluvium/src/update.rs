@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// An update by filter that was not made yet: made by [`crate::Collection::update_one`] and its like.
+/// An update by filter, not yet run; returned by [`crate::Collection::update_one`],
+/// [`crate::Collection::update_many`] and [`crate::Collection::replace_one`].
 #[derive(Clone)]
 #[must_use = "nothing is updated until `run`"]
 pub struct Update {
@@ -18,7 +19,8 @@ pub struct Update {
 }
 
 impl Update {
-    /// Whether a document is inserted if none matches: what the filter demands, and what the update sets.
+    /// If no document matches, inserts one with the values that the filter demands and the update
+    /// sets. Default: false.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -33,7 +35,7 @@ impl Update {
         self
     }
 
-    /// Which elements `$[name]` in the update stands for: `[{"name.score": {"$gte": 5}}]`.
+    /// Defines the elements for `$[name]` in the update: `[{"name.score": {"$gte": 5}}]`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -49,7 +51,8 @@ impl Update {
         self
     }
 
-    /// Which of several documents is the first. For one document only.
+    /// Sets the order by which the first matching document is chosen. Only for a write of one
+    /// document.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -64,7 +67,7 @@ impl Update {
         self
     }
 
-    /// Finds the documents by this index: its name or its keys.
+    /// Uses this index, given by its name or its keys.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -80,8 +83,9 @@ impl Update {
         self
     }
 
-    /// Ends with [`crate::Error::MaxTimeExpired`] once it has taken this long, counted from `run`: while it searches, or
-    /// between two documents. Those that were updated stay so. Zero is no limit.
+    /// Ends the update with [`crate::Error::MaxTimeExpired`] after this time from the call of
+    /// `run`: during the search, or between two documents. Documents already updated remain
+    /// updated. Default: zero, which is no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -96,8 +100,9 @@ impl Update {
         self
     }
 
-    /// Set to true by anybody, `stop` ends the update with [`crate::Error::Stopped`] while it searches, or between two
-    /// documents. Those that were updated stay so; if there are any, [`crate::Error::WriteMany`] says how many.
+    /// Ends the update with [`crate::Error::Stopped`] when `stop` is set to true: during the
+    /// search, or between two documents. Documents already updated remain updated;
+    /// [`crate::Error::WriteMany`] then reports their number.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -116,7 +121,7 @@ impl Update {
         self
     }
 
-    /// Makes the update.
+    /// Runs the update.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -129,8 +134,8 @@ impl Update {
     ///
     /// # Errors
     /// [`crate::Error::Update`], [`crate::Error::Filter`], [`crate::Error::Plan`] for a hint;
-    /// [`crate::ErrorKind::DuplicateKey`]; as for any read and write. Documents that
-    /// were updated before the error stay so; if there are any, [`crate::Error::WriteMany`] says how many.
+    /// [`crate::ErrorKind::DuplicateKey`]; as for any read and write. Documents updated before an
+    /// error remain updated; [`crate::Error::WriteMany`] then reports their number.
     pub fn run(self) -> Result<UpdateResult> {
         let many = self.many;
         let (result, _) = self.write.job(None, |job| match many {
@@ -140,7 +145,7 @@ impl Update {
         Ok(result)
     }
 
-    /// Finds the documents, changes nothing, and tells how they are found and what that took.
+    /// Finds the documents without changing them, and explains the plan and its execution.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -4,8 +4,8 @@ use std::fmt;
 
 macro_rules! codes {
     ($($name:ident = $number:literal,)*) => {
-        /// An error code of MongoDB, for the errors of this crate. A code that has no name of its
-        /// own is called `Location` and its number, as in MongoDB.
+        /// An error code of MongoDB, for the errors of this crate. As in MongoDB, a code without a
+        /// name is called `Location` followed by its number.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[allow(missing_docs, reason = "the names are MongoDB's")]
@@ -94,7 +94,7 @@ impl ErrorCode {
         self as i32
     }
 
-    /// The code for a path with an empty name, a zero character or too many names.
+    /// The code for a path with an empty name, a zero character or more names than allowed.
     pub(crate) fn of_path(path: &str) -> Self {
         match path {
             "" => Self::Location40352,

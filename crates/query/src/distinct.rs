@@ -1,10 +1,11 @@
 //! Distinct values of a field: `distinct("tags")`.
 //!
-//! The rules are those of MongoDB's command `distinct`. Names lead into maps, and from an array into its elements that
-//! are maps; a number behind an array is the position of one element. An array at the end gives its
-//! elements, not those of arrays in it. What is missing gives nothing, and neither does an empty
-//! array; null gives null. Numbers that are equal are one value, whatever their types: the one that
-//! was met first is kept.
+//! The rules are those of MongoDB's command `distinct`. A path is followed into maps, and from an
+//! array into those of its elements that are maps; a number after an array selects the element at
+//! that position. An array at the end of the path gives its elements, but not the elements of
+//! arrays nested in it. A missing field gives nothing, and neither does an empty array; null gives
+//! null. Numbers that are equal are one value, whatever their types; the first one encountered is
+//! kept.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +19,11 @@ use crate::code::ErrorCode;
 /// The most bytes of distinct values, as a BSON array. MongoDB's limit.
 pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
 
-/// Why the distinct values cannot be determined, with MongoDB's code for it.
+/// An error of collecting distinct values, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DistinctError {
-    /// The field is no path.
+    /// The field is not a valid path.
     #[error("{0}")]
     Path(String),
     /// The values are more than [`MAX_DISTINCT_BYTES`].
@@ -62,12 +63,12 @@ pub struct Distinct {
     path: FieldPath,
     values: BTreeMap<Box<[u8]>, Value>,
     bytes: usize,
-    /// The key of a value that is looked for.
+    /// A reused buffer for the key of the value that is looked up.
     key: Vec<u8>,
 }
 
 impl Distinct {
-    /// No values yet of the field at `path`.
+    /// An empty set of values for the field at `path`.
     ///
     /// # Errors
     /// [`DistinctError::Path`].
@@ -77,21 +78,23 @@ impl Distinct {
         Ok(Self { path, values: BTreeMap::new(), bytes: 0, key: Vec::new() })
     }
 
-    /// Where the values lie.
+    /// The path of the values.
     pub fn path(&self) -> &FieldPath {
         &self.path
     }
 
-    /// Adds the values that a document has at the path. Only the field that it begins with is decoded.
+    /// Adds the values that a document has at the path. Only the top-level field of the path is
+    /// decoded.
     ///
     /// # Errors
-    /// [`DistinctError::TooLarge`], or the document is damaged; some of its values may then have been added.
+    /// [`DistinctError::TooLarge`], or the document is damaged. Some of its values may then have
+    /// been added.
     pub fn add(&mut self, document: &Document) -> Result<(), DistinctError> {
         let Self { path, values, bytes, key } = self;
         visit(&document.map()?, path.as_str(), &mut |value| insert(values, bytes, key, value))
     }
 
-    /// Adds a value as it is, for instance that of an index entry.
+    /// Adds a value without entering arrays, for instance the value of an index entry.
     ///
     /// # Errors
     /// [`DistinctError::TooLarge`].
@@ -121,7 +124,8 @@ fn insert(
     key: &mut Vec<u8>,
     value: ValueRef<'_>,
 ) -> Result<(), DistinctError> {
-    /// The type of an element of an array and the end of its name; the digits of its position come on top.
+    /// The bytes of an element of an array in BSON without its value: the type, and the end of the
+    /// name. The digits of the position are added.
     const ELEMENT: usize = 2;
     key.clear();
     value.encode_key(key)?;
@@ -147,7 +151,7 @@ fn visit<'a>(map: &MapRef<'a>, path: &str, visit: &mut Visit<'_, 'a>) -> Result<
     }
 }
 
-/// Goes on with the names that are left, if there are any.
+/// Follows the remaining names of the path.
 fn enter<'a>(value: ValueRef<'a>, rest: Option<&str>, found: &mut Visit<'_, 'a>) -> Result<(), DistinctError> {
     match (value, rest) {
         (ValueRef::Array(array), None) => array.iter().try_for_each(|element| found(element?)),

@@ -1,7 +1,7 @@
 //! Names of fields that begin with a dollar sign.
 
-/// True if the name begins with a dollar sign and is none of the fields of MongoDB's references to documents of other
-/// collections, the only ones that may.
+/// True if the name begins with a dollar sign and is not a field of MongoDB's references to
+/// documents (`$ref`, `$id`, `$db`), the only field names that may.
 pub(crate) fn is_dollar_name(name: &str) -> bool {
     name.starts_with('$') && !is_reference_name(name)
 }

@@ -1,25 +1,29 @@
-//! Filters, as `{age: {$gte: 18}, tags: "news"}`: which documents, and which elements of arrays.
+//! Filters, such as `{age: {$gte: 18}, tags: "news"}`: conditions on documents and on elements of
+//! arrays.
 //!
 //! The operators: `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`, `$and`, `$or`, `$nor`, `$not`, `$exists`,
 //! `$type`, `$all`, `$elemMatch`, `$size`, `$mod`, `$regex` (with `$options`), `$bitsAllSet`, `$bitsAnySet`,
-//! `$bitsAllClear`, `$bitsAnyClear`; `$comment` is passed over. Rules are those of MongoDB from version 8.0 on:
+//! `$bitsAllClear`, `$bitsAnyClear`; `$comment` is ignored. The rules are those of MongoDB 8.0 and
+//! later:
 //!
-//! - **Paths.** Names lead into maps. An array in the way means its elements that are maps; a number also means the
-//!   element at that position. An array at the end means its elements and itself, except for `$size` and
-//!   `$elemMatch`, which ask for the array, and where a position led to it. Arrays directly within
-//!   arrays are not entered.
-//! - **What is not there** counts as null, where a path ends in a map, or before a value that is no map. In an array
-//!   without maps a path finds nothing, not even null: `{"a.b": null}` does not match `{a: [1]}`.
-//! - **Comparison** is in the one order of all values ([`alluvium_document::compare`]), numbers by
-//!   value whatever their types. Ranges are of the operand's type only: `{$gt: 5}` matches numbers,
-//!   `{$gt: "a"}` strings and symbols. Min and max key are compared with everything. NaN equals
-//!   NaN, and is in no range of numbers.
-//! - **Equality** with a map is that of all its fields in their order. Null does not equal undefined.
-//! - **Regular expressions** are PCRE's, as far as they take time in proportion to the text: they
-//!   have no look-around and no back-references. What all patterns of a filter take once they are
-//!   compiled is limited. They match strings, symbols, and stored regular expressions that are the
-//!   same.
-//! - **Negations** (`$ne`, `$nin`, `$not`, `$nor`) match what the rest does not, so also documents without the field.
+//! - **Paths.** A path is followed into maps. An array on the way stands for those of its elements
+//!   that are maps; a number also selects the element at that position. An array at the end of a
+//!   path is tested itself and by its elements. Only the array itself is tested by `$size` and
+//!   `$elemMatch`, and after a position. Arrays directly within arrays are not entered.
+//! - **A missing field** counts as null, if the path ends in a map, or at a value that is not a
+//!   map. In an array without maps a path finds nothing, not even null: `{"a.b": null}` does not
+//!   match `{a: [1]}`.
+//! - **Comparison** uses the order of all values ([`alluvium_document::compare`]), numbers by value
+//!   whatever their types. A range contains only values of the operand's type: `{$gt: 5}` matches
+//!   numbers, `{$gt: "a"}` strings and symbols. Min and max key are compared with values of all
+//!   types. NaN equals NaN, and is in no range of numbers.
+//! - **Equality** of maps compares all fields in their order. Null does not equal undefined.
+//! - **Regular expressions** are those of PCRE that can be searched for in time proportional to the
+//!   text: there are no look-arounds and no back-references. The compiled size of all patterns of a
+//!   filter is limited. A pattern matches strings, symbols, and stored regular expressions that are
+//!   equal to it.
+//! - **Negations** (`$ne`, `$nin`, `$not`, `$nor`) match every document that the negated condition
+//!   does not match, and so also documents without the field.
 //!
 //! ```
 //! use alluvium_document::{Document, json};
@@ -53,54 +57,54 @@ use node::Decoded;
 pub(crate) use pattern::Patterns;
 use tree::{Clause, Condition, Demands, Path};
 
-/// The largest filter, as BSON. MongoDB's limit of documents.
+/// The maximum size of a filter, as BSON: MongoDB's limit for documents.
 pub const MAX_FILTER_BYTES: usize = 16 << 20;
 
-/// Which documents are meant.
+/// A condition on documents.
 ///
-/// Two filters are equal if they have the same conditions, in whatever order and words they were written: `{a: 1}` is
-/// `{a: {$eq: 1}}`. As text ([`fmt::Display`]) both are `{"a":{"$eq":1}}`.
+/// Two filters are equal if they have the same conditions, in any order and notation: `{a: 1}`
+/// equals `{a: {$eq: 1}}`. As text ([`fmt::Display`]) both are `{"a":{"$eq":1}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// All hold for a document that matches. In one order, none twice.
+    /// A document matches if it meets all of them. Sorted, without duplicates.
     pub(crate) clauses: Vec<Clause>,
     pub(crate) demands: Demands,
 }
 
 impl Filter {
-    /// Reads a filter. One without conditions matches everything.
+    /// Parses a filter. A filter without conditions matches every document.
     ///
     /// # Errors
-    /// [`FilterError`]: an operator that is not known or not supported, by its name; an operand
-    /// that its operator does not take; a malformed regular expression; patterns that together take
-    /// too much once they are compiled; more than [`MAX_FILTER_BYTES`] bytes or [`MAX_DEPTH`]
-    /// levels.
+    /// [`FilterError`]: an operator that is unknown or not supported; an operand that its operator
+    /// does not accept; a malformed regular expression; patterns whose compiled size exceeds the
+    /// limit; more than [`MAX_FILTER_BYTES`] bytes or [`MAX_DEPTH`] levels.
     pub fn parse(filter: &Map) -> Result<Self, FilterError> {
         Self::parse_with(filter, &Patterns::default())
     }
 
-    /// As [`Filter::parse`], of a filter that shares what patterns may take with others.
+    /// As [`Filter::parse`], with a budget for patterns that is shared with other filters.
     pub(crate) fn parse_with(filter: &Map, patterns: &Patterns) -> Result<Self, FilterError> {
         check_bounds(filter)?;
         parse::filter(filter, parse::Level::Document, patterns)
     }
 
-    /// As [`Filter::parse_with`], of conditions on the fields of an element: `$ref`, `$id` and `$db` are fields there.
+    /// As [`Filter::parse_with`], for conditions on the fields of an array element, where `$ref`,
+    /// `$id` and `$db` are fields.
     pub(crate) fn parse_of_element(filter: &Map, patterns: &Patterns) -> Result<Self, FilterError> {
         check_bounds(filter)?;
         parse::filter(filter, parse::Level::Element, patterns)
     }
 
-    /// A filter of these conditions.
+    /// A filter with these conditions.
     pub(crate) fn of(mut clauses: Vec<Clause>) -> Self {
         print::sort(&mut clauses);
         Self { clauses, demands: Demands::default() }
     }
 
-    /// True if the document matches. Of it no more is decoded than the conditions look at.
+    /// True if the document matches. Only the fields that the conditions refer to are decoded.
     ///
     /// # Errors
-    /// [`RowError`] if what is looked at is damaged.
+    /// [`RowError`] if one of these fields is damaged.
     pub fn matches(&self, document: &Document) -> Result<bool, RowError> {
         if self.clauses.is_empty() {
             return Ok(true);
@@ -108,65 +112,68 @@ impl Filter {
         self.matches_node(&ValueRef::Map(document.map()?))
     }
 
-    /// As [`Filter::matches`], of a document that is decoded whole.
+    /// As [`Filter::matches`], for a decoded document.
     pub fn matches_map(&self, document: &Map) -> bool {
         let Ok(matches) = self.matches_node(&Decoded::Map(document));
         matches
     }
 
-    /// True if the value is a map that matches. For values of any type there is [`ElementFilter`].
+    /// True if the value is a map that matches. [`ElementFilter`] tests values of any type.
     pub fn matches_value(&self, value: &Value) -> bool {
         value.as_map().is_some_and(|map| self.matches_map(map))
     }
 
-    /// True if a document whose only field is this one matches: a filter of array elements under a name, as
+    /// True if a document with this one field matches. Used for array filters, such as
     /// `{"grade.score": {$gt: 5}}` for `$[grade]`.
     pub fn matches_named(&self, name: &str, value: &Value) -> bool {
         let Ok(matches) = self.matches_node(&Decoded::Named(name, value));
         matches
     }
 
-    /// Where in the array at the path `array` the first element lies for which a condition of the
-    /// filter holds: what the positional operator `$` represents. Negations give no position;
-    /// `$elemMatch` is asked before others.
+    /// The position, in the array at the path `array`, of the first element that meets a condition
+    /// of the filter: the element that the positional operator `$` selects. Conditions with
+    /// `$elemMatch` are tried first. Negations select no element.
     ///
-    /// None if there is no such element, or no array, or the filter has no condition that leads into it.
+    /// `None` if there is no such element, the value is not an array, or no condition refers to the
+    /// array.
     ///
     /// # Errors
-    /// [`RowError`] if what is looked at is damaged.
+    /// [`RowError`] if a value on the way is damaged.
     pub fn position(&self, document: &Document, array: &FieldPath) -> Result<Option<usize>, RowError> {
         self.position_in(&ValueRef::Map(document.map()?), &Path::new(array.as_str()))
     }
 
-    /// As [`Filter::position`], of a document that is decoded whole.
+    /// As [`Filter::position`], for a decoded document.
     pub fn position_in_map(&self, document: &Map, array: &FieldPath) -> Option<usize> {
         let Ok(position) = self.position_in(&Decoded::Map(document), &Path::new(array.as_str()));
         position
     }
 
-    /// True if every document matches, for there are no conditions.
+    /// True if the filter has no conditions, so that every document matches.
     pub fn is_empty(&self) -> bool {
         self.clauses.is_empty()
     }
 
-    /// The filter in its one form. [`Filter::parse`] reads it as an equal filter.
+    /// The filter in its canonical form. [`Filter::parse`] of the result gives an equal filter.
     pub fn to_map(&self) -> Map {
         print::to_map(self)
     }
 
-    /// The values that the filter demands at paths without positions, for a document that an upsert inserts: conditions
-    /// `$eq`, and `$in` of one value, that are not inside `$or` of several, `$nor` or `$not`. As
-    /// they were written: a path may come twice, also with the same value.
+    /// The values that the filter demands at paths without positions, for the document that an
+    /// upsert inserts: those of `$eq`, and of `$in` with one value, unless inside an `$or` of
+    /// several branches, a `$nor` or a `$not`. In the order in which they were written; a path may
+    /// occur twice, even with the same value.
     pub fn equalities(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.demands.0.iter().map(|(path, value)| (&**path, value))
     }
 
-    /// True if each of the filter's conditions demands a value at a path: [`Filter::equalities`] are all that it says.
+    /// True if each condition of the filter demands a value at a path, so that
+    /// [`Filter::equalities`] is the whole filter.
     pub fn is_equalities(&self) -> bool {
         self.equalities().count() == self.clauses.len()
     }
 
-    /// The `_id` of the only document that can match, if the filter has no other condition.
+    /// The `_id` that a matching document must have, if the filter has no other condition.
     pub fn named_id(&self) -> Option<&Value> {
         match (&self.demands.0[..], self.clauses.len()) {
             ([(path, id)], 1) if &**path == "_id" => Some(id),
@@ -175,14 +182,15 @@ impl Filter {
     }
 }
 
-/// The filter as JSON in its one form; types that JSON does not have as Extended JSON.
+/// The filter as JSON in its canonical form. Types that JSON does not have are written as Extended
+/// JSON.
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.to_map().fmt(f)
     }
 }
 
-/// Which elements of an array are meant: what `$elemMatch` and `$pull` take.
+/// A condition on elements of an array: the operand of `$elemMatch` or `$pull`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElementFilter {
     pub(crate) form: Form,
@@ -190,16 +198,18 @@ pub struct ElementFilter {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Of the element itself.
+    /// Conditions on the element itself.
     Element(Vec<Condition>),
-    /// Of an element's fields, or positions if it is an array; other elements do not match.
+    /// A filter on the element's fields, or on its positions if it is an array. Other elements do
+    /// not match.
     Fields(Filter),
 }
 
 impl ElementFilter {
-    /// Reads a condition for elements: operators, as `{$gte: 5}`, for the element itself; a map
-    /// without, as `{x: 1}`, for the fields of elements that are maps; any other value for what
-    /// equals it, or a regular expression matches.
+    /// Parses a condition for elements. Operators, as in `{$gte: 5}`, are conditions on the element
+    /// itself. A map without operators, as in `{x: 1}`, is a filter on the fields of elements that
+    /// are maps. Any other value matches elements that equal it, and a regular expression matches
+    /// text.
     ///
     /// # Errors
     /// As [`Filter::parse`].
@@ -207,7 +217,8 @@ impl ElementFilter {
         Self::parse_with(condition, &Patterns::default())
     }
 
-    /// As [`ElementFilter::parse`], of a condition that shares what patterns may take with others.
+    /// As [`ElementFilter::parse`], with a budget for patterns that is shared with other
+    /// conditions.
     pub(crate) fn parse_with(condition: &Value, patterns: &Patterns) -> Result<Self, FilterError> {
         match condition {
             Value::Map(map) => {
@@ -221,23 +232,24 @@ impl ElementFilter {
         }
     }
 
-    /// True if the element matches. Elements of an array that is itself the element are not looked at, but by operators
-    /// for arrays.
+    /// True if the element matches. If the element is itself an array, its own elements are
+    /// examined only by operators for arrays.
     pub fn matches(&self, element: &Value) -> bool {
         let Ok(matches) = self.matches_node(&Decoded::from(element));
         matches
     }
 
-    /// As [`ElementFilter::matches`], of an element inside a row.
+    /// As [`ElementFilter::matches`], for an element of an encoded document.
     ///
     /// # Errors
-    /// [`RowError`] if what is looked at is damaged.
+    /// [`RowError`] if the element is damaged.
     pub fn matches_ref(&self, element: &ValueRef<'_>) -> Result<bool, RowError> {
         self.matches_node(element)
     }
 }
 
-/// Bounds what reading and matching can take, and how deep they recurse.
+/// Checks the limits on size and nesting, which bound the time of parsing and matching, and the
+/// recursion.
 fn check_bounds(filter: &Map) -> Result<(), FilterError> {
     let deep = |value: &Value| value.is_deeper_than(MAX_DEPTH - 1);
     if filter.entries.iter().any(|(name, value)| deep(name) || deep(value)) {

@@ -1,36 +1,38 @@
-//! Folding: a document, and the deltas that were written after it.
+//! Folding: applying to a document the deltas that were written after it.
 
 use alluvium_document::Draft;
 use alluvium_document::row::RowError;
 
 use crate::update::{DeltaError, Update};
 
-/// What came of folding.
+/// The result of folding.
 #[derive(Debug, Clone)]
 pub struct Folded {
-    /// The document; none if there was none.
+    /// The document; `None` if there was none.
     pub draft: Option<Draft>,
-    /// How many deltas could not apply, and left the document as it was.
+    /// The number of deltas that could not be applied, and had no effect.
     pub refused: u64,
 }
 
-/// Why deltas cannot be folded. Storage is damaged, or of a newer build.
+/// A damaged document or delta, or one that a newer version wrote.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FoldError {
-    /// A delta cannot be read.
+    /// A delta cannot be decoded.
     #[error(transparent)]
     Delta(#[from] DeltaError),
-    /// The document cannot be read.
+    /// The document cannot be decoded.
     #[error(transparent)]
     Row(#[from] RowError),
 }
 
-/// Applies deltas, the oldest first, to a document.
+/// Applies deltas to a document, the oldest first.
 ///
-/// Each applies whole or not at all. Without a document they do nothing, and are not even read.
+/// Each delta is applied as a whole or not at all. Without a document the deltas have no effect and
+/// are not decoded.
 ///
 /// # Errors
-/// [`FoldError`] if the document or a delta is damaged. A delta that cannot apply is no error; it is counted.
+/// [`FoldError`] if the document or a delta is damaged. A delta that cannot be applied is not an
+/// error; it is counted.
 pub fn fold<'a>(document: Option<Draft>, deltas: impl IntoIterator<Item = &'a [u8]>) -> Result<Folded, FoldError> {
     let Some(mut draft) = document else { return Ok(Folded { draft: None, refused: 0 }) };
     let (mut refused, mut size_max) = (0, draft.bson_size_max());

@@ -1,13 +1,13 @@
-//! What is asked of documents and done to them, as pure functions: no storage, no clock, no I/O.
+//! Queries and updates of documents as pure functions: no storage, no clock, no I/O.
 //!
 //! - [`update`]: updates by operators, checked or as deltas
-//! - [`filter`]: which documents match
-//! - [`fold`]: a document and the deltas written after it
-//! - [`index`]: definitions of secondary indexes, and the entries that a document yields
+//! - [`filter`]: conditions on documents
+//! - [`fold`]: applying deltas to a document
+//! - [`index`]: definitions of secondary indexes, and the entries of a document
 //! - [`distinct`]: the distinct values of a field
-//! - [`projection`]: which fields of a document
+//! - [`projection`]: selection of fields
 //! - [`sort`]: sort keys, and the first documents by them
-//! - [`plan`]: how the documents that a query asks for are found
+//! - [`plan`]: the query planner
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,20 +1,24 @@
-//! The planner: how the documents that a query asks for are found.
+//! The planner: chooses how a query finds its documents.
 //!
-//! A pure function from a query, the indexes and what is known of the collection to a plan: a tree of steps. Nothing is
-//! read. The ways that there are:
+//! A pure function from a query, the indexes and the statistics of the collection to a plan, which
+//! is a tree of steps. It reads no data. The steps are:
 //!
-//! - *scan of all documents*, in the order of `_id`, perhaps between bounds; *look-up* of single `_id`s;
-//! - *scan of an index* between bounds for each part, forwards or backwards; it may give the order of the sort, and the
-//!   index alone may answer;
-//! - *union* of ways for the branches of an `$or`; *intersection* of two scans;
-//! - *fetch* of the documents, with the conditions that are left; *sort*, of all or of the first few.
+//! - *scan of all documents* in the order of `_id`, possibly between bounds; *look-up* of single
+//!   `_id`s;
+//! - *scan of an index* between bounds for each part, forwards or backwards; its order may be that
+//!   of the sort, and the entries alone may answer the query;
+//! - *union* of plans for the branches of an `$or`; *intersection* of two scans;
+//! - *fetch* of the documents, with the remaining conditions; *sort*, of all documents or of the
+//!   first few.
 //!
-//! Each costs microseconds, estimated from statistics ([`cost`]'s figures are those of the engine), and the cheapest is
-//! taken. The others stay in the plan with what they would cost, or why they cannot be taken.
+//! The cost of each candidate in microseconds is estimated from statistics ([`cost`] has the
+//! figures of the engine), and the cheapest is chosen. The plan keeps the other candidates with
+//! their cost, or the reason why they cannot be used.
 //!
-//! What bounds promise: *a document that matches has an entry within them*. What is within them need not match: an
-//! index's entries may be stale, too. The reader that carries out a plan therefore validates entries before the
-//! conditions that a plan left away count as met.
+//! Bounds guarantee that *every matching document has an entry within them*. An entry within the
+//! bounds may be of a document that does not match, and entries of indexes may be stale. So the
+//! executor of a plan must validate entries before it relies on the conditions that the plan leaves
+//! out.
 
 use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
@@ -46,55 +50,55 @@ pub use jump::Place;
 pub use ranges::{KeyRange, PartBounds, id_ranges};
 pub use scan::IndexScan;
 
-/// What is asked.
+/// A query.
 #[derive(Debug, Clone)]
 pub struct Query<'a> {
-    /// Which documents.
+    /// The documents to find.
     pub filter: &'a Filter,
-    /// In which order; any if empty.
+    /// Their order; any order if empty.
     pub sort: &'a [SortPart],
-    /// What of them.
+    /// The values that are needed of them.
     pub needs: Needs<'a>,
-    /// How many of them are passed over.
+    /// The number of documents to skip.
     pub skip: u64,
-    /// How many are wanted after that; none: all.
+    /// The maximum number of documents after these; `None` for all.
     pub limit: Option<u64>,
-    /// The way that must be taken.
+    /// The access path that must be used.
     pub hint: Option<Hint<'a>>,
 }
 
 impl<'a> Query<'a> {
-    /// All documents that match, whole, in any order.
+    /// A query for all matching documents, whole, in any order.
     pub fn of(filter: &'a Filter) -> Self {
         Self { filter, sort: &[], needs: Needs::Documents, skip: 0, limit: None, hint: None }
     }
 
-    /// True if the sort is by descending `_id` before all else.
+    /// True if the sort begins with descending `_id`.
     fn is_by_descending_id(&self) -> bool {
         self.sort.first().is_some_and(|part| part.path.as_str() == "_id" && part.is_descending())
     }
 
-    /// How many documents have to be found.
+    /// The number of documents that have to be found.
     fn wanted(&self) -> Option<u64> {
         self.limit.map(|limit| limit.saturating_add(self.skip))
     }
 }
 
-/// What of the documents is asked for.
+/// The values that a query needs of its documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs<'a> {
-    /// All of them.
+    /// Whole documents.
     Documents,
-    /// The values at these paths and nothing else; none at all to count.
+    /// Only the values at these paths; an empty slice for a count.
     Paths(&'a [FieldPath]),
 }
 
-/// A way that must be taken.
+/// An access path that must be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint<'a> {
-    /// The index of this name; `_id_` is the order of `_id`.
+    /// The index with this name; `_id_` is a scan of all documents in the order of `_id`.
     Name(&'a str),
-    /// The index with these keys, as [`Definition::keys_map`] gives them.
+    /// The index with these keys, in the form of [`Definition::keys_map`].
     Keys(&'a alluvium_document::Map),
     /// A scan of all documents, backwards or forwards.
     Natural {
@@ -103,59 +107,61 @@ pub enum Hint<'a> {
     },
 }
 
-/// What is known of a collection. Figures may be old or estimates; they change what a plan costs, never what it finds.
+/// Statistics of a collection. Figures may be old or estimates: they change the cost of a plan,
+/// never its result.
 #[derive(Debug, Clone)]
 pub struct Collection<'a> {
-    /// How many documents it has.
+    /// The number of documents.
     pub documents: u64,
-    /// How many bytes they have as rows.
+    /// The size of the documents as rows, in bytes.
     pub bytes: u64,
-    /// Over how many partitions each scan goes, at least 1.
+    /// The number of partitions that each scan reads, at least 1.
     pub partitions: u32,
-    /// Every `_id` can be decoded exactly from its key ([`alluvium_document::row::is_natural_id`]).
-    /// If it is set, it must be true.
+    /// True only if every `_id` can be decoded exactly from its key
+    /// ([`alluvium_document::row::is_natural_id`]).
     pub natural_ids: bool,
-    /// Its indexes that can be read.
+    /// The readable indexes.
     pub indexes: &'a [Index<'a>],
-    /// Who can look into the indexes, and among the documents.
+    /// Estimates shares of entries and documents.
     pub estimator: Option<&'a dyn Estimator>,
 }
 
-/// Looks into an index, or among the documents, while ways are weighed.
+/// Samples an index, or the documents, while costs are estimated.
 pub trait Estimator: std::fmt::Debug {
-    /// About the share of the index's entries, from 0 to 1, that lie in any of these ranges; none
-    /// if that is not known, or would take too long.
+    /// The approximate share, from 0 to 1, of the index's entries that are in any of these ranges;
+    /// `None` if it is unknown or would take too long to determine.
     fn share(&self, index: &Index<'_>, ranges: &[KeyRange]) -> Option<f64>;
 
-    /// The same of the documents and these ranges of `_id` ([`id_ranges`]).
+    /// The approximate share of the documents in these ranges of `_id` ([`id_ranges`]).
     fn share_of_ids(&self, ranges: &[KeyRange]) -> Option<f64>;
 }
 
-/// What is known of an index.
+/// Statistics of an index.
 #[derive(Debug, Clone)]
 pub struct Index<'a> {
-    /// What it is over.
+    /// The definition of the index.
     pub definition: &'a Definition,
-    /// Bit n is set if some document's part n has led through an array
-    /// ([`crate::index::Keys::multikey`]). A bit that is
-    /// not set must be true of every document that the query may see.
+    /// Bit n is set if part n led through an array in some document
+    /// ([`crate::index::Keys::multikey`]). A bit may be unset only if that holds for every document
+    /// that the query may see.
     pub multikey: u32,
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: u64,
-    /// How many distinct values the first part has, the first two parts together, and so on; as far as it is known.
+    /// The number of distinct values of the first part, of the first two parts together, and so on,
+    /// as far as known.
     pub distinct: &'a [u64],
-    /// How many bytes the entries have.
+    /// The size of the entries in bytes.
     pub bytes: u64,
 }
 
-/// How the documents are found.
+/// A plan: how the documents are found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The last step; the others are below it.
+    /// The last step. Its inputs are below it.
     pub root: Node,
-    /// What it costs.
+    /// The estimated cost.
     pub cost: cost::Cost,
-    /// How it reaches the documents.
+    /// The access path to the documents.
     pub access: AccessPath,
     /// The other candidates, the cheapest first.
     pub rejected: Vec<Rejected>,
@@ -184,50 +190,50 @@ pub enum Node {
         ids: Vec<Interval>,
         /// From the greatest `_id` to the least.
         backward: bool,
-        /// What a document must meet.
+        /// The conditions on a document.
         filter: Filter,
     },
-    /// The documents with these `_id`s, in order, each once, that match.
+    /// The documents with these `_id`s that match, in order, each once.
     Lookup {
-        /// What may be an `_id`.
+        /// The values that `_id` may have.
         ids: Vec<Value>,
-        /// What a document must meet.
+        /// The conditions on a document.
         filter: Filter,
     },
     /// Entries of an index.
     Index(IndexScan),
-    /// The documents that the entries are of, each once, that match.
+    /// The documents of the entries that match, each once.
     Fetch {
-        /// Where the entries come from.
+        /// The source of the entries.
         input: Box<Node>,
-        /// What is left of the conditions.
+        /// The remaining conditions.
         filter: Filter,
     },
-    /// What any of the steps below finds, each document once.
+    /// The documents that any of the inputs finds, each once.
     Union {
-        /// One for each branch.
+        /// One step for each branch.
         inputs: Vec<Node>,
-        /// All come in the order of this sort, which is kept; if it is empty, in any.
+        /// The inputs are all in this order, and so is the output. Empty if there is no order.
         merge: Vec<SortPart>,
     },
     /// The `_id`s that both scans find.
     Intersection(Vec<IndexScan>),
-    /// All documents, in order; if only the first are wanted, no more are held.
+    /// Sorts the documents. If only the first are needed, no others are held in memory.
     Sort {
-        /// Where they come from.
+        /// The source of the documents.
         input: Box<Node>,
         /// The order.
         by: Vec<SortPart>,
-        /// How many are wanted.
+        /// The number of documents needed; `None` for all.
         first: Option<u64>,
     },
-    /// Some documents from the front are passed over, and some taken.
+    /// Skips documents, and returns a limited number of the rest.
     Limit {
-        /// Where they come from.
+        /// The source of the documents.
         input: Box<Node>,
-        /// How many are passed over.
+        /// The number of documents to skip.
         skip: u64,
-        /// How many are taken after that.
+        /// The maximum number of documents after these.
         limit: Option<u64>,
     },
 }

@@ -1,19 +1,22 @@
-//! Projections, as `{name: 1, "address.city": 1, _id: 0}`: which fields of documents are returned.
+//! Projections, such as `{name: 1, "address.city": 1, _id: 0}`: the fields of documents that a
+//! query returns.
 //!
 //! The rules are those of MongoDB's `find` from version 4.4 on:
 //!
-//! - A projection **includes** fields, and `_id` unless it says `_id: 0`, or **excludes** fields,
-//!   never both but for `_id`. What is true or a number other than 0 includes, false and 0 exclude.
-//!   Without fields it returns everything.
-//! - **Paths** lead into maps, and through arrays into all their maps, arrays in arrays too; a
-//!   number is a name. Elements that are no maps are left out by an inclusion and kept by an
-//!   exclusion. `{a: {b: 1}}` is `{"a.b": 1}`. No path may be another's or lead into it.
-//! - **Order**: that of the document; what `$elemMatch` finds comes last, in an inclusion.
-//! - **`$slice`** takes a number of elements (the last ones, if it is negative) or `[skip, limit]`
-//!   (from the end, if skip is negative). Alone it includes and excludes nothing. **`$elemMatch`**
-//!   takes the first element that matches; alone it includes its field and `_id`.
-//! - **`a.$`** takes the element of the first array on the path for which a condition of the filter holds
-//!   ([`Filter::position`]).
+//! - A projection either **includes** fields, and `_id` unless it has `_id: 0`, or **excludes**
+//!   fields. Only `_id` may differ from the others. True and numbers other than 0 include, false
+//!   and 0 exclude. An empty projection returns everything.
+//! - **Paths** are followed into maps, and through arrays, including nested ones, into all their
+//!   maps; a number is a field name. Elements that are not maps are left out by an inclusion and
+//!   kept by an exclusion. `{a: {b: 1}}` is `{"a.b": 1}`. No path may be equal to another or lead
+//!   into it.
+//! - **Order**: that of the document. In an inclusion, fields from `$elemMatch` come last.
+//! - **`$slice`** takes a number of elements (the last ones, if negative) or `[skip, limit]` (from
+//!   the end, if skip is negative). A projection with nothing else returns all fields.
+//!   **`$elemMatch`** takes the first element that matches; a projection with nothing else includes
+//!   its field and `_id`.
+//! - **`a.$`** takes the element, of the first array on the path, that meets a condition of the
+//!   filter ([`Filter::position`]).
 //! - Expressions and constants are refused by name.
 
 use alluvium_document::path::FieldPath;
@@ -29,7 +32,7 @@ use crate::filter::{ElementFilter, Filter};
 pub use error::ProjectionError;
 use tree::{Child, Node};
 
-/// Which fields of documents are returned.
+/// The fields of documents that a query returns.
 ///
 /// ```
 /// use alluvium_document::Document;
@@ -47,7 +50,7 @@ use tree::{Child, Node};
 pub struct Projection {
     kind: Kind,
     root: Node,
-    /// In the order in which they are written.
+    /// In the order in which they were written.
     elem_matches: Vec<ElemMatch>,
     /// The path before `.$`.
     position: Option<FieldPath>,
@@ -66,16 +69,17 @@ struct ElemMatch {
 }
 
 impl Projection {
-    /// Reads a projection.
+    /// Parses a projection.
     ///
     /// # Errors
-    /// [`ProjectionError::Invalid`], [`ProjectionError::NotSupported`]; [`ProjectionError::Filter`] of an `$elemMatch`.
+    /// [`ProjectionError::Invalid`], [`ProjectionError::NotSupported`], or
+    /// [`ProjectionError::Filter`] for an `$elemMatch`.
     pub fn parse(projection: &Map) -> Result<Self, ProjectionError> {
         parse::projection(projection)
     }
 
-    /// Refuses a positional projection if the filter has no condition on its first field, so that
-    /// it could tell no element.
+    /// Refuses a positional projection if the filter has no condition on its first field, and so
+    /// could never select an element.
     ///
     /// # Errors
     /// [`ProjectionError::Invalid`].
@@ -92,8 +96,9 @@ impl Projection {
         }
     }
 
-    /// What is returned of a document. `filter` is the one that it matches, which tells the element for a positional
-    /// projection; others do not ask it. Fields that are not returned are not decoded.
+    /// Applies the projection to a document. `filter` is the filter that the document matches; it
+    /// selects the element of a positional projection and is otherwise not used. Fields that are
+    /// not returned are not decoded.
     ///
     /// # Errors
     /// [`ProjectionError::NoPosition`], or the document is damaged.
@@ -104,13 +109,14 @@ impl Projection {
         apply::Application { projection: self, document, filter }.run()
     }
 
-    /// True if documents are returned as they are.
+    /// True if documents are returned unchanged.
     pub fn is_everything(&self) -> bool {
         self.kind == Kind::Exclusion && self.root.is_empty() && self.elem_matches.is_empty()
     }
 
-    /// The fields of the document itself whose values are enough, so that an index that has them answers without the
-    /// documents; none if that is all but some, or operators choose from them.
+    /// The top-level fields whose values suffice for the projection, so that an index with these
+    /// fields can answer without the documents. `None` for an exclusion, or if operators select
+    /// elements.
     pub fn needs(&self) -> Option<Vec<&str>> {
         let chooses = |child: &Child| matches!(child, Child::Slice(_) | Child::Position);
         if self.kind == Kind::Exclusion || !self.elem_matches.is_empty() {

@@ -2,17 +2,18 @@
 //!
 //! The rules are those of MongoDB's `find`:
 //!
-//! - Values sort in the one order of all values ([`alluvium_document::compare`]); what is missing sorts as null.
-//! - An array means its elements (not the elements of those): ascending by the least, descending by the greatest.
-//!   An empty array sorts below null. Parts whose paths lead through the same array see one element
-//!   of it at a time. Two arrays side by side are refused ([`SortError::ParallelArrays`]).
-//! - A number in a path is a name in maps, and a position in arrays that are as long; what lies
-//!   there counts alone. If it is both in one array, that is refused
-//!   ([`SortError::AmbiguousName`]). An array at the last
-//!   position counts as a whole.
+//! - Values sort in the order of all values ([`alluvium_document::compare`]); a missing value sorts
+//!   as null.
+//! - An array sorts by its least element ascending, and by its greatest descending; nested arrays
+//!   are not entered. An empty array sorts below null. Parts whose paths lead through the same
+//!   array see the same element at a time. Two parts must not lead through different arrays
+//!   ([`SortError::ParallelArrays`]).
+//! - A number in a path is a field name in maps, and a position in arrays that are long enough,
+//!   where only that element counts. A number that is both in one array is refused
+//!   ([`SortError::AmbiguousName`]). An array at a position at the end of a path counts as a whole.
 //!
-//! [`Sort::key`] gives a key of bytes for a document, so that comparing keys compares documents; [`TopK`] collects the
-//! first documents by it.
+//! [`Sort::key`] encodes a document as a key of bytes, such that keys compare like the documents.
+//! [`TopK`] collects the first documents by such keys.
 
 use std::cmp::Ordering;
 
@@ -29,35 +30,35 @@ mod top;
 pub use error::SortError;
 pub use top::TopK;
 
-/// The most parts of a sort. MongoDB's limit.
+/// The maximum number of parts of a sort: MongoDB's limit.
 pub const MAX_PARTS: usize = 32;
 
 /// A direction of a sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The least first: `1`.
+    /// From the least value to the greatest: `1`.
     Ascending,
-    /// The greatest first: `-1`.
+    /// From the greatest value to the least: `-1`.
     Descending,
 }
 
-/// What is sorted by.
+/// A part of a sort: a path with a direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SortPart {
-    /// Where the values lie.
+    /// The path of the values.
     pub path: FieldPath,
-    /// Which come first.
+    /// The direction.
     pub direction: Direction,
 }
 
 impl SortPart {
-    /// From the greatest to the least.
+    /// True for descending order.
     pub fn is_descending(&self) -> bool {
         self.direction == Direction::Descending
     }
 }
 
-/// An order of documents: by the first part, where that is equal by the second, and so on.
+/// An order of documents: by the first part, for equal values by the second, and so on.
 ///
 /// ```
 /// use alluvium_document::Document;
@@ -77,11 +78,11 @@ pub struct Sort {
 }
 
 impl Sort {
-    /// Reads a sort: a map from paths to 1 or -1. Without paths it sorts nothing: all documents are equal.
+    /// Parses a sort: a map from paths to 1 or -1. With an empty sort all documents are equal.
     ///
     /// # Errors
-    /// [`SortError`]: a wrong direction, a path that is malformed or comes twice, more than [`MAX_PARTS`] of them;
-    /// `$natural`, `$meta` and other expressions are not supported.
+    /// [`SortError`]: an invalid direction; a path that is malformed or occurs twice; more than
+    /// [`MAX_PARTS`] paths. `$natural`, `$meta` and other expressions are not supported.
     pub fn parse(sort: &Map) -> Result<Self, SortError> {
         let mut parts: Vec<SortPart> = Vec::with_capacity(sort.len().min(MAX_PARTS));
         for (name, direction) in &sort.entries {
@@ -99,17 +100,17 @@ impl Sort {
         Ok(Self { parts })
     }
 
-    /// The parts, the first one deciding first.
+    /// The parts, the most significant first.
     pub fn parts(&self) -> &[SortPart] {
         &self.parts
     }
 
-    /// True if there are no parts, and so no order.
+    /// True if there are no parts, and therefore no order.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// The sort key of a document: bytes that compare as the sort does. The key of an earlier document is less.
+    /// The sort key of a document: the keys of documents compare, as bytes, like the documents.
     ///
     /// # Errors
     /// As [`Sort::put_key`].
@@ -119,11 +120,11 @@ impl Sort {
         Ok(key)
     }
 
-    /// Appends the sort key of a document. Only fields that it sorts by are decoded.
+    /// Appends the sort key of a document. Only the fields in the sort are decoded.
     ///
     /// # Errors
-    /// [`SortError::ParallelArrays`], [`SortError::AmbiguousName`], [`SortError::TooManyKeys`], or the document is
-    /// damaged; `out` is then as before.
+    /// [`SortError::ParallelArrays`], [`SortError::AmbiguousName`], [`SortError::TooManyKeys`], or
+    /// the document is damaged. After an error `out` is unchanged.
     pub fn put_key(&self, document: &Document, out: &mut Vec<u8>) -> Result<(), SortError> {
         let before = out.len();
         let result = key::put(&self.parts, document, out);
@@ -133,7 +134,7 @@ impl Sort {
         result
     }
 
-    /// Which of two documents comes first; equal if the sort does not distinguish them.
+    /// Compares two documents; `Equal` if the sort does not distinguish them.
     ///
     /// # Errors
     /// As [`Sort::put_key`].
@@ -141,7 +142,7 @@ impl Sort {
         Ok(self.key(a)?.cmp(&self.key(b)?))
     }
 
-    /// The sort as it is written, for plans: `{"age": -1}`.
+    /// The sort in MongoDB's notation, for plans: `{"age": -1}`.
     pub fn to_map(&self) -> Map {
         let number = |direction| if direction == Direction::Ascending { 1 } else { -1 };
         self.parts.iter().map(|part| (part.path.as_str(), number(part.direction))).collect()
@@ -169,7 +170,7 @@ fn direction(name: &str, value: &Value) -> Result<Direction, SortError> {
     }
 }
 
-/// Longer values are not shown in an error message.
+/// The maximum length of a value in an error message.
 const SHOWN_BYTES_MAX: usize = 40;
 
 fn wrong_direction(name: &str, value: &Value) -> String {

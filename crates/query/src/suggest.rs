@@ -1,19 +1,19 @@
-//! Suggestions for names that are unknown.
+//! Suggestions for unknown names.
 
 use std::cmp::Reverse;
 
-/// The question that ends an error message about an unknown name, such as `: did you mean $gt?`;
-/// empty if no known name is near. Upper and lower case count as the same.
+/// The end of an error message about an unknown name, such as `: did you mean $gt?`; empty if no
+/// known name is similar. Case is ignored.
 pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
     nearest(name, known).map_or_else(String::new, |name| format!(": did you mean {name}?"))
 }
 
-/// The nearest known name; of several the one whose beginning agrees the longest.
+/// The most similar known name; among equals the one with the longest common prefix.
 fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let wanted = name.to_lowercase();
-    // A third of the letters may be wrong, at least one; the dollar sign is no letter.
+    // A third of the letters may differ, at least one. The dollar sign does not count as a letter.
     let most = (name.trim_start_matches('$').chars().count() / 3).max(1);
-    // Nothing that long is near, and the distance would take long.
+    // No name is similar to one this long, and computing the distance would be slow.
     if wanted.len() > 64 {
         return None;
     }

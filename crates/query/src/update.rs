@@ -1,4 +1,4 @@
-//! Updates by operators, as `{$set: {"name.first": "Ada"}, $inc: {logins: 1}}`.
+//! Updates with operators, such as `{$set: {"name.first": "Ada"}, $inc: {logins: 1}}`.
 //!
 //! The operators: `$set`, `$unset`, `$inc`, `$mul`, `$min`, `$max`, `$bit`, `$push` (with `$each`,
 //! `$position`, `$slice`, `$sort`), `$addToSet` (with `$each`), `$pull` (by any filter),
@@ -6,30 +6,31 @@
 //! of MongoDB from version 5.0 on, taken from its manual (the pages of the operators, "Field Names
 //! with Periods and Dollar Signs") and, where the manual is silent, from what its server does:
 //!
-//! - **Paths.** Names lead into maps; numbers (without leading zeros) also to elements of arrays. Maps that are missing
-//!   are created, arrays never: `{$set: {"a.0": 1}}` makes `{a: {"0": 1}}` where there is no `a`. An array is filled up
-//!   with nulls as far as the position, with at most 1,500,000. Through other values there is no way
-//!   ([`UpdateError::PathNotViable`]), but for `$unset`, which then does nothing.
-//! - **What is not there** is created by `$set`, `$inc`, `$min`, `$max`, `$push`, `$addToSet`, `$currentDate`, and by
-//!   `$mul` as a zero; left alone by `$unset`, `$pull`, `$pop`, `$rename`. An element of an array
-//!   that is unset becomes null.
-//! - **Order.** All changes of an update are made in one order, whatever their operators and however they are written:
-//!   that of the names at each level, by their bytes, numbers by value. So new fields are appended in that order, as in
-//!   MongoDB since 5.0. `$rename` has the place of its new name.
-//! - **Names.** Empty names are refused. So are fields of the document itself that begin with a dollar sign, also where
-//!   the update inserts (MongoDB takes those then); deeper ones may.
-//! - **Elements.** `$[]` means all elements of an array, `$[name]` those that an array filter matches
-//!   ([`Update::parse_with`]), and `$` the one that the filter of the operation matched
-//!   ([`Update::resolved`]). There must be an array. Which elements match is determined before any
-//!   of them changes. What is reached twice is a conflict.
-//! - **`_id`** never changes. Setting it to what it is does nothing.
-//! - **Conflicts.** No path may be another's or lead into it, `$rename`'s included; nor may two
-//!   mean elements of one array by name and by position.
-//! - **Limits.** [`alluvium_document::MAX_DEPTH`] levels, [`MAX_DOCUMENT_BYTES`] bytes as BSON;
-//!   what `$[]` and `$[name]` represent is 4,194,304 positions at most, in all paths of an update
-//!   together.
-//! - **Changed** is a document that is not identical to what it was: 1 and 1.0 are different, and a
-//!   `$push` whose `$slice` undoes it changes nothing.
+//! - **Paths.** A path is followed into maps; a number without leading zeros also selects an
+//!   element of an array. Missing maps are created, arrays are not: `{$set: {"a.0": 1}}` makes
+//!   `{a: {"0": 1}}` if there is no `a`. An array is padded with at most 1,500,000 nulls up to the
+//!   position. A path through any other value is an error ([`UpdateError::PathNotViable`]), except
+//!   that `$unset` then does nothing.
+//! - **A missing value** is created by `$set`, `$inc`, `$min`, `$max`, `$push`, `$addToSet`,
+//!   `$currentDate`, and by `$mul` as zero. It is left missing by `$unset`, `$pull`, `$pop`,
+//!   `$rename`. `$unset` of an array element sets it to null.
+//! - **Order.** The changes of an update are applied in the order of their paths, whatever their
+//!   operators and notation: at each level by the bytes of the names, numbers by value. So new
+//!   fields are appended in that order, as in MongoDB since 5.0. `$rename` is ordered by its new
+//!   name.
+//! - **Names.** Empty names are refused. Top-level field names must not begin with a dollar sign,
+//!   even if the update inserts (MongoDB then allows them); deeper names may.
+//! - **Elements.** `$[]` stands for all elements of an array, `$[name]` for those that match an
+//!   array filter ([`Update::parse_with`]), and `$` for the one that the filter of the operation
+//!   matched ([`Update::resolved`]). The value must be an array. The matching elements are
+//!   determined before any of them changes. An element that is changed twice is a conflict.
+//! - **`_id`** never changes. Setting it to its current value has no effect.
+//! - **Conflicts.** No path may be equal to another or lead into it; this includes both paths of
+//!   `$rename`. Two paths must not select elements of one array by name and by position.
+//! - **Limits.** [`alluvium_document::MAX_DEPTH`] levels; [`MAX_DOCUMENT_BYTES`] bytes as BSON;
+//!   4,194,304 positions that `$[]` and `$[name]` stand for, over all paths of an update.
+//! - **Changed** means that the document is not identical to the previous one: 1 and 1.0 are
+//!   different, and a `$push` that its `$slice` undoes changes nothing.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::{ID, RowError};
@@ -59,38 +60,39 @@ pub use error::UpdateError;
 use place::ArrayFilter;
 pub use replace::{Modification, Replacement};
 
-/// The largest document, as BSON, that an update may make, and the largest delta. MongoDB's limit of documents.
+/// The maximum size, as BSON, of a document after an update, and of a delta: MongoDB's limit for
+/// documents.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
-/// What an update is applied in.
+/// The circumstances in which an update is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Context {
-    /// The time that `$currentDate` writes: milliseconds since 1970 in UTC. As a timestamp it is
-    /// cut to seconds from 1970 to 2106, with the increment 1.
+    /// The time that `$currentDate` writes, in milliseconds since 1970 in UTC. As a timestamp it
+    /// has whole seconds, clamped to the years 1970 to 2106, and the increment 1.
     pub time_ms: i64,
-    /// True while a document is made that was not there, so that `$setOnInsert` applies.
+    /// True if the document is being inserted, so that `$setOnInsert` applies.
     pub inserting: bool,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Applied {
-    /// False if the document is identical to what it was.
+    /// False if the document is identical to the previous one.
     pub changed: bool,
 }
 
-/// An update: what is done to which paths.
+/// A parsed update: changes of values at paths.
 ///
-/// `PartialEq` is identity of the changes, however they were written.
+/// Two updates are equal if their changes are identical, whatever their notation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Update {
-    /// In the order in which they are made; no path is another's or leads into it.
+    /// In the order in which they are applied; no path is equal to another or leads into it.
     changes: Vec<Change>,
-    /// In the order of their names; each is used.
+    /// Sorted by name; each is used.
     filters: Vec<ArrayFilter>,
 }
 
-/// What is done to one path.
+/// The change of the value at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Change {
     path: FieldPath,
@@ -98,7 +100,7 @@ struct Change {
 }
 
 impl Change {
-    /// A change whose operand goes with the path.
+    /// A change. Checks that the operand is allowed at the path.
     fn new(path: FieldPath, action: Action) -> Result<Self, UpdateError> {
         action.check(&path)?;
         Ok(Self { path, action })
@@ -114,19 +116,19 @@ impl Change {
 }
 
 impl Update {
-    /// Reads an update. It has at least one operator; an operator without fields does nothing.
+    /// Parses an update. It has at least one operator; an operator without fields does nothing.
     ///
     /// # Errors
-    /// Every kind of [`UpdateError`] that can be found without a document:
-    /// [`UpdateError::FailedToParse`] (a document in
-    /// place of an update, too, and operators that are not made here, by their names),
-    /// [`UpdateError::ConflictingUpdateOperators`], errors of paths and operands.
+    /// Every [`UpdateError`] that can be detected without a document:
+    /// [`UpdateError::FailedToParse`] (also for a document without operators, and for operators
+    /// that are not supported), [`UpdateError::ConflictingUpdateOperators`], errors of paths and
+    /// operands.
     pub fn parse(update: &Map) -> Result<Self, UpdateError> {
         Self::parse_with(update, &[])
     }
 
-    /// As [`Update::parse`], with array filters: `$[grade]` in a path represents the elements that
-    /// `{"grade.score": {$gte: 85}}` matches.
+    /// As [`Update::parse`], with array filters: `$[grade]` in a path stands for the elements that
+    /// match `{"grade.score": {$gte: 85}}`.
     ///
     /// ```
     /// use alluvium_document::Document;
@@ -143,11 +145,11 @@ impl Update {
     /// ```
     ///
     /// # Errors
-    /// As there; of the filters [`UpdateError::Filter`], [`UpdateError::BadValue`] (a name without
-    /// a filter, or that is none) and [`UpdateError::FailedToParse`] (a filter that is not used, or
-    /// has several names).
+    /// As for [`Update::parse`]. For the filters [`UpdateError::Filter`], [`UpdateError::BadValue`]
+    /// (a name that is invalid or has no filter) and [`UpdateError::FailedToParse`] (a filter that
+    /// is not used, or has several names).
     pub fn parse_with(update: &Map, array_filters: &[Value]) -> Result<Self, UpdateError> {
-        // All conditions of the update share what patterns may take.
+        // All conditions of the update share one budget for patterns.
         let patterns = Patterns::default();
         let mut changes = parse::changes(update, &patterns)?;
         changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
@@ -157,41 +159,41 @@ impl Update {
         Ok(update)
     }
 
-    /// Applies the update. Of fields of the document that it changes, and of fields that lead there, the values are
-    /// decoded; of the others only if a field is added, removed or renamed ([`Draft`]).
+    /// Applies the update. Of the document, only the fields on the changed paths are decoded; the
+    /// other fields only if a field is added, removed or renamed ([`Draft`]).
     ///
     /// # Errors
-    /// [`UpdateError`]. The draft is then unspecified, and to be dropped.
+    /// [`UpdateError`]. The content of the draft is then unspecified; drop it.
     pub fn apply(&self, document: &mut Draft, context: &Context) -> Result<Applied, UpdateError> {
         self.apply_to(document, context, |document| Ok(document.bson_size_over(MAX_DOCUMENT_BYTES)?))
     }
 
-    /// As [`Update::apply`], to a document that is decoded whole.
+    /// As [`Update::apply`], for a decoded document.
     ///
     /// # Errors
-    /// [`UpdateError`]. The map is then unspecified.
+    /// [`UpdateError`]. The content of the map is then unspecified.
     pub fn apply_to_map(&self, document: &mut Map, context: &Context) -> Result<Applied, UpdateError> {
         let over = |size: usize| Some(size).filter(|size| *size > MAX_DOCUMENT_BYTES);
         self.apply_to(document, context, |document| Ok(over(bson::document_size(document))))
     }
 
-    /// The document that an upsert by `_id` inserts: `_id` alone, then the update with
-    /// `$setOnInsert`. `time_ms` is that of [`Context`].
+    /// The document that an upsert by `_id` inserts: the update, including `$setOnInsert`, applied
+    /// to a document with only `_id`. `time_ms` is that of [`Context`].
     ///
     /// # Errors
-    /// [`UpdateError`], for instance if the update sets another `_id`.
+    /// [`UpdateError`], for instance if the update sets a different `_id`.
     pub fn for_upsert(&self, id: impl Into<Value>, time_ms: i64) -> Result<Map, UpdateError> {
         let mut document = Map::from([(ID, id.into())]);
         self.apply_to_map(&mut document, &Context { time_ms, inserting: true })?;
         Ok(document)
     }
 
-    /// The paths that the update touches, in no particular order; for `$rename` the old and the new one.
+    /// The paths that the update touches, in no particular order; for `$rename` both paths.
     pub fn paths(&self) -> impl Iterator<Item = &FieldPath> {
         self.changes.iter().flat_map(Change::paths)
     }
 
-    /// True if the update does nothing to any document, for it has no fields.
+    /// True if the update has no fields, and so changes no document.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -211,7 +213,8 @@ impl Update {
         let (mut changed, mut growth) = (false, 0usize);
         let mut make = |document: &mut F, change: &Change, positions: &[usize]| {
             changed |= walk::change(document, change, positions, context)?;
-            // Many changes that are each within the limits must not fill the memory before the size is checked.
+            // Many changes, each within the limits, must not exhaust the memory before the size is
+            // checked.
             growth = growth.saturating_add(change.action.growth_max(&change.path));
             if growth > MAX_DOCUMENT_BYTES {
                 check_size(document)?;
@@ -231,9 +234,10 @@ impl Update {
         Ok(Applied { changed })
     }
 
-    /// Applies the update, or leaves the document as it is. True if it was applied.
+    /// Applies the update, and returns true; or returns false and leaves the document unchanged.
     ///
-    /// `size_max` is at least the document's size as BSON, and is kept so; it spares measuring the document each time.
+    /// `size_max` is an upper bound of the document's size as BSON, and is kept up to date. It
+    /// avoids measuring the document each time.
     pub(crate) fn apply_or_leave(&self, document: &mut Draft, size_max: &mut usize) -> Result<bool, RowError> {
         let context = Context::default();
         if self.has_several() || self.needs_position() {
@@ -254,7 +258,8 @@ impl Update {
             after = self.changes.iter().fold(document.bson_size()?, add);
         }
         let result = match &self.changes[..] {
-            // A single change looks before it changes anything, and the result cannot be too large.
+            // A single change is checked before anything is modified, and the result cannot be too
+            // large.
             [change] if after <= MAX_DOCUMENT_BYTES => walk::change(document, change, &[], &context).map(|_| ()),
             _ => {
                 let mut copy = document.clone();
@@ -271,7 +276,7 @@ impl Update {
         }
     }
 
-    /// Refuses paths that are another's or lead into it.
+    /// Refuses paths that are equal to another or lead into it.
     fn check_conflicts(&self) -> Result<(), UpdateError> {
         if let [change] = &self.changes[..]
             && !matches!(change.action, Action::RenameFrom(_))
@@ -279,7 +284,7 @@ impl Update {
             return Ok(());
         }
         let mut paths: Vec<&FieldPath> = self.paths().collect();
-        // What leads into a path comes right behind it.
+        // In this order, a path is directly followed by those that lead into it.
         paths.sort_by(|a, b| order::compare_paths(a, b));
         match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
             None => Self::check_places(&paths),

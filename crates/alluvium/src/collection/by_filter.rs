@@ -9,7 +9,7 @@ use crate::update::Update;
 use alluvium_document::{DocumentFor, IntoDocument};
 
 impl<T> Collection<T> {
-    /// Updates the first document that matches, and returns it.
+    /// Updates the first matching document, and returns it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -24,7 +24,7 @@ impl<T> Collection<T> {
         FindOneAndModify::new(FilterRequest::new(&self.target, filter).updating(update.into_map()))
     }
 
-    /// Puts a document in the place of the first one that matches, and returns that.
+    /// Replaces the first matching document, and returns it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -42,7 +42,7 @@ impl<T> Collection<T> {
         FindOneAndModify::new(FilterRequest::new(&self.target, filter).replacing(document.into_fields()))
     }
 
-    /// Deletes the first document that matches, and returns it.
+    /// Deletes the first matching document, and returns it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -56,8 +56,8 @@ impl<T> Collection<T> {
         FindOneAndModify::new(FilterRequest::new(&self.target, filter))
     }
 
-    /// Updates the first document that matches: `{"$set": …}`, `{"$inc": …}` and so on. [`Collection::update`] does so by
-    /// `_id`.
+    /// Updates the first matching document with operators: `{"$set": …}`, `{"$inc": …}` and so on.
+    /// [`Collection::update`] updates by `_id`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -73,7 +73,7 @@ impl<T> Collection<T> {
         Update { write: FilterRequest::new(&self.target, filter).updating(update.into_map()), many: false }
     }
 
-    /// Updates all documents that match at the moment when it is run, each in a batch of its own.
+    /// Updates all documents that match at the time of the call, each in its own batch.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -87,8 +87,8 @@ impl<T> Collection<T> {
         Update { write: FilterRequest::new(&self.target, filter).updating(update.into_map()), many: true }
     }
 
-    /// Puts a document in the place of the first one that matches; the `_id` stays. [`Collection::replace`] does so by
-    /// `_id`.
+    /// Replaces the first matching document; its `_id` does not change. [`Collection::replace`]
+    /// replaces by `_id`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -102,7 +102,8 @@ impl<T> Collection<T> {
         Update { write: FilterRequest::new(&self.target, filter).replacing(document.into_fields()), many: false }
     }
 
-    /// Deletes the first document that matches. [`Collection::delete`] deletes by `_id`, without looking.
+    /// Deletes the first matching document. [`Collection::delete`] deletes by `_id`, without
+    /// reading.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -116,7 +117,7 @@ impl<T> Collection<T> {
         Delete { write: FilterRequest::new(&self.target, filter), many: false }
     }
 
-    /// Deletes all documents that match at the moment when it is run, each in a batch of its own.
+    /// Deletes all documents that match at the time of the call, each in its own batch.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -129,8 +130,8 @@ impl<T> Collection<T> {
         Delete { write: FilterRequest::new(&self.target, filter), many: true }
     }
 
-    /// Many writes in one call: inserts, updates and deletes by filter, each with an outcome of its own. Those that are to
-    /// happen together or not at all belong into a [`crate::WriteBatch`].
+    /// Many writes in one call: inserts, updates and deletes by filter, each with its own outcome.
+    /// For writes that must be atomic together use a [`crate::WriteBatch`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -9,7 +9,8 @@ use alluvium_collections::indexes;
 use alluvium_document::IntoDocument;
 
 impl<T> Collection<T> {
-    /// An index to be created: `{"author": 1, "time": -1}`. Ends in [`CreateIndex::run`].
+    /// Creates an index with these keys, such as `{"author": 1, "time": -1}`. Set its options, then
+    /// call [`CreateIndex::run`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -23,7 +24,8 @@ impl<T> Collection<T> {
         CreateIndex::new(self.target.clone(), keys)
     }
 
-    /// Drops an index by its name or its keys, at once; its space is given back in the background.
+    /// Drops an index by its name or its keys. It is no longer used at once; its space is reclaimed
+    /// in the background.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -40,7 +42,7 @@ impl<T> Collection<T> {
         indexes::drop_index(&self.target.engine, self.target.name()?, index.into())
     }
 
-    /// The name of the index that has this name, or these keys.
+    /// The name of the index with this name or these keys.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -58,7 +60,7 @@ impl<T> Collection<T> {
         indexes::index_name(&self.target.engine, self.target.name()?, index.into())
     }
 
-    /// Drops all indexes but that on `_id`.
+    /// Drops all indexes except the one on `_id`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -70,12 +72,12 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Collection::drop_index`], but for the name.
+    /// As [`Collection::drop_index`], without the errors of the name.
     pub fn drop_indexes(&self) -> Result<()> {
         self.target.engine.catalog.drop_indexes(self.target.name()?, None)
     }
 
-    /// The indexes, as MongoDB's `listIndexes` shows them; that on `_id` comes first.
+    /// The indexes, in the form of MongoDB's `listIndexes`. The index on `_id` comes first.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -87,7 +89,7 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// What keeps the collection from being opened.
+    /// Errors of opening the collection.
     pub fn indexes(&self) -> Result<Vec<IndexInfo>> {
         let id = IndexInfo { name: indexes::ID_INDEX.to_owned(), definition: indexes::id_definition(), ready: true };
         let Some(state) = self.target.engine.catalog.find(self.target.name()?)? else { return Ok(Vec::new()) };
@@ -100,15 +102,15 @@ impl<T> Collection<T> {
         Ok(std::iter::once(id).chain(others).collect())
     }
 
-    /// Figures of the indexes, but for that on `_id`, which is the documents themselves. Reads a few blocks and about a
-    /// thousand entries of each.
+    /// Statistics of the indexes, except the one on `_id`, which is the documents themselves. Reads
+    /// a few blocks and about a thousand entries of each index.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// let pets = db.collection("pets");
     /// pets.create_index(r#"{"kind": 1}"#).run()?;
     /// pets.put("rex", r#"{"kind": "cat"}"#)?;
-    /// pets.put("rex", r#"{"kind": "dog"}"#)?; // Reads nothing, so the entry of the cat stays.
+    /// pets.put("rex", r#"{"kind": "dog"}"#)?; // Does not read the old document, so its index entry remains.
     /// let stats = &pets.index_stats()?[0];
     /// assert_eq!((stats.entries, stats.stale_share()), (2, Some(0.5)));
     /// # alluvium::Result::Ok(())

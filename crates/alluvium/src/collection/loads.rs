@@ -1,15 +1,15 @@
-//! Loads of files.
+//! Loading files.
 
 use super::Collection;
 use alluvium_collections::error::Result;
 use alluvium_transfer::load::{self, Input, LoadOptions, LoadReport, LoadedBefore, Metadata};
 
 impl<T> Collection<T> {
-    /// Loads an input in the format that the options name, by default JSON lines, creating the
-    /// collection if it does not exist.
+    /// Loads an input in the format of the options, by default JSON lines. Creates the collection
+    /// if it does not exist.
     ///
-    /// Files of every format are resumable: what was loaded before is passed over, by its offset in the
-    /// (decompressed) input.
+    /// A load of a file in any format can be resumed: the part that was loaded before is skipped,
+    /// up to its offset in the (decompressed) input.
     ///
     /// ```
     /// use alluvium::load::{Input, LoadOptions};
@@ -22,14 +22,14 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Load`] naming line, column and reason; [`Error::DuplicateKey`]; or as for any write.
-    /// What was loaded before the error stays, and is durable.
+    /// [`Error::Load`] with line, column and reason; [`Error::DuplicateKey`]; or as for any write.
+    /// The documents loaded before the error remain, and are durable.
     pub fn load(&self, input: Input, options: LoadOptions) -> Result<LoadReport> {
         load::load(&self.target.engine, self.target.name()?, input, options)
     }
 
-    /// How far an input was loaded before, with the same format and `id_field`; nothing if not at all, or if
-    /// the input is not resumable.
+    /// The progress of an earlier load of this input with the same format and `id_field`. `None` if
+    /// there was none, or if the input cannot be resumed.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -50,9 +50,10 @@ impl<T> Collection<T> {
         load::loaded_before(&self.target.engine, self.target.name()?, input, options)
     }
 
-    /// Makes the indexes that `metadata` tell of, as far as they can be made here: see [`Metadata::unsupported_indexes`].
-    /// The collection is created if it does not exist. Made before its documents are loaded, they cost no walk over these.
-    /// Returns the names of those that were not there before.
+    /// Creates the indexes in `metadata`, as far as they are supported: see
+    /// [`Metadata::unsupported_indexes`]. Creates the collection if it does not exist. If called
+    /// before the documents are loaded, the indexes need no scan of the documents. Returns the
+    /// names of the indexes that did not exist before.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

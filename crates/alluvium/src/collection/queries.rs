@@ -6,7 +6,8 @@ use alluvium_collections::error::Result;
 use alluvium_document::{FromDocument, IntoDocument};
 
 impl<T> Collection<T> {
-    /// A query for the documents that match a filter, in MongoDB's language: narrowed, and then run. `{}` matches all.
+    /// A query for the documents that match a filter in MongoDB's language. `{}` matches all. Set
+    /// its options, then call [`Find::run`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -21,7 +22,7 @@ impl<T> Collection<T> {
         Find::new(self.target.clone(), None, filter)
     }
 
-    /// The first document that matches.
+    /// The first matching document.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -41,8 +42,9 @@ impl<T> Collection<T> {
         self.find(filter).first()
     }
 
-    /// The number of documents, about. Up to 10,000 are counted; more are estimated from a few blocks of each sorted
-    /// run, where documents that were rewritten or deleted recently may count.
+    /// The approximate number of documents. Up to 10,000 are counted. Larger numbers are estimated
+    /// from a few blocks of each sorted run, and may include documents that were recently rewritten
+    /// or deleted.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

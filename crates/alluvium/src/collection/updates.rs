@@ -1,4 +1,4 @@
-//! Changes by `_id`: by a function, blind, and replacements of one version.
+//! Changes by `_id`: by a function, by an update without reading, and replacements of one version.
 
 use super::Collection;
 use alluvium_collections::by_id::get_versioned;
@@ -9,17 +9,18 @@ use alluvium_document::{DocumentFor, Draft, FromDocument, IntoDocument, Value};
 use alluvium_query::update::Update;
 
 impl<T> Collection<T> {
-    /// Reads the document with this `_id`, lets `change` change it, and writes it back, with no
-    /// write of others in between. `change` returns false to leave it as it is. Returns false if
-    /// there is no such document.
+    /// Reads the document with this `_id`, passes it to `change`, and writes the changed document,
+    /// with no other write in between. `change` returns false to leave the document unchanged.
+    /// Returns false if there is no such document.
     ///
-    /// Giving other values to fields that the document has ([`Draft::set`]) decodes nothing else of
-    /// it, and is a good deal cheaper than [`Draft::map`].
+    /// Setting new values of existing fields ([`Draft::set`]) decodes no other fields, and is much
+    /// cheaper than [`Draft::map`].
     ///
-    /// The document is locked while `change` runs, so `change` must not write to the database, nor
-    /// wait for a thread that does: it could wait for itself. If the document has become much larger
-    /// than those changed before it, `change` is called once more, for the document as it is then, if it
-    /// is still there: memory is reserved before documents are locked, and its size is known only afterwards.
+    /// The document is locked while `change` runs. So `change` must not write to the database, nor
+    /// wait for a thread that does: this could deadlock. If the document has become much larger
+    /// than those changed before it, `change` is called again with the latest document, provided
+    /// that it still exists: memory is reserved before documents are locked, and the size is only
+    /// known after.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -27,25 +28,26 @@ impl<T> Collection<T> {
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// let found = pets.modify("rex", |draft| {
     ///     draft.map()?.insert("name", "Rex");
-    ///     Ok(true) // It has changed: write it.
+    ///     Ok(true) // Write the changed document.
     /// })?;
     /// assert!(found);
     /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// As [`Collection::get`] and [`Collection::put`]; an error of `change` is returned and nothing
-    /// is written.
+    /// As [`Collection::get`] and [`Collection::put`]. An error of `change` is returned, and
+    /// nothing is written.
     pub fn modify(&self, id: impl Into<Value>, change: impl FnMut(&mut Draft) -> Result<bool>) -> Result<bool> {
         self.target.writer()?.modify(&id.into(), change)
     }
 
-    /// Applies an update to the document with this `_id` without reading it: writes a delta of some 20 bytes. Reads apply
-    /// the delta to the document; compaction does so for good.
+    /// Updates the document with this `_id` without reading it: writes a delta of about 20 bytes.
+    /// Reads apply the delta to the document, until a compaction stores the result.
     ///
-    /// Without such a document it does nothing. An update that cannot be applied (an `$inc` of a text) leaves the document
-    /// unchanged, and is counted in [`crate::Stats::deltas_refused`]. [`Collection::update_one`] reads the document, and
-    /// reports what it did.
+    /// If there is no such document, nothing happens. An update that cannot be applied (an `$inc`
+    /// of a string) leaves the document unchanged, and is counted in
+    /// [`crate::Stats::deltas_refused`]. [`Collection::update_one`] reads the document, and returns
+    /// what was changed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -87,8 +89,8 @@ impl<T> Collection<T> {
         found.map(|(document, version)| Ok((from_document(name, document)?, version))).transpose()
     }
 
-    /// Puts another document in the place of the one with this `_id` if that is still of this version. False if it is
-    /// not, or gone: read it again.
+    /// Replaces the document with this `_id` if it still has this version. Returns false if it has
+    /// another version or does not exist; then read it again.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -96,7 +98,7 @@ impl<T> Collection<T> {
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// let (_, version) = pets.get_versioned("rex")?.unwrap();
     /// assert!(pets.replace_if("rex", version, r#"{"age": 4}"#)?);
-    /// assert!(!pets.replace_if("rex", version, r#"{"age": 5}"#)?); // Somebody was faster.
+    /// assert!(!pets.replace_if("rex", version, r#"{"age": 5}"#)?); // The version has changed.
     /// # alluvium::Result::Ok(())
     /// ```
     ///

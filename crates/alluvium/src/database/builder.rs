@@ -1,4 +1,4 @@
-//! How a database is opened.
+//! Options for opening a database.
 
 use super::Database;
 use alluvium_collections::error::Result;
@@ -8,7 +8,7 @@ use alluvium_store::{Compression, Durability, Options};
 use std::path::Path;
 use std::time::Duration;
 
-/// Options for opening a database; made by [`Database::builder`].
+/// Options for opening a database; returned by [`Database::builder`].
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -23,7 +23,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// True if a database is at the path already, so that opening it creates none.
+    /// True if there is a database at the path, so that opening it would not create one.
     ///
     /// ```
     /// # let builder = || alluvium::Database::builder().env(alluvium_env::Env::in_memory(1));
@@ -37,7 +37,7 @@ impl Builder {
         Ok(alluvium_store::is_store(&self.env, path.as_ref())?)
     }
 
-    /// As [`Database::load_space`], of a database that is not there yet: asked before it is created.
+    /// As [`Database::load_space`], for a database that does not exist yet.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -62,9 +62,10 @@ impl Builder {
     /// together. More memory means fewer, larger flushes and more cached blocks. At least 8 MiB.
     /// Default: 256 MiB.
     ///
-    /// What the program's allocator keeps of memory that was given back comes on top. With a small budget and glibc, set
-    /// `MALLOC_ARENA_MAX=1` and `MALLOC_MMAP_THRESHOLD_=262144`, or call `mallopt`, as the command line does: 4 GB of text
-    /// under 32 MB then took 31 MB. With documents of many MB and up to 1 GB of budget, set `MALLOC_MMAP_THRESHOLD_=4194304`.
+    /// Memory that the program's allocator retains is not included. With a small budget and glibc,
+    /// set `MALLOC_ARENA_MAX=1` and `MALLOC_MMAP_THRESHOLD_=262144`, or call `mallopt`, as the
+    /// command line does: loading 4 GB of text with a budget of 32 MB then took 31 MB. With
+    /// documents of many MB and a budget of up to 1 GB, set `MALLOC_MMAP_THRESHOLD_=4194304`.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -78,9 +79,9 @@ impl Builder {
         self
     }
 
-    /// The partitions of a *new* database, 1 to 256. They are fixed for its life; more of them let
-    /// more cores write at once. Opening an existing database with another number is an error.
-    /// Default: 4, or what the database has.
+    /// The number of partitions of a *new* database, 1 to 256. It cannot be changed later; with
+    /// more partitions more cores can write at once. Opening an existing database with another
+    /// number is an error. Default: 4, or the number of the existing database.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -95,9 +96,8 @@ impl Builder {
         self
     }
 
-    /// When writes are acknowledged that do not say otherwise. Default:
-    /// [`Durability::Periodic`]: they survive the death of the process; power loss may take the
-    /// last 100 ms and two syncs.
+    /// The default durability of writes. Default: [`Durability::Periodic`]: writes survive the end
+    /// of the process; after power loss those of the last 100 ms and two syncs may be missing.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -125,8 +125,8 @@ impl Builder {
         self
     }
 
-    /// Bytes of a data block before compression, 1 KiB to 1 MiB. Small blocks make random reads
-    /// cheaper, large ones make files smaller. Default: 2 KiB.
+    /// The size of a data block before compression in bytes, 1 KiB to 1 MiB. Small blocks make
+    /// random reads cheaper, large blocks make files smaller. Default: 2 KiB.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -154,8 +154,8 @@ impl Builder {
         self
     }
 
-    /// Threads for flushes and compactions, at least 1 (two are started even then, so that a flush
-    /// never waits for a compaction). Default: one for each core.
+    /// The number of threads for flushes and compactions, at least 1 (two are started even then, so
+    /// that a flush never waits for a compaction). Default: one for each core.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -169,7 +169,7 @@ impl Builder {
         self
     }
 
-    /// Create the database if it does not exist. Default: true.
+    /// Creates the database if it does not exist. Default: true.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -184,8 +184,8 @@ impl Builder {
         self
     }
 
-    /// How long a snapshot or cursor may live before it is ended, so that it does not pin the disk
-    /// for ever. Default: one hour.
+    /// The maximum age of snapshots and cursors, after which they end, so that they do not pin disk
+    /// space forever. Default: one hour.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -199,8 +199,9 @@ impl Builder {
         self
     }
 
-    /// Bytes that files may keep on disk for the sake of snapshots and cursors; beyond that the oldest
-    /// are ended. Default: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
+    /// The maximum number of bytes of files that are kept on disk only for snapshots and cursors.
+    /// Beyond it the oldest of them end. Default: 1 GiB, or a quarter of the bytes in sorted files,
+    /// if that is more.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -214,10 +215,11 @@ impl Builder {
         self
     }
 
-    /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: a write
-    /// whose log would take them is refused with [`crate::ErrorKind::NoSpace`] (deletes may take
-    /// half). Nothing is set aside; what matters is what is free. 0 turns it off. Default: two fifths
-    /// of the memory budget and 64 MiB, together 166 MiB with the default budget.
+    /// The free disk space, in bytes, that writes must leave, so that flushes and compactions can
+    /// finish. A write whose log would use it is refused with [`crate::ErrorKind::NoSpace`];
+    /// deletes may use half of it. The space is not allocated: only the free space of the disk is
+    /// checked. 0 disables the check. Default: two fifths of the memory budget plus 64 MiB,
+    /// together 166 MiB with the default budget.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -231,9 +233,10 @@ impl Builder {
         self
     }
 
-    /// Read and write sorted files without the system's page cache (`O_DIRECT`): the memory budget is then all that
-    /// caches, which pays where other programs need the rest of the memory, and where a benchmark is to measure the
-    /// disk. Linux only; on a file system that cannot do it, opening fails by name. Default: false.
+    /// Reads and writes sorted files without the system's page cache (`O_DIRECT`). Only the memory
+    /// budget then caches data. This is useful if other programs need the rest of the memory, and
+    /// for benchmarks of the disk. Linux only; opening fails on a file system that does not support
+    /// it. Default: false.
     ///
     /// ```
     /// # let path = "db";
@@ -247,8 +250,9 @@ impl Builder {
         self
     }
 
-    /// Open even if the log is damaged in its middle, skipping damaged records; the lost numbers
-    /// are in the [`crate::OpenReport`]. Default: false, such a database is not opened.
+    /// Opens the database even if its log is damaged before the end, and skips damaged records; the
+    /// sequence numbers lost are in the [`crate::OpenReport`]. Default: false: such a database is
+    /// not opened.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -262,7 +266,8 @@ impl Builder {
         self
     }
 
-    /// The outside world to run in. Tests use one in memory. Default: the operating system.
+    /// The environment (files, clock, threads) to use. Tests use one in memory. Default: the
+    /// operating system.
     ///
     /// ```
     /// let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?; // no file is written
@@ -274,7 +279,7 @@ impl Builder {
         self
     }
 
-    /// All options of the store at once, for tests and benchmarks.
+    /// Sets all options of the store, for tests and benchmarks.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -5,11 +5,12 @@ use alluvium_document::{Decimal, Value};
 
 use super::FilterError;
 
-/// Which bits, and what of them.
+/// The bits to test, and the test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bits {
     pub wanted: Wanted,
-    /// Position of a byte, from the least significant, and its bits; ordered, no byte twice, none zero.
+    /// Positions of bytes, counted from the least significant, with the bits of each; sorted,
+    /// unique, no byte zero.
     mask: Vec<(u32, u8)>,
 }
 
@@ -44,7 +45,7 @@ impl Wanted {
 }
 
 impl Bits {
-    /// The operand is a number that is not negative, a binary value, or an array of positions.
+    /// Parses the operand: a non-negative number, a binary value, or an array of positions.
     pub fn parse(wanted: Wanted, operand: &Value) -> Result<Self, FilterError> {
         let name = wanted.name();
         let mask = match operand {
@@ -68,14 +69,14 @@ impl Bits {
         Ok(Self { wanted, mask })
     }
 
-    /// The bits of a whole number, with its sign repeated for ever.
+    /// Tests the bits of an integer; the sign bit is repeated without end.
     pub fn match_number(&self, n: i64) -> bool {
         let bytes = n.to_le_bytes();
         let sign = if n < 0 { 0xff } else { 0 };
         self.matches(|at| bytes.get(at).copied().unwrap_or(sign))
     }
 
-    /// Bytes, the least significant first, with zeros behind them.
+    /// Tests bytes, the least significant first, followed by zeros.
     pub fn match_bytes(&self, bytes: &[u8]) -> bool {
         self.matches(|at| bytes.get(at).copied().unwrap_or(0))
     }
@@ -90,7 +91,7 @@ impl Bits {
         }
     }
 
-    /// The operand: binary data where that is short, else positions.
+    /// The operand: as binary data if that is short, otherwise as positions.
     pub fn to_value(&self) -> Value {
         let len = self.mask.last().map_or(0, |(at, _)| *at as usize + 1);
         if len <= 8 + 4 * self.mask.len() {
@@ -127,12 +128,12 @@ fn of_positions(name: &str, positions: &[Value]) -> Result<Vec<(u32, u8)>, Filte
     Ok(mask)
 }
 
-/// The whole number that bits are looked for in, if it is one of 64 bits.
+/// The number as a 64-bit integer, if it is one without a fraction.
 pub(super) fn whole(number: &Value) -> Option<i64> {
     number.as_i64()
 }
 
-/// A number without its fraction, if that fits 64 bits: what `$mod` divides.
+/// The number without its fraction, if that fits 64 bits: the dividend of `$mod`.
 pub(super) fn truncated(number: &Value) -> Option<i64> {
     const TWO_63: f64 = 9_223_372_036_854_775_808.0;
     match number {

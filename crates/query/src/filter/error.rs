@@ -1,33 +1,37 @@
-//! Why a filter is refused.
+//! Errors of filters.
 
 use crate::code::ErrorCode;
 
-/// Why a filter is refused, with MongoDB's code for it. The message says which operator and field, and what is right.
+/// The reason why a filter was refused, with MongoDB's code for it. The message names the operator
+/// and the field, and states what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilterError {
-    /// An operator is unknown, or an operand is not one that its operator takes.
+    /// An operator is unknown, or its operand is not allowed.
     #[error("{0}")]
     BadValue(String),
-    /// An operand is of a type that its operator takes, and not one of the values.
+    /// An operand is of the right type, but its value is not allowed.
     #[error("{0}")]
     FailedToParse(String),
-    /// An operand is of a type that its operator does not take; of most operators this is [`FilterError::BadValue`].
+    /// An operand is of the wrong type. For most operators this is [`FilterError::BadValue`].
     #[error("{0}")]
     TypeMismatch(String),
-    /// A regular expression has options of its own and others beside it; and MongoDB's code for it.
+    /// A regular expression has options, and `$options` beside it gives others. The second field is
+    /// MongoDB's code.
     #[error("{0}")]
     OptionsTwice(String, ErrorCode),
     /// An operator of MongoDB that Alluvium does not have. The message names it.
     #[error("{0}")]
     NotSupported(String),
-    /// A pattern is no regular expression, has what they do not have here, or compiles to too much.
+    /// A pattern is not a regular expression, uses a feature that is not supported, or is too large
+    /// once compiled.
     #[error("{0}")]
     InvalidRegex(String),
     /// The options of a regular expression are not among `imsx`.
     #[error("{0}")]
     InvalidRegexOptions(String),
-    /// The filter nests deeper than [`alluvium_document::MAX_DEPTH`], or a path in it has more names.
+    /// The filter nests deeper than [`alluvium_document::MAX_DEPTH`], or one of its paths has more
+    /// names than that.
     #[error("{0}")]
     TooDeep(String),
     /// The filter is larger than [`crate::filter::MAX_FILTER_BYTES`].

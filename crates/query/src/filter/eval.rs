@@ -1,4 +1,4 @@
-//! Whether documents match.
+//! Evaluation of filters.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Step, Test};
 use super::{ElementFilter, Filter, Form};
 
 impl Filter {
-    /// Whether a map, or an array whose positions are its names, matches.
+    /// True if a map matches, or an array taken as a map from positions to elements.
     pub(super) fn matches_node<N: Node>(&self, root: &N) -> Result<bool, N::Error> {
         for clause in &self.clauses {
             if !clause.holds(root)? {
@@ -54,7 +54,7 @@ fn any<T, E>(
     items.try_fold(false, |found, item| Ok(found || wanted(item?)?))
 }
 
-/// Whether one of the values at a path passes.
+/// True if one of the values at a path passes the test.
 #[inline]
 fn at_path<N: Node>(root: &N, path: &Path, test: &Test) -> Result<bool, N::Error> {
     in_map(root, &path.steps, test)
@@ -83,7 +83,8 @@ fn in_elements<N: Node>(array: &N, test: &Test) -> Result<bool, N::Error> {
     Ok(false)
 }
 
-/// An array in the way means its elements that are maps, and the element whose position is the next name.
+/// An array on the way stands for its elements that are maps, and for the element whose position is
+/// the next name.
 fn in_array<N: Node>(array: &N, steps: &[Step], test: &Test) -> Result<bool, N::Error> {
     for (at, element) in array.elements().enumerate() {
         if in_element(&element?, at, steps, test)? {
@@ -99,7 +100,7 @@ fn in_element<N: Node>(element: &N, at: usize, steps: &[Step], test: &Test) -> R
         return Ok(true);
     }
     match steps {
-        // An array that lies at a position is not entered, as in MongoDB.
+        // As in MongoDB, an array that a position selects is not entered.
         [step] if step.position == Some(at) => passes(test, element),
         [step, rest @ ..] if step.position == Some(at) => match kind {
             Kind::Map => in_map(element, rest, test),
@@ -110,7 +111,7 @@ fn in_element<N: Node>(element: &N, at: usize, steps: &[Step], test: &Test) -> R
     }
 }
 
-/// Whether a single value passes; elements of an array are not looked at.
+/// True if a single value passes; elements of an array are not examined.
 fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> {
     Ok(match test {
         Test::Compare(comparison, operand) => return comparison.passes(operand, value),
@@ -135,7 +136,7 @@ fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> {
 }
 
 impl Comparison {
-    /// Whether a value with this order relative to the operand is on the right side.
+    /// True if a value that compares to the operand like `order` meets the comparison.
     pub(super) fn takes(self, order: Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),
@@ -146,14 +147,15 @@ impl Comparison {
         }
     }
 
-    /// Only values of the operand's type are beside it, or all if it is an end of the order.
+    /// A value is comparable if it has the operand's type. Min and max key are comparable with
+    /// every value.
     #[inline]
     fn passes<N: Node>(self, operand: &Operand, value: &N) -> Result<bool, N::Error> {
         if !operand.is_end && value.rank() != operand.rank {
             return Ok(false);
         }
         let order = value.compare(&operand.value)?;
-        // NaN is neither above nor below a number.
+        // NaN is neither less nor greater than a number.
         let apart = order.is_ne() && !operand.is_end && (operand.is_nan || value.is_nan());
         Ok(self.takes(order) && !apart)
     }
@@ -190,9 +192,10 @@ impl ElementFilter {
 }
 
 impl Filter {
-    /// The position in the array at `array` of the first element for which a condition that leads into it holds.
+    /// The position in the array at `array` of the first element that meets a condition on the
+    /// array.
     pub(super) fn position_in<N: Node>(&self, root: &N, array: &Path) -> Result<Option<usize>, N::Error> {
-        // A condition on elements as wholes says more than one on a field of theirs.
+        // A condition on whole elements is more specific than one on a field of an element.
         let is_elem_match =
             |clause: &&Clause| matches!(clause, Clause::Field { condition: Condition::Test(Test::ElemMatch(_)), .. });
         let first = self.clauses.iter().filter(is_elem_match);

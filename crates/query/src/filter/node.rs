@@ -1,4 +1,4 @@
-//! What filters look at: values inside rows, and decoded ones, through one trait.
+//! One trait for the values that filters examine: encoded in a row, or decoded.
 
 use std::cmp::Ordering;
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use alluvium_document::{Map, Value};
 
 use super::types::type_code;
 
-/// How a value is entered.
+/// How the path continues from a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Map,
@@ -19,17 +19,17 @@ pub(super) enum Kind {
     Scalar,
 }
 
-/// A value that a filter looks at.
+/// A value that a filter examines.
 pub(super) trait Node: Clone {
-    /// Why looking can fail.
+    /// The error of reading a damaged value.
     type Error;
 
     fn kind(&self) -> Kind;
 
-    /// The first field with this name, of a map; the element at this position, of an array.
+    /// The first field of a map with this name, or the element of an array at this position.
     fn field(&self, name: &str) -> Result<Option<Self>, Self::Error>;
 
-    /// The elements of an array, none of anything else.
+    /// The elements of an array; empty for any other value.
     fn elements(&self) -> impl Iterator<Item = Result<Self, Self::Error>>;
 
     /// The number of elements of an array.
@@ -170,9 +170,9 @@ impl Node for ValueRef<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Decoded<'a> {
     Map(&'a Map),
-    /// A map of one field that was not built.
+    /// A map with one field, which is not materialised.
     Named(&'a str, &'a Value),
-    /// No map.
+    /// A value that is not a map.
     Value(&'a Value),
 }
 

@@ -1,4 +1,4 @@
-//! Reading filters: MongoDB's documents of conditions.
+//! Parses MongoDB's filter documents.
 
 use alluvium_document::{MAX_DEPTH, Map, Value};
 
@@ -13,7 +13,7 @@ use crate::code::ErrorCode;
 use crate::dollar::is_reference_name;
 use crate::suggest::suggestion;
 
-/// Operators of MongoDB that are not supported; all others are unknown in MongoDB, too.
+/// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.
 const UNSUPPORTED: [&str; 21] = [
     "$where",
     "$expr",
@@ -38,7 +38,7 @@ const UNSUPPORTED: [&str; 21] = [
     "$alwaysFalse",
 ];
 
-/// The operators for a field.
+/// The operators on a field.
 const OF_FIELDS: [&str; 20] = [
     "$eq",
     "$ne",
@@ -62,34 +62,37 @@ const OF_FIELDS: [&str; 20] = [
     "$bitsAnyClear",
 ];
 
-/// The operators in the place of a field.
+/// The operators at the level of fields.
 const AT_TOP: [&str; 4] = ["$and", "$or", "$nor", "$comment"];
 
-/// Names that stand in the place of fields: a map that begins with one is no list of operators for a value.
+/// Operators at the level of fields, supported or not. A map that begins with one of them is not a
+/// list of operators on a value.
 const OF_DOCUMENTS: [&str; 8] = ["$and", "$or", "$nor", "$comment", "$where", "$expr", "$text", "$jsonSchema"];
 
-/// A pattern, and its options, in either order.
+/// `$regex` and `$options` may come in either order.
 const REGEX: [&str; 2] = ["$regex", "$options"];
 
-/// Each may be followed as a field of maps and as a position, so what a document can cost grows with their number.
+/// The maximum number of names in a path that are numbers. Each may be a field of a map or a
+/// position in an array, so the cost of a match grows with their number.
 const POSITIONS_MAX: usize = 16;
 
 type Result<T> = std::result::Result<T, FilterError>;
 
-/// What a document of conditions is about.
+/// The kind of value that a filter document applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
-    /// A document as a whole.
+    /// A whole document.
     Document,
-    /// A map in an array, which may be a reference to a document of another collection.
+    /// A map in an array. It may be a reference to a document of another collection.
     Element,
 }
 
-/// A document of conditions that all hold. It nests no deeper than [`MAX_DEPTH`], which bounds the recursion.
+/// Parses a document of conditions that must all hold. Nesting is at most [`MAX_DEPTH`], which
+/// bounds the recursion.
 pub(super) fn filter(map: &Map, level: Level, patterns: &Patterns) -> Result<Filter> {
     let mut all = Filter { clauses: Vec::with_capacity(map.len()), ..Filter::default() };
     for (name, operand) in &map.entries {
-        let name = name.as_str().ok_or_else(|| bad("a filter has a name that is no string"))?;
+        let name = name.as_str().ok_or_else(|| bad("a filter has a name that is not a string"))?;
         match name {
             "$and" => list(name, operand, level, patterns)?.into_iter().for_each(|filter| add(&mut all, filter)),
             "$or" => add(&mut all, or(list(name, operand, level, patterns)?)),
@@ -103,7 +106,7 @@ pub(super) fn filter(map: &Map, level: Level, patterns: &Patterns) -> Result<Fil
     Ok(Filter { demands: all.demands, ..Filter::of(all.clauses) })
 }
 
-/// Both must hold.
+/// Adds the conditions of `other` to `filter`.
 fn add(filter: &mut Filter, other: Filter) {
     filter.clauses.extend(other.clauses);
     filter.demands.0.extend(other.demands.0);
@@ -119,7 +122,7 @@ fn list(name: &str, operand: &Value, level: Level, patterns: &Patterns) -> Resul
     filters.iter().map(read).collect()
 }
 
-/// Branches within branches are taken out; a single one is no choice.
+/// Builds an `$or`. Nested `$or`s are flattened; a single branch is returned itself.
 fn or(filters: Vec<Filter>) -> Filter {
     let mut branches = Vec::with_capacity(filters.len());
     for mut filter in filters {
@@ -134,18 +137,18 @@ fn or(filters: Vec<Filter>) -> Filter {
     match <[Filter; 1]>::try_from(branches) {
         Ok([only]) => only,
         Err(mut branches) => {
-            // Neither is demanded.
+            // A branch demands no value, since another branch may match.
             branches.iter_mut().for_each(|branch| branch.demands = Demands::default());
             Filter { clauses: vec![Clause::Or(branches)], ..Filter::default() }
         }
     }
 }
 
-/// The most branches that a planner looks up one by one, which may save a sort.
+/// Up to this number of branches a planner looks each up separately, which may save a sort.
 const FEW_BRANCHES: usize = 64;
 
-/// Branches that ask for single values of one field are one list of them. A value that a list
-/// cannot hold, or would take for a pattern, stays a branch of its own.
+/// Merges branches that demand single values of one field into an `$in`. A value that an `$in`
+/// cannot hold, or would interpret as a pattern, keeps its own branch.
 fn lists(branches: Vec<Filter>) -> Vec<Filter> {
     let mut rest: Vec<Filter> = Vec::with_capacity(branches.len());
     let mut listed: BTreeMap<Box<str>, (usize, Vec<Value>, Vec<Pattern>)> = BTreeMap::new();
@@ -185,7 +188,7 @@ fn lists(branches: Vec<Filter>) -> Vec<Filter> {
     rest
 }
 
-/// True if a value is read as itself where it is in a list.
+/// True if an `$in` interprets the value as itself.
 fn is_listable(value: &Value) -> bool {
     match value {
         Value::Regex(_) => false,
@@ -194,7 +197,7 @@ fn is_listable(value: &Value) -> bool {
     }
 }
 
-/// A single condition on a field is negated there.
+/// Builds a `$nor`. A branch with a single condition on a field becomes a negated condition.
 fn nor(filters: Vec<Filter>) -> Vec<Clause> {
     let (mut clauses, mut branches) = (Vec::new(), Vec::new());
     for mut filter in filters {
@@ -240,7 +243,7 @@ fn field(name: &str, operand: &Value, patterns: &Patterns, filter: &mut Filter) 
     Ok(())
 }
 
-/// The path to a field. A name in it may be empty, as a field's name may be.
+/// Parses the path of a field. As field names can be empty, so can names in the path.
 pub(super) fn path(text: &str) -> Result<Path> {
     let path = Path::new(text);
     if path.steps.len() > MAX_DEPTH {
@@ -252,15 +255,15 @@ pub(super) fn path(text: &str) -> Result<Path> {
     Ok(path)
 }
 
-/// True if a map holds operators for a value: its first name begins with a dollar sign, and it is no reference to a
-/// document of another collection.
+/// True if a map holds operators on a value: its first name begins with a dollar sign, and it is
+/// not a reference to a document of another collection.
 fn is_operators(map: &Map) -> bool {
     let first = map.entries.first().and_then(|(name, _)| name.as_str());
     let is_reference = || first.is_some_and(is_reference_name) && map.contains("$ref") && map.contains("$id");
     first.is_some_and(|name| name.starts_with('$')) && !is_reference()
 }
 
-/// A value in the place of operators: what equals it, or what a regular expression matches.
+/// The condition for a value without operators: equality, or a match of a regular expression.
 fn equality(field: &str, value: &Value, patterns: &Patterns) -> Result<Test> {
     match value {
         Value::Regex(regex) => patterns.compile(&regex.pattern, &regex.options).map(Test::Regex),
@@ -279,29 +282,30 @@ fn comparison(field: &str, name: &str, comparison: Comparison, value: &Value) ->
 
 fn operand(field: &str, name: &str, value: &Value) -> Result<Operand> {
     if *value == Value::Undefined {
-        return Err(bad(format!("{name} of '{field}' cannot compare with undefined: take null, or $exists")));
+        return Err(bad(format!("{name} of '{field}' cannot compare with undefined: use null, or $exists")));
     }
     Ok(Operand::new(value.clone()))
 }
 
-/// The operators for one value, in one order.
+/// Parses the operators on one value into sorted conditions.
 fn conditions(field: &str, map: &Map, patterns: &Patterns) -> Result<Vec<Condition>> {
     let mut all = operators(field, map, patterns, &mut Vec::new())?;
     super::print::sort_conditions(&mut all);
     Ok(all)
 }
 
-/// The operators for one value, and what they demand that it is, as it is written: not by negating twice.
+/// Parses the operators on one value, and collects the values that they demand. A double negation
+/// demands nothing.
 fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Value>) -> Result<Vec<Condition>> {
     let mut all = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
         let before = all.len();
         let name =
-            name.as_str().ok_or_else(|| bad(format!("an operator for '{field}' has a name that is no string")))?;
+            name.as_str().ok_or_else(|| bad(format!("an operator for '{field}' has a name that is not a string")))?;
         match name {
             "$all" => all.extend(self::all(field, operand, patterns)?),
             "$ne" | "$nin" | "$not" => match <[Condition; 1]>::try_from(negated(field, name, operand, patterns)?) {
-                // What is negated twice holds.
+                // A double negation is the condition itself.
                 Ok([Condition::Not(inner)]) => all.extend(inner),
                 Ok(one) => all.push(Condition::Not(one.into())),
                 Err(several) => all.push(Condition::Not(several)),
@@ -324,7 +328,7 @@ fn demanded(condition: &Condition) -> Option<&Value> {
     }
 }
 
-/// What must not hold.
+/// Parses the operand of a negation.
 fn negated(field: &str, name: &str, operand: &Value, patterns: &Patterns) -> Result<Vec<Condition>> {
     let test = match (name, operand) {
         ("$ne", Value::Regex(_)) => {
@@ -385,7 +389,7 @@ fn list_of(field: &str, name: &str, operand: &Value, budget: &Patterns) -> Resul
     Ok(In::new(values, patterns))
 }
 
-/// Each of the values must be there; nothing matches none of them.
+/// `$all`: each of the values must be present. An empty list matches nothing.
 fn all(field: &str, operand: &Value, patterns: &Patterns) -> Result<Vec<Condition>> {
     let Value::Array(list) = operand else {
         let found = operand.type_name();
@@ -409,7 +413,7 @@ fn all(field: &str, operand: &Value, patterns: &Patterns) -> Result<Vec<Conditio
     Ok(list.iter().map(one).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Whether `$exists` asks for what is there.
+/// The truth value of the operand of `$exists`.
 fn is_true(value: &Value) -> bool {
     match value {
         Value::Null | Value::Undefined => false,
@@ -422,11 +426,11 @@ fn is_true(value: &Value) -> bool {
 fn modulo(field: &str, operand: &Value) -> Result<Test> {
     let wrong = |what: &str| bad(format!("$mod of '{field}' {what}: it takes [divisor, remainder]"));
     let Value::Array(both) = operand else { return Err(wrong("is no array")) };
-    let [divisor, remainder] = &both[..] else { return Err(wrong("has not two elements")) };
+    let [divisor, remainder] = &both[..] else { return Err(wrong("does not have two elements")) };
     match (truncated(divisor), truncated(remainder)) {
         (Some(0), _) => Err(wrong("cannot divide by 0")),
         (Some(divisor), Some(remainder)) => Ok(Test::Mod { divisor, remainder }),
-        _ => Err(wrong("has what is no number of 64 bits")),
+        _ => Err(wrong("has a value that is not a number of 64 bits")),
     }
 }
 
@@ -443,7 +447,8 @@ fn regex(operand: &Value, map: &Map, patterns: &Patterns) -> Result<Test> {
         Some(Value::String(options)) => Some(options.as_str()),
         Some(other) => return Err(bad(format!("$options takes a string, this is of type {}", other.type_name()))),
     };
-    // Options of its own count before $options even if those that follow are empty, as in MongoDB.
+    // As in MongoDB, the options of a `$regex` value take precedence over a following `$options`,
+    // even an empty one.
     let first = map.entries.iter().find_map(|(name, _)| name.as_str().filter(|name| REGEX.contains(name)));
     let twice = match (operand, options) {
         (Value::Regex(regex), Some(_)) if !regex.options.is_empty() && first == Some(REGEX[0]) => {
@@ -455,7 +460,7 @@ fn regex(operand: &Value, map: &Map, patterns: &Patterns) -> Result<Test> {
         _ => None,
     };
     if let Some(code) = twice {
-        let what = "a regular expression has its own options: leave $options away";
+        let what = "a regular expression has its own options: remove $options";
         return Err(FilterError::OptionsTwice(what.to_owned(), code));
     }
     let pattern = match (operand, options) {
@@ -480,7 +485,7 @@ fn elem_match(field: &str, operand: &Value, patterns: &Patterns) -> Result<Test>
     }
 }
 
-/// Conditions for an element: operators for itself, or conditions on its fields.
+/// Parses a condition on an element: operators on the element itself, or conditions on its fields.
 pub(super) fn element(field: &str, map: &Map, patterns: &Patterns) -> Result<ElementFilter> {
     let of_document = |(name, _): &(Value, Value)| {
         name.as_str().is_some_and(|name| OF_DOCUMENTS.contains(&name) || is_reference_name(name))
@@ -493,7 +498,7 @@ pub(super) fn element(field: &str, map: &Map, patterns: &Patterns) -> Result<Ele
     Ok(ElementFilter { form })
 }
 
-/// The elements that equal a value, or that a regular expression matches.
+/// The condition for elements that equal a value, or match a regular expression.
 pub(super) fn equal_element(value: &Value, patterns: &Patterns) -> Result<ElementFilter> {
     Ok(ElementFilter { form: Form::Element(vec![Condition::Test(equality("an element", value, patterns)?)]) })
 }
@@ -506,7 +511,7 @@ fn unknown_at_top(name: &str) -> FilterError {
         "$not" => "$not is an operator for a field: to negate a whole filter, write {$nor: [filter]}".to_owned(),
         name if OF_FIELDS.contains(&name) => {
             format!(
-                "{name} is an operator for a field: write it behind the field's name, as in {{field: {{{name}: …}}}}"
+                "{name} is an operator for a field: write it after the field's name, as in {{field: {{{name}: …}}}}"
             )
         }
         name => format!("unknown operator {name}{}", suggestion(name, &[&AT_TOP[..], &OF_FIELDS].concat())),

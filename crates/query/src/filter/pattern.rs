@@ -1,4 +1,5 @@
-//! Regular expressions in filters: PCRE's, as far as they can be searched for in linear time.
+//! Regular expressions in filters: the part of PCRE's syntax that can be searched for in linear
+//! time.
 
 mod budget;
 mod pcre;
@@ -14,19 +15,19 @@ pub(crate) use budget::Patterns;
 
 use super::FilterError;
 
-/// How deep groups in a pattern may nest.
+/// The maximum nesting of groups in a pattern.
 const NEST_MAX: u32 = 100;
 
-/// MongoDB's limit for the length of a pattern.
+/// The maximum length of a pattern: MongoDB's limit.
 const PATTERN_BYTES_MAX: usize = 16_384;
 
-/// A compiled pattern. Equality is that of pattern and options.
+/// A compiled pattern. Two are equal if pattern and options are.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     source: Stored,
-    /// What every text that matches begins with, if the pattern says so.
+    /// The literal prefix of every text that matches, if the pattern demands one.
     prefix: Option<Box<str>>,
-    /// Copies share it, and with it the tables that searching fills.
+    /// Shared by copies, together with the tables that searches fill.
     regex: Arc<Regex>,
 }
 
@@ -39,12 +40,12 @@ impl PartialEq for Pattern {
 impl Eq for Pattern {}
 
 impl Pattern {
-    /// True if the pattern is found anywhere in the text.
+    /// True if the pattern occurs anywhere in the text.
     pub fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
 
-    /// True if a stored regular expression is this one.
+    /// True if a stored regular expression is equal to this one.
     pub fn is(&self, stored: &Stored) -> bool {
         let known = |option: &char| *option != 'u';
         self.source.pattern == stored.pattern && stored.options.chars().filter(known).eq(self.source.options.chars())
@@ -59,13 +60,13 @@ impl Pattern {
         Value::Regex(Box::new(self.source.clone()))
     }
 
-    /// What every text that matches begins with, if the pattern says so.
+    /// The literal prefix of every text that matches, if the pattern demands one.
     pub fn prefix(&self) -> Option<&str> {
         self.prefix.as_deref()
     }
 }
 
-/// Options in their one order, without `u`, which is taken and changes nothing.
+/// The options, sorted, without `u`, which is accepted and has no effect.
 fn options_of(pattern: &str, options: &str) -> Result<String, FilterError> {
     if pattern.len() > PATTERN_BYTES_MAX {
         let len = pattern.len();
@@ -78,7 +79,7 @@ fn options_of(pattern: &str, options: &str) -> Result<String, FilterError> {
     }
     if let Some(option) = options.chars().find(|option| !"imsxu".contains(*option)) {
         return Err(FilterError::InvalidRegexOptions(format!(
-            "'{option}' is no option of a regular expression: take i, m, s or x"
+            "'{option}' is not an option of a regular expression: use i, m, s or x"
         )));
     }
     let mut sorted: Vec<char> = options.chars().filter(|option| *option != 'u').collect();
@@ -87,7 +88,7 @@ fn options_of(pattern: &str, options: &str) -> Result<String, FilterError> {
     Ok(sorted.into_iter().collect())
 }
 
-/// What a pattern with these options says.
+/// The syntax tree of a pattern with these options.
 fn parsed(pattern: &str, options: &str) -> Result<Hir, FilterError> {
     let has = |option| options.contains(option);
     let flags = pcre::Flags { multi_line: has('m'), extended: has('x') };
@@ -100,7 +101,7 @@ fn parsed(pattern: &str, options: &str) -> Result<Hir, FilterError> {
         .build()
         .parse(&translated);
     parsed.map_err(|error| {
-        // The last line says what is wrong; those before it draw the pattern.
+        // The last line is the message; the lines before it draw the pattern.
         let text = error.to_string();
         not_understood(pattern, text.lines().last().unwrap_or_default().trim_start_matches("error: "))
     })
@@ -114,7 +115,7 @@ fn prefix_of(hir: &Hir) -> Option<Box<str>> {
 }
 
 fn not_understood(pattern: &str, reason: &str) -> FilterError {
-    FilterError::InvalidRegex(format!("the regular expression '{}' is not understood: {reason}", shown(pattern)))
+    FilterError::InvalidRegex(format!("the regular expression '{}' is not valid: {reason}", shown(pattern)))
 }
 
 fn shown(pattern: &str) -> String {

@@ -1,11 +1,11 @@
-//! Filters as text: one for all filters that say the same in other words or another order.
+//! The canonical form of filters: the same text for all filters with the same conditions.
 
 use alluvium_document::{Map, Value, key};
 
 use super::tree::{Clause, Comparison, Condition, In, Test};
 use super::{ElementFilter, Filter, Form};
 
-/// Puts conditions that all must hold into one order, each once.
+/// Sorts conditions that must all hold, and removes duplicates.
 pub(super) fn sort(clauses: &mut Vec<Clause>) {
     if clauses.len() < 2 {
         return;
@@ -40,7 +40,7 @@ pub(super) fn sort_conditions(conditions: &mut Vec<Condition>) {
     conditions.dedup();
 }
 
-/// The document of conditions.
+/// The filter document.
 pub(super) fn to_map(filter: &Filter) -> Map {
     let (mut map, mut others) = (Map::new(), Vec::new());
     for clause in &filter.clauses {
@@ -70,7 +70,7 @@ fn filters(filters: &[Filter]) -> Value {
     Value::Array(filters.iter().map(|filter| Value::Map(to_map(filter))).collect())
 }
 
-/// The operator and operand for a condition.
+/// The operator and operand of a condition.
 fn condition_entry(condition: &Condition) -> (&'static str, Value) {
     let conditions = match condition {
         Condition::Test(test) => return (test.name(), operand(test)),
@@ -84,7 +84,8 @@ fn condition_entry(condition: &Condition) -> (&'static str, Value) {
     }
 }
 
-/// Operators for one value. Several equalities are `$all`; what else occurs twice has its name twice in the map.
+/// Operators on one value. Several equalities become `$all`; any other operator that occurs twice
+/// has its name twice in the map.
 fn operators(conditions: &[Condition]) -> Map {
     let equal: Vec<Value> = conditions.iter().filter_map(listed_by_all).cloned().collect();
     let is_all = equal.len() > 1;
@@ -96,7 +97,7 @@ fn operators(conditions: &[Condition]) -> Map {
     map
 }
 
-/// The value of an equality that `$all` would read as one.
+/// The value of an equality, if `$all` interprets it as an equality.
 fn listed_by_all(condition: &Condition) -> Option<&Value> {
     match condition {
         Condition::Test(Test::Compare(Comparison::Equal, operand)) => {

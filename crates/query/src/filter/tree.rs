@@ -1,4 +1,4 @@
-//! What a filter is, once it is read.
+//! The syntax tree of filters.
 
 use alluvium_document::Value;
 use alluvium_document::compare::{compare, equal, type_rank};
@@ -10,8 +10,8 @@ use super::pattern::Pattern;
 use super::types::TypeSet;
 use super::{ElementFilter, Filter};
 
-/// The values that a filter demands at paths, as often as that was written. Filters that match the
-/// same are equal, whatever they demand.
+/// The values that a filter demands at paths, in the order and number in which they were written.
+/// They do not count in comparisons: filters with equal conditions are equal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Demands(pub Vec<(Box<str>, Value)>);
 
@@ -23,25 +23,25 @@ impl PartialEq for Demands {
 
 impl Eq for Demands {}
 
-/// One of the conditions that a document must all meet.
+/// A condition on documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Clause {
-    /// What lies at a path.
+    /// A condition on the values at a path.
     Field { path: Path, condition: Condition },
-    /// At least one of two or more.
+    /// At least one of two or more filters matches.
     Or(Vec<Filter>),
-    /// None of them.
+    /// None of the filters matches.
     Nor(Vec<Filter>),
 }
 
-/// The way to what a condition looks at.
+/// The path to the values that a condition tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     pub text: Box<str>,
     pub steps: Box<[Step]>,
 }
 
-/// A name, and the position in arrays that it also represents.
+/// A name, and the array position that it may also be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub name: Box<str>,
@@ -60,7 +60,7 @@ impl Path {
 pub(crate) enum Condition {
     /// One of the values passes.
     Test(Test),
-    /// Not all of these hold.
+    /// Not all of these conditions hold.
     Not(Vec<Condition>),
 }
 
@@ -77,9 +77,9 @@ pub(crate) enum Test {
     },
     Regex(Pattern),
     Bits(Bits),
-    /// The value is an array of so many elements.
+    /// The value is an array with this number of elements.
     Size(u64),
-    /// The value is an array that has an element like this.
+    /// The value is an array with an element that matches.
     ElemMatch(ElementFilter),
 }
 
@@ -115,13 +115,13 @@ impl Comparison {
     }
 }
 
-/// What is compared with, and what of it is asked each time.
+/// The operand of a comparison, with properties that every comparison needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Operand {
     pub value: Value,
     pub rank: u8,
     pub is_nan: bool,
-    /// Below or above values of all types.
+    /// Min or max key, which are compared with values of all types.
     pub is_end: bool,
 }
 
@@ -135,7 +135,7 @@ impl Operand {
 /// A list of values and patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct In {
-    /// In order, no two equal.
+    /// Sorted, no two equal.
     pub values: Vec<Value>,
     pub patterns: Vec<Pattern>,
     pub has_null: bool,
@@ -154,10 +154,10 @@ impl In {
 }
 
 impl Test {
-    /// Whether a path that leads nowhere passes.
+    /// True if the test passes where the path leads to no value.
     pub fn passes_missing(&self) -> bool {
         match self {
-            // What is not there counts as null.
+            // A missing value counts as null.
             Self::Compare(comparison, operand) => {
                 let order = compare(&Value::Null, &operand.value);
                 let comparable = operand.is_end || operand.value == Value::Null;
@@ -168,12 +168,12 @@ impl Test {
         }
     }
 
-    /// Whether the test is of an array as a whole, and not of its elements, too.
+    /// True if the test applies to an array as a whole, and not to its elements.
     pub fn is_of_arrays(&self) -> bool {
         matches!(self, Self::Size(_) | Self::ElemMatch(_))
     }
 
-    /// The one value that passes, if there is but one.
+    /// The only value that passes, if there is exactly one.
     pub fn only_value(&self) -> Option<&Value> {
         match self {
             Self::Compare(Comparison::Equal, operand) => Some(&operand.value),

@@ -1,10 +1,11 @@
-//! `$type`: sets of types, by their names or by BSON's numbers.
+//! `$type`: sets of types, given by name or by BSON's number.
 
 use alluvium_document::Value;
 
 use super::FilterError;
 
-/// Names and numbers as BSON and MongoDB have them. The bit of a type in a [`TypeSet`] is its place here.
+/// Names and numbers of the types in BSON and MongoDB. The index of a type in this list is its bit
+/// in a [`TypeSet`].
 const TYPES: [(&str, i32); 21] = [
     ("double", 1),
     ("string", 2),
@@ -29,7 +30,7 @@ const TYPES: [(&str, i32); 21] = [
     ("maxKey", 127),
 ];
 
-/// The types that `number` represents.
+/// The types of the alias `number`.
 const NUMBERS: [&str; 4] = ["double", "int", "long", "decimal"];
 
 /// BSON's number for the type of a value.
@@ -59,12 +60,12 @@ pub(super) fn type_code(value: &Value) -> i32 {
     }
 }
 
-/// Some types.
+/// A set of types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TypeSet(u32);
 
 impl TypeSet {
-    /// What `$type` takes: a name, a number, or an array of them.
+    /// Parses the operand of `$type`: a name, a number, or an array of them.
     pub fn parse(operand: &Value) -> Result<Self, FilterError> {
         let Value::Array(list) = operand else { return Self::one(operand) };
         if list.is_empty() {
@@ -79,7 +80,7 @@ impl TypeSet {
             let set = TYPES.iter().enumerate().filter(|(_, (known, _))| wanted.contains(known));
             let set = set.fold(0, |set, (bit, _)| set | 1 << bit);
             return match set {
-                0 => Err(FilterError::bad(format!("$type has '{name}', which is no name of a type"))),
+                0 => Err(FilterError::bad(format!("$type has '{name}', which is not the name of a type"))),
                 set => Ok(Self(set)),
             };
         }
@@ -96,22 +97,22 @@ impl TypeSet {
         }
     }
 
-    /// True if the type with BSON's number `code` is among them.
+    /// True if the set has the type with BSON's number `code`.
     pub fn contains(self, code: i32) -> bool {
         TYPES.iter().position(|(_, known)| *known == code).is_some_and(|bit| self.0 & 1 << bit != 0)
     }
 
-    /// True if the type with this name is among them.
+    /// True if the set has the type with this name.
     pub fn has(self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }
 
-    /// Their names, in one order.
+    /// The names of the types, in the order of [`TYPES`].
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         TYPES.iter().enumerate().filter(move |(bit, _)| self.0 & 1 << bit != 0).map(|(_, (name, _))| *name)
     }
 
-    /// As `$type` takes it.
+    /// The operand of `$type` for this set.
     pub fn to_value(self) -> Value {
         let names: Vec<Value> = self.names().map(Value::from).collect();
         match <[Value; 1]>::try_from(names) {

@@ -1,4 +1,4 @@
-//! What an index is over.
+//! Definitions of indexes.
 
 use super::{IndexError, MAX_NAME_BYTES, MAX_PARTIAL_LEVELS, MAX_PARTS};
 use crate::code::ErrorCode;
@@ -13,16 +13,16 @@ pub enum Order {
     Ascending,
     /// From the greatest value to the least.
     Descending,
-    /// By a hash of the value: for equality only.
+    /// By a hash of the value; supports equality only.
     Hashed,
 }
 
 /// A part of an index key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Where its values are.
+    /// The path of the values.
     pub path: FieldPath,
-    /// How they are ordered.
+    /// The order of the values.
     pub order: Order,
 }
 
@@ -37,7 +37,7 @@ pub struct Definition {
     expire_after_s: Option<u32>,
 }
 
-/// Options of MongoDB's that are not made here.
+/// Options of MongoDB that are not supported.
 const UNSUPPORTED: [&str; 17] = [
     "2dsphereIndexVersion",
     "bits",
@@ -63,11 +63,12 @@ fn bad<T>(what: impl Into<String>) -> Result<T, IndexError> {
 }
 
 impl Definition {
-    /// Reads a definition: the keys, as `{author: 1, time: -1}`, and the options `name`, `unique`, `sparse`,
-    /// `partialFilterExpression`, `expireAfterSeconds`. `v` and `background` are passed over, and so is `key`.
+    /// Parses a definition: the keys, such as `{author: 1, time: -1}`, and the options `name`,
+    /// `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`. `v`, `background` and
+    /// `key` are ignored.
     ///
     /// # Errors
-    /// [`IndexError`], but for those of documents.
+    /// [`IndexError`], except its errors of documents.
     pub fn parse(keys: &Map, options: &Map) -> Result<Self, IndexError> {
         let index = Self::read(keys, options)?;
         index.partial_filter_map().map_or(Ok(()), check_levels)?;
@@ -86,11 +87,11 @@ impl Definition {
         Ok(index)
     }
 
-    /// True if these are the keys of the index on `_id` that every collection has; whatever name is
-    /// given, it has its own.
+    /// True if these are the keys of the index on `_id` that every collection has. A name in the
+    /// options is ignored.
     ///
     /// # Errors
-    /// [`IndexError::InvalidOption`] for an option that does not go with it.
+    /// [`IndexError::InvalidOption`] for an option that is not allowed for this index.
     pub fn is_on_id(keys: &Map, options: &Map) -> Result<bool, IndexError> {
         if keys.len() != 1 || keys.get("_id").and_then(Value::as_f64) != Some(1.0) {
             return Ok(false);
@@ -103,7 +104,8 @@ impl Definition {
                 }
                 Some("name" | "v" | "key" | "ns" | "background") => {}
                 name => {
-                    let what = format!("the index on _id has no option {}", name.unwrap_or("whose name is no string"));
+                    let what =
+                        format!("the index on _id has no option {}", name.unwrap_or("whose name is not a string"));
                     return Err(IndexError::InvalidOption(what));
                 }
             }
@@ -111,8 +113,8 @@ impl Definition {
         Ok(true)
     }
 
-    /// Reads a definition in one map, as [`Definition::to_map`] writes it and `listIndexes` shows
-    /// it: the options, and the keys under `key`.
+    /// Parses a definition in one map, as [`Definition::to_map`] writes it and `listIndexes`
+    /// returns it: the options, with the keys under `key`.
     ///
     /// # Errors
     /// As [`Definition::parse`].
@@ -122,8 +124,8 @@ impl Definition {
         Ok(index)
     }
 
-    /// As [`Definition::from_map`], of an index that is there: earlier builds have taken filters of more than
-    /// [`MAX_PARTIAL_LEVELS`].
+    /// As [`Definition::from_map`], for the definition of an existing index: earlier versions
+    /// accepted filters of more than [`MAX_PARTIAL_LEVELS`] levels.
     ///
     /// # Errors
     /// As [`Definition::parse`].
@@ -158,7 +160,7 @@ impl Definition {
         map
     }
 
-    /// The keys as they are written: `{author: 1, time: -1}`.
+    /// The keys in MongoDB's notation: `{author: 1, time: -1}`.
     pub fn keys_map(&self) -> Map {
         let mut keys = Map::new();
         for part in &self.parts {
@@ -172,17 +174,17 @@ impl Definition {
         keys
     }
 
-    /// The name, by which an index is dropped and hinted at.
+    /// The name of the index, for dropping it and for hints.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The parts of the key, the first one first.
+    /// The parts of the key, in order.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// True if no two documents may yield the same index key.
+    /// True if two documents must not yield the same index key.
     pub fn is_unique(&self) -> bool {
         self.unique
     }
@@ -192,22 +194,22 @@ impl Definition {
         self.sparse
     }
 
-    /// Only documents that match this filter have entries.
+    /// The filter that a document must match to have entries.
     pub fn partial_filter(&self) -> Option<&Filter> {
         self.partial.as_ref().map(|(_, filter)| filter)
     }
 
-    /// That filter as it was written.
+    /// The partial filter in its original notation.
     pub fn partial_filter_map(&self) -> Option<&Map> {
         self.partial.as_ref().map(|(map, _)| map)
     }
 
-    /// Documents are deleted so many seconds after the date in the (only) part.
+    /// A document is deleted this number of seconds after the date in the only part.
     pub fn expire_after_s(&self) -> Option<u32> {
         self.expire_after_s
     }
 
-    /// True if both are over the same keys in the same order, whatever their names and options.
+    /// True if both indexes have the same keys in the same order, whatever their names and options.
     pub fn has_keys_of(&self, other: &Definition) -> bool {
         self.parts == other.parts
     }
@@ -298,15 +300,15 @@ impl Definition {
     }
 }
 
-/// Reads a partial filter: MongoDB allows equality, `$exists: true`, `$gt`, `$gte`, `$lt`, `$lte`,
-/// `$type`, `$in`, `$and`, `$or`.
+/// Parses a partial filter. As in MongoDB it may have equality, `$exists: true`, `$gt`, `$gte`,
+/// `$lt`, `$lte`, `$type`, `$in`, `$and`, `$or`.
 fn partial(map: &Map) -> Result<Filter, IndexError> {
     let filter = Filter::parse(map).map_err(IndexError::Filter)?;
     check_partial(map)?;
     Ok(filter)
 }
 
-/// Refuses partial filters that could not be read again where definitions are kept.
+/// Refuses partial filters that nest too deep to be read back from a stored definition.
 fn check_levels(filter: &Map) -> Result<(), IndexError> {
     if filter.entries.iter().any(|(_, value)| value.is_deeper_than(MAX_PARTIAL_LEVELS - 1)) {
         let what = format!("it nests deeper than {MAX_PARTIAL_LEVELS} levels: index more documents by a simpler one");
@@ -343,7 +345,7 @@ fn starts_with_dollar(name: &Value) -> bool {
     name.as_str().is_some_and(|name| name.starts_with('$'))
 }
 
-/// What MongoDB takes for true or false in an option.
+/// The boolean value of an option, by MongoDB's rules.
 fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(on) => Some(*on),
@@ -364,7 +366,8 @@ fn parts(keys: &Map) -> Result<Vec<Part>, IndexError> {
     let mut parts: Vec<Part> = Vec::with_capacity(keys.len());
     for (name, order) in keys.iter() {
         let Some(name) = name.as_str() else { return bad("the paths of an index are strings") };
-        // The fields of references have such names, and lie in other fields.
+        // The fields of references to documents have such names, and are always inside other
+        // fields.
         let refused = name.starts_with('$') || name.split('.').any(crate::dollar::is_dollar_name);
         if refused && !name.ends_with(".$**") && name != "$**" {
             return bad(format!("the path {name} of an index has a name that begins with a dollar sign"));

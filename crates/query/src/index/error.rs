@@ -1,47 +1,51 @@
-//! Why an index, or a document under an index, is refused.
+//! Errors of index definitions, and of documents that cannot be indexed.
 
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
 use crate::filter::FilterError;
 
-/// Why an index, or a document under an index, is refused, with MongoDB's code for it.
+/// The reason why an index definition, or a document in an index, was refused, with MongoDB's code
+/// for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// A definition is malformed, or asks for something that is not supported.
+    /// A definition is malformed, or uses a feature that is not supported.
     #[error("{0}")]
     CannotCreateIndex(String),
     /// An option is of the wrong type.
     #[error("{0}")]
     TypeMismatch(String),
-    /// A name that no index may have, or another order of `_id` than the one that documents lie in.
+    /// A name that is not allowed, or an index on `_id` with another order than that of the
+    /// documents.
     #[error("{0}")]
     BadValue(String),
-    /// An option is unknown, or does not go with the index on `_id`.
+    /// An option is unknown, or not allowed for the index on `_id`.
     #[error("{0}")]
     InvalidOption(String),
-    /// More parts than an index may have, or hashed ones where they cannot be; and MongoDB's code for it.
+    /// More parts than allowed, or hashed parts in a place where they are not allowed. The second
+    /// field is MongoDB's code.
     #[error("{0}")]
     InvalidParts(String, ErrorCode),
-    /// A partial filter is no filter.
+    /// The partial filter is not valid.
     #[error("the partialFilterExpression is wrong: {0}")]
     Filter(FilterError),
     /// Two parts of an index lead through different arrays of one document.
     #[error("{0}")]
     ParallelArrays(String),
-    /// A hashed part meets an array.
+    /// A document has an array at the path of a hashed part.
     #[error("{0}")]
     HashedArray(String),
-    /// A number in a path means an element of an array, and a field of its maps too.
+    /// A number in a path is both a position in an array and a field of one of its maps.
     #[error("{0}")]
     AmbiguousPath(String),
-    /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or there are more than
-    /// [`crate::index::MAX_KEYS`], or of more bytes than [`crate::index::MAX_KEYS_BYTES`].
+    /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or a document has more than
+    /// [`crate::index::MAX_KEYS`] keys, or more than [`crate::index::MAX_KEYS_BYTES`] bytes of
+    /// keys.
     #[error("{0}")]
     KeyTooLong(String),
-    /// The index on `_id` is to be dropped.
-    #[error("the index _id_ cannot be dropped: documents lie in the order of their _id")]
+    /// The index on `_id` cannot be dropped.
+    #[error("the index _id_ cannot be dropped: documents are stored in the order of their _id")]
     CannotDropId,
     /// The document is damaged.
     #[error(transparent)]

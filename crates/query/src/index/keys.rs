@@ -1,4 +1,4 @@
-//! The keys of a document under an index.
+//! The keys of a document in an index.
 
 use super::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS_BYTES, Order};
 use alluvium_codec::{DecodeError, varint};
@@ -12,31 +12,33 @@ use expand::{Expansion, Most};
 /// An index key of a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IndexKey {
-    /// The parts, one behind the other: what an entry's key begins with.
+    /// The encoded parts: the prefix of an entry's key.
     pub bytes: Vec<u8>,
-    /// An entry's value: what cannot be told from the key. Mostly empty.
+    /// The value of the entry: what cannot be decoded from the key. Usually empty.
     pub values: Vec<u8>,
 }
 
-/// The index keys of a document, ascending, each once.
+/// The index keys of a document, sorted and unique.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Keys {
     /// The keys.
     pub keys: Vec<IndexKey>,
-    /// Bit n is set if part n has led through an array, or to one, and sees each of its elements.
+    /// Bit n is set if part n leads through an array, or to one, so that it sees each element.
     pub multikey: u32,
 }
 
 impl Definition {
-    /// The names of the documents' fields that the parts lead through, and perhaps more than once.
+    /// The top-level fields of documents that the parts lead through. A name may occur more than
+    /// once.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.parts().iter().map(|part| part.path.first())
     }
 
-    /// The keys of a document: none if the index is partial and its filter does not match.
+    /// The keys of a document. There are none if the index is partial and its filter does not
+    /// match.
     ///
     /// # Errors
-    /// [`IndexError`]: the document cannot be indexed.
+    /// [`IndexError`] if the document cannot be indexed.
     pub fn keys(&self, document: &Map) -> Result<Keys, IndexError> {
         match self.partial_filter() {
             Some(filter) if !filter.matches_map(document) => Ok(Keys::default()),
@@ -44,10 +46,10 @@ impl Definition {
         }
     }
 
-    /// The one key of a document in which no part leads to an array: appends its bytes to `out`,
-    /// and to `values` what cannot be told from them. False, with both as they were, if there may
-    /// be another number of keys, or an error: ask [`Definition::keys`] then. Makes no other
-    /// memory.
+    /// Fast path for a document in which no part leads to an array, and which so has one key:
+    /// appends its bytes to `out`, and to `values` what cannot be decoded from them. Returns false,
+    /// with both unchanged, if the document may have another number of keys, or an error; call
+    /// [`Definition::keys`] then. Allocates no other memory.
     #[inline]
     pub fn plain_key(&self, document: &Map, out: &mut Vec<u8>, values: &mut Vec<u8>) -> bool {
         if self.is_sparse() || self.partial_filter().is_some() {
@@ -91,16 +93,17 @@ impl Definition {
         true
     }
 
-    /// As [`Definition::keys`]; of the document only the fields are decoded that the parts lead through.
+    /// As [`Definition::keys`], for an encoded document. Only the fields that the parts lead
+    /// through are decoded.
     ///
     /// # Errors
-    /// As [`Definition::keys`]; [`IndexError::Damaged`].
+    /// As [`Definition::keys`], and [`IndexError::Damaged`].
     pub fn keys_of(&self, document: &Document) -> Result<Keys, IndexError> {
         self.at_most(document, Most::NEW)
     }
 
-    /// As [`Definition::keys_of`], of a document that is stored: also of one that an earlier build
-    /// has taken, which had other limits of all keys together.
+    /// As [`Definition::keys_of`], for a stored document. It applies the limits of earlier
+    /// versions, which accepted more keys of one document.
     ///
     /// # Errors
     /// As [`Definition::keys_of`].
@@ -126,14 +129,15 @@ impl Definition {
         Expansion::of(self, &map, most)
     }
 
-    /// Refuses a document whose entries would have more than [`MAX_KEYS_BYTES`] together, each with
-    /// the key of its `_id`, of so many bytes.
+    /// Refuses a document whose entries would have more than [`MAX_KEYS_BYTES`] bytes of keys
+    /// together. Each entry includes the key of the `_id`, of `id_bytes` bytes.
     ///
     /// # Errors
     /// [`IndexError::KeyTooLong`].
     pub fn check_entries(&self, keys: &Keys, id_bytes: usize) -> Result<(), IndexError> {
         let ids = keys.keys.len().saturating_mul(id_bytes);
-        // Few keys are long only by the `_id`, which is no longer than a document then.
+        // If there are few keys, only the `_id` can make them long, and it is limited by the size
+        // of a document.
         let all = keys.keys.iter().map(|key| key.bytes.len() + key.values.len()).fold(ids, usize::saturating_add);
         if keys.keys.len() > 1 && all > MAX_KEYS_BYTES {
             let (name, count) = (self.name(), keys.keys.len());
@@ -145,10 +149,10 @@ impl Definition {
         Ok(())
     }
 
-    /// The length of the index key that the key of an entry begins with; the `_id`'s key follows.
+    /// The length of the index key at the start of an entry's key. The key of the `_id` follows.
     ///
     /// # Errors
-    /// [`DecodeError`] if the bytes do not begin with such a key.
+    /// [`DecodeError`] if the bytes do not begin with an index key.
     pub fn key_len(&self, entry: &[u8]) -> Result<usize, DecodeError> {
         let mut input = entry;
         for part in self.parts() {
@@ -160,11 +164,11 @@ impl Definition {
         Ok(entry.len() - input.len())
     }
 
-    /// The values of the parts as they were stored, from an index key and an entry's value; `None` for what was
-    /// missing, and for a hashed part.
+    /// The values of the parts, decoded from an index key and an entry's value; `None` for a
+    /// missing value, and for a hashed part.
     ///
     /// # Errors
-    /// [`DecodeError`] if the bytes are no such key and value.
+    /// [`DecodeError`] if the bytes are not an index key and a value.
     pub fn values(&self, mut index_key: &[u8], mut value: &[u8]) -> Result<Vec<Option<Value>>, DecodeError> {
         let missing = if value.is_empty() { 0 } else { varint::get_u64(&mut value)? };
         let is_missing = |at: usize| missing >> at & 1 == 1;
@@ -198,7 +202,7 @@ impl Definition {
     }
 }
 
-/// Appends the bytes of one part of an index key.
+/// Appends the encoded key of one part.
 pub(crate) fn put_part(value: &Value, order: Order, out: &mut Vec<u8>) {
     match order {
         Order::Ascending => key::encode(value, out),
@@ -211,7 +215,7 @@ pub(crate) fn put_part(value: &Value, order: Order, out: &mut Vec<u8>) {
     }
 }
 
-/// True if decoding the key of the value gives the value.
+/// True if decoding the key of the value gives the identical value.
 fn is_natural(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::DateTime(_) => true,

@@ -120,7 +120,7 @@ impl fmt::Display for Rejection {
             Self::Costlier { ratio, .. } if *ratio >= 1.01 => write!(f, "takes {ratio:.2} times as long"),
             Self::Costlier { .. } => f.write_str("takes as long"),
             Self::PreviousChoice { index, .. } => {
-                write!(f, "the index {index} was taken before for such a question, and has not turned out wrong")
+                write!(f, "the index {index} was chosen for an earlier query of this form, and is still good enough")
             }
             Self::Unusable(why) => why.fmt(f),
         }
@@ -141,8 +141,10 @@ pub enum Unusable {
 impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoBounds => f.write_str("the filter gives it no bounds, and it gives no order"),
-            Self::Partial(filter) => write!(f, "it is partial, and the filter does not say {filter}"),
+            Self::NoBounds => {
+                f.write_str("the filter has no bounds for it, and it does not give the order of the sort")
+            }
+            Self::Partial(filter) => write!(f, "it is partial, and the filter does not imply {filter}"),
             Self::Sparse => f.write_str("it is sparse, and the filter may match documents without its fields"),
         }
     }

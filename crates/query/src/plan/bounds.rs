@@ -1,4 +1,4 @@
-//! From conditions to the values that an index must be asked for.
+//! Derives the bounds of index parts from conditions.
 
 use alluvium_document::Value;
 use alluvium_document::value::Regex;
@@ -10,25 +10,26 @@ use crate::filter::tree::{Comparison, Condition, In, Operand, Test};
 use crate::filter::types::TypeSet;
 use crate::filter::{ElementFilter, Form};
 
-/// What a condition says of the keys of an index part, or of single values.
+/// The bounds that a condition sets on the keys of an index part, or on single values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// If a document meets the condition, then it has a key in here.
+    /// A document that meets the condition has a key in this set.
     pub set: Intervals,
-    /// If a document has a key in here, then it meets the condition.
+    /// True if every document with a key in the set meets the condition.
     pub exact: bool,
 }
 
-/// Where the keys come from.
+/// The source of the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeySource {
-    /// Those that a document yields at a path.
+    /// The keys that a document yields at a path.
     Path {
-        /// A document may yield several, for the path leads through an array or to one.
+        /// True if a document may yield several keys, because the path leads through an array or to
+        /// one.
         multikey: bool,
         /// The path has more than one name.
         dotted: bool,
-        /// A name in the path may be a position.
+        /// True if a name in the path may be a position.
         positions: bool,
     },
     /// A single value, which is its own key.
@@ -50,7 +51,7 @@ impl Bounds {
         Self { set, exact: false }
     }
 
-    /// All keys; nothing is said.
+    /// The set of all keys: no bounds.
     pub fn all() -> Self {
         Self::inexact(Intervals::all())
     }
@@ -64,19 +65,19 @@ impl Bounds {
             Condition::Test(test) => Self::of_test(test, of),
             Condition::Not(conditions) => Self::of_negation(conditions, of),
         };
-        // A position may lead to an array whose elements have keys, and do not count for conditions.
+        // A position may lead to an array whose elements have keys but do not count for conditions.
         bounds.exact &= !of.has_positions();
         bounds
     }
 
-    /// Not all of the conditions hold: one of them does not.
+    /// The bounds for: at least one of the conditions does not hold.
     fn of_negation(conditions: &[Condition], of: KeySource) -> Self {
         if let ([Condition::Test(Test::Exists)], KeySource::Path { positions: false, .. }) = (conditions, of) {
-            // What is missing has the key null, and so may have what is there.
+            // A missing value has the key null, and so may a value that exists.
             return Self::inexact(Intervals::point(Value::Null));
         }
         let inner: Vec<Self> = conditions.iter().map(|condition| Self::of_condition(condition, of)).collect();
-        // With a key inside, a document would meet the condition: it is enough to look at those outside.
+        // A document with a key inside would meet the condition, so only keys outside remain.
         if !inner.iter().all(|bounds| bounds.exact) {
             return Self::all();
         }
@@ -108,9 +109,10 @@ impl Bounds {
 
     fn equal(value: &Value, of: KeySource) -> Self {
         match (value, of) {
-            // Maps before the one at a position yield no key of their own, and lack the field.
+            // Maps before the selected position yield no key of their own, and lack the field.
             (Value::Null, KeySource::Path { positions: true, .. }) => Self::all(),
-            // What is no map in an array on the way has the key null, and does not count as null.
+            // An element on the way that is not a map yields the key null, but does not count as
+            // null.
             (Value::Null, KeySource::Path { multikey, dotted, .. }) => {
                 Self { set: Intervals::point(Value::Null), exact: !(multikey && dotted) }
             }
@@ -132,7 +134,8 @@ impl Bounds {
                 match (to_the_end, or_equal) {
                     (true, true) => return Self::equal(value, of),
                     (true, false) => return Self::none(),
-                    // An array is in it as a whole, whatever keys its elements have; and so is what is missing.
+                    // A type includes arrays as a whole, whatever keys their elements have, and
+                    // missing values.
                     (false, true) => return Self { set: Intervals::all(), exact: of.is_value() },
                     (false, false) if !of.is_value() => return Self::all(),
                     (false, false) => return Self { set: Intervals::point(value.clone()).complement(), exact: true },
@@ -152,7 +155,7 @@ impl Bounds {
     fn of_list(list: &In, of: KeySource) -> Self {
         let is_plain = |value: &Value| !matches!(value, Value::Null | Value::Array(_));
         if list.patterns.is_empty() && list.values.iter().all(is_plain) {
-            // They are in order, and none is another's.
+            // The values are sorted and unique.
             return Self { set: Intervals(list.values.iter().cloned().map(Interval::point).collect()), exact: true };
         }
         let each = list.values.iter().map(|value| Self::equal(value, of));
@@ -176,7 +179,7 @@ impl Bounds {
             let is_number = least.is_number();
             let (low, high) = bracket(&least);
             let low = if is_number { Edge::before(Value::from(f64::NAN)) } else { low };
-            // What is missing has the key null, an empty array the key undefined.
+            // A missing value has the key null, and an empty array the key undefined.
             exact &= of.is_value() || !matches!(least, Value::Null | Value::Undefined);
             sets.push(Intervals::one(low, high));
         }
@@ -190,7 +193,7 @@ impl Bounds {
         }]))
     }
 
-    /// An element that passes is a key.
+    /// An element that meets the condition is a key.
     fn of_element(filter: &ElementFilter, of: KeySource) -> Self {
         match (&filter.form, of) {
             (_, KeySource::Value) => Self::inexact(arrays()),
@@ -213,7 +216,7 @@ fn arrays() -> Intervals {
     Intervals::one(low, high)
 }
 
-/// Texts that may match, and the stored regular expressions that are the same.
+/// The texts that may match, and the stored regular expressions equal to the pattern.
 fn texts(pattern: &Pattern) -> Intervals {
     let (low, high) = bracket(&Value::String(String::new()));
     let texts = match pattern.prefix() {
@@ -228,7 +231,7 @@ fn texts(pattern: &Pattern) -> Intervals {
     Intervals::union([texts, Intervals::one(stored(source.clone()), stored(format!("{source}\0")))])
 }
 
-/// The least text above all that begin with this one.
+/// The least text greater than all texts with this prefix.
 fn after_prefix(prefix: &str) -> Option<String> {
     let mut chars: Vec<char> = prefix.chars().collect();
     while let Some(last) = chars.pop() {
@@ -244,7 +247,7 @@ fn after_prefix(prefix: &str) -> Option<String> {
     None
 }
 
-/// The names of types that compare with each other, and a value of one of them.
+/// Names of types that compare with each other, with an example value.
 fn type_groups() -> Vec<(&'static [&'static str], Value)> {
     let code = |scope| Value::Code(Box::new(alluvium_document::Code { code: String::new(), scope }));
     let pointer = alluvium_document::DbPointer { namespace: String::new(), id: [0; 12] };

@@ -1,4 +1,4 @@
-//! What the planning of a question may take: choices within choices would multiply without it.
+//! The budget of planning a query, without which nested `$or`s would multiply.
 
 use std::cell::Cell;
 
@@ -7,26 +7,28 @@ use alluvium_document::{Value, bson};
 use crate::filter::tree::{Clause, Condition, Test};
 use crate::filter::{ElementFilter, Filter, Form};
 
-/// The most branches that are planned for a question, all choices together.
+/// The maximum number of branches planned for a query, over all `$or`s.
 pub(super) const BRANCHES_IN_ALL: usize = 4096;
 
-/// How often they look at an index that may serve. Each takes some microseconds.
+/// The maximum number of times that branches consider an index. Each takes a few microseconds.
 pub(super) const SCANS_IN_ALL: usize = 16_384;
 
-/// How often an index is sampled.
+/// The maximum number of times that indexes are sampled.
 const LOOKS_IN_ALL: usize = 4096;
 
-/// About how many bytes of other conditions they copy.
+/// The approximate maximum of bytes of other conditions that branches copy.
 const BYTES_IN_ALL: usize = 8 << 20;
 
-/// How many conditions are compared with those of partial indexes, a value in a list like a condition.
+/// The maximum number of comparisons with conditions of partial indexes. A value in a list counts
+/// like a condition.
 const COMPARISONS_IN_ALL: usize = 1 << 20;
 
-/// About how many bytes a condition, or a value, has besides its text.
+/// The approximate size of a condition, or of a value, without its text.
 const CONDITION_BYTES: usize = 64;
 const VALUE_BYTES: usize = 32;
 
-/// What is left. A choice that it does not suffice for is not planned as a union: the other ways find the same.
+/// The remaining budget. An `$or` that exceeds it is not planned as a union; other candidates find
+/// the same documents.
 #[derive(Debug)]
 pub(super) struct Budget {
     branches: Cell<usize>,
@@ -49,8 +51,8 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes so many branches, each of which copies so many bytes; false if there is not so much left, and then takes
-    /// nothing.
+    /// Takes `branches` branches that copy `bytes_each` bytes each. If the budget is insufficient,
+    /// takes nothing and returns false.
     pub fn take(&self, branches: usize, bytes_each: usize) -> bool {
         let bytes = branches.saturating_mul(bytes_each);
         match (self.branches.get().checked_sub(branches), self.bytes.get().checked_sub(bytes)) {
@@ -63,17 +65,17 @@ impl Budget {
         }
     }
 
-    /// Takes `scans` looks at indexes; takes none and returns false if fewer are left.
+    /// Takes `scans` considerations of indexes. If fewer remain, takes nothing and returns false.
     pub fn take_scans(&self, scans: usize) -> bool {
         take(&self.scans, scans)
     }
 
-    /// True if an index may be looked into once more.
+    /// True if an index may be sampled once more.
     pub fn take_look(&self) -> bool {
         take(&self.looks, 1)
     }
 
-    /// As [`Budget::take_scans`], of comparisons with the conditions of partial indexes.
+    /// As [`Budget::take_scans`], for comparisons with the conditions of partial indexes.
     pub fn take_comparisons(&self, comparisons: usize) -> bool {
         take(&self.comparisons, comparisons)
     }
@@ -84,7 +86,7 @@ fn take(left: &Cell<usize>, wanted: usize) -> bool {
     rest.map(|rest| left.set(rest)).is_some()
 }
 
-/// About how many bytes a copy of the clause takes.
+/// The approximate size of a copy of the clause in bytes.
 pub(super) fn weight(clause: &Clause) -> usize {
     match clause {
         Clause::Field { path, condition } => path.text.len() + of_condition(condition),

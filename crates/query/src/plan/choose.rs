@@ -1,4 +1,4 @@
-//! Which candidate is chosen.
+//! Choice of the cheapest candidate.
 
 use alluvium_document::Value;
 
@@ -17,39 +17,40 @@ use crate::filter::tree::{Clause, Condition, Test};
 use crate::index::{Order, Part};
 use crate::sort::SortPart;
 
-/// The most branches that are looked up one by one; and of a choice within a choice.
+/// The maximum number of branches of a union, and of an `$or` nested in a branch.
 const BRANCHES_MAX: usize = 1000;
 const INNER_BRANCHES_MAX: usize = 64;
 
-/// How deep branches are looked into for branches.
+/// The maximum nesting of `$or`s that are planned as unions.
 const DEPTH_MAX: usize = 2;
 
-/// The most `_id`s that are looked up one by one.
+/// The maximum number of `_id`s that are looked up one by one.
 const LOOKUPS_MAX: usize = 1 << 20;
 
-/// A plan that may be chosen; before [`Planner::finish`] without the sort and the limit.
+/// A candidate plan; without the sort and the limit until [`Planner::finish`].
 #[derive(Debug, Clone)]
 struct Candidate {
     access: AccessPath,
-    /// Without the conditions that documents are asked, as long as `proved` says which they are not.
+    /// Without the conditions on documents while `proved` is set.
     node: Node,
-    /// The clauses that need not be asked; none if the node is whole.
+    /// The clauses that the access path proves, so that documents need not be checked for them;
+    /// `None` once the node is complete.
     proved: Option<Vec<usize>>,
     cost: Cost,
-    /// The documents come in the order that is asked for.
+    /// True if the documents come in the order of the query.
     ordered: bool,
-    /// About how many documents match at most.
+    /// The estimated maximum number of matching documents.
     most: f64,
 }
 
 impl Candidate {
-    /// A candidate that finds nothing.
+    /// A candidate that finds no documents.
     fn nothing(access: AccessPath) -> Self {
         Self { access, node: Node::Nothing, proved: None, cost: Cost::default(), ordered: true, most: 0.0 }
     }
 
-    /// The node with the conditions that documents are asked. Only the chosen candidate has copies of them.
-    /// `in_order` says that the filter's clauses are in their order.
+    /// The node with the conditions on documents. Only the chosen candidate copies them. `in_order`
+    /// is true if the filter's clauses are sorted.
     fn into_node(self, filter: &Filter, in_order: bool) -> Node {
         let Some(mut proved) = self.proved else { return self.node };
         proved.sort_unstable();
@@ -63,7 +64,7 @@ fn fill(mut node: Node, rest: &Filter) -> Node {
         Node::Scan { filter, .. } | Node::Lookup { filter, .. } => *filter = rest.clone(),
         Node::Fetch { input, filter } => {
             if let Node::Index(scan) = &mut **input {
-                scan.keys = scan.asked(rest);
+                scan.keys = scan.entry_filter(rest);
             }
             *filter = rest.clone();
         }
@@ -77,7 +78,7 @@ fn fill(mut node: Node, rest: &Filter) -> Node {
     node
 }
 
-/// A scan of an index, as far as others need it.
+/// The properties of an index scan that an intersection needs.
 struct Scanned<'i> {
     index: &'i Index<'i>,
     bounded: Bounded,
@@ -94,7 +95,7 @@ struct Candidates {
 /// The cheapest plan for a query.
 ///
 /// # Errors
-/// [`PlanError`] for a hint that cannot be followed.
+/// [`PlanError`] for a hint that cannot be used.
 pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, PlanError> {
     let unseen = Collection { estimator: None, ..collection.clone() };
     let paths = Paths::of(collection.indexes);
@@ -113,7 +114,7 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
         candidates.usable.into_iter().map(|candidate| planner.finish(candidate, found)).collect();
     finished.sort_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us));
     let mut finished = finished.into_iter();
-    // There is always the scan of all documents, or what was hinted at.
+    // The scan of all documents, or the hinted candidate, always exists.
     let Some(best) = finished.next() else {
         return Ok(Plan::nothing(candidates.unusable));
     };
@@ -126,7 +127,7 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
     Ok(Plan { root: best.into_node(query.filter, true), access, cost, rejected })
 }
 
-/// True if no value passes one of the conditions.
+/// True if no value meets one of the conditions.
 fn finds_nothing(filter: &Filter) -> bool {
     let of = KeySource::Path { multikey: true, dotted: true, positions: true };
     filter.clauses.iter().any(|clause| match clause {
@@ -142,15 +143,15 @@ fn finds_nothing(filter: &Filter) -> bool {
 struct Planner<'a> {
     query: &'a Query<'a>,
     collection: &'a Collection<'a>,
-    /// The same, without an estimator.
+    /// The collection without its estimator.
     unseen: Collection<'a>,
     paths: Paths<'a>,
-    /// What is left for unions.
+    /// The remaining budget for unions.
     budget: Budget,
 }
 
 impl<'a> Planner<'a> {
-    /// All candidates for a filter; the last is the scan of all documents.
+    /// All candidates for a filter. The last is the scan of all documents.
     fn candidates<'f>(&self, predicates: &Predicates<'f>, depth: usize) -> Candidates
     where
         'a: 'f,
@@ -164,7 +165,7 @@ impl<'a> Planner<'a> {
             } else if depth == DEPTH_MAX {
                 Err(Unusable::NoBounds)
             } else {
-                // For branches the unusable indexes are not reported.
+                // Unusable indexes are not reported for branches.
                 continue;
             };
             match candidate {
@@ -183,7 +184,7 @@ impl<'a> Planner<'a> {
         found
     }
 
-    /// False if an index serves for nothing, for the filter does not speak of it.
+    /// False if the index cannot serve, because the filter has no condition on its parts.
     fn may_serve(&self, index: &Index<'_>, concerned: bool) -> bool {
         let has_few = index.definition.is_sparse() || index.definition.partial_filter().is_some();
         let asks_more = !self.query.sort.is_empty() || self.query.needs != Needs::Documents;
@@ -206,7 +207,8 @@ impl<'a> Planner<'a> {
             Hint::Name(name) => all.filter(|index| index.definition.name() == *name).collect(),
             Hint::Keys(keys) => all.filter(|index| same_keys(&index.definition.keys_map(), keys)).collect(),
         };
-        // Several may have the same keys, and not the same documents: the cheapest of those that can answer is taken.
+        // Several indexes may have the same keys but different documents: the cheapest usable one
+        // is taken.
         let (mut usable, mut refused) = (Vec::new(), None);
         for index in named {
             match self.index(predicates, index, true, &mut Vec::new()) {
@@ -229,9 +231,9 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The intervals of `_id` that the filter leaves, and the clauses that are met by them.
+    /// The intervals of `_id` that the filter allows, and the clauses that they prove.
     fn ids(&self, predicates: &Predicates<'_>) -> (Intervals, Vec<usize>) {
-        // An _id is always there, and never an array.
+        // An `_id` always exists, and is never an array.
         let of = KeySource::Value;
         let (mut set, mut proved) = (Intervals::all(), Vec::new());
         for (at, condition) in predicates.conditions("_id") {
@@ -244,7 +246,7 @@ impl<'a> Planner<'a> {
         (set, proved)
     }
 
-    /// A scan of all documents, or of those between bounds of `_id`.
+    /// A scan of all documents, or of those within bounds of `_id`.
     fn scan(&self, predicates: &Predicates<'_>, backward: Option<bool>) -> Candidate {
         let (set, proved) = self.ids(predicates);
         let sort = self.query.sort.first().filter(|part| part.path.as_str() == "_id");
@@ -280,8 +282,8 @@ impl<'a> Planner<'a> {
         Some(Candidate { access: AccessPath::Lookup, node, proved: Some(proved), cost, ordered, most: count })
     }
 
-    /// A scan of an index, and the fetch of the documents if it takes one. If the first part has
-    /// bounds, it is added to `scans`.
+    /// A scan of an index, with a fetch of the documents if one is needed. If the first part has
+    /// bounds, the scan is added to `scans`.
     fn index<'f>(
         &self,
         predicates: &Predicates<'f>,
@@ -311,12 +313,14 @@ impl<'a> Planner<'a> {
             covered: is_covered.then(Filter::default),
             keys: Filter::default(),
             multikey: index.multikey != 0,
-            tells: told_parts(index),
+            exact_parts: exact_parts(index),
         };
         let (access, proved) = (access_by(index), Some(bounded.proved.clone()));
         let (mut most, mut cost) = (met.documents, self.of_scan(&met, index));
-        let asked = index.definition.parts().iter().flat_map(|part| predicates.conditions(part.path.as_str()));
-        let shares = asked.filter_map(|(at, _)| scan.asks(predicates.filter.clauses.get(at)?)).reduce(|a, b| a * b);
+        let conditions = index.definition.parts().iter().flat_map(|part| predicates.conditions(part.path.as_str()));
+        let shares = conditions
+            .filter_map(|(at, _)| scan.entry_selectivity(predicates.filter.clauses.get(at)?))
+            .reduce(|a, b| a * b);
         let mut node = Node::Index(scan);
         if !is_covered {
             if let Some(share) = shares {
@@ -332,7 +336,7 @@ impl<'a> Planner<'a> {
         Ok(Candidate { access, node, proved, cost, ordered, most })
     }
 
-    /// An index is used only if every document that matches has entries in it.
+    /// Checks that every matching document has entries in the index.
     fn usable<'f>(&self, predicates: &Predicates<'f>, index: &Index<'f>) -> Result<(), Unusable> {
         let definition = index.definition;
         if let Some(partial) = definition.partial_filter()
@@ -351,33 +355,33 @@ impl<'a> Planner<'a> {
         Cost { time_us: seeks + met.entries * cost::scan_entry_us(index), entries: met.entries, documents: 0.0 }
     }
 
-    /// True if the values of entries are all that is asked for, also by the conditions that are left.
+    /// True if the values of entries suffice for the query and the remaining conditions.
     fn covers(&self, filter: &Filter, bounded: &Bounded, index: &Index<'_>) -> bool {
         let Needs::Paths(paths) = self.query.needs else { return false };
-        let told = told_parts(index);
-        let tells = |path: &str| {
+        let exact = exact_parts(index);
+        let has_exact = |path: &str| {
             let mut parts = index.definition.parts().iter().enumerate();
-            parts.any(|(at, part)| told >> at & 1 == 1 && part.path.as_str() == path)
+            parts.any(|(at, part)| exact >> at & 1 == 1 && part.path.as_str() == path)
         };
-        // An entry does not say whether a map around a missing field exists.
+        // An entry does not show whether a map around a missing field exists.
         let of_output =
-            |path: &str| (tells(path) && !path.contains('.')) || (path == "_id" && self.collection.natural_ids);
+            |path: &str| (has_exact(path) && !path.contains('.')) || (path == "_id" && self.collection.natural_ids);
         let sort = self.query.sort.iter().map(|part| part.path.as_str());
-        let told =
-            paths.iter().all(|path| of_output(path.as_str())) && { sort }.all(|path| tells(path) || path == "_id");
-        let of_clause = |clause: &Clause| matches!(clause, Clause::Field { path, .. } if tells(&path.text));
+        let covers_output =
+            paths.iter().all(|path| of_output(path.as_str())) && { sort }.all(|path| has_exact(path) || path == "_id");
+        let of_clause = |clause: &Clause| matches!(clause, Clause::Field { path, .. } if has_exact(&path.text));
         let is_proved = |at: &usize| bounded.proved.contains(at);
-        told && filter.clauses.iter().enumerate().all(|(at, clause)| of_clause(clause) || is_proved(&at))
+        covers_output && filter.clauses.iter().enumerate().all(|(at, clause)| of_clause(clause) || is_proved(&at))
     }
 
-    /// Two scans whose documents are few together.
+    /// An intersection of two scans that have few documents in common.
     fn intersection(&self, mut scans: Vec<Scanned<'_>>) -> Option<Candidate> {
         scans.sort_by(|a, b| a.met.within.total_cmp(&b.met.within));
         let (first, rest) = scans.split_first()?;
         fn path<'s>(scan: &'s Scanned<'_>) -> &'s alluvium_document::path::FieldPath {
             &scan.index.definition.parts()[0].path
         }
-        // Each must say something that the other does not.
+        // Each scan must restrict something that the other does not.
         let adds = |one: &Bounded, other: &Bounded| {
             let bounded = |part: &&PartBounds| !part.is_all();
             let in_other =
@@ -389,7 +393,7 @@ impl<'a> Planner<'a> {
             path(scan) != path(first) && adds(one, other) && adds(other, one)
         })?;
         let all = self.collection.documents.max(1) as f64;
-        // What two conditions have in common is more than chance would have it.
+        // Two conditions are usually correlated, so more documents meet both than by chance.
         let both = (first.met.documents * second.met.documents / all).max(0.1 * first.met.documents);
         let ids = (first.met.within + second.met.within) * cost::DEDUPLICATE_US;
         let scanned =
@@ -402,7 +406,7 @@ impl<'a> Planner<'a> {
             covered: None,
             keys: Filter::default(),
             multikey: index.multikey != 0,
-            tells: 0,
+            exact_parts: 0,
         };
         let [one, other] = [first, second].map(|scan| scan.index.definition.name().to_owned());
         let access = AccessPath::Intersection(one, other);
@@ -412,8 +416,9 @@ impl<'a> Planner<'a> {
         Some(Candidate { access, node, proved: Some(proved), cost, ordered, most: both })
     }
 
-    /// The clauses whose branches are looked up one by one. Those with few branches are paid for first, and all of them
-    /// before any branch is planned, which may have choices of its own.
+    /// The `$or` clauses to plan as unions. Those with the fewest branches take from the budget
+    /// first, and all of them before any branch is planned, since branches may contain further
+    /// `$or`s.
     fn choices(&self, filter: &Filter, depth: usize) -> Vec<usize> {
         let most = if depth + 1 == DEPTH_MAX { BRANCHES_MAX } else { INNER_BRANCHES_MAX };
         let branches = |(at, clause): (usize, &Clause)| match clause {
@@ -435,7 +440,7 @@ impl<'a> Planner<'a> {
         paid
     }
 
-    /// How often an index is looked at for the branches of one `$or`.
+    /// The number of times that the branches of an `$or` consider an index.
     fn scans(&self, filter: &Filter, at: usize) -> usize {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return 0 };
         let always = self.collection.indexes.iter().enumerate().filter(|(_, index)| self.may_serve(index, false));
@@ -446,7 +451,7 @@ impl<'a> Planner<'a> {
         branches.iter().map(of_branch).sum()
     }
 
-    /// The branches of one `$or`, each with the other conditions.
+    /// A union for the branches of one `$or`, each combined with the other conditions.
     fn union(&self, filter: &Filter, at: usize, depth: usize) -> Option<Candidate> {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return None };
         let others = without(filter, &[at]);
@@ -478,12 +483,12 @@ impl<'a> Planner<'a> {
         Some(Candidate { access, node: Node::Union { inputs, merge }, proved: None, cost, ordered, most })
     }
 
-    /// Adds what is left to be done.
+    /// Adds the sort and the limit.
     fn finish(&self, candidate: Candidate, found: f64) -> Candidate {
         let Candidate { access, mut node, proved, mut cost, ordered, most } = candidate;
         let wanted = self.query.wanted();
         if ordered {
-            // It ends once enough are found.
+            // The scan stops once enough documents are found.
             if let Some(wanted) = wanted.filter(|_| !matches!(node, Node::Lookup { .. } | Node::Nothing)) {
                 cost = cost.part((wanted as f64 / found.max(1.0)).min(1.0));
             }
@@ -500,13 +505,13 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The parts, as bits, whose values in entries are those of the documents.
-fn told_parts(index: &Index<'_>) -> u64 {
-    let is_told = |(at, part): &(usize, &Part)| {
+/// The parts, as bits, whose values in entries are identical to those in the documents.
+fn exact_parts(index: &Index<'_>) -> u64 {
+    let is_exact = |(at, part): &(usize, &Part)| {
         let plain = !part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
         index.multikey >> at & 1 == 0 && part.order != Order::Hashed && plain
     };
-    index.definition.parts().iter().enumerate().filter(is_told).fold(0, |told, (at, _)| told | 1 << at)
+    index.definition.parts().iter().enumerate().filter(is_exact).fold(0, |bits, (at, _)| bits | 1 << at)
 }
 
 fn access_by(index: &Index<'_>) -> AccessPath {
@@ -523,13 +528,13 @@ fn same_keys(keys: &alluvium_document::Map, hint: &alluvium_document::Map) -> bo
     keys.len() == hint.len() && keys.entries.iter().zip(&hint.entries).all(equal)
 }
 
-/// The filter without some of its clauses, which are in order.
+/// The filter without the given clauses, whose positions are sorted.
 fn without(filter: &Filter, clauses: &[usize]) -> Filter {
     let rest = filter.clauses.iter().enumerate().filter(|(at, _)| clauses.binary_search(at).is_err());
     Filter { clauses: rest.map(|(_, clause)| clause.clone()).collect(), ..Filter::default() }
 }
 
-/// Whether a scan gives the order, and then whether backwards.
+/// `Some` if the scan gives the order of the sort; true if it must run backwards.
 fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool> {
     let single = |at: usize| index.multikey >> at & 1 == 0;
     let mut parts = bounded.bounds.iter().enumerate().peekable();
@@ -550,7 +555,8 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
                 }
                 part.part.order == Order::Descending
             }
-            // Entries with the same values come in the order of their `_id`, and nothing comes after that.
+            // Entries with equal values are in the order of their `_id`, which is unique, so
+            // further parts have no effect.
             None if wanted.path.as_str() == "_id" => {
                 let backward_too = *backward.get_or_insert(wanted.is_descending()) == wanted.is_descending();
                 return backward_too.then_some(wanted.is_descending());

@@ -1,8 +1,8 @@
-//! What plans cost: estimates in microseconds of one thread.
+//! Estimated costs of plans, in microseconds of one thread.
 //!
-//! The figures are those of the engine with blocks of 4 KB that are not cached (a block takes some 7 µs to decode and
-//! holds some ten rows, or some 200 entries). What matters is their ratio: an index pays up to about an
-//! eighth of the documents.
+//! The figures are those of the engine with uncached blocks of 4 KB. A block takes about 7 µs to
+//! decode, and holds about ten rows or 200 entries. What matters is the ratio of the figures: an
+//! index pays up to about an eighth of the documents.
 
 use super::interval::Intervals;
 use super::ranges::{PartBounds, id_ranges, ranges_of};
@@ -10,43 +10,43 @@ use super::selectivity::{POINT, width};
 use super::{Collection, Index};
 use crate::index::Order;
 
-/// A document met in a scan of all, for each KB of its row; at least one is counted.
+/// One document in a scan of all documents, for each KB of its row, at least one.
 pub const SCAN_DOCUMENT_US: f64 = 1.0;
-/// An entry of usual length met in a scan of an index.
+/// One entry of usual length in a scan of an index.
 pub const SCAN_ENTRY_US: f64 = 0.15;
 /// A document fetched by its `_id`.
 pub const FETCH_US: f64 = 8.0;
-/// The beginning of a range, in each partition.
+/// One seek to the start of a range, in each partition.
 pub const SEEK_US: f64 = 8.0;
-/// The number of entries outside the bounds that are read one by one, for each partition, before a
-/// reader seeks the next that may be within: about what a seek costs.
+/// The number of entries outside the bounds that a reader passes one by one, in each partition,
+/// before it seeks the next key that may be within them: about the cost of a seek.
 pub const JUMP_ENTRIES: u32 = 32;
-/// The most ranges of a scan that an index is looked into for.
+/// The maximum number of ranges for which an index is sampled.
 const ESTIMATED_RANGES: usize = 16;
 /// A comparison of two documents in a sort.
 pub const COMPARE_US: f64 = 0.1;
-/// Conditions asked of the values of an entry.
+/// Evaluating conditions on the values of an entry.
 pub const ASK_ENTRY_US: f64 = 0.5;
-/// An `_id` in a union or an intersection.
+/// One `_id` in a union or an intersection.
 pub const DEDUPLICATE_US: f64 = 0.1;
 
-/// The bytes of an entry, up to which it costs [`SCAN_ENTRY_US`].
+/// The size of an entry in bytes up to which it costs [`SCAN_ENTRY_US`].
 const ENTRY_BYTES: f64 = 64.0;
 
-/// An entry met in a scan of this index: long ones take longer.
+/// One entry in a scan of this index; long entries take longer.
 pub(super) fn scan_entry_us(index: &Index<'_>) -> f64 {
     let bytes = index.bytes as f64 / index.entries.max(1) as f64;
     SCAN_ENTRY_US * (bytes / ENTRY_BYTES).max(1.0)
 }
 
-/// What a plan is thought to cost.
+/// The estimated cost of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
     /// Time in microseconds.
     pub time_us: f64,
-    /// Index entries that are looked at.
+    /// The number of index entries read.
     pub entries: f64,
-    /// Documents that are looked at.
+    /// The number of documents read.
     pub documents: f64,
 }
 
@@ -72,16 +72,16 @@ impl Cost {
     }
 }
 
-/// What a scan of an index meets.
+/// The estimated work of an index scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanEstimate {
-    /// Beginnings of ranges.
+    /// The number of seeks.
     pub seeks: f64,
-    /// Entries that are looked at.
+    /// The number of entries read.
     pub entries: f64,
-    /// Entries within all bounds.
+    /// The number of entries within all bounds.
     pub within: f64,
-    /// Documents that they are of.
+    /// The number of documents of these entries.
     pub documents: f64,
 }
 
@@ -105,7 +105,8 @@ impl ScanEstimate {
         let within = looked * behind;
         let entries = index.entries as f64;
         if let Some(groups) = groups(bounds, index) {
-            // Each group of the same values before the bounds is begun by a seek, behind a few entries.
+            // For each group of equal values before the bounds, the reader seeks, after it passed a
+            // few entries.
             let partitions = f64::from(collection.partitions);
             let jumped = entries * within + groups * partitions * f64::from(JUMP_ENTRIES);
             let time = |seeks: f64, entries: f64| seeks * partitions * SEEK_US + entries * SCAN_ENTRY_US;
@@ -119,13 +120,13 @@ impl ScanEstimate {
     }
 }
 
-/// The share of the entries that lie in the ranges of a scan, as far as the estimator knows it.
+/// The share of entries in the ranges of a scan, if the estimator knows it.
 fn share_of_ranges(bounds: &[PartBounds], index: &Index<'_>, collection: &Collection<'_>) -> Option<f64> {
     let estimator = collection.estimator?;
     if bounds.first().is_none_or(PartBounds::is_all) {
         return None;
     }
-    // The ranges are at least as many as any of the leading parts says.
+    // The number of ranges is at least that of each leading part.
     let mut leading = bounds.iter().take_while(|part| part.is_points());
     if leading.any(|part| part.intervals.len() > ESTIMATED_RANGES) {
         return None;
@@ -134,16 +135,16 @@ fn share_of_ranges(bounds: &[PartBounds], index: &Index<'_>, collection: &Collec
     if ranges.len() > ESTIMATED_RANGES { None } else { estimator.share(index, &ranges) }
 }
 
-/// The share of the documents in a set of `_id`s: from the estimator, where there is a choice; else by a rule of thumb.
+/// The share of the documents in a set of `_id`s: from the estimator if the choice depends on it,
+/// otherwise by a rule of thumb.
 pub(super) fn share_of_ids(set: &Intervals, collection: &Collection<'_>) -> f64 {
     let looks = !set.is_all() && set.0.len() <= ESTIMATED_RANGES && !collection.indexes.is_empty();
     let estimator = collection.estimator.filter(|_| looks);
     estimator.and_then(|estimator| estimator.share_of_ids(&id_ranges(&set.0))).unwrap_or_else(|| width(set))
 }
 
-/// How many groups of entries there are that a scan looks for, each with the same values in the
-/// parts before the last one that has bounds; none if that is not known, or if the ranges of the
-/// scan separate them.
+/// The number of groups of entries with equal values in the parts before the last part with bounds.
+/// `None` if it is unknown, or if each group has a range of its own.
 fn groups(bounds: &[PartBounds], index: &Index<'_>) -> Option<f64> {
     let last = bounds.iter().rposition(|part| !part.is_all())?;
     let is_loose = bounds[..last].iter().any(|part| !part.is_points());
@@ -152,7 +153,7 @@ fn groups(bounds: &[PartBounds], index: &Index<'_>) -> Option<f64> {
     is_loose.then_some((distinct as f64 * share).max(1.0))
 }
 
-/// The share of the entries that a part's bounds leave.
+/// The share of entries within the bounds of a part.
 fn part_fraction(part: &PartBounds, at: usize, index: &Index<'_>) -> f64 {
     let before = if at == 0 { Some(1) } else { index.distinct.get(at - 1).copied() };
     let distinct = match (index.distinct.get(at), before) {
@@ -162,13 +163,13 @@ fn part_fraction(part: &PartBounds, at: usize, index: &Index<'_>) -> f64 {
     match distinct {
         Some(distinct) if part.is_points() => (part.intervals.len() as f64 / distinct).min(1.0),
         _ if part.is_all() => 1.0,
-        // A hash leaves nothing but equality.
+        // A hashed part supports equality only.
         _ if part.part.order == Order::Hashed => (part.intervals.len() as f64 * POINT).min(1.0),
         _ => part.width,
     }
 }
 
-/// A sort of `documents` documents, of which the first are wanted.
+/// A sort of `documents` documents, of which `first` are needed.
 pub(super) fn sort(documents: f64, first: Option<u64>) -> Cost {
     let held = first.map_or(documents, |first| documents.min(first as f64)).max(1.0);
     Cost::of_time(documents * COMPARE_US * (held + 1.0).log2().max(1.0))

@@ -1,17 +1,17 @@
-//! Why there is no plan.
+//! Errors of the planner.
 
 use super::access::Unusable;
 use crate::code::ErrorCode;
 
-/// Why there is no plan for a query, with MongoDB's code for it.
+/// The reason why a query has no plan, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The hint is wrong.
+    /// The hint is malformed.
     #[error("{0}")]
     BadHint(String),
     /// The hint names an index that does not exist.
-    #[error("the hint names the index {0}, which is not there")]
+    #[error("the hint names the index {0}, which does not exist")]
     UnknownIndex(String),
     /// The index in the hint does not have an entry for every document that the filter may match.
     #[error("the hint names the index {index}: {why}")]

@@ -13,7 +13,7 @@ use super::{Node, Plan};
 use crate::filter::Filter;
 use crate::sort::SortPart;
 
-/// The most intervals of a part, and values looked up, that are shown.
+/// The maximum number of intervals of a part, and of values looked up, that are shown.
 const SHOWN_MAX: usize = 10;
 
 impl Plan {
@@ -40,8 +40,8 @@ fn of_cost(cost: &Cost) -> Value {
     Value::Map(map.into_iter().map(|(name, x)| (name, whole(x))).collect())
 }
 
-/// A line for each step, the last step first and what it takes from below it, indented; then what
-/// was rejected, and why.
+/// One line for each step, from the last step to its inputs, which are indented; then the rejected
+/// candidates with the reasons.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.root.write(f, 0)?;
@@ -77,7 +77,7 @@ fn direction(backward: bool) -> &'static str {
     if backward { "backward" } else { "forward" }
 }
 
-/// The first few, and how many more there are.
+/// The first items, and the number of the remaining ones.
 fn some<T>(all: &[T], show: impl Fn(&T) -> String) -> String {
     let shown: Vec<String> = all.iter().take(SHOWN_MAX).map(show).collect();
     match all.len().saturating_sub(SHOWN_MAX) {
@@ -121,7 +121,7 @@ impl IndexScan {
 }
 
 impl Node {
-    /// The steps that it takes documents from.
+    /// The steps whose output this step reads.
     pub fn inputs(&self) -> Vec<&Node> {
         match self {
             Self::Fetch { input, .. } | Self::Sort { input, .. } | Self::Limit { input, .. } => vec![input],
@@ -132,7 +132,7 @@ impl Node {
         }
     }
 
-    /// The step in words, without those below it.
+    /// The step as text, without its inputs.
     pub fn words(&self) -> String {
         match self {
             Self::Nothing => "nothing matches".to_owned(),
@@ -165,7 +165,7 @@ impl Node {
         self.inputs().into_iter().try_for_each(|input| input.write(f, indent + 2))
     }
 
-    /// The step and those below it, as `explain` shows them.
+    /// The step and its inputs, as `explain` returns them.
     pub fn to_map(&self) -> Map {
         let (stage, rest) = match self {
             Self::Index(scan) => return scan.to_map(),

@@ -1,18 +1,19 @@
-//! Whether a filter says as much as another: what a partial index is asked.
+//! Implication between filters, for partial indexes.
 
 use super::bounds::{Bounds, KeySource};
 use super::budget::Budget;
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Condition, Test};
 
-/// How deep branches of `$or` are looked into.
+/// The maximum depth of `$or` branches that are compared.
 const DEPTH_MAX: usize = 4;
 
-/// What the comparison of two conditions on one path counts for, besides the values in their lists.
+/// The cost of comparing two conditions on one path, in comparisons, besides the values in their
+/// lists.
 const SAME_PATH: usize = 32;
 
-/// True if every document that matches `filter` matches `other`. False if that is not seen, or the
-/// budget does not suffice for looking.
+/// True if every document that matches `filter` is known to match `other`. False if the budget is
+/// exhausted.
 pub(super) fn implies(filter: &Filter, other: &Filter, budget: &Budget) -> bool {
     implies_all(&filter.clauses, other, DEPTH_MAX, budget)
 }
@@ -40,7 +41,7 @@ fn implies_one(clauses: &[Clause], wanted: &Clause, depth: usize, budget: &Budge
     })
 }
 
-/// The same value, or none, that passes the one test passes the other.
+/// True if every value, or missing value, that passes the test of `clause` passes that of `wanted`.
 fn field_implies(clause: &Clause, wanted: &Clause, budget: &Budget) -> bool {
     let (Clause::Field { path, condition }, Clause::Field { path: wanted_path, condition: wanted }) = (clause, wanted)
     else {
@@ -52,7 +53,7 @@ fn field_implies(clause: &Clause, wanted: &Clause, budget: &Budget) -> bool {
     }
     match (test.is_of_arrays(), wanted) {
         (_, Test::Exists) => return true,
-        // The one is asked of arrays alone, the other of their elements, too.
+        // One test applies to arrays as a whole, the other also to their elements.
         (false, wanted) if wanted.is_of_arrays() => return false,
         _ => {}
     }

@@ -8,12 +8,12 @@ use alluvium_document::json::{self, Format};
 use alluvium_document::value::{Binary, Code, DbPointer, Regex, Timestamp};
 use alluvium_document::{Map, Value};
 
-/// A place in the order of all values: right before a value, or right behind it.
+/// A boundary in the order of all values: directly before or after a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
     /// The value.
     pub value: Value,
-    /// True for the place behind it.
+    /// True for the boundary after the value.
     pub after: bool,
 }
 
@@ -31,32 +31,33 @@ impl Edge {
     }
 }
 
-/// The values between two edges. As text, `[` and `]` are bounds that belong to it, `(` and `)` bounds that do not.
+/// The values between two edges. As text, `[` and `]` are inclusive bounds, `(` and `)` exclusive
+/// ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interval {
-    /// Where it begins.
+    /// The lower edge.
     pub low: Edge,
-    /// Where it ends.
+    /// The upper edge.
     pub high: Edge,
 }
 
 impl Interval {
-    /// One value, and what equals it.
+    /// The interval of a single value and the values equal to it.
     pub(super) fn point(value: Value) -> Self {
         Self { low: Edge::before(value.clone()), high: Edge::after(value) }
     }
 
-    /// True if it holds one value, and what equals it.
+    /// True if the interval consists of one value and the values equal to it.
     pub fn is_point(&self) -> bool {
         !self.low.after && self.high.after && compare(&self.low.value, &self.high.value).is_eq()
     }
 
-    /// True if it holds all values.
+    /// True if the interval contains all values.
     pub fn is_all(&self) -> bool {
         self.low == Edge::before(Value::MinKey) && self.high == Edge::after(Value::MaxKey)
     }
 
-    /// True if it holds the value.
+    /// True if the interval contains the value.
     pub fn contains(&self, value: &Value) -> bool {
         let place = |edge: &Edge| {
             compare(value, &edge.value).then_with(|| if edge.after { Ordering::Less } else { Ordering::Greater })
@@ -72,7 +73,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// A value as short text.
+/// A value as text, shortened.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::MinKey => "min".to_owned(),
@@ -83,7 +84,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// A set of values: intervals in order, no two of which meet.
+/// A set of values: sorted intervals, no two of which touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intervals(pub Vec<Interval>);
 
@@ -104,7 +105,7 @@ impl Intervals {
         if low.compare(&high).is_lt() { Self(vec![Interval { low, high }]) } else { Self::none() }
     }
 
-    /// The intervals of several sets together.
+    /// The union of several sets.
     pub fn union(sets: impl IntoIterator<Item = Self>) -> Self {
         let mut all: Vec<Interval> = sets.into_iter().flat_map(|set| set.0).collect();
         all.sort_by(|a, b| a.low.compare(&b.low));
@@ -162,13 +163,13 @@ impl Intervals {
         matches!(&self.0[..], [only] if only.is_all())
     }
 
-    /// True if it is made of single values.
+    /// True if the set consists of single values.
     pub fn is_points(&self) -> bool {
         self.0.iter().all(Interval::is_point)
     }
 }
 
-/// The values of the types that compare with each other and with `value`, but for NaN.
+/// The edges around the values that compare with `value`, without NaN.
 pub(super) fn bracket(value: &Value) -> (Edge, Edge) {
     match value {
         number if number.is_number() => (Edge::after(Value::from(f64::NAN)), Edge::after(Value::from(f64::INFINITY))),
@@ -186,7 +187,7 @@ pub(super) fn bracket(value: &Value) -> (Edge, Edge) {
     }
 }
 
-/// The least value of each type that has several, in order.
+/// The least value of each type that has several values, in order.
 fn least_of_types() -> [Value; 13] {
     let code = |scope| Value::Code(Box::new(Code { code: String::new(), scope }));
     [

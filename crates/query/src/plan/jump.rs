@@ -1,36 +1,36 @@
-//! Where, from an entry that lies outside the bounds of a scan, the next one within them may be:
-//! what a reader seeks, instead of looking at each entry in between.
+//! Finds the next key that may be within the bounds of a scan, from an entry that is not. A reader
+//! seeks it instead of reading each entry in between.
 
 use super::ranges::after;
 use super::scan::IndexScan;
 use crate::index::MAX_PARTS;
 
-/// Where an entry is relative to the bounds of a scan.
+/// The position of an entry relative to the bounds of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// Within the bounds of all parts.
     Within,
-    /// Outside. Of those that are behind it in the direction of the scan, the first one that may be
-    /// within is: forwards at or above this key, backwards below it.
+    /// Outside. In the direction of the scan, no entry is within the bounds before this key:
+    /// forwards the next one is at or above it, backwards below it.
     Outside(Vec<u8>),
-    /// Outside, and so are all that are behind it.
+    /// Outside, as are all entries that follow in the direction of the scan.
     End,
 }
 
-/// Where the parts of an entry's key end.
+/// The ends of the parts in an entry's key.
 struct Parts<'e> {
     entry: &'e [u8],
     ends: [usize; MAX_PARTS],
 }
 
 impl<'e> Parts<'e> {
-    /// What the parts before this one have.
+    /// The bytes before this part.
     fn before(&self, part: usize) -> &'e [u8] {
         let end = part.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.entry[..end]
     }
 
-    /// What the parts up to this one have.
+    /// The bytes up to the end of this part.
     fn up_to(&self, part: usize) -> &'e [u8] {
         &self.entry[..self.ends[part]]
     }
@@ -41,13 +41,13 @@ impl<'e> Parts<'e> {
 }
 
 impl IndexScan {
-    /// Where an entry, of which the index key or the whole key is given, stands to the bounds.
+    /// The position of an entry relative to the bounds. `entry` is the index key or the whole key.
     pub fn place(&self, entry: &[u8]) -> Place {
         let mut parts = Parts { entry, ends: [0; MAX_PARTS] };
         let mut rest = entry;
         for (at, part) in self.bounds.iter().enumerate() {
             if !part.skip(&mut rest) {
-                // What is no key has one place only.
+                // A malformed key is passed alone.
                 return Place::Outside(if self.backward { entry.to_vec() } else { [entry, &[0]].concat() });
             }
             parts.ends[at] = entry.len() - rest.len();
@@ -59,8 +59,8 @@ impl IndexScan {
         Place::Within
     }
 
-    /// Behind all entries that have the same values in the parts up to this one, as
-    /// [`Place::Outside`] says it; `None` if there can be none.
+    /// The key to seek in order to pass all entries with the same values in the parts up to this
+    /// one, as in [`Place::Outside`]; `None` if no entry can follow.
     pub fn behind(&self, entry: &[u8], part: usize) -> Option<Vec<u8>> {
         let mut rest = entry;
         if !self.bounds.iter().take(part + 1).all(|part| part.skip(&mut rest)) {
@@ -70,12 +70,13 @@ impl IndexScan {
         if self.backward { Some(same) } else { after(same) }
     }
 
-    /// The least key above the entry that may be within the bounds, if the part `outside` is the first one that is not.
+    /// The least key above the entry that may be within the bounds. `outside` is the first part
+    /// that is not.
     fn above(&self, parts: &Parts<'_>, outside: usize) -> Option<Vec<u8>> {
         for at in (0..=outside).rev() {
             let part = &self.bounds[at];
             if at < outside && !part.points {
-                // Greater values of it may follow in the same range.
+                // Greater values of this part may follow in the same range.
                 return after(parts.up_to(at).to_vec());
             }
             let next = part.ranges.partition_point(|range| range.from.as_slice() <= parts.of(at));
@@ -92,8 +93,8 @@ impl IndexScan {
         None
     }
 
-    /// A key above all below the entry that may be within the bounds, if the part `outside` is the
-    /// first one that is not.
+    /// A key such that the entries below it are the next that may be within the bounds. `outside`
+    /// is the first part that is not.
     fn below(&self, parts: &Parts<'_>, outside: usize) -> Option<Vec<u8>> {
         for at in (0..=outside).rev() {
             let part = &self.bounds[at];
@@ -101,7 +102,7 @@ impl IndexScan {
                 return Some(parts.up_to(at).to_vec());
             }
             let begin = part.ranges.partition_point(|range| range.from.as_slice() <= parts.of(at));
-            // The entry's value lies in the last of these where it is within.
+            // The last of these ranges contains the entry's value if the part is within the bounds.
             let below = begin - usize::from(at < outside && begin > 0);
             let Some(range) = below.checked_sub(1).and_then(|last| part.ranges.get(last)) else { continue };
             let Some(to) = &range.to else { return Some(parts.up_to(at).to_vec()) };

@@ -1,5 +1,5 @@
-//! What a filter says of the paths of indexes: found once for all indexes that have them, so that
-//! neither many indexes nor long lists of values make the planning long.
+//! The bounds that a filter sets on the paths of indexes, computed once for all indexes that share
+//! a path. This keeps planning fast with many indexes and long lists of values.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -17,10 +17,12 @@ use crate::filter::tree::{Clause, Condition, Test};
 use crate::filter::{Filter, Form};
 use crate::index::{Definition, Order, Part};
 
-/// The most conditions on one path that are looked at. What those beyond ask is asked of documents.
+/// The maximum number of conditions on one path from which bounds are derived. The others are
+/// checked on documents.
 const CONDITIONS_MAX: usize = 128;
 
-/// The paths of all indexes, each with those that have it, as bits; and `_id`. Indexes beyond 64 share the last bit.
+/// The paths of all indexes and `_id`, each with the indexes that have it, as bits. All indexes
+/// after the 63rd share the last bit.
 pub(super) struct Paths<'a>(BTreeMap<&'a str, u64>);
 
 impl<'a> Paths<'a> {
@@ -34,7 +36,8 @@ impl<'a> Paths<'a> {
         Self(paths)
     }
 
-    /// The indexes that have the path of a clause, or one below it if the clause is of elements' fields.
+    /// The indexes with the path of a clause. If the clause is on fields of elements, also those
+    /// with paths below it.
     fn indexes(&self, clause: &Clause) -> u64 {
         let Clause::Field { path, condition } = clause else { return 0 };
         let own = self.0.get(&*path.text).copied().unwrap_or_default();
@@ -55,7 +58,7 @@ pub(super) fn bit(index: usize) -> u64 {
     1 << index.min(63)
 }
 
-/// The filter of the fields of an array's elements, if the condition is one.
+/// The filter on the fields of an array's elements, if the condition has one.
 fn fields_of(condition: &Condition) -> Option<&Filter> {
     match condition {
         Condition::Test(Test::ElemMatch(element)) => match &element.form {
@@ -66,48 +69,48 @@ fn fields_of(condition: &Condition) -> Option<&Filter> {
     }
 }
 
-/// The indexes, as bits, that have a path which a clause speaks of.
+/// The indexes, as bits, with a path that occurs in the clauses.
 pub(super) fn indexes_of(clauses: &[Clause], paths: &Paths<'_>) -> u64 {
     clauses.iter().fold(0, |all, clause| all | paths.indexes(clause))
 }
 
-/// What a filter says.
+/// The conditions of a filter, by path.
 pub(super) struct Predicates<'f> {
     pub filter: &'f Filter,
-    /// The clauses at each path that an index has.
+    /// The clauses at each path of an index.
     at: BTreeMap<&'f str, Vec<usize>>,
-    /// Those of the fields of elements.
+    /// The clauses on fields of elements.
     of_elements: Vec<usize>,
-    /// The indexes, as bits, that it speaks of.
+    /// The indexes, as bits, with a path that occurs in the filter.
     indexes: u64,
     known: RefCell<BTreeMap<(&'f str, bool), Rc<PathPredicates>>>,
 }
 
-/// What the clauses say of a path.
+/// The bounds that the clauses set on a path.
 pub(super) struct PathPredicates {
-    /// Each by itself.
+    /// The bounds of each clause.
     pub clauses: Vec<ClauseBounds>,
-    /// All of them.
+    /// The intersection of all bounds.
     pub together: Set,
-    /// The clauses that a key within all of them proves.
+    /// The clauses that a key within all bounds proves.
     pub proved: Vec<usize>,
 }
 
-/// What a clause says of a path.
+/// The bounds that a clause sets on a path.
 pub(super) struct ClauseBounds {
     pub clause: usize,
     pub set: Set,
-    /// A key within proves the clause.
+    /// True if a key within the bounds proves the clause.
     pub exact: bool,
-    /// The share of values that it leaves.
+    /// The share of values within the bounds.
     pub width: f64,
-    /// The condition is of the fields of one element of the array at this path.
+    /// Set if the condition is on the fields of one element of the array at this path.
     pub element_of: Option<Box<str>>,
-    /// The document has a value there.
+    /// True if a document that meets the clause has a value at the path.
     pub positive: bool,
 }
 
-/// Values, and what they are for parts of each order.
+/// Values, with their encoded bounds for each order of a part.
 pub(super) struct Set {
     pub values: Intervals,
     bounds: [OnceCell<PartBounds>; 3],
@@ -118,7 +121,7 @@ impl Set {
         Self { values, bounds: [const { OnceCell::new() }; 3] }
     }
 
-    /// The bounds of a part with the path that this is said of.
+    /// The bounds for a part with this path.
     pub fn bounds(&self, part: &Part) -> PartBounds {
         let at = match part.order {
             Order::Ascending => 0,
@@ -164,12 +167,12 @@ impl<'f> Predicates<'f> {
         Self { filter, at, of_elements, indexes, known: RefCell::default() }
     }
 
-    /// True if there may be bounds for the index at this place of the list.
+    /// True if there may be bounds for the index at this position.
     pub fn concerns(&self, index: usize) -> bool {
         self.indexes & bit(index) != 0
     }
 
-    /// The clauses at a path that are looked at, and their conditions.
+    /// The clauses at a path from which bounds are derived, with their conditions.
     pub fn conditions(&self, path: &str) -> impl Iterator<Item = (usize, &'f Condition)> {
         let clauses: &'f [Clause] = &self.filter.clauses;
         self.at.get(path).into_iter().flatten().filter_map(move |at| match &clauses[*at] {
@@ -178,7 +181,7 @@ impl<'f> Predicates<'f> {
         })
     }
 
-    /// What is said of a part's path.
+    /// The bounds that the clauses set on a part's path.
     pub fn of_part(&self, part: &'f Part, multikey: bool) -> Rc<PathPredicates> {
         let path = part.path.as_str();
         if let Some(known) = self.known.borrow().get(&(path, multikey)) {
@@ -213,18 +216,18 @@ impl<'f> Predicates<'f> {
             let one = |condition| ClauseBounds::new(*clause, condition, of, Some(&array.text));
             found.extend(inner.map(one).take(CONDITIONS_MAX.saturating_sub(found.len())));
         }
-        // As they are written in the filter.
+        // In the order of the filter.
         found.sort_by_key(|one| one.clause);
         found
     }
 
-    /// Whether each document that the filter may match has entries in an index that is sparse.
+    /// True if every document that the filter may match has entries in a sparse index.
     pub fn has_all(&self, definition: &'f Definition) -> bool {
         definition.parts().iter().any(|part| self.of_part(part, true).clauses.iter().any(|one| one.positive))
     }
 }
 
-/// True if a document meets the condition only with a value at the path.
+/// True if a document meets the condition only if it has a value at the path.
 fn is_positive(condition: &Condition) -> bool {
     matches!(condition, Condition::Test(test) if !test.passes_missing())
 }

@@ -8,35 +8,37 @@ use super::interval::{Edge, Interval, Intervals};
 use super::selectivity::width;
 use crate::index::{Order, Part, put_part};
 
-/// The most ranges of one scan. Bounds beyond it are checked on each entry ([`super::IndexScan::place`]).
+/// The maximum number of ranges of one scan. Bounds that would need more are checked on each entry
+/// ([`super::IndexScan::place`]).
 const RANGES_MAX: usize = 4096;
 
-/// The values of one part that a scan looks at.
+/// The values of one part within the bounds of a scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartBounds {
     /// The part.
     pub part: Part,
-    /// In ascending order of values, whatever the part's order; for a hashed part single values, or all.
+    /// In ascending order of values, whatever the part's order. For a hashed part single values, or
+    /// all values.
     pub intervals: Arc<[Interval]>,
-    /// The intervals as bytes of this part's keys, ascending.
+    /// The intervals as ranges of encoded keys of this part, ascending.
     pub(super) ranges: Arc<[KeyRange]>,
-    /// Each is a single value.
+    /// True if each interval is a single value.
     pub(super) points: bool,
-    /// The share of values that they leave, where nothing is known of these.
+    /// The share of values within the bounds, without statistics.
     pub(super) width: f64,
 }
 
-/// Keys from `from` on, up to but without `to`; without it, to the end.
+/// The keys from `from` (inclusive) to `to` (exclusive).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyRange {
-    /// The first bytes.
+    /// The inclusive start.
     pub from: Vec<u8>,
-    /// The bytes that lie behind.
+    /// The exclusive end; `None` if the range has no end.
     pub to: Option<Vec<u8>>,
 }
 
 impl KeyRange {
-    /// True if the bytes lie within.
+    /// True if the range contains the bytes.
     pub fn contains(&self, bytes: &[u8]) -> bool {
         self.from.as_slice() <= bytes && self.to.as_deref().is_none_or(|to| bytes < to)
     }
@@ -57,35 +59,35 @@ impl PartBounds {
         let set = if part.order == Order::Hashed && !set.is_points() { &all } else { set };
         let mut ranges: Vec<KeyRange> = set.0.iter().map(|interval| range(interval, part.order)).collect();
         ranges.sort_by(|a, b| a.from.cmp(&b.from));
-        // Values that differ may have one hash.
+        // Different values may have the same hash.
         ranges.dedup();
         let points = set.is_points();
         let (intervals, width) = (set.0.as_slice().into(), width(set));
         Self { part: part.clone(), intervals, ranges: ranges.into(), points, width }
     }
 
-    /// True if all values are looked at.
+    /// True if the bounds contain all values.
     pub fn is_all(&self) -> bool {
         matches!(&self.intervals[..], [only] if only.is_all())
     }
 
-    /// True if one value is looked at.
+    /// True if the bounds contain exactly one value.
     pub fn is_point(&self) -> bool {
         matches!(&self.intervals[..], [only] if only.is_point())
     }
 
-    /// True if single values are looked at.
+    /// True if the bounds consist of single values.
     pub fn is_points(&self) -> bool {
         self.points
     }
 
-    /// True if the bytes of the part's key are within the bounds.
+    /// True if the encoded key of the part is within the bounds.
     pub(super) fn admits(&self, bytes: &[u8]) -> bool {
         let at = self.ranges.partition_point(|range| range.from.as_slice() <= bytes);
         at.checked_sub(1).is_some_and(|at| self.ranges[at].contains(bytes))
     }
 
-    /// Passes over the bytes of the part's key; false if the input does not begin with one.
+    /// Skips the encoded key of the part; false if the input does not begin with one.
     pub(super) fn skip(&self, rest: &mut &[u8]) -> bool {
         match self.part.order {
             Order::Hashed => rest.get(8..).map(|behind| *rest = behind).is_some(),
@@ -111,7 +113,7 @@ pub(super) fn ranges_of(bounds: &[PartBounds]) -> Vec<KeyRange> {
     prefixes.into_iter().map(|from| KeyRange { to: after(from.clone()), from }).collect()
 }
 
-/// The bytes of a part's keys for the values of an interval.
+/// The range of encoded keys of a part for an interval.
 fn range(interval: &Interval, order: Order) -> KeyRange {
     let bytes = |edge: &Edge| {
         let mut bytes = Vec::new();
@@ -133,12 +135,12 @@ fn range(interval: &Interval, order: Order) -> KeyRange {
     }
 }
 
-/// The ranges of keys of `_id` for intervals of it, in order.
+/// The ranges of encoded `_id` keys for sorted intervals of `_id`.
 pub fn id_ranges(ids: &[Interval]) -> Vec<KeyRange> {
     ids.iter().map(|interval| range(interval, Order::Ascending)).collect()
 }
 
-/// The least bytes above all that begin with these; none if there are none.
+/// The least byte string greater than all that begin with `bytes`; `None` if there is none.
 pub(super) fn after(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = bytes.pop() {
         if last < 0xff {

@@ -1,4 +1,5 @@
-//! Scans of indexes: what bounds a filter gives their parts, and the bytes between which their entries lie.
+//! Index scans: the bounds that a filter sets on their parts, and the ranges of bytes of their
+//! entries.
 
 use alluvium_document::{Map, Value};
 
@@ -16,34 +17,35 @@ use crate::index::{Order, Part};
 pub struct IndexScan {
     /// The index's name.
     pub index: String,
-    /// For each part of the index.
+    /// The bounds of each part of the index.
     pub bounds: Vec<PartBounds>,
     /// From the last entry to the first.
     pub backward: bool,
-    /// The entries alone answer, and this is what their values must meet, laid out as a document. None: the documents
-    /// are read.
+    /// If set, the entries alone answer the query, and this is the filter on their values, taken as
+    /// a document. `None` if the documents are read.
     pub covered: Option<Filter>,
-    /// What the values of an entry must meet, laid out as a document, before its document is read:
-    /// conditions that bounds do not tell, and that are asked of the document again. Empty if the
-    /// entries alone answer.
+    /// The filter on the values of an entry, taken as a document, before its document is read:
+    /// conditions that the bounds do not express. They are checked again on the document. Empty if
+    /// the entries alone answer the query.
     pub keys: Filter,
-    /// A document may have several entries, so that the documents of a scan have to be made unique.
+    /// True if a document may have several entries, so that the documents of a scan have to be
+    /// deduplicated.
     pub multikey: bool,
-    /// Bit n is set if an entry has the value of part n as the document has it.
-    pub(super) tells: u64,
+    /// Bit n is set if an entry has the identical value of part n of the document.
+    pub(super) exact_parts: u64,
 }
 
 impl IndexScan {
-    /// The ranges of bytes that the entries lie in, in the order of the bytes, none meeting
-    /// another: one for each way to take single values for the first parts, and an interval of the
-    /// next. For a backward scan they are to be taken from the last to the first. They may also
-    /// contain entries outside the bounds: [`IndexScan::admits`] detects these, and
-    /// [`IndexScan::place`] finds the next key to seek.
+    /// The ranges of bytes of the entries, ascending and disjoint: one for each combination of
+    /// single values of the first parts with an interval of the next part. A backward scan takes
+    /// them from the last to the first. They may contain entries outside the bounds:
+    /// [`IndexScan::admits`] detects these, and [`IndexScan::place`] finds the next key to seek.
     pub fn ranges(&self) -> Vec<KeyRange> {
         ranges_of(&self.bounds)
     }
 
-    /// True if an entry whose index key, or whole key, is given lies within the bounds of all parts.
+    /// True if an entry is within the bounds of all parts. `entry` is the index key or the whole
+    /// key.
     pub fn admits(&self, entry: &[u8]) -> bool {
         let mut rest = entry;
         self.bounds.iter().all(|part| {
@@ -52,22 +54,23 @@ impl IndexScan {
         })
     }
 
-    /// What entries decide of a condition, and bounds do not: the share of them that it leaves.
-    pub(super) fn asks(&self, clause: &Clause) -> Option<f64> {
+    /// The share of entries that meet a condition which the values of entries decide but the bounds
+    /// do not express.
+    pub(super) fn entry_selectivity(&self, clause: &Clause) -> Option<f64> {
         let Clause::Field { path, condition } = clause else { return None };
-        let is_told = |at: usize| self.tells >> at & 1 == 1;
-        let mut parts = self.bounds.iter().enumerate().filter(|(at, _)| is_told(*at));
+        let is_exact = |at: usize| self.exact_parts >> at & 1 == 1;
+        let mut parts = self.bounds.iter().enumerate().filter(|(at, _)| is_exact(*at));
         parts.any(|(_, it)| it.part.path.as_str() == &*path.text).then(|| within_bounds(condition)).flatten()
     }
 
-    /// The conditions that are asked of entries.
-    pub(super) fn asked(&self, filter: &Filter) -> Filter {
-        let asked = filter.clauses.iter().filter(|clause| self.asks(clause).is_some());
-        Filter { clauses: asked.cloned().collect(), ..Filter::default() }
+    /// The conditions that are checked on entries.
+    pub(super) fn entry_filter(&self, filter: &Filter) -> Filter {
+        let clauses = filter.clauses.iter().filter(|clause| self.entry_selectivity(clause).is_some());
+        Filter { clauses: clauses.cloned().collect(), ..Filter::default() }
     }
 
-    /// The document that the filter of a covered scan, or of its keys, is asked of, from what
-    /// [`Definition::values`] gives: as much of it as the parts tell.
+    /// The document on which the filter of a covered scan, or of its keys, is evaluated, made from
+    /// the result of [`Definition::values`]. It has the fields whose values are exact.
     pub fn document(&self, values: &[Option<Value>]) -> Map {
         let mut document = Map::new();
         for (part, value) in self.bounds.iter().zip(values) {
@@ -94,7 +97,7 @@ fn put(map: &mut Map, names: &[&str], value: &Value) {
     }
 }
 
-/// What a filter says of an index.
+/// The bounds that a filter sets on an index.
 #[derive(Debug, Clone)]
 pub(super) struct Bounded {
     pub bounds: Vec<PartBounds>,
@@ -102,7 +105,7 @@ pub(super) struct Bounded {
     pub proved: Vec<usize>,
 }
 
-/// A part whose bounds were taken, for those behind it.
+/// A part with the clause that set its bounds, for the parts after it.
 struct Taken<'a> {
     path: &'a str,
     multikey: bool,
@@ -110,7 +113,7 @@ struct Taken<'a> {
     element_of: Option<Box<str>>,
 }
 
-/// The bounds that the clauses of a filter give the parts of an index.
+/// Derives the bounds of the parts of an index from the clauses of a filter.
 pub(super) fn bounded<'f>(predicates: &Predicates<'f>, index: &Index<'f>) -> Bounded {
     let mut found = Bounded { bounds: Vec::new(), proved: Vec::new() };
     let mut taken: Vec<Taken<'_>> = Vec::new();
@@ -118,11 +121,13 @@ pub(super) fn bounded<'f>(predicates: &Predicates<'f>, index: &Index<'f>) -> Bou
         let multikey = index.multikey >> at & 1 == 1;
         let of_path = predicates.of_part(part, multikey);
         let bounds = if multikey {
-            // Without a value there is no entry, and so none that shows a null in another element.
+            // A sparse index has no entry for a missing value, and so none that shows a null in
+            // another element.
             let shows = |one: &&ClauseBounds| one.positive || !index.definition.is_sparse();
             let agrees = |one: &&ClauseBounds| taken.iter().all(|before| agree(before, one, part));
             let candidates = of_path.clauses.iter().filter(shows).filter(agrees);
-            // Of several conditions each may be met by another element: one of them gives the bounds.
+            // Different elements may meet different conditions, so only one condition can set the
+            // bounds.
             let best = candidates.min_by(|a, b| a.width.total_cmp(&b.width));
             match best.filter(|best| !best.set.values.is_all()) {
                 None => PartBounds::new(part, &Intervals::all()),
@@ -146,8 +151,8 @@ pub(super) fn bounded<'f>(predicates: &Predicates<'f>, index: &Index<'f>) -> Bou
     found
 }
 
-/// True if an entry that a document has for the one condition is one that it has for the other:
-/// their paths lead through no array together, or to one element of it.
+/// True if both conditions hold for the same entries of a document: their paths have no array in
+/// common, or lead to the same element of it.
 fn agree(before: &Taken<'_>, candidate: &ClauseBounds, part: &Part) -> bool {
     fn first(path: &str) -> &str {
         path.split('.').next().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What share of the values or documents a condition leaves.
+//! Selectivity: the share of values or documents that meet a condition.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::interval::{Interval, Intervals, bracket};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Comparison, Condition, Test};
 
-/// The share of the values of a path that one value has, where no statistics say otherwise; and
-/// those of a range with two ends, of a range with one end, and of a type.
+/// The share of the values of a path that one value has, without statistics; then the shares of a
+/// range with two ends, of a range with one end, and of a type.
 pub(super) const POINT: f64 = 0.01;
 const BETWEEN: f64 = 0.1;
 const BESIDE: f64 = 0.33;
@@ -82,12 +82,13 @@ fn of_condition(path: &str, condition: &Condition, shares: &Shares<'_>) -> f64 {
     }
 }
 
-/// The share of the values within its bounds that a condition leaves; none if bounds express nearly all of it.
+/// The share of the values within its bounds that meet a condition; `None` if the bounds express
+/// nearly all of it.
 pub(super) fn within_bounds(condition: &Condition) -> Option<f64> {
     match condition {
         Condition::Test(Test::Regex(pattern)) => match pattern.prefix() {
             None => Some(BETWEEN),
-            // Nothing but `^` and the prefix.
+            // The pattern is only `^` and the prefix.
             Some(prefix) if pattern.source().pattern.len() <= prefix.len() + 1 => None,
             Some(_) => Some(1.0),
         },
@@ -104,7 +105,7 @@ pub(super) fn within_bounds(condition: &Condition) -> Option<f64> {
     }
 }
 
-/// The shares of documents with one value at a path, where an index knows them.
+/// The share of documents with one value at a path, if an index has statistics of it.
 pub(super) struct Shares<'a>(BTreeMap<&'a str, f64>);
 
 impl<'a> Shares<'a> {

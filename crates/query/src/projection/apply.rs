@@ -1,4 +1,4 @@
-//! Applying projections: what is returned is decoded, and nothing else.
+//! Applies projections. Only the fields that are returned are decoded.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::{ArrayRef, MapRef, RowError, ValueRef};
@@ -10,12 +10,13 @@ use crate::filter::Filter;
 
 type Result<T> = std::result::Result<T, ProjectionError>;
 
-/// Where a node is applied.
+/// The place in the document where a node is applied.
 #[derive(Clone, Copy)]
 struct At {
-    /// How many names of the positional path led here, through maps alone; none on other ways.
+    /// The number of names of the positional path that led here through maps alone; `None`
+    /// elsewhere.
     position: Option<usize>,
-    /// Within an array that is directly in another: there are no slices.
+    /// True within an array that is directly in another, where slices do not apply.
     nested: bool,
 }
 
@@ -43,7 +44,7 @@ impl Application<'_> {
         Ok(projected)
     }
 
-    /// The fields that a node names, in the order in which the map has them.
+    /// The fields that a node names, in the order of the map.
     fn included(&self, node: &Node, map: &MapRef<'_>, at: At) -> Result<Map> {
         let mut projected = Map::with_capacity(node.children().len());
         let mut put = |name: &str, child: &Child, value: ValueRef<'_>| -> Result<()> {
@@ -71,7 +72,7 @@ impl Application<'_> {
         Ok(projected)
     }
 
-    /// All fields but those that a node excludes.
+    /// All fields except those that a node excludes.
     fn not_excluded(&self, node: &Node, map: &MapRef<'_>, at: At) -> Result<Map> {
         let mut projected = Map::with_capacity(map.len());
         for field in map.iter() {
@@ -95,18 +96,19 @@ impl Application<'_> {
         Ok(projected)
     }
 
-    /// Where a field of a map is.
+    /// The place of a field of a map.
     fn below(&self, at: At, name: &str) -> At {
         let next = |depth: usize| {
             let path = self.projection.position.as_ref();
-            // Without a positional path this tells the document itself from what is in it.
+            // Even without a positional path this distinguishes the document itself from the maps
+            // in it.
             let leads = path.is_some_and(|path| path.names().nth(depth) == Some(name));
             leads.then_some(depth + 1)
         };
         At { position: at.position.and_then(next), ..at }
     }
 
-    /// What is projected of a field, if anything.
+    /// The projected value of a field, if there is any.
     fn child(&self, child: &Child, value: ValueRef<'_>, at: At) -> Result<Option<Value>> {
         let at = match (&value, at.position) {
             (ValueRef::Array(array), Some(depth)) if self.projection.position.is_some() => {
@@ -123,7 +125,7 @@ impl Application<'_> {
         }
     }
 
-    /// What a node leaves of a value: maps and arrays of them are entered.
+    /// The projection of a value: maps and arrays of maps are entered.
     fn fields(&self, node: &Node, value: ValueRef<'_>, at: At) -> Result<Option<Value>> {
         match (value, self.projection.kind) {
             (ValueRef::Map(map), Kind::Inclusion) => Ok(Some(self.included(node, &map, at)?.into())),
@@ -142,7 +144,8 @@ impl Application<'_> {
         }
     }
 
-    /// The element of an array that the filter tells, in an array: `depth` names of the positional path led to it.
+    /// An array of the element that the filter selects. `depth` names of the positional path led to
+    /// `array`.
     fn element(&self, child: &Child, array: &ArrayRef<'_>, depth: usize) -> Result<Value> {
         let Some(path) = &self.projection.position else { return Ok(Value::Null) };
         let none = || ProjectionError::NoPosition(path.to_string());
@@ -158,7 +161,7 @@ impl Application<'_> {
         Ok(Value::Array(element.into_iter().collect()))
     }
 
-    /// The first element of the array that matches, in an array.
+    /// An array of the first matching element.
     fn elem_match(&self, name: &str, value: Option<ValueRef<'_>>) -> Result<Option<Value>> {
         let known = self.projection.elem_matches.iter().find(|known| &*known.name == name);
         let (Some(elem_match), Some(ValueRef::Array(array))) = (known, value) else { return Ok(None) };

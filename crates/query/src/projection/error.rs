@@ -1,25 +1,25 @@
-//! Why a projection is refused.
+//! Errors of projections.
 
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
 use crate::filter::FilterError;
 
-/// Why a projection is refused, or cannot be applied, with MongoDB's code for it.
+/// The reason why a projection is refused or cannot be applied, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProjectionError {
-    /// It is wrong: paths that collide, inclusions among exclusions, operands of the wrong form; beside the
-    /// message MongoDB's code.
+    /// Paths collide, inclusions and exclusions are mixed, or an operand is malformed. The second
+    /// field is MongoDB's code.
     #[error("{0}")]
     Invalid(String, ErrorCode),
     /// A feature of MongoDB that is not supported: expressions and constants. The message names it.
     #[error("{0}")]
     NotSupported(String),
-    /// The condition of an `$elemMatch` is wrong.
+    /// The condition of an `$elemMatch` is invalid.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// The filter gives no element for a positional projection.
+    /// The filter selects no element for a positional projection.
     #[error("the filter matches no element of '{0}' for the projection '{0}.$': add a condition on the array")]
     NoPosition(String),
     /// A document is damaged.

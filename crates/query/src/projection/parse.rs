@@ -1,4 +1,4 @@
-//! Reading projections.
+//! Parses projections.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::ID;
@@ -17,13 +17,13 @@ struct Parser {
     root: Node,
     elem_matches: Vec<ElemMatch>,
     patterns: Patterns,
-    /// Included, or excluded, by a field other than `_id`.
+    /// Whether fields other than `_id` are included or excluded.
     kind: Option<Kind>,
     position: Option<FieldPath>,
     slices: bool,
     /// Whether `_id` itself is included or excluded.
     id: Option<bool>,
-    /// `_id` or something in it is spoken of.
+    /// True if `_id`, or a path in it, occurs in the projection.
     id_specified: bool,
 }
 
@@ -45,7 +45,7 @@ fn invalid(code: ErrorCode, message: impl Into<String>) -> ProjectionError {
     ProjectionError::Invalid(message.into(), code)
 }
 
-/// A path that may be in a projection.
+/// Parses a path of a projection.
 fn path(text: &str) -> Result<FieldPath> {
     let path: FieldPath = text
         .parse()
@@ -62,7 +62,7 @@ fn join(parent: &str, name: &str) -> String {
 }
 
 impl Parser {
-    /// One field of a projection; `parent` is the path of the map that it is in.
+    /// Parses one field of a projection; `parent` is the path of the map that it is in.
     fn element(&mut self, parent: &str, name: &str, value: &Value) -> Result<()> {
         let full = join(parent, name);
         let is_position = name == "$" || name.ends_with(".$") || name.contains(".$.");
@@ -73,7 +73,7 @@ impl Parser {
         match (value, is_true) {
             (Value::Map(_), _) if is_position => Err(invalid(
                 ErrorCode::Location31271,
-                format!("the positional projection '{full}' takes true, and no expression"),
+                format!("the positional projection '{full}' takes true, not an expression"),
             )),
             (Value::Map(map), _) => self.map(parent, &full, map),
             (_, Some(true)) if is_position => self.position(&full),
@@ -84,7 +84,7 @@ impl Parser {
             (_, Some(included)) => self.field(&full, included),
             (_, None) if is_position => Err(invalid(
                 ErrorCode::Location31308,
-                format!("the positional projection '{full}' takes true, and no constant"),
+                format!("the positional projection '{full}' takes true, not a constant"),
             )),
             (_, None) => Err(ProjectionError::NotSupported(format!(
                 "the constant of type {} for '{full}' is not supported in a projection: write 1 or 0",
@@ -110,11 +110,11 @@ impl Parser {
         match (self.kind, included) {
             (Some(Kind::Exclusion), true) => Err(invalid(
                 ErrorCode::Location31253,
-                format!("the projection includes '{full}' and excludes other fields: do one of both"),
+                format!("the projection includes '{full}' and excludes other fields: do only one of the two"),
             )),
             (Some(Kind::Inclusion), false) => Err(invalid(
                 ErrorCode::Location31254,
-                format!("the projection excludes '{full}' and includes other fields: do one of both"),
+                format!("the projection excludes '{full}' and includes other fields: do only one of the two"),
             )),
             (_, included) => {
                 self.kind = Some(if included { Kind::Inclusion } else { Kind::Exclusion });
@@ -143,7 +143,7 @@ impl Parser {
         if self.kind == Some(Kind::Exclusion) {
             return Err(invalid(
                 ErrorCode::Location31253,
-                format!("the projection includes '{full}' and excludes other fields: do one of both"),
+                format!("the projection includes '{full}' and excludes other fields: do only one of the two"),
             ));
         }
         self.kind = Some(Kind::Inclusion);
@@ -151,7 +151,7 @@ impl Parser {
         Ok(())
     }
 
-    /// An operator, or fields below a field.
+    /// Parses an operator, or the fields below a field.
     fn map(&mut self, parent: &str, full: &str, map: &Map) -> Result<()> {
         let path = path(full)?;
         match map.entries.as_slice() {
@@ -175,7 +175,7 @@ impl Parser {
             },
             _ => {}
         }
-        // Even what is empty so far must not be there.
+        // An empty map conflicts with its own path, too.
         self.add(&path, Child::Fields(Node::default()))?;
         map.entries.iter().try_for_each(|(name, value)| self.element(full, name_of(name)?, value))
     }
@@ -207,7 +207,7 @@ impl Parser {
 
     fn finish(mut self) -> Projection {
         let kind = self.kind.unwrap_or({
-            // By default it is as in MongoDB.
+            // As in MongoDB, this is the default.
             let included = if self.slices {
                 self.id == Some(true)
             } else {
@@ -217,7 +217,7 @@ impl Parser {
         });
         match kind {
             Kind::Inclusion if self.id == Some(false) => self.root.remove(ID),
-            // It is not there yet.
+            // `_id` was not added before.
             Kind::Inclusion if !self.id_specified => drop(self.root.add(ID, Child::Whole)),
             Kind::Exclusion if self.id == Some(true) => self.root.remove(ID),
             _ => {}
@@ -232,21 +232,20 @@ fn rest_of(path: &FieldPath) -> Collision {
 
 fn collision(path: &FieldPath, collision: &Collision) -> ProjectionError {
     match collision {
-        Collision::AtEnd => invalid(
-            ErrorCode::Location31250,
-            format!("the projection speaks of '{path}', or of something in it, twice"),
-        ),
+        Collision::AtEnd => {
+            invalid(ErrorCode::Location31250, format!("the projection has '{path}', or a path in it, twice"))
+        }
         Collision::At(rest) => {
             let text = path.as_str();
             let around = text[..text.len() - rest.len()].trim_end_matches('.');
-            let message = format!("the projection of '{path}' collides with that of '{around}', in which it lies");
+            let message = format!("the projection of '{path}' collides with that of '{around}', which contains it");
             invalid(ErrorCode::Location31249, message)
         }
     }
 }
 
 fn slice(full: &str, operand: &Value) -> Result<Slice> {
-    /// Whole, and as far as 32 bits go.
+    /// The number as an integer, clamped to 32 bits.
     fn integer(value: &Value) -> Option<i32> {
         value.as_f64().map(|number| number as i32)
     }

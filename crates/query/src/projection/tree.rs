@@ -1,39 +1,40 @@
-//! The names that a projection speaks of.
+//! The fields of a projection as a tree.
 
-/// What a projection says of the fields of a map.
+/// The projection of the fields of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Node {
-    /// By name, in the order of their bytes.
+    /// Sorted by name.
     children: Vec<(Box<str>, Child)>,
 }
 
-/// What it says of one field.
+/// The projection of one field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Child {
-    /// It is included whole, or excluded, as the projection's kind is.
+    /// The whole field is included or excluded, depending on the kind of the projection.
     Whole,
-    /// Of an array only these elements, of anything else all of it.
+    /// These elements of an array; the whole of any other value.
     Slice(Slice),
-    /// Of an array one element, of anything else all of it.
+    /// One element of an array; the whole of any other value.
     Position,
-    /// Something of its fields.
+    /// A projection of its fields.
     Fields(Node),
 }
 
 /// A part of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slice {
-    /// From where: from the end if negative. From the start if there is none and the limit is not negative.
+    /// The first element, from the end if negative. `None` is the start, or, with a negative limit,
+    /// the last elements.
     pub skip: Option<i32>,
-    /// How many elements; from the end if negative, which it is only without a skip.
+    /// The number of elements. It is negative only without a skip, and then counts from the end.
     pub limit: i32,
 }
 
 /// Why a child cannot be added.
 pub(super) enum Collision {
-    /// The path, or something below it, is there.
+    /// The path, or something below it, was already added.
     AtEnd,
-    /// What leads to it is there, and has no fields; the rest of the path.
+    /// A prefix of the path was already added as a leaf. Holds the rest of the path.
     At(String),
 }
 
@@ -55,7 +56,7 @@ impl Node {
         self.children.retain(|(known, _)| &**known != name);
     }
 
-    /// Adds a child where the names lead, and nodes on the way there.
+    /// Adds a child at the path, and missing nodes on the way.
     pub fn add(&mut self, path: &str, child: Child) -> Result<(), Collision> {
         let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
         let found = self.children.binary_search_by(|(known, _)| (**known).cmp(name));
@@ -76,7 +77,8 @@ impl Node {
 }
 
 impl Slice {
-    /// The elements of an array of this length that it has: how many are passed over, and how many come.
+    /// The elements of an array of this length that the slice selects: the number to skip, and the
+    /// number to take.
     pub fn range(self, len: usize) -> (usize, usize) {
         let magnitude = |n: i32| usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
         let from = |n: i32| if n < 0 { len.saturating_sub(magnitude(n)) } else { magnitude(n).min(len) };

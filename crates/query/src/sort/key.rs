@@ -1,7 +1,7 @@
 //! The sort key of a document.
 //!
-//! A document yields keys as it would yield entries of an index on the parts of the sort: one for each element of the
-//! arrays in the way. The least of them is the sort key.
+//! A document yields keys like the entries of an index on the parts of the sort: one for each
+//! element of the arrays on the way. The sort key is the least of them.
 
 use alluvium_document::path::array_index;
 use alluvium_document::row::{ArrayRef, MapRef, ValueRef};
@@ -9,10 +9,11 @@ use alluvium_document::{Document, Value};
 
 use super::{Direction, SortError, SortPart};
 
-/// As many keys as a document may yield. Only positions beside elements of arrays combine to more than it has values.
+/// The maximum number of keys of a document. Only combinations of positions and elements yield more
+/// keys than the document has values.
 const MAX_KEYS: usize = 1 << 22;
 
-/// Appends the sort key.
+/// Appends the sort key of a document.
 pub(super) fn put(parts: &[SortPart], document: &Document, out: &mut Vec<u8>) -> Result<(), SortError> {
     let map = document.map()?;
     let before = out.len();
@@ -38,7 +39,7 @@ fn put_part(part: &SortPart, value: &ValueRef<'_>, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// The names of a path that are left to be followed.
+/// The remaining names of a path.
 #[derive(Clone, Copy)]
 struct Names<'s> {
     rest: Option<&'s str>,
@@ -60,7 +61,7 @@ impl<'s> Names<'s> {
 
 type Found<'a, 's> = Option<(ValueRef<'a>, Names<'s>)>;
 
-/// What lies at the names: the value there, or the first array in the way with the names behind it.
+/// The value at the end of the names; or the first array on the way, and the remaining names.
 fn find<'a, 's>(map: MapRef<'a>, names: Names<'s>) -> Result<Found<'a, 's>, SortError> {
     let Some((name, rest)) = names.split() else { return Ok(None) };
     match map.get(name)? {
@@ -83,21 +84,21 @@ fn find_in<'a, 's>(mut value: ValueRef<'a>, mut names: Names<'s>) -> Result<Foun
     }
 }
 
-/// How far a part has come.
+/// The progress of a part along its path.
 #[derive(Clone)]
 enum State<'a, 's> {
-    /// It has its value.
+    /// Its value is determined.
     Fixed(ValueRef<'a>),
-    /// These names are to be followed in each element of the array.
+    /// These names are still to be followed in each element of the array.
     Open(Names<'s>),
-    /// The name is a position in the array: whatever the element, this lies there.
+    /// The name is a position in the array, which leads to this value whatever the current element.
     Position { name: &'s str, nested: bool, found: Found<'a, 's> },
 }
 
 struct Least<'p, 'o> {
     parts: &'p [SortPart],
     out: &'o mut Vec<u8>,
-    /// Where the least key begins; what lies behind it is being made.
+    /// The start of the least key in `out`; the key after it is under construction.
     start: usize,
     best: Option<usize>,
     keys: usize,
@@ -111,7 +112,7 @@ fn put_least(parts: &[SortPart], map: MapRef<'_>, out: &mut Vec<u8>) -> Result<(
 }
 
 impl<'p> Least<'p, '_> {
-    /// Makes the keys of what the parts see in `map`; the parts that are still open follow their names in it.
+    /// Yields the keys of the values in `map`; the open parts follow their names in it.
     fn expand<'a>(&mut self, mut states: Vec<State<'a, 'p>>, map: Option<MapRef<'a>>) -> Result<(), SortError> {
         let mut array: Option<(usize, ArrayRef<'a>)> = None;
         // The parts that lead through the array.
@@ -153,7 +154,7 @@ impl<'p> Least<'p, '_> {
         }
     }
 
-    /// Makes the keys of each element of an array.
+    /// Yields the keys of each element of an array.
     fn elements<'a>(
         &mut self,
         mut states: Vec<State<'a, 'p>>,
@@ -170,7 +171,7 @@ impl<'p> Least<'p, '_> {
             }
             return self.expand(states, None);
         }
-        // The names that are left are positions in the array, where it is long enough.
+        // The remaining names are positions in the array, if it is long enough.
         let mut differ = false;
         for index in through {
             let State::Open(names) = &states[*index] else { continue };
@@ -190,7 +191,7 @@ impl<'p> Least<'p, '_> {
         for element in array.iter() {
             let element = element?;
             if !differ && !first {
-                // All elements give the same keys, unless they refuse them.
+                // All elements yield the same keys, but may have an ambiguous name.
                 self.check_names(&states, &element)?;
                 continue;
             }

@@ -4,10 +4,11 @@ use std::collections::BinaryHeap;
 
 use super::SortError;
 
-/// What an item costs beside its key and what it says of itself: its place, its number, the bounds of its key.
+/// The memory for an item besides its key and its stated size: its heap entry, its number, the
+/// bounds of its key.
 const OVERHEAD: usize = 64;
 
-/// Collects items, and keeps those that come first by their keys; of equal keys those that came first.
+/// Keeps the items with the least keys; of items with equal keys those that were offered first.
 ///
 /// ```
 /// use alluvium_query::sort::TopK;
@@ -22,9 +23,9 @@ const OVERHEAD: usize = 64;
 /// ```
 #[derive(Debug)]
 pub struct TopK<T> {
-    /// The last one that is kept on top.
+    /// The greatest kept item is on top.
     heap: BinaryHeap<Kept<T>>,
-    /// How many are kept; all if `None`.
+    /// The maximum number of items; `None` for all.
     limit: Option<usize>,
     bytes: usize,
     bytes_max: usize,
@@ -34,7 +35,7 @@ pub struct TopK<T> {
 #[derive(Debug)]
 struct Kept<T> {
     key: Box<[u8]>,
-    /// How many were offered before.
+    /// The number of items offered so far.
     number: u64,
     bytes: usize,
     item: T,
@@ -61,17 +62,17 @@ impl<T> PartialEq for Kept<T> {
 impl<T> Eq for Kept<T> {}
 
 impl<T> TopK<T> {
-    /// Keeps `limit` items (all, if `None`) in at most `bytes_max` bytes of memory. Who skips some of them first
-    /// adds that to the limit.
+    /// Keeps `limit` items (all if `None`) in at most `bytes_max` bytes of memory. A caller that
+    /// skips items must add their number to the limit.
     pub fn new(limit: Option<usize>, bytes_max: usize) -> Self {
         Self { heap: BinaryHeap::new(), limit, bytes: 0, bytes_max, offered: 0 }
     }
 
-    /// Keeps the item if fewer than the limit come before it. `bytes` is the memory that it takes; it is made only if
-    /// it is kept. Whether it was.
+    /// Offers an item; true if it is kept. It is kept if fewer than the limit precede it. `bytes`
+    /// is its memory; `item` is called only if it is kept.
     ///
     /// # Errors
-    /// [`SortError::Memory`]; the item is then not kept, all others are.
+    /// [`SortError::Memory`]; this item is then not kept, but all others are.
     pub fn offer(&mut self, key: &[u8], bytes: usize, item: impl FnOnce() -> T) -> Result<bool, SortError> {
         let number = self.offered;
         self.offered += 1;
@@ -101,7 +102,7 @@ impl<T> TopK<T> {
         }
     }
 
-    /// The key below which an item's must be to be kept; none while all are kept.
+    /// The key that an item must be below to be kept; `None` while all are kept.
     pub fn bound(&self) -> Option<&[u8]> {
         let full = self.limit.is_some_and(|limit| self.heap.len() >= limit);
         self.heap.peek().filter(|_| full).map(|last| &*last.key)
@@ -112,17 +113,17 @@ impl<T> TopK<T> {
         self.heap.len()
     }
 
-    /// True if none is kept.
+    /// True if no items are kept.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
-    /// The bytes of memory that keys and items take.
+    /// The memory for keys and items in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The items, the first one first.
+    /// The items in order.
     pub fn into_sorted(self) -> impl ExactSizeIterator<Item = T> {
         self.heap.into_sorted_vec().into_iter().map(|kept| kept.item)
     }

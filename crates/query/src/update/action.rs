@@ -1,4 +1,4 @@
-//! What an operator does to the value at its path.
+//! The effect of an operator on the value at its path.
 
 use alluvium_document::bson::bson_size;
 use alluvium_document::compare::compare;
@@ -29,7 +29,7 @@ pub(super) enum Action {
     PullAll(Vec<Value>),
     Pop(End),
     Bit(Bit),
-    /// Moves what lies at this path.
+    /// Moves the value at this path.
     RenameFrom(FieldPath),
 }
 
@@ -40,12 +40,12 @@ pub(super) enum Clock {
     Timestamp,
 }
 
-/// What became of a value.
+/// The outcome of a change of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Same,
     Changed,
-    /// It is to be removed.
+    /// The value is to be removed.
     Remove,
 }
 
@@ -56,7 +56,7 @@ impl From<bool> for Outcome {
 }
 
 impl Clock {
-    /// The time as a value. A timestamp holds whole seconds from 1970 to 2106, and the increment 1.
+    /// The time as a value. A timestamp has whole seconds from 1970 to 2106, and the increment 1.
     pub fn value(self, time_ms: i64) -> Value {
         match self {
             Self::Date => Value::DateTime(time_ms),
@@ -90,13 +90,13 @@ impl Action {
         }
     }
 
-    /// True if it is made only where a document is inserted.
+    /// True if the action applies only to a document that is being inserted.
     pub fn is_for_insert(&self) -> bool {
         matches!(self, Self::SetOnInsert(_))
     }
 
-    /// Refuses operands that the operator does not take at this path: those of another type than a number, those that
-    /// would nest too deep, the same path twice.
+    /// Refuses operands that are not allowed at this path: a wrong type, nesting that would be too
+    /// deep, `$rename` to the same path.
     pub fn check(&self, path: &FieldPath) -> Result<(), UpdateError> {
         let levels = MAX_DEPTH - path.depth();
         let too_deep = match self {
@@ -111,9 +111,9 @@ impl Action {
             Self::Push(Push { values, .. }) | Self::AddToSet(values) => {
                 levels == 0 || values.iter().any(|value| value.is_deeper_than(levels - 1))
             }
-            // A delta with it could not be read.
+            // A delta with it could not be read back.
             Self::Pull(Pull::Equal(value)) => value.is_too_deep(),
-            // In a delta they are in an array.
+            // In a delta the values are inside an array.
             Self::PullAll(values) => values.iter().any(|value| value.is_deeper_than(MAX_DEPTH - 1)),
             Self::RenameFrom(from) => return check_rename(from, path),
             _ => false,
@@ -121,7 +121,7 @@ impl Action {
         if too_deep { Err(nests_too_deep(self.operator(), path)) } else { Ok(()) }
     }
 
-    /// What is put where nothing is. None: it stays so.
+    /// The value to create where none exists; `None` to create none.
     pub fn on_missing(&self, context: &Context) -> Option<Value> {
         match self {
             Self::Set(value) | Self::SetOnInsert(value) | Self::Inc(value) | Self::Min(value) | Self::Max(value) => {
@@ -144,7 +144,7 @@ impl Action {
         }
     }
 
-    /// Changes the value at the path, or on an error leaves it as it is.
+    /// Changes the value at the path. After an error it is unchanged.
     pub fn on_value(&self, value: &mut Value, path: &FieldPath, context: &Context) -> Result<Outcome, UpdateError> {
         match self {
             Self::Set(new) | Self::SetOnInsert(new) => Ok(replace(value, new)),
@@ -191,9 +191,9 @@ impl Action {
                 let message = format!("cannot apply {operator} to '{path}', which is of type {found}, not a number");
                 Err(UpdateError::TypeMismatch(message))
             }
-            Err(NumberError::Overflow) => {
-                Err(UpdateError::BadValue(format!("{operator} of '{path}' has a result that no number holds")))
-            }
+            Err(NumberError::Overflow) => Err(UpdateError::BadValue(format!(
+                "{operator} of '{path}' has a result that does not fit any number type"
+            ))),
         }
     }
 
@@ -209,23 +209,26 @@ impl Action {
         })
     }
 
-    /// At least as many bytes as the change can add to the document as BSON, what `path` brings included; saturates.
+    /// An upper bound of the bytes that the change can add to the document as BSON, including the
+    /// names of `path`; saturates.
     pub fn growth_max(&self, path: &FieldPath) -> usize {
-        /// Type, the end of a name, and the frame of a map.
+        /// The type, the terminator of a name, and the frame of a map.
         const FRAME: usize = 7;
-        /// An element of an array: type, position, the end of the position.
+        /// An element of an array: type, position, terminator.
         const ELEMENT: usize = 22;
-        /// The text of an exact result: digits, signs, point and exponent, and what a text takes.
+        /// The text of an exact result: digits, signs, point and exponent, and the frame of a
+        /// string.
         const DECIMAL: usize = Decimal::MAX_RESULT_DIGITS + 32;
         let name = |name: &str| {
-            // An array may be filled up with nulls as far as that.
+            // An array may be padded with nulls up to the position.
             let padding = alluvium_document::path::array_index(name).unwrap_or(0).saturating_mul(ELEMENT);
             padding.saturating_add(name.len() + FRAME)
         };
         let elements = |values: &[Value]| values.iter().map(|value| bson_size(value) + ELEMENT).sum::<usize>();
         let value = match self {
             Self::Set(value) | Self::SetOnInsert(value) | Self::Min(value) | Self::Max(value) => bson_size(value),
-            // The operand where nothing is; else a decimal at most, with many digits if exponents are far apart.
+            // The operand if there is no value; otherwise at most a decimal, which has many digits
+            // if the exponents differ much.
             Self::Inc(value) | Self::Mul(value) => bson_size(value).max(DECIMAL),
             Self::CurrentDate(_) | Self::Bit(_) => 8,
             Self::Push(Push { values, .. }) | Self::AddToSet(values) => elements(values) + FRAME,
@@ -235,7 +238,7 @@ impl Action {
     }
 }
 
-/// Gives the value another identity, if it has not got it.
+/// Replaces the value unless it is identical.
 fn replace(value: &mut Value, new: &Value) -> Outcome {
     if value == new {
         return Outcome::Same;
@@ -252,7 +255,7 @@ fn check_rename(from: &FieldPath, to: &FieldPath) -> Result<(), UpdateError> {
     Ok(())
 }
 
-/// The document would nest too deep.
+/// The error for a document that would nest too deep.
 pub(super) fn nests_too_deep(operator: &str, path: &FieldPath) -> UpdateError {
     UpdateError::Overflow(format!("{operator} of '{path}' would nest the document deeper than {MAX_DEPTH} levels"))
 }

@@ -1,4 +1,4 @@
-//! What operators do to the elements of an array.
+//! Operators on the elements of an array.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use alluvium_document::Value;
 use alluvium_document::compare::{compare, equal};
 use alluvium_document::path::FieldPath;
 
-/// From this number of values on, `$addToSet` and `$pullAll` look them up in a set.
+/// From this number of values on, `$addToSet` and `$pullAll` use a set.
 const MANY: usize = 4;
 
 /// An end of an array.
@@ -21,19 +21,19 @@ pub(super) enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Push {
     pub values: Vec<Value>,
-    /// Where: from the start, or if negative from the end. At the end if there is none.
+    /// The position to insert at: from the start, or from the end if negative. `None` is the end.
     pub position: Option<i64>,
-    /// How many elements stay: the first ones, or if negative the last ones.
+    /// The number of elements to keep: the first ones, or the last ones if negative.
     pub slice: Option<i64>,
     pub sort: Option<Sort>,
 }
 
-/// How `$push` sorts all elements.
+/// The order in which `$push` sorts all elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sort {
     Whole(Direction),
-    /// By these fields; elements that are no maps are maps without fields, and a field that is not
-    /// there counts as null.
+    /// By these fields. An element that is not a map has no fields, and a missing field counts as
+    /// null.
     Fields(Vec<(FieldPath, Direction)>),
 }
 
@@ -49,9 +49,9 @@ impl Push {
         Self { values: vec![value], position: None, slice: None, sort: None }
     }
 
-    /// Whether this changed the elements.
+    /// Applies the operator; true if it changed the elements.
     pub fn apply(&self, elements: &mut Vec<Value>) -> bool {
-        // Sorting and slicing may undo what was pushed.
+        // Sorting and slicing may undo the insertion.
         let before = (self.sort.is_some() || self.slice.is_some()).then(|| elements.clone());
         let at = match self.position.map(|position| (position >= 0, magnitude(position))) {
             None => elements.len(),
@@ -100,7 +100,8 @@ impl Direction {
     }
 }
 
-/// Appends the values of which no equal one (in the order of all values) is there. Whether this changed the elements.
+/// Appends the values that equal no element, in the order of all values. True if it changed the
+/// elements.
 pub(super) fn add_to_set(values: &[Value], elements: &mut Vec<Value>) -> bool {
     let before = elements.len();
     if values.len() < MANY {
@@ -117,7 +118,7 @@ pub(super) fn add_to_set(values: &[Value], elements: &mut Vec<Value>) -> bool {
     elements.len() > before
 }
 
-/// Removes all elements that equal one of the values. Whether there were any.
+/// Removes all elements that equal one of the values; true if there were any.
 pub(super) fn pull_all(values: &[Value], elements: &mut Vec<Value>) -> bool {
     let before = elements.len();
     if values.len() < MANY {
@@ -129,7 +130,7 @@ pub(super) fn pull_all(values: &[Value], elements: &mut Vec<Value>) -> bool {
     elements.len() < before
 }
 
-/// A value in the order of all values.
+/// A value that compares in the order of all values.
 struct Ordered<'a>(&'a Value);
 
 impl Ord for Ordered<'_> {
@@ -152,7 +153,7 @@ impl PartialEq for Ordered<'_> {
 
 impl Eq for Ordered<'_> {}
 
-/// Removes the element at this end. Whether there was one.
+/// Removes the element at this end; true if there was one.
 pub(super) fn pop(end: End, elements: &mut Vec<Value>) -> bool {
     match end {
         End::First if elements.is_empty() => false,

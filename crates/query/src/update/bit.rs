@@ -13,7 +13,7 @@ pub(super) enum Bitwise {
     Xor = 2,
 }
 
-/// The operations of one `$bit`, in their order; each operand is an integer.
+/// The operations of one `$bit`, in order. Each operand is an integer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bit {
     operations: Vec<(Bitwise, Value)>,
@@ -29,14 +29,14 @@ impl Bitwise {
 }
 
 impl Bit {
-    /// Reads what is at a path: `{and: 5}`.
+    /// Parses the operand of `$bit` at a path: `{and: 5}`.
     pub fn parse(operand: &Value) -> Result<Self, UpdateError> {
         let Value::Map(map) = operand else {
             let found = operand.type_name();
             return Err(bad(format!("$bit takes a map as {{and: 5}}, this is of type {found}")));
         };
         let operation = |(name, operand): &(Value, Value)| {
-            let name = name.as_str().unwrap_or("a name that is no string");
+            let name = name.as_str().unwrap_or("a name that is not a string");
             match Bitwise::ALL.iter().find(|(_, known)| *known == name) {
                 Some((known, _)) => Ok((*known, operand.clone())),
                 None => Err(bad(format!("$bit knows 'and', 'or' and 'xor', not '{name}'"))),
@@ -45,7 +45,7 @@ impl Bit {
         Self::new(map.entries.iter().map(operation).collect::<Result<_, _>>()?)
     }
 
-    /// The operations, of which there is one at least.
+    /// From the operations, of which there must be at least one.
     pub fn new(operations: Vec<(Bitwise, Value)>) -> Result<Self, UpdateError> {
         if operations.is_empty() {
             return Err(bad("$bit has no operation: write {and: 5}, {or: 5} or {xor: 5}".to_owned()));
@@ -63,7 +63,8 @@ impl Bit {
         &self.operations
     }
 
-    /// What comes of a value; none if it is no integer. Of 32 bits if all that is combined is.
+    /// The result for a value; `None` if it is not an integer. It has 32 bits if the value and all
+    /// operands have.
     pub fn compute(&self, value: &Value) -> Option<Value> {
         let mut result = integer(value).ok()?;
         let mut wide = matches!(value, Value::Int64(_));
@@ -75,7 +76,7 @@ impl Bit {
                 Bitwise::Xor => result ^ operand,
             };
         }
-        // Two integers of 32 bits combine to one.
+        // Two 32-bit integers combine to a 32-bit integer.
         Some(if wide { Value::Int64(result) } else { i32::try_from(result).map_or(Value::Int64(result), Value::Int32) })
     }
 }

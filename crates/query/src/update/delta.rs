@@ -1,4 +1,5 @@
-//! Deltas: updates as bytes, to be kept beside documents and applied later. `docs/format/delta.md` draws them.
+//! Deltas: updates encoded as bytes, stored beside documents and applied later.
+//! `docs/format/delta.md` has the layout.
 
 use alluvium_document::encoding::{self, ARRAY, MAP, put_head, put_integer, put_str};
 use alluvium_document::path::FieldPath;
@@ -13,7 +14,7 @@ use super::pull::Pull;
 use super::{Change, Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order, parse, place};
 use crate::filter::{Filter, FilterError, Patterns};
 
-/// The version in a delta's first byte; its high four bits are reserved, and 0.
+/// The version, in a delta's first byte. Its high four bits are reserved, and 0.
 const VERSION: u8 = 1;
 
 const SET: u8 = 1;
@@ -33,45 +34,47 @@ const POP_LAST: u8 = 14;
 const RENAME: u8 = 15;
 const PULL_ALL: u8 = 16;
 const BIT: u8 = 17;
-/// Not a change: the filter of a name in brackets.
+/// Not a change: the array filter of a name in brackets.
 const FILTER: u8 = 18;
 
 const WITH_POSITION: i64 = 1;
 const WITH_SLICE: i64 = 2;
 const WITH_SORT: i64 = 4;
 
-/// Why bytes are no delta.
+/// The reason why bytes cannot be decoded as a delta.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
-    /// Its version, or a reserved bit, is not known here.
+    /// The version, or a reserved bit, is unknown to this build.
     #[error("a delta of version {0} was written by a newer build; this one knows version 1")]
     Version(u8),
-    /// Storage is damaged, or these are other bytes.
+    /// Storage is damaged, or the bytes are not a delta.
     #[error("a delta is damaged: {0}")]
     Damaged(String),
 }
 
 type Result<T> = std::result::Result<T, DeltaError>;
 
-/// How a filter is read from its map.
+/// Parses a filter from its map.
 type ParseFilter = fn(&Map) -> std::result::Result<Filter, FilterError>;
 
 impl Update {
-    /// The update as bytes that [`crate::fold`] applies later, whatever the document then is.
-    /// `$currentDate` is resolved to the context's time; `$setOnInsert` is left out, since a delta
-    /// on an absent document does nothing.
+    /// Encodes the update as a delta that [`crate::fold`] applies later, whatever the document is
+    /// then. `$currentDate` is resolved to the context's time. `$setOnInsert` is left out, since a
+    /// delta has no effect on a missing document.
     ///
     /// # Errors
-    /// [`UpdateError::ImmutableField`] if a path is `_id` or leads into it: that can be checked, never written blind.
-    /// [`UpdateError::BadValue`] if a path has the positional operator `$`, which only
-    /// [`Update::resolved`] replaces, or if a condition has a regular expression: what that matches
-    /// may differ between builds, and a delta means the same for ever; or if a condition would not
-    /// be read back as it is. [`UpdateError::TooLarge`] beyond [`MAX_DOCUMENT_BYTES`].
+    /// - [`UpdateError::ImmutableField`] if a path is `_id` or leads into it, which can only be
+    ///   checked with the document.
+    /// - [`UpdateError::BadValue`] if a path has the positional operator `$`, which only
+    ///   [`Update::resolved`] replaces; if a condition has a regular expression, because its
+    ///   matches may differ between builds and a delta must keep its meaning; or if a condition
+    ///   would not be read back identically.
+    /// - [`UpdateError::TooLarge`] for more than [`MAX_DOCUMENT_BYTES`] bytes.
     pub fn to_delta(&self, context: &Context) -> std::result::Result<Vec<u8>, UpdateError> {
         let mut delta = vec![VERSION];
         for ArrayFilter { name, filter } in &self.filters {
             check_blind(filter, "an array filter")?;
-            // Without its changes it would have no use.
+            // A filter is only needed if its changes are kept.
             if self.is_kept(name) {
                 check_kept(filter, "an array filter", Filter::parse)?;
                 delta.push(FILTER);
@@ -101,10 +104,10 @@ impl Update {
         Ok(delta)
     }
 
-    /// The update that a delta holds.
+    /// Decodes the update of a delta.
     ///
     /// # Errors
-    /// [`DeltaError`] if the bytes are none that [`Update::to_delta`] writes.
+    /// [`DeltaError`] if the bytes were not written by [`Update::to_delta`].
     pub fn from_delta(delta: &[u8]) -> Result<Self> {
         let (&version, mut rest) = delta.split_first().ok_or_else(|| damaged("it is empty"))?;
         if version != VERSION {
@@ -139,7 +142,7 @@ impl Update {
     }
 }
 
-/// Refuses conditions that another build might answer otherwise.
+/// Refuses conditions that another build might evaluate differently.
 fn check_blind(filter: &Filter, what: &str) -> std::result::Result<(), UpdateError> {
     fn has_regex(value: &Value) -> bool {
         match value {
@@ -159,7 +162,7 @@ fn check_blind(filter: &Filter, what: &str) -> std::result::Result<(), UpdateErr
     Ok(())
 }
 
-/// Refuses conditions that a delta would not give back: the document that it belongs to could not be read.
+/// Refuses conditions that a delta could not give back: the document could then not be read.
 fn check_kept(filter: &Filter, what: &str, parse: ParseFilter) -> std::result::Result<(), UpdateError> {
     let problem = match parse(&filter.to_map()) {
         Ok(again) if again == *filter => return Ok(()),
@@ -170,7 +173,8 @@ fn check_kept(filter: &Filter, what: &str, parse: ParseFilter) -> std::result::R
     Err(UpdateError::BadValue(message))
 }
 
-/// Reads a filter of elements' fields. None in a delta has a pattern, so they share nothing.
+/// Parses a filter on fields of elements. Filters in deltas have no patterns, so they need no
+/// shared budget.
 fn of_element(filter: &Map) -> std::result::Result<Filter, FilterError> {
     Filter::parse_of_element(filter, &Patterns::default())
 }
@@ -179,7 +183,7 @@ fn check_pull(pull: &Pull) -> std::result::Result<(), UpdateError> {
     let what = "a condition of $pull";
     pull.filter().map_or(Ok(()), |filter| check_blind(filter, what))?;
     match pull {
-        // Builds that refuse it in an update refuse it in a delta, too.
+        // Some builds refuse it in an update, and so refuse it in a delta, too.
         Pull::Equal(Value::Undefined) => {
             Err(UpdateError::BadValue("$pull of undefined cannot be kept in a delta: use a checked update".to_owned()))
         }
@@ -316,7 +320,7 @@ fn take(rest: &mut &[u8]) -> Result<Value> {
 }
 
 fn take_path(rest: &mut &[u8]) -> Result<FieldPath> {
-    let Value::String(text) = take(rest)? else { return Err(damaged("a path is no string")) };
+    let Value::String(text) = take(rest)? else { return Err(damaged("a path is not a string")) };
     let path = parse::path(&text).map_err(damaged)?;
     if path.first() == ID { Err(damaged("it changes _id")) } else { Ok(path) }
 }
@@ -338,7 +342,7 @@ fn take_filter(rest: &mut &[u8], parse: ParseFilter) -> Result<Filter> {
 }
 
 fn take_array_filter(rest: &mut &[u8]) -> Result<ArrayFilter> {
-    let Value::String(name) = take(rest)? else { return Err(damaged("the name of an array filter is no string")) };
+    let Value::String(name) = take(rest)? else { return Err(damaged("the name of an array filter is not a string")) };
     ArrayFilter::new(&name, take_filter(rest, Filter::parse)?).map_err(damaged)
 }
 
@@ -348,7 +352,7 @@ fn take_bit(rest: &mut &[u8]) -> Result<Bit> {
             let operation = Bitwise::of_number(i64::from(*number)).ok_or_else(|| damaged("an unknown operation"))?;
             Ok((operation, operand.clone()))
         }
-        _ => Err(damaged("an operation of bits without an operand")),
+        _ => Err(damaged("a bitwise operation without an operand")),
     };
     let operations = take_values(rest)?.chunks(2).map(operation).collect::<Result<_>>()?;
     Bit::new(operations).map_err(damaged)
@@ -372,7 +376,7 @@ fn take_integer(rest: &mut &[u8]) -> Result<i64> {
 fn take_push(rest: &mut &[u8]) -> Result<Push> {
     let flags = take_integer(rest)?;
     if flags & !(WITH_POSITION | WITH_SLICE | WITH_SORT) != 0 {
-        return Err(damaged("modifiers of $push that are not known"));
+        return Err(damaged("unknown modifiers of $push"));
     }
     let values = take_values(rest)?;
     let mut integer_if = |flag: i64| if flags & flag != 0 { take_integer(rest).map(Some) } else { Ok(None) };

@@ -1,4 +1,4 @@
-//! Why an update is refused.
+//! Errors of updates.
 
 use alluvium_document::path::PathError;
 use alluvium_document::row::RowError;
@@ -6,38 +6,42 @@ use alluvium_document::row::RowError;
 use crate::code::ErrorCode;
 use crate::filter::FilterError;
 
-/// Why an update is refused, with MongoDB's code for it. The message says which operator and field.
+/// The reason why an update was refused, with MongoDB's code for it. The message names the operator
+/// and the field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError {
-    /// It is no update: an unknown operator, an operand of the wrong form, a document in place of operators.
+    /// The update is malformed: an unknown operator, an operand of the wrong form, or a document
+    /// without operators.
     #[error("{0}")]
     FailedToParse(String),
-    /// An operand, or what the document holds, does not go with the operator; or integers overflow.
+    /// An operand, or the value in the document, is not allowed for the operator; or integers
+    /// overflow.
     #[error("{0}")]
     BadValue(String),
-    /// An operand, or what the document holds, is of the wrong type.
+    /// An operand, or the value in the document, has the wrong type.
     #[error("{0}")]
     TypeMismatch(String),
     /// The document would nest deeper than [`alluvium_document::MAX_DEPTH`].
     #[error("{0}")]
     Overflow(String),
-    /// A path leads through something that has no such fields.
+    /// A path leads through a value that is not a map or array.
     #[error("{0}")]
     PathNotViable(String),
-    /// A position is too far behind the end of an array.
+    /// A position is too far beyond the end of an array.
     #[error("{0}")]
     CannotBackfillArray(String),
-    /// Two operators would change the same field, or one a field inside another's.
+    /// Two operators would change the same field, or a field and another inside it.
     #[error("{0}")]
     ConflictingUpdateOperators(String),
-    /// A field of the document itself begins with a dollar sign.
+    /// A top-level field name begins with a dollar sign.
     #[error("{0}")]
     DollarPrefixedFieldName(String),
-    /// The filter of an upsert demands a field twice, or one inside another.
+    /// The filter of an upsert demands values for a field twice, or for a field and another inside
+    /// it.
     #[error("{0}")]
     NotSingleValueField(String),
-    /// The filter of an upsert demands parts of `_id`, and not all of it.
+    /// The filter of an upsert demands parts of `_id` instead of the whole.
     #[error("{0}")]
     NotExactValueField(String),
     /// A name in a path is empty.
@@ -46,11 +50,11 @@ pub enum UpdateError {
     /// `_id` would change.
     #[error("{0}")]
     ImmutableField(String),
-    /// The document or delta would be larger than [`crate::update::MAX_DOCUMENT_BYTES`]; or the
-    /// paths represent too many elements.
+    /// The document or delta would be larger than [`crate::update::MAX_DOCUMENT_BYTES`], or the
+    /// paths select too many elements.
     #[error("{0}")]
     TooLarge(String),
-    /// A condition of `$pull`, or an array filter, is wrong.
+    /// A condition of `$pull`, or an array filter, is invalid.
     #[error(transparent)]
     Filter(#[from] FilterError),
     /// The document is damaged.
@@ -80,7 +84,7 @@ impl UpdateError {
         }
     }
 
-    /// Why `text` is no path.
+    /// The error for a malformed path.
     pub(crate) fn of_path(text: &str, error: PathError) -> Self {
         let message = format!("the path '{text}' cannot be updated: {error}");
         match error {

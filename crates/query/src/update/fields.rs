@@ -1,4 +1,5 @@
-//! The fields of a document that an update changes: of a map, or of a draft, which is decoded only as far as necessary.
+//! Access to the fields of a document that an update changes: a map, or a draft, which decodes only
+//! the necessary fields.
 
 use alluvium_document::{Draft, Map, Value};
 
@@ -6,13 +7,13 @@ use super::UpdateError;
 
 /// Access to the top-level fields of a document.
 pub(super) trait Fields {
-    /// The value of a field, to be changed in place.
+    /// The value of a field, for changing it in place.
     fn field(&mut self, name: &str) -> Result<Option<&mut Value>, UpdateError>;
-    /// Appends a field that is not there.
+    /// Appends a field that does not exist.
     fn append(&mut self, name: &str, value: Value) -> Result<(), UpdateError>;
     /// Removes a field.
     fn remove(&mut self, name: &str) -> Result<(), UpdateError>;
-    /// The value of a field, not to be changed.
+    /// The value of a field, for reading.
     fn copy(&self, name: &str) -> Result<Option<Value>, UpdateError>;
 }
 

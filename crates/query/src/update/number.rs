@@ -1,14 +1,14 @@
-//! Sums and products of numbers of any type.
+//! Sums and products of numbers of all types.
 
 use alluvium_document::value::Double;
 use alluvium_document::{Decimal, Value};
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberError {
-    /// One of the two is no number.
+    /// One of the operands is not a number.
     NotANumber,
-    /// The result fits no integer, or no decimal that can be held.
+    /// The result does not fit an integer, or a decimal.
     Overflow,
 }
 
@@ -18,13 +18,13 @@ pub(super) enum Operation {
     Multiply,
 }
 
-/// The result, in MongoDB's types: two integers of 32 bits give one of 32 bits if that holds the
-/// result; otherwise integers give one of 64 bits, and what that does not hold is an error; a
-/// double and integers give a double; a decimal and anything a decimal.
+/// Computes the result, by MongoDB's rules for types. Two 32-bit integers give a 32-bit integer if
+/// the result fits. Other integers give a 64-bit integer, or an error if the result does not fit. A
+/// double and an integer give a double. A decimal and any number give a decimal.
 ///
-/// Decimals are exact, but where decimal128 has both, the result is the nearest that it has, half to even (infinite
-/// beyond its exponents, zero below them). A double beside a decimal counts as its first 15 digits,
-/// zeros included, as in MongoDB: 0.1 is 0.100000000000000.
+/// Decimal results are exact up to the precision of decimal128, rounded to the nearest, half to
+/// even; beyond its exponents they are infinite, below them zero. A double combined with a decimal
+/// counts as its first 15 digits, including zeros, as in MongoDB: 0.1 is 0.100000000000000.
 pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Value, NumberError> {
     match (a, b) {
         (Value::Int32(a), Value::Int32(b)) => {
@@ -45,8 +45,8 @@ pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Valu
     }
 }
 
-/// What `$mul` by the number makes of nothing: its product with the integer 0, which has the
-/// number's type, sign and, of a decimal, exponent. Null of what is no number.
+/// The result of `$mul` on a missing value: the product of the operand and the integer 0, which has
+/// the operand's type, sign and, for a decimal, exponent. Null if the operand is not a number.
 pub(super) fn zero_like(number: &Value) -> Value {
     compute(Operation::Multiply, number, &Value::Int32(0)).unwrap_or(Value::Null)
 }
@@ -69,7 +69,7 @@ fn decimals(operation: Operation, a: &Decimal, b: &Decimal) -> Result<Value, Num
     Ok(Value::Decimal(if as_decimal128 { result.rounded_to_decimal128() } else { result }))
 }
 
-/// The integer of 32 or 64 bits.
+/// The value as a 32- or 64-bit integer.
 pub(super) fn integer(value: &Value) -> Result<i64, NumberError> {
     match value {
         Value::Int32(n) => Ok(i64::from(*n)),
@@ -88,7 +88,7 @@ fn decimal(value: &Value) -> Result<Decimal, NumberError> {
     }
 }
 
-/// The double to 15 digits, the nearest, half to even. Zero, infinities and NaN as they are.
+/// The double rounded to 15 digits, half to even. Zero, infinities and NaN are unchanged.
 fn first_digits(x: f64) -> Decimal {
     let whole = || Decimal::from_f64(x);
     if x == 0.0 || !x.is_finite() {

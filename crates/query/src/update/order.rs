@@ -1,17 +1,17 @@
-//! The order in which an update's changes are made.
+//! The order in which the changes of an update are applied.
 
 use std::cmp::Ordering;
 
 use alluvium_document::path::FieldPath;
 
-/// Paths name by name: names as [`compare_names`] has them, and a path before those that lead into it.
+/// Compares paths name by name with [`compare_names`]; a path precedes those that lead into it.
 pub(super) fn compare_paths(a: &FieldPath, b: &FieldPath) -> Ordering {
     let order = a.names().zip(b.names()).map(|(a, b)| compare_names(a, b)).find(|order| order.is_ne());
     order.unwrap_or_else(|| a.depth().cmp(&b.depth()))
 }
 
-/// Names by their bytes, but of two that begin with a digit (and not with a zero to be skipped) the shorter one first:
-/// so numbers come in numeric order, as in MongoDB from 5.0 on.
+/// Compares names by their bytes; but of two names that begin with a digit, ignoring leading zeros,
+/// the shorter one is less. So numbers are in numeric order, as in MongoDB from 5.0 on.
 pub(super) fn compare_names(a: &str, b: &str) -> Ordering {
     let by_length = if is_like_a_number(a) && is_like_a_number(b) { a.len().cmp(&b.len()) } else { Ordering::Equal };
     by_length.then_with(|| a.cmp(b))

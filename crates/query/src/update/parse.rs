@@ -1,4 +1,4 @@
-//! Reading updates: MongoDB's documents of operators.
+//! Parses MongoDB's update documents.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
@@ -11,7 +11,7 @@ use super::{Change, UpdateError, place};
 use crate::filter::Patterns;
 use crate::suggest::suggestion;
 
-/// Operators of MongoDB that are not supported; all others are unknown in MongoDB, too.
+/// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.
 const UNSUPPORTED: [&str; 1] = ["$pushAll"];
 
 const KNOWN: [&str; 15] = [
@@ -32,12 +32,12 @@ const KNOWN: [&str; 15] = [
     "$currentDate",
 ];
 
-/// The changes that an update asks for, as they are written in it.
+/// The changes of an update, in the order in which they were written.
 pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, UpdateError> {
     if !update.entries.first().is_some_and(|(name, _)| name.as_str().is_some_and(|name| name.starts_with('$'))) {
         return Err(parse(
-            "this is a document and no update, which is made of operators such as $set: \
-                          to put a document in the place of another, use replace",
+            "this is a document, not an update with operators such as $set: \
+                          to replace a document, use replace",
         ));
     }
     let mut changes = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, 
     Ok(changes)
 }
 
-/// A path that may be updated: none of its names is empty, and the first one does not begin with a dollar sign.
+/// Parses the path of a change: no name is empty, and the first does not begin with a dollar sign.
 pub(super) fn path(text: &str) -> Result<FieldPath, UpdateError> {
     let path: FieldPath = text.parse().map_err(|error| UpdateError::of_path(text, error))?;
     if !text.contains('$') {
@@ -83,7 +83,7 @@ pub(super) fn path(text: &str) -> Result<FieldPath, UpdateError> {
     Ok(path)
 }
 
-/// A path of one value, without positional operators.
+/// Parses a path of one value, without positional operators.
 pub(super) fn plain_path(text: &str) -> Result<FieldPath, UpdateError> {
     let path = path(text)?;
     if let Some(name) = path.names().find(|name| *name == place::MATCHED || place::is_several(name)) {
@@ -139,7 +139,7 @@ fn push(operand: &Value) -> Result<Push, UpdateError> {
     }
     let mut push = Push { values: Vec::new(), position: None, slice: None, sort: None };
     for (index, (name, value)) in map.entries.iter().enumerate() {
-        let name = name.as_str().unwrap_or("a name that is no string");
+        let name = name.as_str().unwrap_or("a name that is not a string");
         if map.entries[..index].iter().any(|(earlier, _)| earlier.as_str() == Some(name)) {
             return Err(bad(&format!("$push has {name} twice")));
         }
@@ -148,7 +148,7 @@ fn push(operand: &Value) -> Result<Push, UpdateError> {
             "$position" => push.position = Some(integer("$push: $position", value)?),
             "$slice" => push.slice = Some(integer("$push: $slice", value)?),
             "$sort" => push.sort = Some(sort(value)?),
-            other => return Err(bad(&format!("$push does not know {other} beside $each"))),
+            other => return Err(bad(&format!("$push has no modifier {other}"))),
         }
     }
     Ok(push)
@@ -158,7 +158,7 @@ fn add_to_set(operand: &Value) -> Result<Vec<Value>, UpdateError> {
     match operand {
         Value::Map(map) if map.entries.first().is_some_and(|(name, _)| name.as_str() == Some("$each")) => {
             if map.len() > 1 {
-                return Err(bad("$addToSet takes nothing beside $each"));
+                return Err(bad("$addToSet has no modifier but $each"));
             }
             let values = map.get("$each").unwrap_or(&Value::Null);
             each("$addToSet", values).map_err(UpdateError::TypeMismatch)
@@ -183,17 +183,19 @@ fn each(operator: &str, values: &Value) -> Result<Vec<Value>, String> {
 
 fn integer(what: &str, value: &Value) -> Result<i64, UpdateError> {
     let found = value.type_name();
-    value.as_i64().ok_or_else(|| bad(&format!("{what} takes a whole number, this is another one or of type {found}")))
+    value
+        .as_i64()
+        .ok_or_else(|| bad(&format!("{what} takes a whole number of 64 bits, not this value of type {found}")))
 }
 
-/// What `$sort` of `$push` takes: 1 or -1, or a map of paths to 1 or -1.
+/// Parses the operand of `$sort` in `$push`: 1 or -1, or a map from paths to 1 or -1.
 pub(super) fn sort(value: &Value) -> Result<Sort, UpdateError> {
     let Value::Map(fields) = value else { return direction(value).map(Sort::Whole) };
     if fields.is_empty() {
         return Err(bad("$sort in $push has no fields"));
     }
     let field = |(name, value): &(Value, Value)| {
-        let name = name.as_str().ok_or_else(|| bad("$sort in $push has a name that is no string"))?;
+        let name = name.as_str().ok_or_else(|| bad("$sort in $push has a name that is not a string"))?;
         let path = name.parse().map_err(|error| bad(&format!("'{name}' in $sort of $push: {error}")))?;
         Ok((path, direction(value)?))
     };
@@ -204,7 +206,7 @@ fn direction(value: &Value) -> Result<Direction, UpdateError> {
     match value.as_i64() {
         Some(1) => Ok(Direction::Ascending),
         Some(-1) => Ok(Direction::Descending),
-        _ => Err(bad("$sort in $push takes 1 or -1 for whole elements, or {field: 1 or -1} for fields of theirs")),
+        _ => Err(bad("$sort in $push takes 1 or -1 for whole elements, or {field: 1 or -1} for their fields")),
     }
 }
 
@@ -228,7 +230,7 @@ fn clock(operand: &Value) -> Result<Clock, UpdateError> {
     if let Some((name, _)) = map.entries.iter().find(|(name, _)| name.as_str() != Some("$type")) {
         return Err(bad(&format!(
             "$currentDate does not know {}",
-            name.as_str().unwrap_or("a name that is no string")
+            name.as_str().unwrap_or("a name that is not a string")
         )));
     }
     match map.get("$type").and_then(Value::as_str) {

@@ -1,5 +1,5 @@
-//! Names in paths that represent elements of arrays: `$[]` for all, `$[name]` for those that an
-//! array filter matches, `$` for the one that the filter of the operation matched.
+//! Positional operators in paths: `$[]` for all elements of an array, `$[name]` for those that
+//! match an array filter, `$` for the one that the filter of the operation matched.
 
 use std::cmp::Ordering;
 
@@ -11,14 +11,14 @@ use super::fields::Fields;
 use super::{Change, Context, Update, UpdateError, order};
 use crate::filter::{Filter, MAX_FILTER_BYTES, Patterns};
 
-/// The most positions of elements that the changes of an update are made at: all are known before
-/// the first change is made.
+/// The maximum number of element positions that the changes of an update select. All are determined
+/// before the first change is applied.
 const MAX_POSITIONS: usize = 4 << 20;
 
 /// The element that the filter of the operation matched.
 pub(super) const MATCHED: &str = "$";
 
-/// True if the name represents several elements: `$[]`, `$[name]`.
+/// True if the name stands for several elements: `$[]`, `$[name]`.
 pub(super) fn is_several(name: &str) -> bool {
     identifier(name).is_some()
 }
@@ -28,21 +28,21 @@ pub(super) fn identifier(name: &str) -> Option<&str> {
     name.strip_prefix("$[")?.strip_suffix(']')
 }
 
-/// How many names of the path represent several elements.
+/// The number of names of the path that stand for several elements.
 pub(super) fn count(path: &FieldPath) -> usize {
     if path.as_str().contains("$[") { path.names().filter(|name| is_several(name)).count() } else { 0 }
 }
 
-/// Which elements a name in brackets represents.
+/// The condition on the elements that a name in brackets stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ArrayFilter {
     pub name: Box<str>,
-    /// Of a document with the element as its only field, under the name.
+    /// Matches a document with the element as its only field, under the name.
     pub filter: Filter,
 }
 
 impl ArrayFilter {
-    /// Reads an array filter, as `{"grade.score": {$gte: 85}}`.
+    /// Parses an array filter, such as `{"grade.score": {$gte: 85}}`.
     pub fn parse(filter: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
         let Value::Map(map) = filter else {
             return Err(UpdateError::TypeMismatch(format!(
@@ -57,21 +57,22 @@ impl ArrayFilter {
         names.dedup();
         let name = match names.as_slice() {
             [name] => *name,
-            [] => return Err(failed("an array filter has no name of an element: {\"name.field\": 1} for $[name]")),
+            [] => return Err(failed("an array filter does not name an element: {\"name.field\": 1} for $[name]")),
             [a, b, ..] => {
-                return Err(failed(&format!("an array filter has one name of an element, not both '{a}' and '{b}'")));
+                return Err(failed(&format!("an array filter names one element, not both '{a}' and '{b}'")));
             }
         };
         Self::new(name, parsed)
     }
 
-    /// A filter under a name, which begins with a small letter and has only letters and digits.
+    /// A filter with a name, which begins with a lower-case letter and consists of letters and
+    /// digits.
     pub fn new(name: &str, filter: Filter) -> Result<Self, UpdateError> {
         let mut bytes = name.bytes();
         let is_name = bytes.next().is_some_and(|byte| byte.is_ascii_lowercase());
         if !is_name || !bytes.all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(bad(format!(
-                "the name of an element in an array filter begins with a small letter and has letters and digits, not '{name}'"
+                "the name of an element in an array filter begins with a lower-case letter and has only letters and digits; '{name}' does not"
             )));
         }
         check_canonical(&filter, "an array filter")?;
@@ -79,7 +80,7 @@ impl ArrayFilter {
     }
 }
 
-/// The first names of all paths in a filter.
+/// Collects the first names of all paths in a filter.
 fn names_of<'a>(filter: &'a Map, names: &mut Vec<&'a str>) {
     for (name, operand) in &filter.entries {
         match (name.as_str().unwrap_or_default(), operand) {
@@ -92,7 +93,7 @@ fn names_of<'a>(filter: &'a Map, names: &mut Vec<&'a str>) {
     }
 }
 
-/// Refuses filters whose one form, in which deltas keep them, could not be read again.
+/// Refuses filters whose canonical form, in which deltas keep them, could not be parsed.
 pub(super) fn check_canonical(filter: &Filter, what: &str) -> Result<(), UpdateError> {
     let canonical = Value::Map(filter.to_map());
     if canonical.is_too_deep() {
@@ -105,7 +106,7 @@ pub(super) fn check_canonical(filter: &Filter, what: &str) -> Result<(), UpdateE
 }
 
 impl Update {
-    /// Takes the array filters that the paths name: each has one, and none is left over.
+    /// Parses the array filters: each name in the paths has one, and each is used.
     pub(super) fn take_filters(&mut self, filters: &[Value], patterns: &Patterns) -> Result<(), UpdateError> {
         for filter in filters {
             let filter = ArrayFilter::parse(filter, patterns)?;
@@ -135,7 +136,7 @@ impl Update {
         }
         match self.filters.iter().zip(used).find(|(_, used)| !used) {
             Some((filter, _)) => Err(failed(&format!(
-                "no path of the update has $[{0}], so the array filter '{0}' has no use",
+                "no path of the update has $[{0}], so the array filter '{0}' is not used",
                 filter.name
             ))),
             None => Ok(()),
@@ -146,17 +147,18 @@ impl Update {
         self.filters.binary_search_by(|known| (*known.name).cmp(name))
     }
 
-    /// True if a path has the positional operator `$`, so that [`Update::resolved`] must be asked first.
+    /// True if a path has the positional operator `$`, which [`Update::resolved`] must replace
+    /// before the update is applied.
     pub fn needs_position(&self) -> bool {
         self.changes.iter().any(|change| has_matched(&change.path))
     }
 
-    /// True if a path represents several elements of an array.
+    /// True if a path stands for several elements of an array.
     pub(super) fn has_several(&self) -> bool {
         self.changes.iter().any(|change| count(&change.path) > 0)
     }
 
-    /// Where the changes are made in this document, in their order.
+    /// The positions of the changes in this document, in the order in which they are applied.
     pub(super) fn locate<F: Fields>(&self, document: &mut F, context: &Context) -> Result<Located, UpdateError> {
         let mut located = Located::default();
         for (index, change) in self.changes.iter().enumerate() {
@@ -189,7 +191,8 @@ impl Update {
         Ok(located)
     }
 
-    /// True if two paths have different names for elements of one array, so that they may mean the same element.
+    /// True if two paths have different names for elements of one array, and so may select the same
+    /// element.
     fn mixes(&self) -> bool {
         let differ = |a: &FieldPath, b: &FieldPath| {
             a.names().zip(b.names()).find(|(a, b)| a != b).is_some_and(|(a, b)| is_several(a) && is_several(b))
@@ -197,7 +200,7 @@ impl Update {
         self.changes.windows(2).any(|pair| differ(&pair[0].path, &pair[1].path))
     }
 
-    /// Refuses paths that mean an array's elements by name and by position.
+    /// Refuses paths that select elements of one array by name and by position.
     pub(super) fn check_places(paths: &[&FieldPath]) -> Result<(), UpdateError> {
         let is_place = |name: &str| is_several(name) || name == MATCHED;
         for pair in paths.windows(2) {
@@ -212,11 +215,12 @@ impl Update {
         Ok(())
     }
 
-    /// The update with the positions for `$` that the filter matched in the document.
+    /// The update with each `$` replaced by the position that the filter matched in the document.
     ///
     /// # Errors
-    /// [`UpdateError::BadValue`] if the filter gives none: it has no condition on the array, or that is no array.
-    /// [`UpdateError::ConflictingUpdateOperators`] if two paths then mean the same; the document is damaged.
+    /// [`UpdateError::BadValue`] if the filter selects no element, because it has no condition on
+    /// the array or the value is not an array. [`UpdateError::ConflictingUpdateOperators`] if two
+    /// paths then select the same element. The document is damaged.
     pub fn resolved(&self, filter: &Filter, document: &alluvium_document::Document) -> Result<Self, UpdateError> {
         let mut changes = self.changes.clone();
         for change in changes.iter_mut().filter(|change| has_matched(&change.path)) {
@@ -234,7 +238,7 @@ impl Update {
     }
 }
 
-/// A matched element and a position or field may turn out to be different.
+/// False for a positional operator and another name, which may turn out to be different elements.
 fn is_matched_or_name(a: &str, b: &str) -> bool {
     let other = |one: &str, other: &str| one == MATCHED && !is_several(other);
     other(a, b) || other(b, a)
@@ -249,22 +253,22 @@ pub(super) fn no_position(change: &Change) -> UpdateError {
     bad(format!("{operator} of '{}': the filter matches no element for '$': add a condition on the array", change.path))
 }
 
-/// The places of changes: the elements that their names represent.
+/// The positions of all changes: the elements that their names stand for.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     places: Vec<Place>,
     positions: Vec<usize>,
 }
 
-/// An index into the changes of the update, and one into [`Located::positions`], where the
-/// positions of the change begin.
+/// The index of a change of the update, and the index in [`Located::positions`] at which its
+/// positions begin.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     change: usize,
     positions_at: usize,
 }
 
-/// A change, and the positions in arrays for the names that represent several elements.
+/// A change, with the positions in arrays for the names that stand for several elements.
 #[derive(Clone, Copy)]
 pub(super) struct LocatedChange<'a> {
     pub change: &'a Change,
@@ -272,7 +276,7 @@ pub(super) struct LocatedChange<'a> {
 }
 
 impl Located {
-    /// The changes in the order in which they are made.
+    /// The changes in the order in which they are applied.
     pub fn iter<'a>(&'a self, changes: &'a [Change]) -> impl Iterator<Item = LocatedChange<'a>> {
         self.places.iter().map(|place| self.change_at(changes, *place))
     }
@@ -282,7 +286,7 @@ impl Located {
         LocatedChange { change, positions: &self.positions[positions_at..positions_at + count(&change.path)] }
     }
 
-    /// Puts them in the order of their positions, and refuses those that mean the same.
+    /// Sorts the places by their positions, and refuses two that are equal.
     fn sort(&mut self, changes: &[Change]) -> Result<(), UpdateError> {
         let mut places = std::mem::take(&mut self.places);
         places.sort_by(|a, b| self.change_at(changes, *a).compare(self.change_at(changes, *b)));
@@ -330,7 +334,7 @@ impl<'a> LocatedChange<'a> {
     }
 }
 
-/// Finds the elements that a path represents.
+/// Finds the elements that a path stands for.
 struct Finder<'a> {
     update: &'a Update,
     change: &'a Change,
@@ -338,13 +342,14 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Appends the positions of each place, from the value of the first name.
+    /// Appends the positions of each place, starting from the value of the first name.
     fn find(&self, value: Option<&Value>, out: &mut Vec<usize>) -> Result<(), UpdateError> {
         let last = self.names.iter().rposition(|name| is_several(name)).unwrap_or_default();
         self.enter(value, 1, last, &mut Vec::new(), out)
     }
 
-    /// `depth` names led to the value; the last one that represents several elements is at `last`.
+    /// `depth` names led to the value; `last` is the index of the last name that stands for several
+    /// elements.
     fn enter(
         &self,
         value: Option<&Value>,
@@ -392,7 +397,7 @@ impl Finder<'_> {
                 let found = value.type_name();
                 format!("{operator} of '{path}' needs an array at '{array}', which is of type {found}")
             }
-            None => format!("{operator} of '{path}' needs an array at '{array}', where nothing is"),
+            None => format!("{operator} of '{path}' needs an array at '{array}', which is missing"),
         })
     }
 }

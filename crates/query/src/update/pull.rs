@@ -1,4 +1,4 @@
-//! Which elements `$pull` removes.
+//! The elements that `$pull` removes.
 
 use alluvium_document::compare::equal;
 use alluvium_document::{Map, Value};
@@ -8,24 +8,26 @@ use super::place::check_canonical;
 use crate::dollar::is_reference_name;
 use crate::filter::{Filter, FilterError, Patterns};
 
-/// The name under which an element is in a filter of elements.
+/// The field name of the element in a filter on elements.
 const ELEMENT: &str = "element";
 
-/// Which elements go.
+/// The condition on elements to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pull {
-    /// Those that equal the value.
+    /// Elements that equal the value.
     Equal(Value),
-    /// Those for which the filter matches a document with the element as its only field, [`ELEMENT`].
+    /// Elements for which the filter matches a document with the element as its only field,
+    /// [`ELEMENT`].
     Element(Filter),
-    /// Maps that the filter matches.
+    /// Maps that match the filter.
     Fields(Filter),
 }
 
 impl Pull {
-    /// The condition that an operand of `$pull` represents: operators for the element itself; a map without, or with
-    /// `$and`, `$or`, `$nor` or the fields `$ref`, `$id`, `$db` of references, for elements that
-    /// are maps; a regular expression; any other value for what equals it.
+    /// Parses the operand of `$pull`. Operators are conditions on the element itself. A map without
+    /// operators, or with `$and`, `$or`, `$nor` or the reference fields `$ref`, `$id`, `$db`, is a
+    /// filter for elements that are maps. A regular expression matches text, and any other value
+    /// matches what equals it.
     pub fn parse(operand: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
         match operand {
             Value::Map(map) if is_operators(map) => Self::of_element(operand, patterns),
@@ -50,7 +52,7 @@ impl Pull {
         Ok(Self::Fields(filter))
     }
 
-    /// True if the element goes.
+    /// True if the element is removed.
     pub fn matches(&self, element: &Value) -> bool {
         match self {
             Self::Equal(value) => equal(element, value),
@@ -59,7 +61,7 @@ impl Pull {
         }
     }
 
-    /// The filter, if it is one.
+    /// The filter, if the condition has one.
     pub fn filter(&self) -> Option<&Filter> {
         match self {
             Self::Equal(_) => None,
@@ -68,7 +70,7 @@ impl Pull {
     }
 }
 
-/// An element has no name that its user would know.
+/// Removes [`ELEMENT`] from the error: users do not know this name.
 fn without_name(error: FilterError) -> FilterError {
     match error {
         FilterError::BadValue(what) => {
@@ -78,7 +80,7 @@ fn without_name(error: FilterError) -> FilterError {
     }
 }
 
-/// True if a map holds operators for the element itself.
+/// True if a map holds operators on the element itself.
 fn is_operators(map: &Map) -> bool {
     let first = map.entries.first().and_then(|(name, _)| name.as_str());
     let of_fields = |name: &str| ["$and", "$or", "$nor", "$comment"].contains(&name) || is_reference_name(name);

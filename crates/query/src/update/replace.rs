@@ -1,4 +1,4 @@
-//! Documents in the place of others.
+//! Replacement of whole documents.
 
 use alluvium_document::compare::equal;
 use alluvium_document::row::ID;
@@ -8,17 +8,18 @@ use super::upsert::{demanded_id, finish};
 use super::{Applied, Update, UpdateError};
 use crate::filter::Filter;
 
-/// What an operation does to a document: operators, or another document.
+/// A modification of a document: by operators, or by replacing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Modification {
     /// Operators.
     Update(Update),
-    /// A document in its place.
+    /// Another document.
     Replacement(Replacement),
 }
 
 impl Modification {
-    /// Reads the operand of an update: operators if the first name begins with a dollar sign, else a document.
+    /// Parses the operand of an update: operators if the first name begins with a dollar sign,
+    /// otherwise a replacement.
     ///
     /// # Errors
     /// As [`Update::parse_with`] and [`Replacement::parse`]; [`UpdateError::FailedToParse`] for array filters of a
@@ -28,29 +29,28 @@ impl Modification {
             return Update::parse_with(update, array_filters).map(Self::Update);
         }
         if !array_filters.is_empty() {
-            let message = "array filters go with update operators, not with a document in the place of another";
+            let message = "array filters are for update operators, not for a replacement document";
             return Err(UpdateError::FailedToParse(message.to_owned()));
         }
         Replacement::parse(update).map(Self::Replacement)
     }
 }
 
-/// A document that is put in the place of another, whose `_id` it keeps.
+/// A document that replaces another, whose `_id` it keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     document: Map,
 }
 
 impl Replacement {
-    /// Reads a replacement: any document whose names do not begin with a dollar sign, but for those further down.
+    /// Parses a replacement: any document without top-level names that begin with a dollar sign.
     ///
     /// # Errors
     /// [`UpdateError::FailedToParse`] if it begins with an operator, [`UpdateError::DollarPrefixedFieldName`],
     /// [`UpdateError::TooLarge`], [`UpdateError::Overflow`].
     pub fn parse(document: &Map) -> Result<Self, UpdateError> {
         if is_update(document) {
-            let message =
-                "this is an update made of operators, and no document to put in the place of another: use update";
+            let message = "this is an update with operators, not a replacement document: use update";
             return Err(UpdateError::FailedToParse(message.to_owned()));
         }
         let mut names = document.entries.iter().filter_map(|(name, _)| name.as_str());
@@ -61,10 +61,11 @@ impl Replacement {
         Ok(Self { document: finish(document.clone())? })
     }
 
-    /// Puts the document in the place of another. Only what is not identical has changed.
+    /// Replaces the document. [`Applied::changed`] is false if both are identical.
     ///
     /// # Errors
-    /// [`UpdateError::ImmutableField`] if the replacement has another `_id`; the document is damaged.
+    /// [`UpdateError::ImmutableField`] if the replacement has a different `_id`; or the document is
+    /// damaged.
     pub fn apply(&self, document: &mut Draft) -> Result<Applied, UpdateError> {
         let old = document.clone().into_map()?;
         let new = self.with_id(old.get(ID))?;
@@ -75,12 +76,13 @@ impl Replacement {
         Ok(Applied { changed })
     }
 
-    /// The document that an upsert by a filter inserts: the replacement with the `_id` that the filter demands; without
-    /// one, if neither says it.
+    /// The document that an upsert by a filter inserts: the replacement, with the `_id` that the
+    /// filter demands. It has no `_id` if neither of them has.
     ///
     /// # Errors
-    /// [`UpdateError::ImmutableField`] if they say different ones, [`UpdateError::NotSingleValueField`] if the filter
-    /// demands two, [`UpdateError::NotExactValueField`] if it demands a field of it.
+    /// [`UpdateError::ImmutableField`] if the two have different `_id`s;
+    /// [`UpdateError::NotSingleValueField`] if the filter demands two;
+    /// [`UpdateError::NotExactValueField`] if it demands a field of `_id`.
     pub fn for_upsert_by(&self, filter: &Filter) -> Result<Map, UpdateError> {
         self.with_id(demanded_id(filter)?.as_ref())
     }

@@ -1,4 +1,4 @@
-//! Which paths an update may change, for indexes.
+//! Determines whether an update can affect an index or filter on a path.
 
 use alluvium_document::path::{FieldPath, array_index};
 
@@ -7,25 +7,26 @@ use super::place::{MATCHED, is_several};
 use super::{Change, Update};
 
 impl Update {
-    /// True if there is a document of which the update changes what an index or a filter sees at this path: the values
-    /// there, in arrays on the way too, or whether there are any.
+    /// True if the update may change the values that an index or a filter sees at this path,
+    /// including those inside arrays on the way, or whether there are any.
     ///
-    /// `$setOnInsert` changes no document that is there. So it is true if another change is made at
-    /// the path, at one that leads to it, or in what lies there. A number and a
-    /// positional operator in a change represent elements of arrays, which a path enters by itself.
-    /// A change at a position may append elements, where all paths through the array see them.
+    /// That is so if a change is at the path, at a prefix of it, or inside its value.
+    /// `$setOnInsert` changes no existing document. A number or a positional operator in a change
+    /// may stand for an element of an array, which a path enters without a name. A change at a
+    /// position may append elements, which all paths through the array see.
     pub fn touches(&self, path: &FieldPath) -> bool {
         let names: Vec<&str> = path.names().collect();
         self.changes.iter().any(|change| change.touches(&names))
     }
 }
 
-/// How the value was come to, that a change and a path are at.
+/// How a change and a path arrived at the same value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entered {
-    /// By a name, or by a position that both have.
+    /// By a name or position that both have.
     ByBoth,
-    /// As an element of an array that the path entered by itself: if that is an array, the path ends there.
+    /// As an element of an array that the path entered without a name. If the element is an array,
+    /// the path ends there.
     AsElement,
 }
 
@@ -34,7 +35,7 @@ impl Change {
         match &self.action {
             // A document that is being inserted has no readers yet.
             Action::SetOnInsert(_) => false,
-            // What is renamed is in no array.
+            // `$rename` never moves values in arrays.
             Action::RenameFrom(from) => {
                 let meets = |path: &FieldPath| path.names().zip(names).all(|(a, b)| a == *b);
                 meets(from) || meets(&self.path)
@@ -45,20 +46,20 @@ impl Change {
 }
 
 impl Action {
-    /// True if it makes something where nothing is.
+    /// True if the action creates a missing value.
     fn appends(&self) -> bool {
         !matches!(self, Self::Unset | Self::Pull(_) | Self::PullAll(_) | Self::Pop(_) | Self::RenameFrom(_))
     }
 }
 
-/// True if a change at `path` may change what `names` see. All ways through arrays are followed at once, since a number
-/// in both has several.
+/// True if a change at `path` may change a value that `names` lead to. All routes through arrays
+/// are followed at once, since a number in both paths has several meanings.
 fn meets(path: &FieldPath, action: &Action, names: &[&str]) -> bool {
-    // Where in the names the ways are that are left.
+    // The indexes in `names` from which routes continue.
     let mut ways: Vec<(usize, Entered)> = vec![(0, Entered::ByBoth)];
     for (depth, name) in path.names().enumerate() {
         let is_place = depth > 0 && (name == MATCHED || is_several(name) || array_index(name).is_some());
-        // A position may be behind the end.
+        // The position may be beyond the end.
         let grows = action.appends() && is_place && !is_several(name);
         let mut next = Vec::with_capacity(ways.len());
         for (at, entered) in ways {
@@ -71,7 +72,7 @@ fn meets(path: &FieldPath, action: &Action, names: &[&str]) -> bool {
                     (None, _) => false,
                 };
                 if same && position != array_index(name) && array_index(name).is_some() {
-                    // Nulls fill up the array as far as that.
+                    // The array is padded with nulls up to the position.
                     return true;
                 }
                 if same {
@@ -92,7 +93,7 @@ fn meets(path: &FieldPath, action: &Action, names: &[&str]) -> bool {
         next.dedup();
         ways = next;
     }
-    // Numbers, and what is missing, have nothing in them, before and after.
+    // Numbers and missing values have nothing inside them, before or after.
     let is_of_number = matches!(action, Action::Inc(_) | Action::Mul(_) | Action::Bit(_));
     ways.iter().any(|(at, _)| !is_of_number || *at == names.len())
 }

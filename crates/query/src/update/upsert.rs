@@ -1,4 +1,4 @@
-//! The document that an upsert inserts where its filter matches none.
+//! The document that an upsert inserts if its filter matches none.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::ID;
@@ -9,14 +9,14 @@ use super::{Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order};
 use crate::filter::Filter;
 
 impl Update {
-    /// The document that an upsert by a filter inserts: the fields that the filter demands
-    /// ([`Filter::equalities`]), then the update with `$setOnInsert`. `_id` comes first; if neither
-    /// says one, there is none yet. `time_ms` is that of [`Context`].
+    /// The document that an upsert by a filter inserts: the update, including `$setOnInsert`,
+    /// applied to the fields that the filter demands ([`Filter::equalities`]). `_id` comes first;
+    /// it is absent if neither has one. `time_ms` is that of [`Context`].
     ///
     /// # Errors
-    /// [`UpdateError::NotSingleValueField`] if the filter demands a field twice, or one inside another;
-    /// [`UpdateError::ImmutableField`] if the update sets another `_id` than the filter demands; as
-    /// [`Update::apply`].
+    /// [`UpdateError::NotSingleValueField`] if the filter demands a field twice, or a field and
+    /// another inside it; [`UpdateError::ImmutableField`] if the update sets a different `_id` from
+    /// the filter's; otherwise as for [`Update::apply`].
     pub fn for_upsert_by(&self, filter: &Filter, time_ms: i64) -> Result<Map, UpdateError> {
         let mut document = demanded(filter)?;
         self.apply_to_map(&mut document, &Context { time_ms, inserting: true })?;
@@ -72,7 +72,7 @@ fn path(text: &str) -> Result<FieldPath, UpdateError> {
     Ok(path)
 }
 
-/// Puts a value where nothing is, and maps on the way.
+/// Inserts a value at a missing path, creating maps on the way.
 fn put(map: &mut Map, path: &FieldPath, value: &Value) {
     let mut map = map;
     let mut names = path.names().peekable();
@@ -89,7 +89,7 @@ fn put(map: &mut Map, path: &FieldPath, value: &Value) {
     }
 }
 
-/// The document with its `_id` first, if it can be stored.
+/// Moves `_id` to the front, and checks that the document can be stored.
 pub(super) fn finish(mut document: Map) -> Result<Map, UpdateError> {
     if let Some(at) = document.entries.iter().position(|(name, _)| name.as_str() == Some(ID)) {
         document.entries[..=at].rotate_right(1);

@@ -1,4 +1,5 @@
-//! The way along a path to the value that changes, through a document that is decoded no further than it must be.
+//! Follows a path to the value that changes, through a document that is decoded only as far as
+//! necessary.
 
 use alluvium_document::compare::equal;
 use alluvium_document::path::{FieldPath, array_index};
@@ -10,11 +11,12 @@ use super::fields::Fields;
 use super::place::is_several;
 use super::{Change, Context, UpdateError};
 
-/// The most nulls that an array is filled up with, so that a position far behind its end can be set. MongoDB's limit.
+/// The maximum number of nulls with which an array is padded to set a position beyond its end:
+/// MongoDB's limit.
 const MAX_PADDING: usize = 1_500_000;
 
-/// Makes one change; `positions` are those for the names that represent several elements. Whether
-/// the document is another one now. On an error it is as it was.
+/// Applies one change; true if the document changed. `positions` are those for the names that stand
+/// for several elements. After an error the document is unchanged.
 pub(super) fn change<F: Fields>(
     fields: &mut F,
     Change { path, action }: &Change,
@@ -59,7 +61,7 @@ impl Way<'_> {
         }
     }
 
-    /// An update that would change `_id` is refused; an equal number of another type is no change.
+    /// Refuses a change of `_id`. An equal number of another type is not a change.
     fn keep_id<F: Fields>(self, fields: &F) -> Result<bool, UpdateError> {
         let mut apart = Map::new();
         if let Some(id) = fields.copy(ID)? {
@@ -74,8 +76,8 @@ impl Way<'_> {
         }
     }
 
-    /// Changes what `names` lead to from `value`, whose own name is `own`.
-    /// `positions` are those for the names that represent several elements.
+    /// Changes the value that `names` lead to from `value`, whose own name is `own`. `positions`
+    /// are those for the names that stand for several elements.
     fn enter<'p, I>(
         self,
         value: &mut Value,
@@ -131,7 +133,7 @@ impl Way<'_> {
             if outcome != Outcome::Remove {
                 return Ok(outcome);
             }
-            // The others keep their places.
+            // The other elements keep their positions.
             return Ok((std::mem::take(element) != Value::Null).into());
         }
         let Some(value) = self.action.on_missing(self.context) else { return Ok(Outcome::Same) };
@@ -145,7 +147,7 @@ impl Way<'_> {
         Ok(Outcome::Changed)
     }
 
-    /// The path goes on where nothing can be.
+    /// The error for a path that continues through a value without fields.
     fn blocked(self, own: &str, name: &str, found: &str) -> Result<Outcome, UpdateError> {
         match self.action {
             Action::Unset => Ok(Outcome::Same),
@@ -168,7 +170,7 @@ fn immutable(operator: &str, path: &FieldPath) -> UpdateError {
     UpdateError::ImmutableField(format!("{operator} of '{path}' would change _id, which never changes"))
 }
 
-/// `$rename`: moves the value, in the place of what lies at `to` if anything does.
+/// `$rename`: moves the value to `to`, replacing any value there.
 fn rename<F: Fields>(fields: &mut F, from: &FieldPath, to: &FieldPath, context: &Context) -> Result<bool, UpdateError> {
     let Some(value) = source(fields, from)? else { return Ok(false) };
     for path in [from, to] {
@@ -185,7 +187,7 @@ fn rename<F: Fields>(fields: &mut F, from: &FieldPath, to: &FieldPath, context: 
     Ok(true)
 }
 
-/// The value that is to be moved, if there is one.
+/// The value to move, if there is one.
 fn source<F: Fields>(fields: &mut F, from: &FieldPath) -> Result<Option<Value>, UpdateError> {
     let mut own = from.first();
     let Some(mut value) = fields.field(own)?.map(|value| &*value) else { return Ok(None) };
@@ -204,13 +206,13 @@ fn source<F: Fields>(fields: &mut F, from: &FieldPath) -> Result<Option<Value>, 
         (value, own) = (inner, name);
     }
     if in_array {
-        let message = format!("$rename of '{from}': what is renamed cannot lie in an array");
+        let message = format!("$rename of '{from}': a field inside an array cannot be renamed");
         return Err(UpdateError::BadValue(message));
     }
     Ok(Some(value.clone()))
 }
 
-/// Refuses targets in arrays and in what is no map.
+/// Refuses targets inside arrays, and inside values that are not maps.
 fn check_target<F: Fields>(fields: &mut F, to: &FieldPath) -> Result<(), UpdateError> {
     let mut own = to.first();
     let Some(mut value) = fields.field(own)?.map(|value| &*value) else { return Ok(()) };
@@ -218,7 +220,9 @@ fn check_target<F: Fields>(fields: &mut F, to: &FieldPath) -> Result<(), UpdateE
         let inner = match value {
             Value::Map(map) => map.get(name),
             Value::Array(_) => {
-                return Err(UpdateError::BadValue(format!("$rename to '{to}': the new name cannot lie in an array")));
+                return Err(UpdateError::BadValue(format!(
+                    "$rename to '{to}': the new name cannot be inside an array"
+                )));
             }
             _ => return Err(not_viable("$rename", to, own, name, value.type_name())),
         };

@@ -1,4 +1,4 @@
-//! What the patterns of one filter, update or projection may take together.
+//! The budget for the patterns of one filter, update or projection.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,28 +8,28 @@ use regex_automata::meta::{BuildError, Config, Regex};
 use super::{FilterError, Pattern, options_of, parsed, prefix_of, shown};
 use alluvium_document::value::Regex as Stored;
 
-/// The most memory that the program of a pattern may take.
+/// The maximum memory for the compiled program of one pattern.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
-/// About the most memory that all patterns take together once they are compiled, which also bounds the time that
-/// this takes.
+/// The approximate maximum memory for all compiled patterns together, which also bounds the time to
+/// compile them.
 const COMPILED_BYTES_IN_ALL: usize = 16 << 20;
 
-/// What a pattern takes besides its program, in an allocator's blocks.
+/// The memory for a pattern besides its program: blocks of the allocator.
 const PATTERN_BYTES: usize = 4096;
 
-/// What the making of a pattern counts for besides what is left of it: `\pL{0}` compiles to nothing, and `\pL` without
-/// regard to case takes some 200 µs before that.
+/// The budget taken for compiling, per byte of the pattern, besides the memory of the result.
+/// `\pL{0}` compiles to nothing, but `\pL` without regard to case first takes about 200 µs.
 const BYTES_PER_BYTE: usize = 64;
 const CLASS_BYTES: usize = 512;
 const FOLDED_CLASS_BYTES: usize = 8192;
 
-/// The most memory for the tables that searching for a pattern fills, all patterns together, and what each pattern
-/// may have in any case.
+/// The maximum memory for the tables that searches fill, for all patterns together, and the minimum
+/// for each pattern.
 const TABLES_BYTES_IN_ALL: usize = 8 << 20;
 const TABLES_BYTES_LEAST: usize = 16 << 10;
 
-/// What is left. A pattern is compiled only as far as that suffices.
+/// The remaining budget. Compiling a pattern fails if it exceeds the budget.
 #[derive(Debug)]
 pub(crate) struct Patterns {
     compiled: Cell<usize>,
@@ -43,7 +43,7 @@ impl Default for Patterns {
 }
 
 impl Patterns {
-    /// Compiles a pattern with options among `imsx`; `u` is taken and changes nothing.
+    /// Compiles a pattern with options among `imsx`; `u` is accepted and has no effect.
     pub fn compile(&self, pattern: &str, options: &str) -> Result<Pattern, FilterError> {
         let options = options_of(pattern, options)?;
         let making = making(pattern, &options);
@@ -57,7 +57,8 @@ impl Patterns {
             .hybrid_cache_capacity(tables.max(TABLES_BYTES_LEAST));
         let built = Regex::builder().configure(config).build_from_hir(&hir);
         let regex = built.map_err(|error| refused(pattern, &error, program))?;
-        // Programs for both directions have the limit each, so that the last one may take more than is left.
+        // The forward and the reverse program have the limit each, so the last pattern may take
+        // more than remains.
         self.compiled.set(left.saturating_sub(regex.memory_usage()));
         self.tables.set(self.tables.get() - tables);
         let prefix = prefix_of(&hir);
@@ -66,7 +67,7 @@ impl Patterns {
     }
 }
 
-/// What it counts for that a pattern is made at all.
+/// The budget for compiling a pattern, whatever the result.
 fn making(pattern: &str, options: &str) -> usize {
     let folds = options.contains('i') || pattern.contains("(?");
     let each = if folds { FOLDED_CLASS_BYTES } else { CLASS_BYTES };
@@ -90,6 +91,6 @@ fn refused(pattern: &str, error: &BuildError, limit: usize) -> FilterError {
 fn too_many(pattern: &str) -> FilterError {
     let shown = shown(pattern);
     FilterError::InvalidRegex(format!(
-        "the regular expressions up to '{shown}' are too large together once they are compiled: take fewer, or repeat less"
+        "the regular expressions up to '{shown}' are too large together once they are compiled: use fewer, or repeat less"
     ))
 }

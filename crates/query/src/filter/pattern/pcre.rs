@@ -1,15 +1,17 @@
-//! Patterns as MongoDB takes them, which are PCRE's, in the syntax of the crate `regex`.
+//! Translation of patterns from PCRE's syntax, which MongoDB uses, to that of the crate `regex`.
 //!
-//! What both have but mean differently is written out: classes (`[a[b]`, `[&&]` and `[+--]` have no
-//! sets within sets here), `\w`, `\d`, `\s` and `\b`, which know ASCII unless `(*UCP)` comes first,
-//! `$` before a last line break, `\<`, `\v`, `{` that begins no count. What only PCRE has is
-//! written out where that is possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal numbers,
-//! comments), and refused by name where it is not: look-around, back references, atomic groups, possessive counts.
+//! Syntax that has another meaning in `regex` is rewritten: classes (`[a[b]`, `[&&]` and `[+--]`
+//! have no nested sets here), `\w`, `\d`, `\s` and `\b`, which match ASCII only unless `(*UCP)`
+//! comes first, `$` before a final line break, `\<`, `\v`, and a `{` that does not begin a count.
+//! Syntax that only PCRE has is rewritten if possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal
+//! numbers, comments); otherwise it is refused by name: look-arounds, back-references, atomic
+//! groups, possessive counts.
 //!
-//! What differs still: with `i`, `[\w]` and `[[:alpha:]]` take two letters that fold to ASCII (`ſ`
-//! and the Kelvin sign), `\B` goes by words of Unicode, with `m` an empty line behind the last line
-//! break is one, what follows `$` or `\Z` in a pattern cannot be that last line break, and `\R` may
-//! take half of a `\r\n`.
+//! The remaining differences: with `i`, `[\w]` and `[[:alpha:]]` match two letters that fold to
+//! ASCII (`ſ` and the Kelvin sign); `\B` uses Unicode words; with `m`, `^` and `$` match the empty
+//! line after the final line break; after `$` or `\Z` a pattern cannot match that final line break;
+//! `\R` may match half of a `\r
+//! `.
 //!
 //! Source: the page `pcre2pattern` of PCRE2's documentation.
 
@@ -20,20 +22,21 @@ mod group;
 use escape::Escaped;
 use regex_syntax::is_meta_character;
 
-/// The end of a text, before a line break that is the last character.
+/// The end of a text, or the position before its final line break.
 const END: &str = r"(?:\n?\z)";
 
-/// Why a pattern is not taken: half a sentence.
+/// The reason why a pattern is refused: a part of a sentence.
 pub(super) type Refused = String;
 
-/// The options that hold at a place of a pattern, as far as they are written out here.
+/// The options in effect at a point of the pattern, if the translation depends on them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Flags {
     pub multi_line: bool,
     pub extended: bool,
 }
 
-/// The pattern in the syntax of `regex`, to be built with the options `i`, `m` and `s`, and without `x`.
+/// Translates the pattern to the syntax of `regex`. It is compiled with the options `i`, `m` and
+/// `s`, but without `x`.
 pub(super) fn translate(pattern: &str, flags: Flags) -> Result<String, Refused> {
     let mut translator = Translator::new(pattern, flags);
     translator.begin();
@@ -41,14 +44,14 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<String, Refused> 
     Ok(translator.out)
 }
 
-/// What precedes a place of a pattern.
+/// The kind of the preceding item of the pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// Nothing that can be repeated, or it was dealt with.
+    /// An item that cannot be repeated, or was already handled.
     Other,
     /// `*`, `+`, `?` or `{n,m}`.
     Count,
-    /// A count that takes as little as it can, such as `*?`.
+    /// A lazy count, such as `*?`.
     LeastCount,
 }
 
@@ -56,18 +59,18 @@ struct Translator<'a> {
     rest: &'a str,
     out: String,
     flags: Flags,
-    /// Those outside of the groups that are open.
+    /// The flags outside of each open group.
     outside: Vec<Flags>,
-    /// Between `\Q` and `\E`.
+    /// True between `\Q` and `\E`.
     quoting: bool,
-    /// `\w` and its like know Unicode.
+    /// `\w` and similar classes match Unicode.
     unicode: bool,
-    /// The groups with a number that have begun.
+    /// The number of capture groups that have begun.
     groups: u32,
     before: Before,
 }
 
-/// White space that the option `x` leaves out of a pattern.
+/// White space that the option `x` ignores.
 fn is_blank(c: char) -> bool {
     matches!(c, '\t'..='\r' | ' ' | '\u{85}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
 }
@@ -79,7 +82,7 @@ impl<'a> Translator<'a> {
         Self { rest, out, flags, outside, quoting: false, unicode: false, groups: 0, before }
     }
 
-    /// Takes what may only come first.
+    /// Parses what may only be at the start of a pattern.
     fn begin(&mut self) {
         loop {
             if self.take("(*UCP)") {
@@ -101,14 +104,14 @@ impl<'a> Translator<'a> {
         self.rest.chars().next()
     }
 
-    /// Goes on behind `text`, if it is here.
+    /// Consumes `text`, if the input continues with it.
     fn take(&mut self, text: &str) -> bool {
         let rest = self.rest.strip_prefix(text);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 
-    /// Goes on behind the characters that fit, at most `most` of them, and returns them.
+    /// Consumes and returns characters that fit, at most `most` of them.
     fn take_while(&mut self, most: usize, fits: impl Fn(char) -> bool) -> &'a str {
         let mut ends = self.rest.char_indices().enumerate().filter(|(count, (_, c))| *count >= most || !fits(*c));
         let end = ends.next().map_or(self.rest.len(), |(_, (at, _))| at);
@@ -117,7 +120,7 @@ impl<'a> Translator<'a> {
         taken
     }
 
-    /// Goes on behind `end`, and returns what precedes it.
+    /// Consumes the input through `end`, and returns the text before it.
     fn take_until(&mut self, end: char, what: &str) -> Result<&'a str, Refused> {
         let (taken, rest) =
             self.rest.split_once(end).ok_or_else(|| format!("{what} is not closed: {end} is missing"))?;
@@ -141,7 +144,7 @@ impl<'a> Translator<'a> {
                 }
                 '(' => self.group()?,
                 ')' => {
-                    // One too many is for `regex` to say.
+                    // `regex` reports an unmatched parenthesis.
                     self.flags = self.outside.pop().unwrap_or(self.flags);
                     self.out.push(')');
                 }
@@ -188,10 +191,10 @@ impl<'a> Translator<'a> {
 
     fn count(&mut self, c: char, before: Before) -> Result<(), Refused> {
         match (before, c) {
-            // As few as possible: a text matches or does not, either way.
+            // A lazy count: whether a text matches does not depend on it.
             (Before::Count, '?') => self.before = Before::LeastCount,
             (Before::Count, '+') => {
-                return Err("counts that give nothing back, such as a++, are not supported".to_owned());
+                return Err("possessive counts, such as a++, are not supported".to_owned());
             }
             (Before::Count | Before::LeastCount, _) => return Err(counts_nothing(c)),
             (Before::Other, _) => {
@@ -202,7 +205,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// A count such as `{2,3}`; a brace that begins none is a character.
+    /// Parses a count such as `{2,3}`. Any other brace is a literal character.
     fn braces(&mut self, before: Before) -> Result<(), Refused> {
         let inner = self.rest.split(|c: char| !c.is_ascii_digit() && c != ',').next().unwrap_or_default();
         let inner = if self.rest[inner.len()..].starts_with('}') { inner } else { "" };
@@ -228,7 +231,7 @@ impl<'a> Translator<'a> {
 }
 
 fn counts_nothing(c: char) -> Refused {
-    format!("there is nothing before {c} that it could repeat")
+    format!("there is nothing before {c} to repeat")
 }
 
 #[cfg(test)]

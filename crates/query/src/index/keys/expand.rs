@@ -1,4 +1,4 @@
-//! All keys of a document: one for each combination of elements that its arrays give the parts.
+//! All keys of a document: one for each combination of array elements at the paths of the parts.
 
 use super::{IndexKey, Keys, is_natural, put_part};
 use crate::index::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS, MAX_KEYS_BYTES, Order};
@@ -8,17 +8,17 @@ use alluvium_document::{Map, Value, encoding};
 
 static UNDEFINED: Value = Value::Undefined;
 
-/// How far a part has come.
+/// The progress of a part along its path.
 #[derive(Clone, Copy)]
 enum At<'a> {
-    /// It has its value; `None`: there is nothing.
+    /// Its value is determined; `None` if it is missing.
     Fixed(Option<&'a Value>),
-    /// The names from this one on are to be followed in the map at hand.
+    /// The names from this index on are still to be followed in the current map.
     Open(usize),
-    /// A position in the array has led here, whatever element of it is at hand.
+    /// A position in the array selected this element; it does not depend on the current element.
     Placed {
         found: Found<'a>,
-        /// What lies at the position is an array: if the path ends there, it counts as a whole.
+        /// The selected element is an array, which counts as a whole if the path ends there.
         nested: bool,
     },
 }
@@ -29,14 +29,15 @@ impl<'a> At<'a> {
     }
 }
 
-/// The value at the end of a path; or the first array in the way, and the first name that was not followed yet.
+/// The value at the end of a path; or the first array on the way, and the index of the first name
+/// that was not followed.
 #[derive(Clone, Copy)]
 struct Found<'a> {
     value: &'a Value,
     next: usize,
 }
 
-/// Follows the names from `next` on into maps, as far as that goes.
+/// Follows the names from `next` on through maps, as far as possible.
 fn follow<'a>(mut map: &'a Map, path: &FieldPath, mut next: usize) -> Option<Found<'a>> {
     while let Some(name) = path.name(next) {
         next += 1;
@@ -49,29 +50,29 @@ fn follow<'a>(mut map: &'a Map, path: &FieldPath, mut next: usize) -> Option<Fou
     None
 }
 
-/// The array that some parts have come to, all to the same.
+/// The array at which some parts have arrived.
 struct Meeting<'a> {
     value: &'a Value,
     elements: &'a [Value],
-    /// The first part that has come to it.
+    /// The first part that arrived.
     first: usize,
-    /// Bit n: part n has.
+    /// Bit n is set if part n arrived.
     parts: u32,
-    /// Bit n: part n takes it as a whole, if its path ends here.
+    /// Bit n is set if part n takes the array as a whole, because its path ends here.
     whole: u32,
 }
 
 pub(super) struct Expansion<'d> {
     index: &'d Definition,
     found: Keys,
-    /// The bytes of the keys found, equal ones included.
+    /// The bytes of the keys so far, including duplicates.
     bytes: usize,
     most: Most,
-    /// Equal keys are merged when the keys, or their bytes, are more than this.
+    /// Duplicates are removed when the number of keys, or of their bytes, exceeds this.
     room: Most,
 }
 
-/// The most keys of a document, and the most bytes of them.
+/// The maximum number of keys of a document, and of their bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Most {
     keys: usize,
@@ -79,16 +80,15 @@ pub(super) struct Most {
 }
 
 impl Most {
-    /// Of documents that are to be stored.
+    /// For new documents.
     pub const NEW: Self = Self { keys: MAX_KEYS, bytes: MAX_KEYS_BYTES };
-    /// Of documents that are stored. Earlier builds have taken more bytes, and half as many keys
-    /// again at most; beyond that no index has taken the document, and there is no need to fill the
-    /// memory with its keys.
+    /// For stored documents. Earlier versions accepted more bytes, and up to one and a half times
+    /// the keys. No version indexed a document with more, so its keys need not be collected.
     pub const STORED: Self = Self { keys: 2 * MAX_KEYS, bytes: usize::MAX };
 }
 
 impl<'d> Expansion<'d> {
-    /// The keys of a document, ascending, each once.
+    /// The keys of a document, sorted and unique.
     pub(super) fn of(index: &'d Definition, document: &Map, most: Most) -> Result<Keys, IndexError> {
         let mut expansion = Self { index, found: Keys::default(), bytes: 0, most, room: most };
         expansion.expand(&vec![At::Open(0); index.parts().len()], Some(document))?;
@@ -97,7 +97,7 @@ impl<'d> Expansion<'d> {
         Ok(expansion.found)
     }
 
-    /// Puts equal keys together.
+    /// Sorts the keys and removes duplicates.
     fn distinct(&mut self) {
         let keys = &mut self.found.keys;
         if keys.len() > 1 {
@@ -107,8 +107,8 @@ impl<'d> Expansion<'d> {
         }
     }
 
-    /// Makes room where equal keys take it; an error if those that differ are too many. Each time
-    /// that this is done, half as many more as are there have come at least.
+    /// Removes duplicates to make room; an error if there are still too many keys. The limit then
+    /// grows by at least half of the remaining keys, so that the total time stays linear.
     fn make_room(&mut self) -> Result<(), IndexError> {
         self.distinct();
         self.check()?;
@@ -118,7 +118,7 @@ impl<'d> Expansion<'d> {
         Ok(())
     }
 
-    /// An error if there are too many keys, each of which is there once.
+    /// Checks the limits; the keys must be unique.
     fn check(&self) -> Result<(), IndexError> {
         let Most { keys, bytes } = self.most;
         let limit = match self.found.keys.len() > keys {
@@ -134,7 +134,7 @@ impl<'d> Expansion<'d> {
         &self.index.parts()[part].path
     }
 
-    /// The keys of what the parts see in `map`, where those that are open follow their names.
+    /// Yields the keys of the values in `map`; the open parts follow their names in it.
     fn expand<'a>(&mut self, at: &[At<'a>], map: Option<&'a Map>) -> Result<(), IndexError> {
         let mut at = at.to_vec();
         let mut meeting: Option<Meeting<'a>> = None;
@@ -172,10 +172,10 @@ impl<'d> Expansion<'d> {
         }
     }
 
-    /// The keys of each element of an array.
+    /// Yields the keys of each element of an array.
     fn elements<'a>(&mut self, mut at: Vec<At<'a>>, meeting: &Meeting<'a>) -> Result<(), IndexError> {
         let Meeting { value, elements, .. } = *meeting;
-        // Parts that see another value in each element; those of them that end here.
+        // Parts that see a different value in each element, and those of them whose path ends here.
         let (mut open, mut ended) = (0u32, 0u32);
         for (part, at) in at.iter_mut().enumerate().filter(|(part, _)| meeting.parts >> part & 1 == 1) {
             let At::Open(next) = *at else { continue };
@@ -208,7 +208,8 @@ impl<'d> Expansion<'d> {
         Ok(())
     }
 
-    /// Where the next name of a part's path leads as a position in an array; `None` if it is none there.
+    /// The element that the next name of a part's path selects as a position; `None` if it selects
+    /// none.
     fn place<'a>(&self, part: usize, next: usize, elements: &'a [Value]) -> Result<Option<At<'a>>, IndexError> {
         let path = self.path(part);
         let Some(name) = path.name(next) else { return Ok(None) };

@@ -49,7 +49,7 @@ fn what_no_encoder_writes_is_refused() {
         ("01  00 17 61 14", "no operator 0"),
         ("01  13 17 61 14", "no operator 19"),
         ("01  03 17 61", "end"),
-        ("01  03 14 14", "path is no string"),
+        ("01  03 14 14", "path is not a string"),
         ("01  03 07 14", "empty name"),
         ("01  03 27 24 61 14", "dollar sign"),
         ("01  03 37 5F 69 64 14", "changes _id"),

@@ -1,25 +1,25 @@
-//! Classes: `[a-z]`.
+//! Character classes: `[a-z]`.
 
 use super::escape::Escaped;
 use super::{Refused, Translator};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// What is in a class.
+/// An item of a class.
 enum Item {
     Char(char),
     Set(Cow<'static, str>),
     End,
 }
 
-/// The names of classes in classes: `[[:alpha:]]`.
+/// The names of POSIX classes, as in `[[:alpha:]]`.
 const NAMES: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
     "xdigit",
 ];
 
 impl Translator<'_> {
-    /// What follows an opening bracket.
+    /// Parses a class after its opening bracket.
     pub(super) fn class(&mut self) -> Result<(), Refused> {
         self.out.push('[');
         self.skip_ends();
@@ -27,7 +27,7 @@ impl Translator<'_> {
             self.out.push('^');
         }
         self.skip_ends();
-        // As the first it ends nothing.
+        // A `]` in the first place is a literal character.
         let mut item = if self.take("]") { Item::Char(']') } else { self.item()? };
         loop {
             match item {
@@ -51,7 +51,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Ends of quotations have no meaning.
+    /// Skips `\E`, which has no meaning here.
     fn skip_ends(&mut self) {
         while self.take("\\E") || (!self.quoting && self.take("\\Q\\E")) {
             self.quoting = false;
@@ -63,7 +63,7 @@ impl Translator<'_> {
         !self.quoting && self.rest.starts_with('-') && !self.rest.starts_with("-]")
     }
 
-    /// What follows `low-`; true if that was the end of the class.
+    /// Parses the end of a range after `low-`; true if the class ended instead.
     fn range(&mut self, low: char) -> Result<bool, Refused> {
         match self.item()? {
             Item::Char(high) if high < low => Err(format!("the range {low}-{high} goes backwards")),
@@ -106,7 +106,7 @@ impl Translator<'_> {
         }
     }
 
-    /// What follows a bracket in a class: `:alpha:]`, or it is a character.
+    /// Parses `:alpha:]` after a bracket in a class, or takes the bracket as a literal character.
     fn named(&mut self) -> Result<Item, Refused> {
         let rest = self.rest.strip_prefix(':').unwrap_or_default();
         let name = rest.split(|c: char| !c.is_ascii_alphabetic() && c != '^').next().unwrap_or_default();
@@ -123,7 +123,7 @@ impl Translator<'_> {
         Ok(Item::Set(Cow::Owned(format!("[:{name}:]"))))
     }
 
-    /// A character of a class: with another meaning than its own nowhere.
+    /// Writes a character of a class, escaped.
     fn put(&mut self, c: char) {
         if c.is_alphanumeric() {
             self.out.push(c);

@@ -1,14 +1,14 @@
-//! What a backslash begins.
+//! Escape sequences.
 
 use super::{END, Refused, Translator};
 use std::borrow::Cow;
 
-/// What an escape represents.
+/// The meaning of an escape sequence.
 pub(super) enum Escaped {
     Char(char),
-    /// A set of characters, as a class, or something that is no character.
+    /// A class, or an assertion.
     Set(Cow<'static, str>),
-    /// `\Q`: what follows means itself, up to `\E`.
+    /// `\Q`: the text up to `\E` is literal.
     Quote,
     Nothing,
 }
@@ -26,39 +26,40 @@ const NO_BREAKS: &str = r"[^\n\x0B\f\r\x{85}\x{2028}\x{2029}]";
 const BREAK: &str = r"(?:\r\n|[\n\x0B\f\r\x{85}\x{2028}\x{2029}])";
 
 impl Translator<'_> {
-    /// What follows a backslash outside of a class.
+    /// Parses an escape sequence outside of a class, after the backslash.
     pub(super) fn escape(&mut self) -> Result<Escaped, Refused> {
         let set = match self.peek() {
             Some('b') if self.unicode => r"\b",
             Some('b') => r"(?-u:\b)",
-            // There is none of ASCII alone, since it would be found within characters.
+            // `regex` refuses an ASCII-only `\B`, since it could match within a character.
             Some('B') => r"\B",
             Some('A') => r"\A",
             Some('z') => r"\z",
             Some('Z') => END,
             Some('N') if self.rest.starts_with("N{") => return Err("\\N{…} is not supported: write \\x{…}".to_owned()),
             Some('N') => r"[^\n]",
-            // A class that is written out would be folded with the option i.
+            // The option `i` would fold a class that is written out.
             Some(c @ ('w' | 'W')) if !self.unicode => {
                 self.next();
                 return Ok(Escaped::Set(Cow::Owned(format!("(?-i:{})", self.kind(c)))));
             }
             Some('R') => BREAK,
             Some('1'..='7') if !self.is_reference() => return self.number(3, 8),
-            Some('1'..='9' | 'g' | 'k') => return Err("references to groups are not supported".to_owned()),
+            Some('1'..='9' | 'g' | 'k') => return Err("back-references are not supported".to_owned()),
             _ => return self.escape_anywhere(),
         };
         self.next();
         Ok(Escaped::set(set))
     }
 
-    /// Digits are a reference if they are below 10 or the number of a group that has begun; otherwise they are octal.
+    /// True if the digits are a back-reference: below 10, or the number of a group that has begun.
+    /// Otherwise they are octal.
     fn is_reference(&self) -> bool {
         let digits = self.rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         digits.parse::<u32>().is_ok_and(|number| number < 10 || number <= self.groups)
     }
 
-    /// What follows a backslash in a class.
+    /// Parses an escape sequence inside a class, after the backslash.
     pub(super) fn escape_in_class(&mut self) -> Result<Escaped, Refused> {
         match self.peek() {
             Some('b') => {
@@ -87,7 +88,7 @@ impl Translator<'_> {
             '0' => return self.number(2, 8),
             'c' => match self.next().filter(|c| (' '..='~').contains(c)) {
                 Some(c) => Escaped::Char(char::from(c.to_ascii_uppercase() as u8 ^ 0x40)),
-                None => return Err("\\c wants a character of ASCII behind it".to_owned()),
+                None => return Err("\\c must be followed by an ASCII character".to_owned()),
             },
             'a' => Escaped::Char('\u{7}'),
             'e' => Escaped::Char('\u{1b}'),
@@ -100,7 +101,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Digits, white space, characters of words, and all others.
+    /// The class for digits, white space or word characters, or for its complement.
     fn kind(&self, c: char) -> Cow<'static, str> {
         if self.unicode {
             return Cow::Owned(format!("\\{c}"));
@@ -119,9 +120,9 @@ impl Translator<'_> {
         let name = match self.next() {
             Some('{') => self.take_until('}', "the name of a property")?.to_owned(),
             Some(letter) => letter.to_string(),
-            None => return Err(format!("\\{c} wants the name of a property behind it")),
+            None => return Err(format!("\\{c} must be followed by the name of a property")),
         };
-        // Two negations are none.
+        // A double negation cancels out.
         let (name, negated) = match name.strip_prefix('^') {
             Some(name) => (name, c == 'p'),
             None => (name.as_str(), c == 'P'),
@@ -145,5 +146,5 @@ impl Translator<'_> {
 
 fn of_number(digits: &str, base: u32) -> Result<Escaped, Refused> {
     let c = u32::from_str_radix(digits, base).ok().and_then(char::from_u32);
-    c.map(Escaped::Char).ok_or_else(|| format!("{digits} is the number of no character"))
+    c.map(Escaped::Char).ok_or_else(|| format!("{digits} is not the number of a character"))
 }

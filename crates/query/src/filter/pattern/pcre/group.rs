@@ -3,10 +3,11 @@
 use super::{Flags, Refused, Translator};
 
 impl Translator<'_> {
-    /// What follows an opening parenthesis. Nobody asks what a group has found, so that none is kept.
+    /// Parses a group after its opening parenthesis. Captured text is never used, so all groups
+    /// become non-capturing.
     pub(super) fn group(&mut self) -> Result<(), Refused> {
         if self.rest.starts_with('*') {
-            return Err("(*…) is not supported, but for UTF and UCP at the beginning".to_owned());
+            return Err("(*…) is not supported, except UTF and UCP at the beginning".to_owned());
         }
         if !self.take("?") {
             self.groups += 1;
@@ -19,15 +20,15 @@ impl Translator<'_> {
         }
         for (begin, what) in [
             (">", "atomic groups (?>…) are"),
-            ("=", "looking ahead (?=…) is"),
-            ("!", "looking ahead (?!…) is"),
-            ("<=", "looking behind (?<=…) is"),
-            ("<!", "looking behind (?<!…) is"),
+            ("=", "look-ahead (?=…) is"),
+            ("!", "look-ahead (?!…) is"),
+            ("<=", "look-behind (?<=…) is"),
+            ("<!", "look-behind (?<!…) is"),
             ("(", "conditions (?(…)…) are"),
-            ("P=", "references to groups are"),
-            ("P>", "references to groups are"),
-            ("&", "references to groups are"),
-            ("R", "references to groups are"),
+            ("P=", "back-references are"),
+            ("P>", "back-references are"),
+            ("&", "back-references are"),
+            ("R", "back-references are"),
         ] {
             if self.rest.starts_with(begin) {
                 return Err(format!("{what} not supported"));
@@ -53,14 +54,14 @@ impl Translator<'_> {
         let is_name = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
             && chars.all(|c| c.is_alphanumeric() || c == '_');
         if !is_name {
-            return Err(format!("'{name}' is no name of a group"));
+            return Err(format!("'{name}' is not the name of a group"));
         }
         self.groups += 1;
         self.open("(?:");
         Ok(())
     }
 
-    /// `(?i)`, which holds to the end of the group that it is in, or `(?i:…)`.
+    /// Parses `(?i)`, which is in effect to the end of the enclosing group, or `(?i:…)`.
     fn options(&mut self) -> Result<(), Refused> {
         let mut flags = self.flags;
         let (mut on, mut off) = (String::new(), String::new());
@@ -69,7 +70,7 @@ impl Translator<'_> {
             match self.next() {
                 Some('-') if sets => sets = false,
                 Some('x') => flags.extended = sets,
-                // As few as possible: a text matches or does not, either way.
+                // Ungreedy: whether a text matches does not depend on it.
                 Some('U') => {}
                 Some(c @ ('i' | 'm' | 's')) => {
                     if c == 'm' {

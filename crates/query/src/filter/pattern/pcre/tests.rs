@@ -75,10 +75,10 @@ fn patterns_find_what_pcre_finds() {
 #[test]
 fn what_cannot_be_searched_for_is_named() {
     for (pattern, named) in [
-        ("(?=a)", "looking ahead"),
-        ("a(?!b)", "looking ahead"),
-        ("(?<=a)b", "looking behind"),
-        ("(?<!a)b", "looking behind"),
+        ("(?=a)", "look-ahead"),
+        ("a(?!b)", "look-ahead"),
+        ("(?<=a)b", "look-behind"),
+        ("(?<!a)b", "look-behind"),
         ("(?>a)", "atomic groups"),
         ("a++", "a++"),
         ("a*+", "a++"),
