@@ -42,7 +42,7 @@ fn messages_name_the_operator_and_the_field() {
         (r#"{"$inc":{"a":"x"}}"#, "$inc of 'a' needs a number, this is of type string"),
         (r#"{"$set":{"a.b":1,"a":1}}"#, "updating the path 'a.b' would conflict with updating 'a'"),
         (r#"{"$set":{"a.$[]":1}}"#, "$set of 'a.$[]' needs an array at 'a', which is of type string"),
-        (r#"{"$set":{"b.c.$[]":1}}"#, "$set of 'b.c.$[]' needs an array at 'b.c', where nothing is"),
+        (r#"{"$set":{"b.c.$[]":1}}"#, "$set of 'b.c.$[]' needs an array at 'b.c', which is missing"),
         (r#"{"$set":{"a.$[x]":1}}"#, "no array filter has the name 'x' of the path 'a.$[x]'"),
         (r#"{"$inc":{"c.$":1}}"#, "$inc of 'c.$': the filter matches no element for '$': add a condition on the array"),
     ];
