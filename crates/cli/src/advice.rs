@@ -1,4 +1,4 @@
-//! What a user of the command line can do about an error of the library, which knows neither commands nor options.
+//! Advice for the user about errors of the library, which knows neither commands nor options.
 
 use alluvium::{Error, ErrorKind};
 use alluvium_readonly::Error as ReadOnlyError;
@@ -12,22 +12,22 @@ const DAMAGE: &str = "Copy the directory before anything else. `alluvium verify 
 const DAMAGE_OF_READ_ONLY: &str = "`alluvium verify DB` lists all damage. Restore a copy of the directory, or build the \
                                    store again from its source with `alluvium build`.";
 
-/// The advice that goes with an error, if there is any.
+/// The advice for an error, if there is any.
 pub(crate) fn of(error: &Error) -> Option<String> {
     let text = match error {
         Error::LoadDuplicate { .. } => {
-            "--on-duplicate replace replaces documents whose _id is taken; --on-duplicate skip keeps them."
+            "--on-duplicate replace replaces existing documents with the same _id; --on-duplicate skip keeps them."
         }
         Error::NoSuchIndex { .. } => "`alluvium index list DB COLLECTION` lists the indexes of a collection.",
         Error::NoSuchCollection { nearest: None, .. } => "`alluvium collections DB` lists the collections.",
-        // The documents are whole, and the message has what to do.
+        // The documents are undamaged, and the message has the advice.
         Error::DamagedIndex { .. } => return None,
         Error::Store(StoreError::InUse(path)) => return Some(in_use(path)),
         Error::Store(StoreError::NotADatabase(_)) => {
             "`alluvium put`, `alluvium load` and `alluvium index create` create a database."
         }
         Error::Store(StoreError::IsCheckpoint(_)) => {
-            "`alluvium restore CHECKPOINT NEW` makes a database of a checkpoint; `alluvium verify` checks it."
+            "`alluvium restore CHECKPOINT NEW` makes a database from a checkpoint; `alluvium verify` checks it."
         }
         Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return None,
         Error::ReadOnly(_) if error.kind() == ErrorKind::Corruption => DAMAGE_OF_READ_ONLY,
@@ -49,7 +49,8 @@ fn in_use(database: &Path) -> String {
 /// The file in a database that its process holds a lock on.
 const LOCK: &str = "LOCK";
 
-/// The process that has a database open, and the name of its program. `None` where the system does not list its locks.
+/// The process that has a database open, and the name of its program. `None` if the system does not
+/// list locks.
 #[cfg(target_os = "linux")]
 fn holder(database: &Path) -> Option<(u32, String)> {
     use crate::process;
@@ -66,8 +67,9 @@ fn holder(_database: &Path) -> Option<(u32, String)> {
     None
 }
 
-/// The process of a line of `/proc/locks`, if it holds the lock on the file with this inode: `1: FLOCK  ADVISORY  WRITE 4711
-/// 08:01:1234 0 EOF`. The device is not compared: file systems in layers list another one than `stat` returns.
+/// The process in a line of `/proc/locks`, if it holds the lock on the file with this inode:
+/// `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`. The device is not compared, because overlay
+/// file systems list a different one from `stat`.
 fn pid_of(line: &str, inode: u64) -> Option<u32> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let [_, "FLOCK", _, _, pid, file, ..] = fields.as_slice() else { return None };

@@ -1,18 +1,20 @@
-//! How the system's allocator keeps freed memory, set by the budget.
+//! Configures the system's allocator for the memory budget.
 //!
-//! glibc raises its threshold for separate mappings to the size of the largest block that was freed,
-//! so after the first freed buffer of a MiB all such buffers live in its heaps, whose holes are not
-//! given back. With a budget of 32 MB that came to 20 to 26% over it; with a fixed threshold to 9%
-//! below it, for one more microsecond of page faults a document. A budget of 128 MB hides such holes, but not those of documents
-//! of 16 MB among small ones, which took 119 to 129% of it, and with a threshold of 4 MiB 86 to 105%.
+//! glibc raises its threshold for separate mappings to the size of the largest freed block. After
+//! the first freed buffer of one MiB, all such buffers are in its heaps, whose holes are not
+//! returned to the system. With a budget of 32 MB, memory was 20 to 26% above it; with a fixed
+//! threshold it was 9% below, at the cost of one more microsecond of page faults for each document.
+//! A budget of 128 MB hides such holes, but not those of 16 MB documents among small ones: these
+//! took 119 to 129% of the budget, and with a threshold of 4 MiB 86 to 105%.
 //!
-//! It also gives nearly every thread an arena, whose holes are no other's: an index built beside a writer took 74 MB more than
-//! with one arena (budget 128 MB). One is enough for a small budget; more threads at work have larger ones.
+//! glibc also gives nearly every thread its own arena, and no other thread can use the holes in it:
+//! an index build beside a writer took 74 MB more than with one arena (budget 128 MB). One arena is
+//! enough for a small budget; many active threads have larger budgets.
 
-/// Budgets up to this number of bytes get a fixed threshold of the next number of bytes.
+/// Pairs of a budget in bytes and the fixed threshold for budgets up to it.
 const THRESHOLDS: [(usize, i32); 2] = [(64 << 20, 256 << 10), (1 << 30, 4 << 20)];
 
-/// Bytes of the budget for each arena.
+/// The bytes of the budget for each arena.
 const BYTES_OF_ARENA: usize = 256 << 20;
 
 /// Prepares the allocator for a database with this memory budget in bytes.

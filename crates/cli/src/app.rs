@@ -52,7 +52,7 @@ pub(crate) fn definition() -> clap::Command {
 /// This program's name.
 const NAME: &str = "alluvium";
 
-/// The program: parses the arguments, runs the command, reports what went wrong, and gives the exit code
+/// Parses the arguments, runs the command, reports errors, and returns the exit code
 /// (`docs/ERRORS.md`).
 pub fn main() -> ExitCode {
     let env = Env::os();
@@ -71,8 +71,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The arguments and the settings behind them. First the arguments alone, which may name the file; then with the
-/// settings for defaults.
+/// Parses the arguments and the settings. The arguments are parsed first without the settings,
+/// because they may name the file; then again with the settings as defaults.
 pub(crate) fn resolve(
     env: &Env,
     variables: Variables<'_>,

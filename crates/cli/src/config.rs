@@ -2,8 +2,8 @@
 //! file, which overrides the default. The names are the same everywhere: `--disk-reserve`, `ALLUVIUM_DISK_RESERVE`,
 //! `disk-reserve = …`.
 //!
-//! A setting becomes the default of every option that has its name, so it is read by the option's own parser, and help
-//! and meaning cannot drift apart.
+//! A setting becomes the default of every option with its name. The option's own parser reads it,
+//! so that help and meaning cannot diverge.
 
 mod file;
 
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// A setting.
 pub(crate) struct Setting {
-    /// Without the dashes of the option.
+    /// The name of the option, without dashes.
     pub name: &'static str,
     /// The value if it is not set.
     pub default: &'static str,
@@ -56,10 +56,10 @@ fn count(text: &str) -> Result<(), String> {
     }
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(String),
     /// A line of a file.
     File(PathBuf, usize),
@@ -74,7 +74,7 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// A setting's value and where it comes from.
+/// A setting's value and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub name: &'static str,
@@ -82,32 +82,34 @@ pub(crate) struct Found {
     pub origin: Origin,
 }
 
-/// The settings of the environment and the file.
+/// The settings from the environment and the file.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     /// The file that was read.
     pub file: Option<PathBuf>,
-    /// The values, of each setting at most one.
+    /// The values; at most one for each setting.
     pub found: Vec<Found>,
 }
 
-/// The variable of a setting.
+/// The environment variable of a setting.
 pub(crate) fn variable_of(setting: &str) -> String {
     format!("ALLUVIUM_{}", setting.replace('-', "_").to_ascii_uppercase())
 }
 
 impl Config {
-    /// Reads them. The file is `explicit`, or that of `ALLUVIUM_CONFIG`, or the user's own if there is one.
+    /// Reads the settings. The file is `explicit`, or the one in `ALLUVIUM_CONFIG`, or the user's
+    /// own if it exists.
     ///
     /// # Errors
-    /// Usage, naming variable or file and line, for what is no setting and no value; not found for a file that was named.
+    /// A usage error with the variable, or the file and line, for an unknown setting or an invalid
+    /// value; not found for a named file that does not exist.
     pub(crate) fn read(env: &Env, variables: Variables<'_>, explicit: Option<&Path>) -> Outcome<Self> {
         let mut config = Self::default();
         let named = explicit.map(Path::to_owned).or_else(|| variables("ALLUVIUM_CONFIG").map(PathBuf::from));
         let path = match named {
             Some(path) => Some(path),
             None => match own_file(variables) {
-                // A file that cannot be looked up does not exist for this user.
+                // A file that cannot be looked up is treated as missing.
                 Some(path) if env.fs.exists(&path).unwrap_or(false) => Some(path),
                 _ => None,
             },
@@ -115,7 +117,7 @@ impl Config {
         for setting in SETTINGS {
             let name = variable_of(setting.name);
             let Some(value) = variables(&name) else { continue };
-            (setting.check)(&value).map_err(|why| Failure::Usage(format!("{name}: {value:?} is no value: {why}")))?;
+            (setting.check)(&value).map_err(|why| Failure::Usage(format!("{name}: {value:?} is not valid: {why}")))?;
             config.found.push(Found { name: setting.name, value, origin: Origin::Environment(name) });
         }
         if let Some(path) = path {
@@ -134,7 +136,7 @@ impl Config {
         self.found.iter().find(|found| found.name == name)
     }
 
-    /// Makes the values the defaults of the options that have their names, in every command below.
+    /// Makes the values the defaults of the options with the same names, in every subcommand.
     pub(crate) fn defaults_of(&self, command: clap::Command) -> clap::Command {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         let mut command = self.onto(command);
@@ -158,7 +160,7 @@ impl Config {
     }
 }
 
-/// Where the user's own file lies.
+/// The path of the user's own file.
 fn own_file(variables: Variables<'_>) -> Option<PathBuf> {
     variables::folder(variables, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
 }

@@ -1,11 +1,11 @@
-//! What the commands that are about this program know of it.
+//! Information for the commands about the program itself.
 
 use crate::config::Config;
 
 /// The definition of all arguments, and the settings.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    /// Makes the definition: most commands do without.
+    /// Builds the definition, which few commands need.
     pub definition: fn() -> clap::Command,
     pub config: &'a Config,
 }

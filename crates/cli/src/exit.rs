@@ -10,13 +10,13 @@ use std::io;
 
 /// Success.
 pub const OK: u8 = 0;
-/// A failure without a code of its own.
+/// A failure without its own code.
 pub(crate) const FAILURE: u8 = 1;
-/// The arguments are wrong.
+/// Invalid arguments.
 pub const USAGE: u8 = 2;
 /// A document, collection, index, database or input does not exist.
 pub(crate) const NOT_FOUND: u8 = 3;
-/// An `_id`, or a key of a unique index, is taken.
+/// A duplicate `_id`, or a duplicate key of a unique index.
 pub(crate) const DUPLICATE: u8 = 4;
 /// Bytes on disk are damaged.
 pub(crate) const DAMAGED: u8 = 5;
@@ -30,7 +30,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// The part of the help about exit codes.
 pub(crate) const HELP: &str = "\
 Exit codes:
-    0  done (also when the reader of the output goes away)
+    0  success (also if the reader of the output closes it)
     1  failed; the message says why
     2  the arguments are wrong
     3  a document, collection, index, database or input file does not exist
@@ -42,7 +42,7 @@ Exit codes:
 
 `alluvium help <command>` shows a command's options and an example.";
 
-/// Why a command ends early.
+/// The reason why a command fails.
 #[derive(Debug)]
 pub enum Failure {
     /// An error of the library, with advice.
@@ -56,14 +56,14 @@ pub enum Failure {
     Usage(String),
     /// An argument that is not JSON, or has the wrong type.
     Malformed {
-        /// What is wrong.
+        /// The message.
         text: String,
-        /// MongoDB's number and name for it.
+        /// MongoDB's number and name of the error.
         code: (i32, &'static str),
     },
     /// Something that an argument names does not exist.
     NotFound(String),
-    /// Damage was found; it was printed already.
+    /// Damage was found, and was already printed.
     Damaged(String),
     /// The disk is full.
     NoSpace(String),
@@ -73,20 +73,20 @@ pub enum Failure {
     BrokenPipe,
     /// Stopped by a signal.
     Interrupted(String),
-    /// A failure that was printed already, by its exit code.
+    /// A failure that was already printed, with its exit code.
     Reported(u8),
 }
 
-/// How a command or a step of it ends.
+/// The result of a command, or of a step of it.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// The library's error, and what the user can do.
+    /// An error of the library with advice.
     pub(crate) fn explained(error: alluvium::Error, advice: Option<String>) -> Self {
         Self::Library { error: Box::new(error), advice }
     }
 
-    /// An argument that is no JSON.
+    /// An argument that is not JSON.
     pub(crate) fn no_json(text: String) -> Self {
         Self::Malformed { text, code: (9, "FailedToParse") }
     }
@@ -119,7 +119,7 @@ impl Failure {
         Self::Reported(self.exit_code())
     }
 
-    /// MongoDB's number and name for it, for what MongoDB has one.
+    /// MongoDB's number and name of the error, if it has one.
     pub(crate) fn code(&self) -> Option<(i32, &'static str)> {
         match self {
             Self::Library { error, .. } => error.code(),
@@ -128,7 +128,7 @@ impl Failure {
         }
     }
 
-    /// The process's exit code.
+    /// The exit code of the process.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Library { error, .. } => library_code(error),
@@ -146,11 +146,11 @@ impl Failure {
 
 /// Refuses an operation that needs more space than is free.
 pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
-    let advice = Some("--no-space-check starts all the same".to_owned());
+    let advice = Some("--no-space-check starts anyway".to_owned());
     space.check().map_err(|error| Failure::explained(error, advice))
 }
 
-/// True for a sort that is wrong whatever the documents are.
+/// True for a sort that is invalid whatever the documents are.
 fn is_of_arguments(error: &SortError) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! Plain files that the commands write beside databases: rejects, progress, generated data. And
+//! Files outside of databases that the commands write: rejects, progress, generated data. Also
 //! reading any file as a stream.
 
 use crate::exit::{Failure, Outcome};
@@ -7,7 +7,7 @@ use alluvium_env::Env;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// A file to be written from its beginning; what it held is gone.
+/// Creates a file, truncating an existing one.
 #[allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -17,7 +17,7 @@ pub fn create(path: &Path) -> Outcome<impl Write + Send + 'static> {
     std::fs::File::create(path).map_err(|error| Failure::io("create", path, &error))
 }
 
-/// A file to be written on from its end; created if absent.
+/// Opens a file for appending; creates it if it does not exist.
 #[allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -28,10 +28,10 @@ pub(crate) fn append(path: &Path) -> Outcome<impl Write + Send + 'static> {
     options.append(true).create(true).open(path).map_err(|error| Failure::io("open", path, &error))
 }
 
-/// The file by which a directory is known as a database.
+/// The file that identifies a directory as a database.
 const SUPERBLOCK: &str = "ALLUVIUM";
 
-/// Where a file is or would be, without symbolic links on the way.
+/// The path of a file that may not exist, with symbolic links resolved.
 #[allow(clippy::disallowed_methods, reason = "a file of the user, no part of a database")]
 fn real(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -43,19 +43,19 @@ fn real(path: &Path) -> PathBuf {
     whole.ancestors().find_map(there).unwrap_or_else(|| whole.clone())
 }
 
-/// Refuses to write to a file or directory that lies within a database.
+/// Refuses to write to a file or directory inside a database.
 pub fn refuse_inside(env: &Env, path: &Path) -> Outcome {
     for above in real(path).ancestors().skip(1) {
         if env.fs.exists(&above.join(SUPERBLOCK))? {
             let (path, above) = (path.display(), above.display());
-            return Err(Failure::Usage(format!("{path} lies within the database {above}: choose another place")));
+            return Err(Failure::Usage(format!("{path} is inside the database {above}: choose another path")));
         }
     }
     Ok(())
 }
 
-/// Refuses to write to a file that lies within a database, or that is there already, unless it is to be replaced. Pipes and
-/// devices are always there.
+/// Refuses to write to a file inside a database, or to an existing file unless it is to be
+/// replaced. Existing pipes and devices are allowed.
 pub fn refuse_taken(env: &Env, path: &Path, replace: bool) -> Outcome {
     if is_stream(path) {
         return Ok(());
@@ -73,7 +73,7 @@ pub fn refuse_taken(env: &Env, path: &Path, replace: bool) -> Outcome {
     }
 }
 
-/// Refuses to write to one of the files that are read.
+/// Refuses to write to one of the input files.
 pub(crate) fn refuse_input(path: &Path, inputs: &[PathBuf]) -> Outcome {
     let written = real(path);
     match inputs.iter().any(|input| input != Path::new("-") && !is_stream(input) && real(input) == written) {
@@ -82,7 +82,7 @@ pub(crate) fn refuse_input(path: &Path, inputs: &[PathBuf]) -> Outcome {
     }
 }
 
-/// Refuses standard input where a shell reads its commands from it.
+/// Refuses standard input if the shell reads its commands from it.
 pub(crate) fn not_the_shells(path: &Path) -> Outcome {
     match path == Path::new("-") && session::is_open() {
         true => Err(Failure::Usage("standard input is the shell's own: name a file".to_owned())),
@@ -90,13 +90,13 @@ pub(crate) fn not_the_shells(path: &Path) -> Outcome {
     }
 }
 
-/// True for what can be read only once and in order: pipes, devices, sockets.
+/// True for a file that can only be read sequentially and once: pipes, devices, sockets.
 #[allow(clippy::disallowed_methods, reason = "an input of the user, no part of a database")]
 pub(crate) fn is_stream(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Opens what [`is_stream`].
+/// Opens a stream, as in [`is_stream`].
 #[allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -106,7 +106,7 @@ pub(crate) fn open_stream(path: &Path) -> Outcome<impl Read + Send + 'static> {
     std::fs::File::open(path).map_err(|error| Failure::io("open", path, &error))
 }
 
-/// The bytes of all files below a directory.
+/// The total size of all files below a directory in bytes.
 pub fn bytes_below(env: &Env, dir: &Path) -> Outcome<u64> {
     let mut bytes = 0;
     for entry in env.fs.list(dir)? {
@@ -115,7 +115,7 @@ pub fn bytes_below(env: &Env, dir: &Path) -> Outcome<u64> {
     Ok(bytes)
 }
 
-/// Removes a directory and all that is in it.
+/// Removes a directory and its content.
 pub fn remove_below(env: &Env, dir: &Path) -> Outcome {
     for entry in env.fs.list(dir)? {
         let path = dir.join(&entry.name);

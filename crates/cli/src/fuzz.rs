@@ -11,11 +11,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// Arguments with zero bytes between them; the text after the first line is a configuration file. What is not accepted is
-/// refused in words.
+/// Parses arguments separated by zero bytes; the text after the first line is a configuration file.
+/// Every error must have a message.
 ///
 /// # Panics
-/// If an error has no words.
+/// If an error has no message.
 pub fn arguments(data: &[u8]) {
     let cut = data.iter().position(|byte| *byte == b'\n');
     let (arguments, settings) = cut.map_or((data, &[][..]), |at| (&data[..at], &data[at + 1..]));
@@ -32,10 +32,10 @@ pub fn arguments(data: &[u8]) {
     }
 }
 
-/// A line of the shell: it is split, parsed, and completed at every place within.
+/// A line of the shell: it is split, parsed, and completed at every position.
 ///
 /// # Panics
-/// If what would be put into the line does not fit there.
+/// If a completion does not fit the line.
 pub fn shell(data: &[u8]) {
     thread_local! {
         static READER: OnceCell<Reader> = const { OnceCell::new() };

@@ -1,7 +1,8 @@
-//! The `alluvium` command: arguments become settings, and settings run one command of the library.
+//! The `alluvium` command: parses arguments into settings, and runs one command of the library with
+//! them.
 //!
-//! The program is [`main`]. The public modules are the parts that another program of this kind shares with it
-//! (`alluvium-bench`, crate `alluvium-workbench`): arguments and exit codes, output and errors, signals, figures of the
+//! [`main`] is the program. The other public modules are shared with `alluvium-bench` (crate
+//! `alluvium-workbench`): arguments and exit codes, output and errors, signals, statistics of the
 //! process. Fuzz targets are public, too.
 
 #![deny(missing_docs)]

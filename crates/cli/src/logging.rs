@@ -1,4 +1,4 @@
-//! The library's log on standard error.
+//! Writes the library's log to standard error.
 
 use alluvium_env::{Clock, Env};
 use std::io::Write;
@@ -32,7 +32,7 @@ impl From<Level> for log::LevelFilter {
     }
 }
 
-/// Lines on standard error: seconds since the beginning, level, text.
+/// Writes log records to standard error as lines: seconds since the start, level, text.
 struct Lines {
     clock: Arc<dyn Clock>,
     began: Duration,
@@ -40,7 +40,8 @@ struct Lines {
 
 impl log::Log for Lines {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        // Other libraries have nothing to say here; and why a database was not opened is what its command ends with.
+        // Only the library's own records; and not those about a failed open, which are the error of
+        // the command.
         metadata.target().starts_with("alluvium") && metadata.target() != "alluvium::open"
     }
 
@@ -48,7 +49,7 @@ impl log::Log for Lines {
         if self.enabled(record.metadata()) {
             let seconds = self.clock.now().saturating_sub(self.began).as_secs_f64();
             let level = record.level().as_str().to_ascii_lowercase();
-            // There is no other place to report to if standard error is closed.
+            // If standard error is closed, there is nowhere to report it.
             let _closed = writeln!(std::io::stderr(), "{seconds:9.3} {level:5} {}", record.args());
         }
     }
@@ -56,7 +57,7 @@ impl log::Log for Lines {
     fn flush(&self) {}
 }
 
-/// Begins to write events of this level and above.
+/// Starts logging events of this level and above.
 pub fn start(env: &Env, level: Level) {
     let lines = Lines { clock: env.clock.clone(), began: env.clock.now() };
     if log::set_boxed_logger(Box::new(lines)).is_ok() {

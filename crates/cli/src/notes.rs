@@ -1,14 +1,14 @@
-//! Notes on standard error about names that look mistyped: a field that no document is known to have, an operator without its
-//! dollar sign.
+//! Notes on standard error about names that look mistyped: a field that no document is known to
+//! have, or an operator without its dollar sign.
 
 use crate::operators::{self, without_dollar};
 use crate::text;
 use alluvium::{Collection, Error, Map, Value};
 use std::collections::BTreeSet;
 
-/// The number of documents that are read to learn names that few documents have.
+/// The number of documents that are read to collect names of rare fields.
 const SAMPLE: u64 = 100;
-/// A note lists the known fields up to this number.
+/// The maximum number of known fields that a note lists.
 const MOST_LISTED: usize = 12;
 
 /// The known fields of a collection.
@@ -18,7 +18,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Those of a collection; none if they cannot be read.
+    /// The known fields of a collection; empty if they cannot be read.
     pub(crate) fn of(collection: &Collection) -> Self {
         let collection_name = collection.full_name().map(|name| name.to_string()).unwrap_or_default();
         Self { collection: collection_name, names: names(collection) }
@@ -41,7 +41,8 @@ impl Fields {
         })
     }
 
-    /// Positions of arrays and `$` are no names. Of a collection without known fields nothing is noted.
+    /// Positions in arrays and `$` are not field names. If no fields are known, all names are
+    /// accepted.
     fn is_known(&self, name: &str) -> bool {
         self.names.is_empty()
             || name.is_empty()
@@ -76,7 +77,7 @@ impl Fields {
         }
     }
 
-    /// The operand of an operator, which may be a filter or have some.
+    /// Walks the operand of an operator, which may be or contain a filter.
     fn walk_value(&self, value: &Value, notes: &mut Vec<String>) {
         match value {
             Value::Map(map) => self.walk(map, notes),
@@ -92,7 +93,7 @@ impl Fields {
         }
     }
 
-    /// The paths with names that are not known.
+    /// The paths with unknown names.
     pub(crate) fn unknown<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<&'p str> {
         paths.into_iter().filter(|path| self.note(path).is_some()).collect()
     }
@@ -104,8 +105,8 @@ impl Fields {
     }
 }
 
-/// The names of the fields of a collection, at any depth, sorted: those that many documents share, and those of the first
-/// documents.
+/// The field names of a collection, at any depth, sorted: those that many documents share, and
+/// those of the first documents.
 pub(crate) fn names(collection: &Collection) -> Vec<String> {
     let mut names: BTreeSet<String> = collection.field_names().unwrap_or_default().into_iter().collect();
     if let Ok(cursor) = collection.scan().limit(SAMPLE).run() {
@@ -137,13 +138,13 @@ pub(crate) fn names_of(map: &Map) -> impl Iterator<Item = &str> {
     map.iter().filter_map(|(name, _)| name.as_str())
 }
 
-/// The update operator that is missing its dollar sign, if an update has one.
+/// The name of an update operator without its dollar sign, if the update has one.
 pub(crate) fn update_without_dollar(update: &Map) -> Option<String> {
     let mut names = names_of(update).filter_map(|name| Some((name, without_dollar(operators::UPDATE, name)?)));
     names.next().map(|(name, operator)| format!("{name} is the name of a field here: did you mean {operator}?"))
 }
 
-/// The name that is most like another, if one is like it.
+/// The most similar name, if one is similar enough.
 pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let lower = name.to_lowercase();
     let distance = |other: &str| strsim::damerau_levenshtein(&lower, &other.to_lowercase());
@@ -151,7 +152,8 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
     (found.0 <= (name.chars().count() / 3).clamp(1, 3)).then_some(found.1)
 }
 
-/// Prints a note with the nearest name if a collection does not exist: reads find nothing in it.
+/// Prints a note with the most similar name if a collection does not exist: reads find nothing in
+/// it.
 pub(crate) fn print_if_missing(collection: &Collection) {
     if let Err(error @ Error::NoSuchCollection { .. }) = collection.require_existing() {
         print(&[error.to_string()]);

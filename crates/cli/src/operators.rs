@@ -46,10 +46,10 @@ pub(crate) const UPDATE: &[&str] = &[
     "$unset",
 ];
 
-/// What modifies `$push` and `$addToSet`.
+/// Modifiers of `$push` and `$addToSet`.
 pub(crate) const MODIFIERS: &[&str] = &["$each", "$position", "$slice", "$sort"];
 
-/// The operator that a name is without its dollar sign.
+/// The operator whose name is `name` with a dollar sign.
 pub(crate) fn without_dollar(operators: &[&'static str], name: &str) -> Option<&'static str> {
     operators.iter().copied().find(|operator| operator.strip_prefix('$') == Some(name))
 }

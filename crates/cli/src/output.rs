@@ -13,20 +13,20 @@ use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 mod pages;
 mod paint;
 
-/// Documents that are shown at once in a shell on a terminal.
+/// The number of documents on a page, in a shell on a terminal.
 const PAGE: usize = 20;
-/// Enough for some fifty documents.
+/// Holds about fifty documents.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Standard output. Without [`Output::finish`], the last part may be lost.
+/// Standard output. Without [`Output::finish`] the last part may be lost.
 pub struct Output {
     out: BufWriter<StdoutLock<'static>>,
     line: Vec<u8>,
-    /// Documents with a field a line are in colours.
+    /// True if documents with one field per line are printed in colours.
     colours: bool,
-    /// Documents until the reader is asked for more, where documents are typed at a terminal.
+    /// The number of documents until the next prompt for more, in a shell on a terminal.
     page: Option<usize>,
-    /// Documents that could not be printed, each of which is named already.
+    /// The number of documents that could not be printed; each was reported.
     unprinted: u64,
 }
 
@@ -35,8 +35,8 @@ pub(crate) fn has_colours() -> bool {
     has_colours_on(&std::io::stdout())
 }
 
-/// True if the text on a stream may have colours: on a terminal that has them, unless the user wants none
-/// (<https://no-color.org>).
+/// True if the text on a stream may have colours: on a terminal that supports them, unless the user
+/// disables them (<https://no-color.org>).
 pub fn has_colours_on(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && variable("NO_COLOR").is_none() && variable("TERM").is_none_or(|terminal| terminal != "dumb")
 }
@@ -50,7 +50,7 @@ impl Output {
         Self { out, line: Vec::new(), colours: has_colours(), page, unprinted: 0 }
     }
 
-    /// A document and a newline.
+    /// Prints a document and a newline.
     pub(crate) fn document(&mut self, document: &Document, format: Format) -> Outcome {
         let map = document.to_map().map_err(|error| {
             let id = ids::show(document.id());
@@ -59,7 +59,7 @@ impl Output {
         self.map(&map, format)
     }
 
-    /// Fields and a newline.
+    /// Prints fields and a newline.
     pub(crate) fn map(&mut self, map: &Map, format: Format) -> Outcome {
         self.turn_page()?;
         self.line.clear();
@@ -73,7 +73,7 @@ impl Output {
         self.end_line()
     }
 
-    /// Names a document that has no text in JSON; the others are printed.
+    /// Reports a document that has no representation in JSON; the others are printed.
     fn leave_out(&mut self, id: Option<&Value>, error: &json::PrintError) -> Outcome {
         self.unprinted += 1;
         let id = id.map_or_else(|| "without an _id".to_owned(), ids::show);
@@ -81,7 +81,7 @@ impl Output {
         Ok(())
     }
 
-    /// Asks whether to print more, at the end of a page.
+    /// Prompts for more at the end of a page.
     fn turn_page(&mut self) -> Outcome {
         match self.page {
             None => {}
@@ -94,17 +94,17 @@ impl Output {
         Ok(())
     }
 
-    /// Figures as one line of JSON.
+    /// Prints a JSON value on one line.
     pub fn json(&mut self, value: &serde_json::Value) -> Outcome {
         self.text(&format!("{value}\n"))
     }
 
-    /// Text as it is.
+    /// Prints text.
     pub fn text(&mut self, text: &str) -> Outcome {
         self.bytes(text.as_bytes())
     }
 
-    /// Bytes as they are.
+    /// Prints bytes.
     pub fn bytes(&mut self, bytes: &[u8]) -> Outcome {
         self.out.write_all(bytes).map_err(|error| Failure::stdout(&error))
     }
@@ -114,15 +114,15 @@ impl Output {
         self.out.write_all(&self.line).map_err(|error| Failure::stdout(&error))
     }
 
-    /// Writes what is buffered.
+    /// Writes the buffer.
     pub(crate) fn flush(&mut self) -> Outcome {
         self.out.flush().map_err(|error| Failure::stdout(&error))
     }
 
-    /// Writes what is buffered, at the end.
+    /// Writes the buffer at the end.
     ///
     /// # Errors
-    /// Also if documents could not be printed.
+    /// A failed write, or documents that could not be printed.
     pub fn finish(mut self) -> Outcome {
         self.flush()?;
         match self.unprinted {
@@ -136,12 +136,12 @@ impl Output {
     }
 }
 
-/// Prints how a query was answered, in lines of text or as one line of JSON.
+/// Prints the explanation of a query, as lines of text or as one line of JSON.
 pub(crate) fn print_explanation(explanation: &Explanation, json: bool) -> Outcome {
     let mut out = Output::new();
     match json {
         true => out.map(&explanation.to_map(), Format::RELAXED)?,
-        // Names of indexes may have anything in them.
+        // Names of indexes may contain control characters.
         false => explanation.to_string().lines().try_for_each(|line| out.text(&(text::plain(line) + "\n")))?,
     }
     out.finish()

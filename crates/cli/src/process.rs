@@ -1,6 +1,7 @@
-//! What this process has used so far: processor time, memory, switches, bytes read and written.
+//! Resource usage of this process: processor time, memory, context switches, bytes read and
+//! written.
 //!
-//! Read from the kernel; where it does not report them (no `/proc`), the figures are absent.
+//! The values come from the kernel. Those that it does not report (without `/proc`) are absent.
 
 use alluvium_env::{Env, OpenMode};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -20,44 +21,45 @@ pub fn thread_cpu_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Processor time of the child processes that have ended and were waited for, user and system, in steps of the kernel's
-/// tick (10 ms).
+/// Processor time of the ended child processes that were waited for, user and system, in units of
+/// the kernel's tick (10 ms).
 pub fn children_cpu_time() -> Option<Duration> {
     let ticks = child_ticks(&read("/proc/self/stat")?)?;
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
-/// The fields `cutime` and `cstime` of proc(5), together.
+/// The sum of the fields `cutime` and `cstime` of proc(5).
 fn child_ticks(stat: &str) -> Option<u64> {
-    // The name of the program, in parentheses, may hold anything.
+    // The name of the program, in parentheses, may contain any characters.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(13)?.parse::<u64>().ok()? + fields.get(14)?.parse::<u64>().ok()?)
 }
 
-/// The number that the kernel has given to the calling thread; see [`thread_io`].
+/// The kernel's id of the calling thread; see [`thread_io`].
 #[cfg(target_os = "linux")]
 pub fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
-/// The number that the kernel has given to the calling thread: not known here.
+/// The kernel's id of the calling thread, which is unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn thread_id() -> u32 {
     0
 }
 
-/// Threads that ran or waited for a processor on this machine, on average over the last minute; 0 if it does not tell.
+/// The average number of threads on this machine that ran or waited for a processor during the last
+/// minute; 0 if unknown.
 pub fn load_average() -> f64 {
     let text = read("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
 }
 
-/// What a thread has read and written.
+/// Bytes and calls of input and output of a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Io {
-    /// Bytes that reached storage, or will.
+    /// Bytes written to storage, now or later.
     pub written_bytes: u64,
-    /// Bytes that came from storage.
+    /// Bytes read from storage.
     pub read_bytes: u64,
     /// System calls that read.
     pub read_calls: u64,
@@ -76,7 +78,7 @@ impl Io {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -87,7 +89,7 @@ impl Io {
         }
     }
 
-    /// What came since `before`.
+    /// The difference from an earlier value.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -99,33 +101,34 @@ impl Io {
     }
 }
 
-/// What a thread of this process has read and written until now, by its [`thread_id`]; nothing if it has ended.
+/// The input and output so far of a thread of this process, by its [`thread_id`]; zero if it has
+/// ended.
 pub fn thread_io(thread: u32) -> Io {
     Io::parse(&read(&format!("/proc/self/task/{thread}/io")).unwrap_or_default())
 }
 
-/// Bytes of memory resident now.
+/// Resident memory in bytes.
 pub fn resident_bytes() -> Option<u64> {
     field(&read("/proc/self/status")?, "VmRSS:").map(|kib| kib * 1024)
 }
 
-/// The most bytes of memory that were ever resident.
+/// The maximum resident memory so far in bytes.
 pub fn peak_resident_bytes() -> Option<u64> {
     field(&read("/proc/self/status")?, "VmHWM:").map(|kib| kib * 1024)
 }
 
-/// What a process has used; the difference of two is what was used in between.
+/// The resource usage of a process so far. The difference of two values is the usage in between.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Usage {
     /// Processor time in seconds, all threads.
     pub cpu_seconds: f64,
-    /// Times that a thread waited.
+    /// The number of times that a thread waited.
     pub voluntary_switches: u64,
-    /// Times that a thread was put off its processor.
+    /// The number of times that a thread was preempted.
     pub involuntary_switches: u64,
-    /// Bytes that reached storage, or will.
+    /// Bytes written to storage, now or later.
     pub written_bytes: u64,
-    /// Bytes that came from storage (what the system's cache had is not counted).
+    /// Bytes read from storage, without those from the system's cache.
     pub read_bytes: u64,
     /// System calls that read.
     pub read_calls: u64,
@@ -134,7 +137,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What this process has used until now.
+    /// The usage of this process so far.
     pub fn now() -> Self {
         let io = Io::parse(&read("/proc/self/io").unwrap_or_default());
         let mut usage = Self {
@@ -145,7 +148,7 @@ impl Usage {
             write_calls: io.write_calls,
             ..Self::default()
         };
-        // Of threads that have ended, too.
+        // Includes threads that have ended.
         if let Ok(all) = getrusage(UsageWho::RUSAGE_SELF) {
             usage.voluntary_switches = u64::try_from(all.voluntary_context_switches()).unwrap_or(0);
             usage.involuntary_switches = u64::try_from(all.involuntary_context_switches()).unwrap_or(0);
@@ -153,7 +156,7 @@ impl Usage {
         usage
     }
 
-    /// What was used since `before`.
+    /// The difference from an earlier value.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -168,7 +171,7 @@ impl Usage {
     }
 }
 
-/// The number of a file in its file system; `None` if there is no such file.
+/// The inode number of a file; `None` if it does not exist.
 #[cfg(target_os = "linux")]
 #[allow(clippy::disallowed_methods, reason = "compared with the system's list of locks; nothing is read or written")]
 pub(crate) fn inode(path: &Path) -> Option<u64> {
@@ -183,7 +186,7 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
-/// The number behind a name at the beginning of a line.
+/// The number after a name at the start of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! How far a command is that writes documents: a line on a terminal, nothing elsewhere.
+//! Progress of a command that writes documents: a line on a terminal, nothing elsewhere.
 
 use crate::text;
 use alluvium::load::Progress;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The line changes so often.
+/// The interval between updates of the line.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// A line that says how many documents and bytes there were.
+/// A line with the numbers of documents and bytes.
 pub(crate) struct Meter {
     bar: Option<ProgressBar>,
     clock: Arc<dyn Clock>,
@@ -22,7 +22,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Begins to measure.
+    /// Starts the clock.
     pub(crate) fn new(env: &Env) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -52,7 +52,7 @@ impl Meter {
         })
     }
 
-    /// Shows how far loads are, from another thread, until the watch ends.
+    /// Shows the progress of loads, from another thread, until the watch ends.
     pub(crate) fn watch(&self, progress: Arc<Progress>) -> Watched {
         self.watch_by(move |meter| {
             let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
@@ -83,13 +83,13 @@ impl Meter {
         }
     }
 
-    /// From the beginning to now, or to the end.
+    /// The time from the start to now, or to the end.
     pub(crate) fn took(&self) -> Duration {
         self.ended.unwrap_or_else(|| self.clock.now().saturating_sub(self.started))
     }
 }
 
-/// A thread that shows how far loads are.
+/// A thread that shows the progress of loads.
 pub(crate) struct Watched {
     ended: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<alluvium_env::thread::JoinHandle<()>>,
@@ -101,7 +101,7 @@ impl Watched {
         *self.ended.0.lock() = true;
         self.ended.1.notify_all();
         if let Some(thread) = self.thread.take() {
-            // What it showed is of no importance any more.
+            // A failure to display progress does not matter.
             let _panicked = thread.join();
         }
     }

@@ -1,12 +1,13 @@
-//! JSON as people type it: names without quotes, texts in single quotes, a comma after the last element.
+//! JSON in a relaxed notation for typing: names without quotes, strings in single quotes, a comma
+//! after the last element.
 //!
-//! For arguments and lines of the shell alone. What files hold is read strictly.
+//! Only for arguments and lines of the shell. Files are parsed strictly.
 
 use alluvium::Value;
 use alluvium_document::json::{self, JsonError, Reason};
 
-/// Reads an argument: JSON, or what becomes JSON by adding the quotes that are missing. The error is that of the text as it was
-/// typed, if it is one of form.
+/// Parses an argument: JSON, or text that becomes JSON when missing quotes are added. A syntax
+/// error refers to the text as typed.
 pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
     json::parse(text.as_bytes()).or_else(|error| {
         let strict = strict(text).ok_or_else(|| error.clone())?;
@@ -17,7 +18,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
     })
 }
 
-/// The text as JSON; `None` if there is something in it that is neither.
+/// The text as JSON; `None` if it contains anything else.
 fn strict(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -33,7 +34,7 @@ fn strict(text: &str) -> Option<String> {
                 requote(&rest[1..len - 1], &mut out);
                 len
             }
-            // A number: as it is.
+            // A number is copied.
             '-' | '0'..='9' => {
                 let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)));
                 let len = end.unwrap_or(rest.len());
@@ -56,7 +57,7 @@ fn strict(text: &str) -> Option<String> {
             }
             ',' => {
                 let after = rest[1..].trim_start();
-                // The last comma; but `[,]` and `{"a":1,,}` are mistakes.
+                // A trailing comma; but `[,]` and `{"a":1,,}` are errors.
                 let is_last = after.starts_with(['}', ']']) && !out.trim_end().ends_with(['{', '[', ',']);
                 if !is_last {
                     out.push(',');
@@ -73,12 +74,12 @@ fn strict(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// True if what precedes this is the name of a field.
+/// True if the text before `after` is the name of a field.
 fn is_name(after: &str) -> bool {
     after.trim_start().starts_with(':')
 }
 
-/// The length of a text with the quotes around it.
+/// The length of a string including its quotes.
 fn string_len(text: &str) -> Option<usize> {
     let mut bytes = text.bytes().enumerate();
     let (_, quote) = bytes.next()?;
@@ -92,7 +93,7 @@ fn string_len(text: &str) -> Option<usize> {
     None
 }
 
-/// The inside of a text in single quotes, in double quotes.
+/// Converts the content of a single-quoted string to that of a double-quoted one.
 fn requote(inside: &str, out: &mut String) {
     out.push('"');
     let mut chars = inside.chars();

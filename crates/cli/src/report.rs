@@ -1,31 +1,31 @@
-//! How a program reports on standard error why it fails, and with which exit code it ends.
+//! Reports the failure of a program on standard error, and chooses its exit code.
 
 use crate::exit::{self, Failure};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// True if the command is to print JSON.
+/// True if the command must print JSON.
 pub fn wants_json(arguments: impl IntoIterator<Item = impl PartialEq<str>>) -> bool {
     arguments.into_iter().take_while(|argument| *argument != *"--").any(|argument| argument == *"--json")
 }
 
-/// A program by its name, and how its errors are printed.
+/// The name of a program, and the format of its errors.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// Begins each error.
+    /// The prefix of each error.
     name: &'static str,
     /// Errors are printed as JSON.
     json: bool,
 }
 
 impl Program {
-    /// The program that was started with these arguments.
+    /// A program started with these arguments.
     pub fn new(name: &'static str, arguments: &[OsString]) -> Self {
         Self { name, json: wants_json(arguments.iter().cloned()) }
     }
 
-    /// Ends the program.
+    /// Reports the result, and returns the exit code.
     pub fn end(self, result: exit::Outcome) -> ExitCode {
         match result {
             Ok(()) => ExitCode::from(exit::OK),
@@ -40,18 +40,18 @@ impl Program {
         }
     }
 
-    /// Ends the program whose arguments the parser refused, or answered with help.
+    /// As [`Program::end`], for arguments that the parser refused, or answered with help.
     pub fn end_unparsed(self, error: &clap::Error) -> ExitCode {
         if self.json && error.use_stderr() {
             return self.end(Err(refused(error)));
         }
-        // A closed pipe is no error here either: `alluvium help | head`.
+        // A closed pipe is not an error here either: `alluvium help | head`.
         let _closed = error.print();
         ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK })
     }
 }
 
-/// Arguments that the parser refuses: the reason without the usage.
+/// The parser's reason for refusing the arguments, without the usage.
 fn refused(error: &clap::Error) -> Failure {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
@@ -59,8 +59,8 @@ fn refused(error: &clap::Error) -> Failure {
     Failure::Usage(text[..end.unwrap_or(text.len())].trim_end().to_owned())
 }
 
-/// Writes the failure to standard error as a line of JSON, with MongoDB's code where it has one, and with its line in a
-/// script where it has one.
+/// Writes the failure to standard error as one line of JSON, with MongoDB's code and the line in
+/// the script, if there are any.
 pub(crate) fn complain_as_json(failure: &Failure, line: Option<u64>) {
     let text = failure.to_string();
     if text.is_empty() {
@@ -74,15 +74,15 @@ pub(crate) fn complain_as_json(failure: &Failure, line: Option<u64>) {
     if let Some(line) = line {
         error["line"] = line.into();
     }
-    // Nothing can be reported if standard error is closed.
+    // If standard error is closed, there is nowhere to report it.
     let _closed = writeln!(std::io::stderr(), "{error}");
 }
 
-/// Writes the failure to standard error, after the program's name, if it has a text.
+/// Writes the failure to standard error, after the program's name, unless it has no message.
 pub(crate) fn complain(program: &str, failure: &Failure) {
     let text = failure.to_string();
     if !text.is_empty() {
-        // Nothing can be reported if standard error is closed.
+        // If standard error is closed, there is nowhere to report it.
         let _closed = writeln!(std::io::stderr(), "{program}: {text}");
     }
 }

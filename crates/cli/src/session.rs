@@ -1,7 +1,8 @@
-//! The database that a shell has open: while there is one, commands on the same thread run on it, and do not open
-//! their own.
+//! The session of a shell: while its database is open, commands on the same thread use it instead
+//! of opening their own.
 //!
-//! It is a thread-local value rather than a parameter, so that every command works in the shell without knowing it.
+//! A thread-local value rather than a parameter, so that every command works in the shell
+//! unchanged.
 
 use crate::signals::{self, Stop};
 use alluvium::Database;
@@ -10,27 +11,27 @@ use std::cell::RefCell;
 #[derive(Clone)]
 struct Session {
     database: Database,
-    /// Documents are printed for people: a field a line.
+    /// Documents are printed for people, with one field per line.
     pretty: bool,
 }
 
 thread_local! {
     static OPEN: RefCell<Option<Session>> = const { RefCell::new(None) };
-    /// A command that was typed where a command asked for something.
+    /// A command that was typed at another command's prompt.
     static NEXT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Has the shell run this command next.
+/// Makes the shell run this command next.
 pub(crate) fn run_next(command: &str) {
     NEXT.with(|next| *next.borrow_mut() = Some(command.to_owned()));
 }
 
-/// The command to run next, if one was typed already.
+/// The command to run next, if one was already typed.
 pub(crate) fn take_next() -> Option<String> {
     NEXT.with(|next| next.borrow_mut().take())
 }
 
-/// While this exists, commands run on the database.
+/// While this value exists, commands run on the database.
 pub(crate) struct Entered(());
 
 /// Begins a session.
@@ -52,12 +53,12 @@ fn of_session<T>(get: impl FnOnce(&Session) -> T) -> Option<T> {
     OPEN.with(|open| open.borrow().as_ref().map(get))
 }
 
-/// The database that is open.
+/// The open database.
 pub(crate) fn database() -> Option<Database> {
     of_session(|session| session.database.clone())
 }
 
-/// True if documents are printed a field a line.
+/// True if documents are printed with one field per line.
 pub(crate) fn is_pretty() -> bool {
     of_session(|session| session.pretty).unwrap_or(false)
 }

@@ -1,4 +1,4 @@
-//! Arguments that many commands share, and what they mean.
+//! Arguments that many commands share, and their resolution.
 
 pub mod database;
 pub mod ids;

@@ -1,4 +1,5 @@
-//! ctrl-C and SIGTERM: the first asks the command to stop, the second ends the process at once.
+//! ctrl-C and SIGTERM: the first signal requests the command to stop, the second ends the process
+//! at once.
 
 use crate::exit::{Failure, INTERRUPTED, Outcome};
 use signal_hook::consts::{SIGINT, TERM_SIGNALS};
@@ -8,23 +9,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How long a signal may go unnoticed where a thread waits for something else.
+/// The maximum delay until a waiting thread notices a signal.
 pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
-/// What the first signal sets, for steps that are not given it.
+/// The flag that the first signal sets, for steps that have no access to it.
 static OF_PROCESS: OnceLock<Stop> = OnceLock::new();
 
-/// Ends a command that a signal has asked to stop.
+/// Returns an error if a signal has requested the command to stop.
 pub(crate) fn check() -> Outcome {
     OF_PROCESS.get().map_or(Ok(()), Stop::check)
 }
 
 thread_local! {
-    /// The flag that the commands of this thread share: that of a shell.
+    /// The flag that commands on this thread share, in a shell.
     static SHARED: RefCell<Option<Stop>> = const { RefCell::new(None) };
 }
 
-/// Makes commands on this thread take this flag, and install none of their own; `None`: again their own.
+/// Makes commands on this thread use this flag instead of their own; `None` ends this.
 pub(crate) fn share(stop: Option<Stop>) {
     SHARED.with(|shared| *shared.borrow_mut() = stop);
 }
@@ -41,7 +42,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Takes over the signals: the first one sets the flag, the next ends the process.
+    /// Installs signal handlers: the first signal sets the flag, the next ends the process.
     pub fn on_signals() -> Outcome<Self> {
         if let Some(stop) = shared() {
             return Ok(stop);
@@ -53,9 +54,9 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Takes over the signals: the first one ends the process, with the exit code of all others. For
-    /// commands that only read, or whose work the next open throws away or finishes. In a shell, which
-    /// goes on, the first one sets the flag, as ever.
+    /// Installs signal handlers: the first signal ends the process, with the exit code of every
+    /// command. For commands that only read, or whose unfinished work the next open discards or
+    /// completes. In a shell, which continues, the first signal sets the flag as usual.
     pub fn at_once() -> Outcome<Self> {
         if let Some(stop) = shared() {
             return Ok(stop);
@@ -64,26 +65,27 @@ impl Stop {
         Ok(Self::never())
     }
 
-    /// Takes over ctrl-C alone: the first sets the flag, the next ends the process, until [`Stop::forget`].
+    /// Installs a handler for ctrl-C alone: until [`Stop::forget`], the first sets the flag, the
+    /// next ends the process.
     pub(crate) fn on_interrupts() -> Outcome<Self> {
         let flag = Arc::new(AtomicBool::new(false));
         Self::install(&[SIGINT], &flag)?;
         Ok(Self { flag })
     }
 
-    /// Clears the flag, after the command that was to stop has ended.
+    /// Clears the flag after the interrupted command has ended.
     pub(crate) fn forget(&self) {
         self.flag.store(false, Ordering::Relaxed);
     }
 
-    /// A flag that no signal sets.
+    /// A flag that signals do not set.
     pub fn never() -> Self {
         Self { flag: Arc::new(AtomicBool::new(false)) }
     }
 
     fn install(signals: &[i32], flag: &Arc<AtomicBool>) -> Outcome {
         for signal in signals {
-            // In this order: a signal that finds the flag set never returns.
+            // The order matters: a signal that finds the flag set never returns.
             flag::register_conditional_shutdown(*signal, i32::from(INTERRUPTED), flag.clone())
                 .and_then(|_| flag::register(*signal, flag.clone()))
                 .map_err(|error| Failure::Other(format!("cannot watch for signals: {error}")))?;
@@ -101,7 +103,7 @@ impl Stop {
         self.flag.clone()
     }
 
-    /// Ends a command between two steps.
+    /// Returns an error if the flag is set; for use between two steps.
     pub fn check(&self) -> Outcome {
         if self.is_set() { Err(Failure::Interrupted(String::new())) } else { Ok(()) }
     }

@@ -1,12 +1,12 @@
-//! Commands that other databases have under another name.
+//! Suggestions for commands that other databases have under another name.
 
 use crate::exit::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// What is typed, and what does that here.
+/// Names of other databases, and the corresponding commands.
 const SUGGESTIONS: &[(&str, &str)] = &[
     ("add", "`put` stores one document, `load` files of them"),
-    ("aggregate", "there are `find`, `count` and `distinct`"),
+    ("aggregate", "use `find`, `count` or `distinct`"),
     ("backup", "`checkpoint` copies a whole database, `dump` writes it as files"),
     ("bench", "the program `alluvium-bench` measures"),
     ("check", "`verify`"),
@@ -49,7 +49,7 @@ const SUGGESTIONS: &[(&str, &str)] = &[
     ("write", "`put`"),
 ];
 
-/// What to say about a command that does not exist, if a command here does what its name says.
+/// The message about an unknown command, if a command here has the meaning of its name.
 pub(crate) fn of(error: &clap::Error) -> Option<Failure> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;

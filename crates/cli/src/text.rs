@@ -1,4 +1,4 @@
-//! Numbers as text for people.
+//! Formatting of numbers for people.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// Bytes with three figures or so, in powers of 1000: `1.27 GB`.
+/// Bytes with about three digits, in powers of 1000: `1.27 GB`.
 pub fn bytes(n: u64) -> String {
     let (mut value, mut unit) = (n as f64, "B");
     for larger in ["kB", "MB", "GB", "TB"] {
@@ -49,12 +49,12 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// A quotient, or nothing where there is nothing to divide by.
+/// A quotient; `None` if the divisor is zero.
 pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Text from outside, made safe for a terminal: control characters are escaped.
+/// Makes text from outside safe for a terminal by escaping control characters.
 pub fn plain(text: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()
@@ -68,7 +68,7 @@ pub fn columns(rows: &[(String, String)]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Rows of a table: the first column to the left, the others to the right.
+/// A table: the first column is left-aligned, the others are right-aligned.
 pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);

@@ -150,7 +150,7 @@ fn words_of_other_shells_are_understood() {
     shell.exp_string("_id, age, kind").expect("the fields");
     shell.exp_string("alluvium> ").expect("a prompt");
     say(&mut shell, "db.pets.find({})");
-    shell.exp_string("commands are words here: `find pets").expect("advice");
+    shell.exp_string("commands have this form here: `find pets").expect("advice");
     shell.exp_string("alluvium> ").expect("a prompt");
     say(&mut shell, ".exit");
     shell.exp_eof().expect("the end");

@@ -33,7 +33,7 @@ fn interrupt(place: &Place, arguments: &[&str], begun: &str, made: &str) {
         let left = || [made.to_owned(), format!("{made}.incomplete")].map(|name| place.path(&name).exists());
         match ended.code {
             Some(130) => {
-                assert!(ended.err.contains("stopped: nothing is left of it"), "{}", ended.err);
+                assert!(ended.err.contains("stopped: the unfinished copy was removed"), "{}", ended.err);
                 assert_eq!(left(), [false, false]);
                 return;
             }

@@ -19,7 +19,7 @@ fn database() -> Place {
 fn a_checkpoint_becomes_a_database() {
     let place = database();
     let made = place.good(&["checkpoint", "db", "one"]);
-    assert!(made.contains("checkpoint one at number"), "{made}");
+    assert!(made.contains("checkpoint one at sequence number"), "{made}");
     place.good(&["put", "db", "pets", "tom", "{\"kind\":\"cat\"}"]);
     let figures = place.json(&["checkpoint", "db", "two", "--base", "one", "--json"]);
     assert!(figures["files_in_base"].as_u64() > Some(0) && figures["files_copied"] == 0, "{figures}");
@@ -28,7 +28,7 @@ fn a_checkpoint_becomes_a_database() {
     for (dir, pets) in [("one", "1\n"), ("two", "2\n"), ("three", "2\n")] {
         let to = format!("from-{dir}");
         let restored = place.good(&["restore", dir, &to]);
-        assert!(restored.contains(&format!("restored {to} as it was at number")), "{restored}");
+        assert!(restored.contains(&format!("restored {to} at sequence number")), "{restored}");
         assert_eq!(place.good(&["count", &to, "pets"]), pets);
         assert_eq!(place.good(&["count", &to, "comments"]), "300\n");
         place.good(&["verify", &to]);
@@ -48,7 +48,7 @@ fn what_cannot_be_is_refused_by_name() {
         (&["checkpoint", "nothing", "two"], 3, "not an Alluvium database"),
         (&["checkpoint", "db", "two", "--base", "nothing"], 3, "not a checkpoint"),
         (&["checkpoint", "new", "two", "--base", "one"], 1, "another database"),
-        (&["get", "one", "pets", "rex"], 1, "`alluvium restore CHECKPOINT NEW` makes a database of a checkpoint"),
+        (&["get", "one", "pets", "rex"], 1, "`alluvium restore CHECKPOINT NEW` makes a database from a checkpoint"),
         (&["restore", "one", "db"], 1, "exists and is not empty"),
         (&["restore", "one", "two", "--partitions", "3"], 2, "is a checkpoint"),
         (&["restore", "db", "two", "--quick"], 2, "for checkpoints"),

@@ -58,7 +58,7 @@ fn a_cut_file_is_an_error_that_names_it() {
         // All documents before that are there, and are counted in the message.
         let there: usize = place.good(&["count", "db", form]).trim().replace(',', "").parse().expect("a number");
         assert!((1000..5000).contains(&there), "{there}");
-        let message = format!("{},{:03} documents loaded before stay", there / 1000, there % 1000);
+        let message = format!("{},{:03} documents loaded before remain", there / 1000, there % 1000);
         assert!(said.contains(&message) && said.contains("--on-duplicate skip"), "{said}");
         same_lines(&place.good(&["scan", "db", form]), &expected[..there]);
         let figures = place.json(&["load", "db", form, &whole, "--id-field", "id", "--on-duplicate", "skip", "--json"]);

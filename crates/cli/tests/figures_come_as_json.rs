@@ -135,14 +135,14 @@ fn figures_for_people_are_true() {
     place.good(&["put", "db", "two", "1", "{}"]);
     let fresh = place.good(&["stats", "db", "one"]);
     assert!(fresh.contains("in no file yet"), "{fresh}");
-    assert!(fresh_disk_is_small(&place), "space set aside for the log counts for nothing");
+    assert!(fresh_disk_is_small(&place), "reserved space of the log is not counted");
     // A few documents of each: they share their files.
     let shared = place.good(&["stats", "db", "one"]);
     assert!(shared.contains("in shared files, which do not count them") && !shared.contains("0 files"), "{shared}");
     let all = place.good(&["stats", "db"]);
     let table: Vec<&str> = all.lines().skip_while(|line| !line.starts_with("partition  ")).collect();
     assert_eq!(table.len(), 1 + 4, "{all}");
-    assert!(all.contains(" of it log with space set aside\n"), "{all}");
+    assert!(all.contains(" of it log with reserved space\n"), "{all}");
     assert!(table[0].contains("to compact") && table[4].starts_with("p003 "), "{all}");
 }
 

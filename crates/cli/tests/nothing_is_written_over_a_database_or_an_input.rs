@@ -36,7 +36,7 @@ fn a_database_keeps_its_files() {
         place.bad(2, &["export", "db", "c", "-o", written, "--force"]);
     }
     let said = place.bad(2, &["dump", "db", "db/dump"]);
-    assert!(said.contains("lies within the database"), "{said}");
+    assert!(said.contains("is inside the database"), "{said}");
     place.good(&["verify", "db"]);
     assert_eq!(place.good(&["count", "db", "c"]), "2\n");
 }
@@ -63,7 +63,7 @@ fn a_database_has_no_other_things_within() {
         vec!["restore", "checkpoint", "db/new"],
     ] {
         let said = place.bad(2, &arguments);
-        assert!(said.contains("lies within the database"), "{arguments:?}: {said}");
+        assert!(said.contains("is inside the database"), "{arguments:?}: {said}");
     }
     let inside = place.command(&["export", "../../db", "c", "-o", "new"]).current_dir(place.path("db/p000")).status();
     assert_eq!(inside.expect("the binary").code(), Some(2));

@@ -216,7 +216,7 @@ fn documents_that_match_are_changed_and_deleted() {
 
     let set = r#"{"$set": {"a": 1}}"#;
     for (code, arguments, said) in [
-        (2, &["update", "db", "pets", "1", set, "--where", "{}"][..], "do not go together"),
+        (2, &["update", "db", "pets", "1", set, "--where", "{}"][..], "cannot be combined"),
         (2, &["update", "db", "pets", "1"], "UPDATE"),
         (2, &["update", "db", "pets", "1", set, "--many"], "--where"),
         (2, &["update", "db", "pets", "1", set, "--explain"], "go with --where"),

@@ -72,7 +72,7 @@ fn what_is_wrong_is_named() {
     let said = bad(2, &[], &["count", "db", "pets", "--config", "bad.toml"]);
     assert_eq!(said, "alluvium: bad.toml:2: there is no setting memroy: did you mean memory?\n");
     let said = bad(2, &[("ALLUVIUM_WRITERS", "none")], &["count", "db", "pets"]);
-    assert!(said.starts_with("alluvium: ALLUVIUM_WRITERS: \"none\" is no value"), "{said}");
+    assert!(said.starts_with("alluvium: ALLUVIUM_WRITERS: \"none\" is not valid"), "{said}");
     assert!(bad(3, &[], &["count", "db", "pets", "--config", "nowhere.toml"]).contains("nowhere.toml"));
     bad(2, &[], &["count", "db", "pets", "--log", "loud"]);
     // A value that is one, and too small.

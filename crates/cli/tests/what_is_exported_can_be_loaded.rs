@@ -122,7 +122,7 @@ fn wrong_fields_and_targets_are_refused_by_name() {
     place.good(&["put", "db", "c", "1", "{\"s\": 1, \"$schema\": 2}"]);
     for command in [&["get", "db", "c", "1"][..], &["scan", "db", "c"], &["export", "db", "c"]] {
         for (fields, says) in
-            [("s,s", "names s twice"), ("", "no name"), ("a,,b", "no name"), ("a.", "\"a.\" is no path")]
+            [("s,s", "names s twice"), ("", "no name"), ("a,,b", "no name"), ("a.", "\"a.\" is not a path")]
         {
             let said = place.bad(2, &[command, &["--fields", fields]].concat());
             assert!(said.contains(says), "{command:?} {fields}: {said}");

@@ -137,5 +137,5 @@ fn documents_are_printed_as_asked() {
     assert_eq!(scanned, "{\"_id\":7,\"chip.number\":1,\"kind\":\"cat\"}\n");
     assert_eq!(place.good(&["find", "db", "pets", "{_id: 7}", "--fields", "chip.number,kind"]), scanned);
     let both = ["find", "db", "pets", "{}", "--fields", "kind", "--projection", "{kind: 1}"];
-    assert!(place.bad(2, &both).contains("do not go together"));
+    assert!(place.bad(2, &both).contains("cannot be combined"));
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use summary::Summary;
 
-/// Bytes that are read of an input of pairs at once.
+/// The number of bytes of an input of pairs that are read at once.
 const READ_BYTES: usize = 256 << 10;
 /// The memory budget of a build, unless another is given.
 const MEMORY_BYTES: usize = 256 << 20;
@@ -119,7 +119,7 @@ impl Args {
         built?.print(self, meter.took())
     }
 
-    /// Refuses what will not fit. Inputs whose size is not known count nothing.
+    /// Refuses a build that does not fit the disk. Inputs of unknown size are ignored.
     fn enough_space(&self, env: &Env, sources: &[Source], memory_bytes: usize) -> Outcome {
         let bytes = |packed| {
             let sources = sources.iter().filter(move |source| source.is_packed() == packed);
@@ -166,14 +166,14 @@ impl Args {
         }
     }
 
-    /// Looks at the inputs, before anything is created.
+    /// Examines the inputs, before anything is created.
     fn sources(&self, env: &Env) -> Outcome<Vec<Source>> {
         if self.formats.splits() && self.id_field != "_id" {
             let what = "with --split-object the fields' names become the _id: leave out --id-field";
             return Err(Failure::Usage(what.to_owned()));
         }
         if self.key_values && (self.id_field != "_id" || self.skip_bad || self.formats.is_given()) {
-            let what = "--key-values takes pairs as they are: leave out what is about documents";
+            let what = "--key-values takes pairs unchanged: leave out the options for documents";
             return Err(Failure::Usage(what.to_owned()));
         }
         let find = |file: &PathBuf| Source::find(env, file, &self.formats);
@@ -266,5 +266,5 @@ impl Args {
 }
 
 fn stopped() -> Failure {
-    Failure::Interrupted("stopped: nothing is left of the build".to_owned())
+    Failure::Interrupted("stopped: the build was removed".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `alluvium checkpoint`: a whole copy of a database, of links where that is possible.
+//! `alluvium checkpoint`: a complete copy of a database, made of hard links where possible.
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 On the same file system the sorted files are hard-linked, and take no additional space until the database replaces \
 them; keep a copy on another disk, too. On another file system they are copied, except those that the base has. \
-`alluvium restore` makes a database of a checkpoint, `alluvium verify` checks it, and removing its directory removes it \
+`alluvium restore` makes a database from a checkpoint, `alluvium verify` checks it, and removing its directory removes it \
 without effect on others. A program that has the database open can make checkpoints while it writes \
 (Database::checkpoint); this command opens the database itself.")]
 pub(crate) struct Args {
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Makes the checkpoint, and prints what is in it.
+    /// Makes the checkpoint, and prints its content.
     pub(crate) fn run(&self) -> Outcome {
         self.database.refuse_read_only("a copy of its directory is a whole backup")?;
         let stop = Stop::on_signals()?;
@@ -50,7 +50,7 @@ impl Args {
             Ok(checkpoint.run()?)
         });
         let report = made.map_err(|failure| match failure {
-            Failure::Interrupted(_) => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
+            Failure::Interrupted(_) => Failure::Interrupted("stopped: the unfinished copy was removed".to_owned()),
             failure => failure,
         })?;
         let mut out = Output::new();
@@ -65,7 +65,7 @@ impl Args {
         let (bytes, took) = (text::bytes(report.bytes), text::duration(report.took));
         let files = text::counted(report.files, "file");
         let mut said = format!(
-            "checkpoint {} at number {}: {files}, {bytes}, {} of them of the log; made in {took}\n",
+            "checkpoint {} at sequence number {}: {files}, {bytes}, {} of them of the log; made in {took}\n",
             self.dir.display(),
             report.seq,
             text::bytes(report.log_bytes),

@@ -1,4 +1,4 @@
-//! `alluvium collections`: what is there.
+//! `alluvium collections`: the list of collections.
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
@@ -41,10 +41,10 @@ impl Args {
     }
 }
 
-/// Collections with more documents than this are estimated; counting the others takes milliseconds.
+/// Larger collections are estimated; counting the others takes milliseconds.
 const MOST_COUNTED: u64 = 100_000;
 
-/// The number of documents, from an estimate, and whether it is exact.
+/// The number of documents, given an estimate, and whether the number is exact.
 pub(super) fn documents(collection: &Collection, estimate: u64) -> (u64, bool) {
     match if estimate <= MOST_COUNTED { collection.count().ok() } else { None } {
         Some(documents) => (documents, true),
@@ -52,8 +52,8 @@ pub(super) fn documents(collection: &Collection, estimate: u64) -> (u64, bool) {
     }
 }
 
-/// Runs a step that may create a collection, and drops the collection if the step has created it and fails before there is a
-/// document in it. A step that a signal stops is left to be continued.
+/// Runs a step that may create a collection. If the step fails, a collection that it created is
+/// dropped if it has no documents. After a signal it is kept, so that the step can continue later.
 pub(super) fn without_leftover<T>(collection: &Collection, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     let was_there = collection.stats().is_ok();
     step().inspect_err(|failure| {

@@ -1,4 +1,4 @@
-//! `alluvium compact`: one sorted run a partition.
+//! `alluvium compact`: merges each partition into one sorted run.
 
 use crate::exit::{self, Outcome};
 use crate::files;
@@ -27,11 +27,11 @@ impl Args {
     /// Compacts, and prints the bytes before and after.
     pub(crate) fn run(&self) -> Outcome {
         self.database.refuse_read_only("its build has left nothing to compact")?;
-        // What a merge has not installed when it ends is removed by the next open.
+        // The next open removes what an unfinished merge has written.
         let stop = Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();
-        // While it is open the log has space set aside, which is given back when it is closed.
+        // While the database is open, its log has preallocated space, which closing frees.
         let closed = if session::is_open() { None } else { files::bytes_below(&env, self.database.path()).ok() };
         let (before, stats) = self.database.with(|database| {
             if !self.no_space_check {

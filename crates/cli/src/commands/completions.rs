@@ -1,4 +1,4 @@
-//! `alluvium completions`: what a shell needs to complete our arguments.
+//! `alluvium completions`: completion scripts for shells.
 
 use crate::context::Context;
 use crate::exit::Outcome;

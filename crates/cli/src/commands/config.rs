@@ -1,11 +1,11 @@
-//! `alluvium config`: what is set, and where.
+//! `alluvium config`: the settings and their sources.
 
 use crate::config::{Config, SETTINGS, variable_of};
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::text;
 
-/// What to do with the settings.
+/// Subcommands of `config`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Print each setting, its value, and where the value comes from
@@ -28,7 +28,7 @@ pub(crate) struct ShowArgs {
 }
 
 impl Command {
-    /// Prints.
+    /// Prints the settings.
     pub(crate) fn run(&self, config: &Config) -> Outcome {
         let Self::Show(args) = self;
         let mut out = Output::new();

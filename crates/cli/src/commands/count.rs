@@ -1,4 +1,4 @@
-//! `alluvium count`: how many documents.
+//! `alluvium count`: the number of documents.
 
 use crate::exit::Outcome;
 use crate::notes::Fields;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Counts by walking all keys, or those that match.
+    /// Counts all keys, or the matching documents.
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::at_once()?;
         if self.filter.is_some() || self.query.is_given() {

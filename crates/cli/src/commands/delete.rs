@@ -1,4 +1,4 @@
-//! `alluvium delete`: documents by `_id`, or those that match a filter.
+//! `alluvium delete`: deletes documents by `_id`, or those that match a filter.
 
 use crate::exit::{Failure, Outcome};
 use crate::notes::Fields;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Deletes, and says which were not there.
+    /// Deletes the documents, and prints the `_id`s that do not exist.
     pub(crate) fn run(&self) -> Outcome {
         if let Some(filter) = &self.filter {
             return self.by_filter(filter);
@@ -52,7 +52,7 @@ impl Args {
         if self.query.is_given() {
             return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
         }
-        // All of them before the first is deleted.
+        // All are checked before the first document is deleted.
         let ids: Vec<Value> = self.ids.iter().map(|text| checked(self.id.parse(text))).collect::<Outcome<_>>()?;
         let (deleted, missing) = self.collection.with_noted(|collection| {
             let (mut deleted, mut missing) = (0_u64, Vec::new());
@@ -115,7 +115,7 @@ impl Args {
     }
 }
 
-/// An `_id` that a document can have.
+/// Checks that a document can have this `_id`.
 fn checked(id: Value) -> Outcome<Value> {
     match key::id_key(&id) {
         Ok(_) => Ok(id),

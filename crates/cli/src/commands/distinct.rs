@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Prints the values, or how they are found.
+    /// Prints the values, or the explanation.
     pub(crate) fn run(&self) -> Outcome {
         queries::refuse_read_only(&self.collection)?;
         let stop = Stop::at_once()?;

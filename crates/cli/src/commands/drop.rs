@@ -1,4 +1,4 @@
-//! `alluvium drop`: a collection and all its documents.
+//! `alluvium drop`: drops a collection and all its documents.
 
 use crate::exit::{Failure, Outcome};
 use crate::settings::database::CollectionArgs;
@@ -15,7 +15,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Drops the collection; its space is given back by compactions.
+    /// Drops the collection. Compactions reclaim its space.
     pub(crate) fn run(&self) -> Outcome {
         if !self.yes {
             let name = &self.collection.name;

@@ -1,4 +1,4 @@
-//! `alluvium dump`: a whole database in files, as `mongodump` writes them.
+//! `alluvium dump`: writes all collections to files, as `mongodump` does.
 
 use super::multivalue;
 use crate::exit::{self, Failure, Outcome};
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Dumps, and prints what was dumped.
+    /// Dumps the database, and prints what was dumped.
     pub(crate) fn run(&self) -> Outcome {
         self.database
             .refuse_read_only("`export` writes its documents, and a copy of its directory is a whole backup")?;

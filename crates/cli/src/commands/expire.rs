@@ -1,4 +1,4 @@
-//! `alluvium expire`: deletes what has expired, now.
+//! `alluvium expire`: deletes expired documents now.
 
 use crate::exit::Outcome;
 use crate::output::Output;
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Deletes them, and prints how many.
+    /// Deletes the expired documents, and prints their number.
     pub(crate) fn run(&self) -> Outcome {
         self.database.refuse_read_only("nothing in it expires")?;
         // Deleted documents stay deleted, and the next run continues.

@@ -18,7 +18,7 @@ use alluvium_env::{Env, WholeFile};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are handed on at once.
+/// The number of bytes that are written at once.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Arguments of `export`.
@@ -78,7 +78,7 @@ impl Args {
         let encoder = self.encoder(format.clone())?;
         let env = Env::os();
         if let Some(path) = self.file() {
-            // With --force it is replaced when the export is whole.
+            // With --force, an existing file is replaced when the export is complete.
             files::refuse_taken(&env, path, self.force)?;
         }
         let finds_columns = self.fields.is_none() && matches!(format, Format::Csv { .. });
@@ -88,9 +88,10 @@ impl Args {
     fn write_documents(&self, env: &Env, mut encoder: Encoder, finds_columns: bool) -> Outcome {
         let stop = Stop::on_signals()?;
         let database = &self.collection.database;
-        // No other process is there whose snapshots could keep anything.
+        // This process alone has the database open, so there are no other snapshots that could pin
+        // files.
         self.collection.read_by(None, database.with_long_snapshots()?, |collection| {
-            // One moment, also where the documents are read twice.
+            // One snapshot, even if the documents are read twice.
             let snapshot = session::database().map(|database| database.snapshot());
             let scan = || {
                 let scan = self.range.apply(collection.scan(), self.id);
@@ -115,7 +116,7 @@ impl Args {
         })
     }
 
-    /// The file that is asked for, if it is not standard output.
+    /// The file of `--output`, unless it is standard output.
     fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
@@ -144,7 +145,7 @@ impl Args {
     }
 }
 
-/// The format that goes with a file's name.
+/// The format for the ending of a file's name.
 fn of_name(path: &Path) -> Format {
     let name = path.to_string_lossy();
     match Loaded::of_name(&name) {
@@ -155,7 +156,7 @@ fn of_name(path: &Path) -> Format {
     }
 }
 
-/// Writes all documents; gives the bytes before compression.
+/// Writes all documents; returns the number of bytes before compression.
 fn write(
     mut cursor: Cursor,
     encoder: &mut Encoder,
@@ -180,10 +181,10 @@ fn write(
     Ok(bytes + chunk.len() as u64)
 }
 
-/// Where an export goes.
+/// The target of an export.
 enum Target {
     Stdout(Output),
-    /// A pipe or device with a name.
+    /// A named pipe or device.
     Stream(Box<dyn Write>, PathBuf),
     File(Box<Packer<WholeFile>>, PathBuf),
 }

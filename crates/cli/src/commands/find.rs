@@ -1,4 +1,4 @@
-//! `alluvium find`: documents that match a filter.
+//! `alluvium find`: prints documents that match a filter.
 
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Prints the documents, or how they are found.
+    /// Prints the documents, or the explanation.
     pub(crate) fn run(&self) -> Outcome {
         queries::refuse_read_only(&self.collection)?;
         let stop = Stop::on_signals()?;
@@ -62,7 +62,7 @@ impl Args {
         let projection = self.projection.as_deref().map(|fields| map_of("--projection", fields)).transpose()?;
         let paths = self.fields.paths()?;
         if paths.is_some() && projection.is_some() {
-            return Err(Failure::Usage("--fields and --projection do not go together: name one of them".to_owned()));
+            return Err(Failure::Usage("--fields and --projection cannot be combined: use one of them".to_owned()));
         }
         let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
         self.collection.with_noted(|collection| {

@@ -1,4 +1,4 @@
-//! `alluvium get`: documents by `_id`.
+//! `alluvium get`: prints documents by `_id`.
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
@@ -29,7 +29,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Prints those that are there, in the order asked for, and names the others.
+    /// Prints the documents that exist, in the order of the arguments, and reports the missing
+    /// ones.
     pub(crate) fn run(&self) -> Outcome {
         Stop::at_once()?;
         let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };

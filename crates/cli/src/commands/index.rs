@@ -1,4 +1,4 @@
-//! `alluvium index`: the indexes of a collection.
+//! `alluvium index`: manages the indexes of a collection.
 
 mod create;
 mod drop;
@@ -9,7 +9,7 @@ pub(crate) use list::{definition_of, describe_build, to_json};
 use crate::exit::{Failure, Outcome};
 use crate::settings::database::DatabaseArgs;
 
-/// What to do with indexes.
+/// Subcommands of `index`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Create an index, and wait until it is ready; reads and writes continue
@@ -31,12 +31,12 @@ impl Command {
     }
 }
 
-/// Refuses read-only stores by name.
+/// Refuses read-only stores.
 fn refuse_read_only(database: &DatabaseArgs) -> Outcome {
     match database.read_only(None)? {
         None => Ok(()),
         Some(_) => Err(Failure::Other(format!(
-            "{} is a read-only store: it has no indexes but those on _id, and gets none; export it and load that into a \
+            "{} is a read-only store: its only indexes are those on _id; export it, and load the export into a \
              database, which has",
             database.path().display()
         ))),

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The number of bytes of a value that are shown as text.
+/// The number of bytes of a value that are printed as text.
 const SHOWN_BYTES: usize = 120;
 
 impl Args {
@@ -134,7 +134,7 @@ fn to_json(value: FactValue) -> Value {
     }
 }
 
-/// The `_id` that a key is, if it is one.
+/// The `_id` that a key encodes, if it encodes one.
 fn id_of(key: &[u8]) -> Option<String> {
     let mut rest = key;
     let id = alluvium_document::key::decode(&mut rest).ok()?;
@@ -142,8 +142,9 @@ fn id_of(key: &[u8]) -> Option<String> {
     (rest.is_empty() && again == key).then(|| crate::settings::ids::show(&id))
 }
 
-/// The values of the parts and the `_id` of an index entry, if the key may be one. The bytes show which parts
-/// descend: no type's first byte is above 127. A hashed part cannot be recognized, and its entry is shown as bytes.
+/// The values of the parts and the `_id` of an index entry, if the key can be decoded as one.
+/// Descending parts are recognized by their first byte, since that of an ascending part is at most
+/// 127. Hashed parts cannot be recognized; their entries are printed as bytes.
 fn entry_of(key: &[u8]) -> Option<String> {
     let (mut rest, mut parts) = (key, Vec::new());
     while let Some(first) = rest.first() {

@@ -1,4 +1,4 @@
-//! `alluvium load`: JSON, CSV and BSON into a collection.
+//! `alluvium load`: loads JSON, CSV and BSON into a collection.
 
 mod format;
 mod input;
@@ -32,33 +32,33 @@ use std::sync::Arc;
 use summary::Summary;
 use watch::{Lines, Watch};
 
-/// After a load of fewer bytes, the last part stays in the log, as with other writes.
+/// Up to this number of bytes, a load leaves its last part in the log, like other writes.
 const WORTH_A_FLUSH: u64 = 64 << 20;
-/// Parts of the errors about a document that is too large.
+/// Fragments of the errors about documents that are too large.
 const TOO_LARGE: [&str; 2] = ["bytes as BSON; the limit is", "the next document has over"];
 
-/// What [`Loading::run`] needs to know beside its own arguments.
+/// Parameters of [`Loading::run`] besides its own arguments.
 pub struct SourceSettings {
     /// The field whose value becomes the `_id`.
     pub id_field: String,
-    /// What to do with a document whose `_id` is taken.
+    /// The action for a document whose `_id` exists.
     pub on_duplicate: OnDuplicate,
     /// Print the figures as JSON.
     pub json: bool,
 }
 
 impl Args {
-    /// Loads the inputs one after the other, and prints what was done.
+    /// Loads the inputs one after the other, and prints a report.
     pub(crate) fn run(&self) -> Outcome {
         self.resolve(&Env::os())?.run(&self.collection.database)
     }
 }
 
 impl Loading {
-    /// Loads a source into a collection, and prints what was done. The source is not one that the arguments name.
+    /// Loads a source that is not from the arguments into a collection, and prints a report.
     ///
     /// # Errors
-    /// Those of `load`.
+    /// As for `load`.
     pub fn run(&self, collection: &CollectionArgs, source: Source, more: SourceSettings) -> Outcome {
         let SourceSettings { id_field, on_duplicate, json } = more;
         let settings = self.resolve(collection)?;
@@ -68,11 +68,11 @@ impl Loading {
 }
 
 impl Settings {
-    /// Loads, and prints what was done.
+    /// Loads the inputs, and prints a report.
     pub(crate) fn run(&self, database: &DatabaseArgs) -> Outcome {
         let env = Env::os();
         let stop = Stop::on_signals()?;
-        // What is refused creates no database.
+        // Invalid arguments must not create a database.
         alluvium::check_name(&self.collection)?;
         if self.space_check && database.is_new(&self.builder)? {
             room::check_new(self, database.path())?;
@@ -94,7 +94,7 @@ impl Settings {
             result.and(ended)
         });
         summary.took = env.clock.now().saturating_sub(started);
-        // After closing: the log is trimmed then, and all threads have ended.
+        // Measured after closing, which trims the log and ends all threads.
         summary.measure(&env, database.path());
         if result.is_ok() || summary.stopped {
             summary.print(self)?;
@@ -103,7 +103,7 @@ impl Settings {
     }
 }
 
-/// Loads every input, and settles if requested.
+/// Loads all inputs, and waits for compactions if requested.
 fn load_all(
     database: &Database,
     settings: &Settings,
@@ -119,7 +119,7 @@ fn load_all(
         summary.add(source, &report);
         if report.outcome == Ended::Stopped {
             summary.stopped = true;
-            let advice = if source.is_resumable() { ": run the same command again to go on" } else { "" };
+            let advice = if source.is_resumable() { ": run the same command again to continue" } else { "" };
             return Err(Failure::Interrupted(format!("stopped{advice}")));
         }
     }
@@ -130,7 +130,7 @@ fn load_all(
         summary.settling = env.clock.now().saturating_sub(before);
         summary.settled = true;
     } else if summary.json_bytes >= WORTH_A_FLUSH {
-        // This frees the space of the log now. Every document is durable already.
+        // Flushing frees the space of the log now. Every document is already durable.
         if let Err(error) = database.flush() {
             eprintln!("note: all documents are loaded, but the last part stays in the log for now: {error}");
         }
@@ -153,7 +153,7 @@ fn load_one(
         eprintln!("note: {note}");
     }
     let (input, consumed) = source.open(env, stop).map_err(|failure| match stop.is_set() {
-        true => Failure::Interrupted("stopped before anything was read".to_owned()),
+        true => Failure::Interrupted("stopped before any input was read".to_owned()),
         false => failure,
     })?;
     let progress = Arc::new(Progress::default());
@@ -187,7 +187,8 @@ fn load_into(
     if let Some((_, metadata)) = source.metadata()
         && !is_done(&input, collection, &options)?
     {
-        // Before the documents, so that each is indexed when it is loaded.
+        // Indexes are created before the documents are loaded, so that each document is indexed on
+        // loading.
         collection.create_indexes_of(metadata)?;
     }
     collection.load(input, options).map_err(|error| {
@@ -196,7 +197,7 @@ fn load_into(
     })
 }
 
-/// True if the input was loaded completely before, so that a load changes nothing.
+/// True if the input was loaded completely before, so that loading it would change nothing.
 fn is_done(input: &Input, collection: &Collection, options: &LoadOptions) -> Outcome<bool> {
     match options.again {
         true => Ok(false),
@@ -204,7 +205,7 @@ fn is_done(input: &Input, collection: &Collection, options: &LoadOptions) -> Out
     }
 }
 
-/// The parts of a dump's metadata that are not kept.
+/// The parts of a dump's metadata that are not supported.
 pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     let mut parts = Vec::new();
     for (name, reason) in metadata.unsupported_indexes() {
@@ -217,16 +218,16 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     if parts.is_empty() { None } else { Some(format!("{}: {}", path.display(), parts.join("; "))) }
 }
 
-/// Adds advice to a load's error.
+/// Adds advice to an error of loading.
 fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> Failure {
     if stop.is_set() && !source.is_resumable() {
-        return Failure::Interrupted("stopped; what was loaded stays".to_owned());
+        return Failure::Interrupted("stopped; the documents loaded so far remain".to_owned());
     }
     let loaded = progress.documents.load(std::sync::atomic::Ordering::Relaxed);
     let kept = match loaded {
         0 => "nothing of it is loaded".to_owned(),
-        1 => "1 document loaded before stays".to_owned(),
-        _ => format!("{} loaded before stay", text::counted(loaded, "document")),
+        1 => "1 document loaded before remains".to_owned(),
+        _ => format!("{} loaded before remain", text::counted(loaded, "document")),
     };
     if error.kind() == ErrorKind::NoSpace && source.is_resumable() {
         let advice =
@@ -235,15 +236,15 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     }
     let is_too_large = || TOO_LARGE.iter().any(|part| error.to_string().contains(part));
     if matches!(source.format(), Format::JsonObjects) && is_too_large() {
-        let advice = "--split-object makes a document of each field of one large object".to_owned();
+        let advice = "--split-object loads each field of one large object as a document".to_owned();
         return Failure::explained(error, Some(advice));
     }
     let by_index = matches!(error, Error::LoadOf { .. });
     let again = match progress.ids_made.load(std::sync::atomic::Ordering::Relaxed) {
         0 => "correct the input, and load it with --on-duplicate skip, which skips documents that are loaded already",
         _ => {
-            "documents of this input got a generated _id: correct the input, and load the part that begins with that line as a file of \
-             its own, or the documents before it would be loaded twice"
+            "documents of this input got a generated _id: correct the input, and load the part from that line on as a separate \
+             file, or the documents before it would be loaded twice"
         }
     };
     let advice = match loaded {
@@ -254,10 +255,10 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
     Failure::explained(error, Some(advice + skip))
 }
 
-/// Waits until no compaction is due. A signal ends the wait by closing the database.
+/// Waits until all compactions are finished. A signal ends the wait by closing the database.
 fn settle(database: &Database, stop: &Stop) -> Outcome {
     if session::is_open() {
-        // The database is the shell's, and stays open.
+        // The database of a shell remains open.
         return Ok(database.wait_for_compaction()?);
     }
     let ended = Arc::new((Mutex::new(false), Condvar::new()));

@@ -1,4 +1,4 @@
-//! `alluvium man`: the manual, a page a command.
+//! `alluvium man`: writes the manual, one page per command.
 
 use crate::context::Context;
 use crate::exit::{Failure, Outcome};
@@ -25,20 +25,20 @@ pub(crate) struct Args {
     force: bool,
 }
 
-/// A page, and the file that it goes to.
+/// A page and its file.
 struct Page {
     path: PathBuf,
     text: Vec<u8>,
 }
 
 impl Args {
-    /// Writes the pages, and says how many.
+    /// Writes the pages, and prints their number.
     pub(crate) fn run(&self, context: Context<'_>) -> Outcome {
         let env = Env::os();
         let mut definition = (context.definition)().disable_help_subcommand(true);
         definition.build();
         let pages = pages(&self.dir, definition)?;
-        // All or none.
+        // Writes all pages or none.
         pages.iter().try_for_each(|page| files::refuse_taken(&env, &page.path, self.force))?;
         env.fs.create_dir_all(&self.dir)?;
         for Page { path, text } in &pages {
@@ -50,7 +50,7 @@ impl Args {
     }
 }
 
-/// The page of a command, and those of the commands below it.
+/// The pages of a command and its subcommands.
 fn pages(dir: &Path, command: clap::Command) -> Outcome<Vec<Page>> {
     let below: Vec<clap::Command> = command.get_subcommands().cloned().collect();
     let man = Man::new(command);

@@ -1,7 +1,7 @@
 //! `alluvium mv`: many sorted values under a key, as text.
 //!
-//! A named set of keys and values is a multivalue tree of the store. It may be in a directory of its own
-//! or beside the collections of a database.
+//! A named set of keys and values is a multivalue tree of the store. The store may be a directory
+//! of its own, or a database with collections.
 
 use super::load::open_unpacked;
 use crate::exit::{Failure, Outcome};
@@ -14,9 +14,9 @@ use alluvium_store::{Durability, Multivalue, Store, TreeId, ValuesOf};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-/// First byte of a description: a named set of values; its name follows.
+/// The first byte of the description of a named set; the name follows.
 const VALUES: u8 = 3;
-/// Values that `mv load` puts in one batch.
+/// The number of values that `mv load` writes in one batch.
 const BATCH: usize = 1000;
 
 /// The names of the sets in a store.
@@ -26,7 +26,7 @@ pub(crate) fn sets(store: &Store) -> Vec<String> {
     store.trees().iter().filter_map(|(_, description)| name(description)).collect()
 }
 
-/// What to do with the values of a key.
+/// Subcommands of `mv`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Add values to a key; the database is created if it does not exist
@@ -99,7 +99,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Which set of which store.
+/// A set in a store.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Set {
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub(crate) struct Set {
     name: String,
 }
 
-/// Which values.
+/// A range of values.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Range {
     /// Start at this value
@@ -164,9 +164,10 @@ fn failed(error: alluvium_store::Error) -> Failure {
 }
 
 impl Set {
-    /// Opens the store, runs the step, and closes it.
+    /// Opens the store, runs the step, and closes the store.
     fn with<T>(&self, create: bool, step: impl FnOnce(&Store, TreeId) -> Outcome<T>) -> Outcome<T> {
-        // As a database, also where there are no documents: what is merged may be those of others.
+        // Opened as a database even without documents: compactions may process trees of
+        // collections.
         let builder = if create { self.database.creating()? } else { self.database.builder()? };
         self.database.with_builder(builder, |database| {
             let store = database.store();
@@ -185,13 +186,13 @@ impl Set {
         }
         let names = sets(store);
         let there = match names.is_empty() {
-            true => "there are none yet; `mv put` and `mv load` make them".to_owned(),
+            true => "there are no sets yet; `mv put` and `mv load` create them".to_owned(),
             false => format!("there is: {}", names.join(", ")),
         };
         Err(Failure::NotFound(format!("there is no set {}; {there}", self.name)))
     }
 
-    /// Itself, if a set may be made that has its name.
+    /// Returns itself if the name is valid for a set.
     fn named(&self) -> Outcome<&Self> {
         if self.name.is_empty() { Err(Failure::Usage("a set needs a name".to_owned())) } else { Ok(self) }
     }
@@ -224,7 +225,7 @@ impl Set {
             let lines = BufReader::with_capacity(1 << 18, open_unpacked(file, &stop)?);
             let mut loaded = 0;
             let read = load_lines(store, tree, lines, &mut loaded, &stop);
-            // Also after a failure: what was loaded before it stays.
+            // Also after a failure: the values loaded before remain.
             store.sync().map_err(failed)?;
             read.map_err(|why| match why {
                 Broken::Stopped => Failure::Interrupted(format!("stopped; {}", stay(loaded, "loaded"))),
@@ -246,20 +247,20 @@ impl Set {
     }
 }
 
-/// How many values stay that were loaded.
+/// The number of loaded values that remain, as text.
 fn stay(loaded: u64, which: &str) -> String {
     let verb = if loaded == 1 { "stays" } else { "stay" };
     format!("{} {which} {verb}", text::counted(loaded, "value"))
 }
 
-/// Why a load ends early.
+/// The reason why a load ended early.
 enum Broken {
     Stopped,
     Line(String),
     Store(Failure),
 }
 
-/// Writes the pairs of all lines; `loaded` counts those that are written.
+/// Writes the pairs of all lines; `loaded` counts the written ones.
 fn load_lines(
     store: &Store,
     tree: TreeId,
@@ -281,7 +282,7 @@ fn load_lines(
                     None => ended = Some(Err(Broken::Line("there is no tab between key and value".to_owned()))),
                 },
                 Err(_) if stop.is_set() => ended = Some(Err(Broken::Stopped)),
-                Err(error) => ended = Some(Err(Broken::Line(format!("cannot be read: {error}")))),
+                Err(error) => ended = Some(Err(Broken::Line(format!("cannot read it: {error}")))),
             }
         }
         let count = batch.len() as u64;
@@ -293,7 +294,7 @@ fn load_lines(
     }
 }
 
-/// Key and value of a line.
+/// The key and the value of a line.
 fn pair(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -329,7 +330,7 @@ impl Range {
             left -= 1;
         }
         out.finish()?;
-        // Of a key that has none: not of one that has none in the range.
+        // Only if the key has no values at all, not if it has none in the range.
         if left == limit
             && values.values(ValuesOf::key(key.as_bytes())).map_err(failed)?.next().map_err(failed)?.is_none()
         {

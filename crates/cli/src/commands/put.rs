@@ -1,4 +1,4 @@
-//! `alluvium put`: one document.
+//! `alluvium put`: stores one document.
 
 use crate::exit::{Failure, Outcome};
 use crate::operators;
@@ -36,11 +36,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Stores the document; database and collection are created if they do not exist.
+    /// Stores the document. The database and the collection are created if they do not exist.
     pub(crate) fn run(&self) -> Outcome {
         let map = self.document()?;
         refuse_update(&map)?;
-        // What is refused creates no database.
+        // Invalid arguments must not create a database.
         alluvium::check_name(&self.collection.name)?;
         self.check_id(&map)?;
         let mut builder = self.collection.database.creating()?;
@@ -60,12 +60,13 @@ impl Args {
                 }
                 (text, _) => Ok(collection.put(self.ids.parse(text), map)?),
             }?;
-            // Also bulk writes are acknowledged when the command ends well.
+            // Bulk writes, too, are acknowledged when the command succeeds.
             Ok(database.sync()?)
         })
     }
 
-    /// The `_id` is one that may be, and the document's own if it has one: the library says the same, but later.
+    /// Checks that the `_id` is valid and equals the document's own `_id`, if it has one. The
+    /// library checks this, too, but later.
     fn check_id(&self, map: &Map) -> Outcome {
         let (own, given) = (map.get("_id"), (self.id != "-").then(|| self.ids.parse(&self.id)));
         let refused = |code, what| Err(Failure::from(alluvium::Error::InvalidId { code, what }));
@@ -81,7 +82,7 @@ impl Args {
         }
     }
 
-    /// The document that is to be stored.
+    /// The document to store.
     fn document(&self) -> Outcome<Map> {
         let mut piped = Vec::new();
         let text = match &self.json {
@@ -113,7 +114,7 @@ impl Args {
     }
 }
 
-/// Refuses an update in place of a document.
+/// Refuses an update instead of a document.
 fn refuse_update(map: &Map) -> Outcome {
     let mut names = map.iter().filter_map(|(name, _)| name.as_str());
     match names.find(|name| operators::UPDATE.contains(name)) {

@@ -1,4 +1,4 @@
-//! `alluvium rename`: a collection under another name.
+//! `alluvium rename`: renames a collection.
 
 use crate::exit::Outcome;
 use crate::settings::database::CollectionArgs;

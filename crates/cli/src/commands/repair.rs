@@ -1,4 +1,4 @@
-//! `alluvium repair`: a new database of what is whole of a damaged one.
+//! `alluvium repair`: copies the undamaged parts of a damaged database to a new one.
 
 use crate::exit::{self, Failure, Outcome};
 use crate::files;
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The number of losses, notes and documents that are listed of each; --json lists all.
+/// The maximum number of losses, of notes and of documents that are listed; --json lists all.
 const MOST_LISTED: usize = 50;
 
 impl Args {
@@ -138,7 +138,7 @@ pub(super) fn describe_numbers(lost: &LostNumbers) -> String {
     }
 }
 
-/// A loss in words.
+/// A loss as text.
 pub(super) fn describe_loss(loss: &Loss) -> String {
     let keys = if loss.entries { format!(": {}", repair::describe_range(loss)) } else { String::new() };
     let (path, what) = (loss.path.display(), &loss.what);

@@ -1,4 +1,5 @@
-//! `alluvium restore`: a dump, ours or `mongodump`'s, into a database, or a checkpoint as a new one.
+//! `alluvium restore`: restores a dump of Alluvium or `mongodump` into a database, or a checkpoint
+//! as a new database.
 
 mod checkpoint;
 
@@ -84,7 +85,7 @@ impl Args {
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
         }
-        // What is refused creates no database.
+        // Invalid arguments must not create a database.
         if self.database.is_new(&builder)? {
             if self.strict {
                 dump.check_indexes()?;
@@ -122,7 +123,8 @@ impl Args {
     }
 }
 
-/// Refuses what will not fit. A collection that is there already may be half restored: it counts nothing.
+/// Refuses a restore that does not fit the disk. Collections that exist may have been restored in
+/// part, so they are ignored.
 fn room(there: &[String], dump: &Dump, space: impl FnOnce(u64, u64) -> Space) -> Outcome {
     let (mut plain, mut packed) = (0_u64, 0_u64);
     for dumped in dump.collections.iter().filter(|dumped| !there.contains(&dumped.name)) {
@@ -160,14 +162,13 @@ fn restore_each(
 
 fn explain(error: Error) -> Failure {
     match error {
-        Error::Stopped => Failure::Interrupted("stopped: run the same command again to go on".to_owned()),
+        Error::Stopped => Failure::Interrupted("stopped: run the same command again to continue".to_owned()),
         Error::Dump(ref text) if text.contains("restored before") => {
-            let advice =
-                "--on-duplicate replace puts back what is in the dump, and --on-duplicate skip only what is missing";
+            let advice = "--on-duplicate replace overwrites existing documents with those of the dump, and --on-duplicate skip restores only the missing ones";
             Failure::explained(error, Some(advice.to_owned()))
         }
         Error::Dump(ref text) if text.contains("documents already") => {
-            let advice = "--on-duplicate error, replace or skip restores into them all the same".to_owned();
+            let advice = "--on-duplicate error, replace or skip restores into them anyway".to_owned();
             Failure::explained(error, Some(advice))
         }
         error => error.into(),
@@ -189,8 +190,8 @@ fn describe(report: &RestoreReport, meter: &Meter) -> String {
     };
     let mut text = format!("restored {documents} of {collections}{indexes} in {}\n", text::duration(meter.took()));
     for (n, what) in [
-        (sum(report, |c| c.documents_before), "had been restored before, and are left as they are now"),
-        (sum(report, |c| c.duplicates), "left out, whose _id was taken"),
+        (sum(report, |c| c.documents_before), "had been restored before, and were not changed"),
+        (sum(report, |c| c.duplicates), "left out, because a document with the _id existed"),
     ] {
         if n > 0 {
             text += &format!("{} {what}\n", text::counted(n, "document"));

@@ -1,4 +1,4 @@
-//! `alluvium scan`: documents in the order of their `_id`.
+//! `alluvium scan`: prints documents in the order of their `_id`.
 
 use crate::exit::Outcome;
 use crate::output::Output;
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Prints the documents, one a line.
+    /// Prints the documents, one per line.
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::on_signals()?;
         let paths = self.fields.paths()?;

@@ -1,4 +1,4 @@
-//! `alluvium shell`: the commands on one open database, typed or from a script.
+//! `alluvium shell`: runs commands on one open database, typed or from a script.
 
 mod complete;
 mod definition;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use words::Split;
 
-/// Begins each error.
+/// The prefix of each error.
 const NAME: &str = "alluvium";
 
 /// Arguments of `shell`.
@@ -52,7 +52,7 @@ pub(crate) struct Args {
 impl Args {
     /// Reads and runs commands until there are no more.
     pub(crate) fn run(&self, context: Context<'_>) -> Outcome {
-        self.database.refuse_read_only("`get`, `scan`, `count`, `export` and `stats` read it without a shell")?;
+        self.database.refuse_read_only("use `get`, `scan`, `count`, `export` and `stats` without a shell")?;
         let stop = Stop::on_interrupts()?;
         end_when_terminated()?;
         let builder = if self.create { self.database.creating()? } else { self.database.builder()? };
@@ -66,7 +66,8 @@ impl Args {
     }
 }
 
-/// SIGTERM ends the shell at once, with the exit code of all others: it may be waiting for a command.
+/// SIGTERM ends the shell at once, with the exit code of every command, because it may be waiting
+/// for input.
 fn end_when_terminated() -> Outcome {
     register_conditional_shutdown(SIGTERM, i32::from(INTERRUPTED), Arc::new(AtomicBool::new(true)))
         .map(drop)
@@ -82,16 +83,16 @@ struct Shell<'a> {
     stop: Stop,
 }
 
-/// What was typed at a prompt.
+/// The result of reading a prompt.
 enum Typed {
     Text(String),
-    /// Nothing, after ctrl-C.
+    /// Cancelled by ctrl-C.
     GivenUp,
     /// The end of the input.
     End,
 }
 
-/// What comes after a command.
+/// What to do after a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Command,
@@ -134,7 +135,7 @@ impl Shell<'_> {
         loop {
             match editor.readline(if text.is_empty() { &first } else { &next }) {
                 Ok(line) => text += &line,
-                // Of several lines, all are given up.
+                // An interrupt cancels all lines of the command.
                 Err(ReadlineError::Interrupted) => return Ok(Typed::GivenUp),
                 Err(ReadlineError::Eof) if text.is_empty() => return Ok(Typed::End),
                 Err(ReadlineError::Eof) => {
@@ -153,8 +154,8 @@ impl Shell<'_> {
         }
     }
 
-    /// Runs what was entered at once: a command, or several that were pasted. An interrupt stops the running one, and the
-    /// following ones are not run.
+    /// Runs the input of one prompt: a command, or several that were pasted. An interrupt stops the
+    /// running command and skips the following ones.
     fn entered(&mut self, editor: &mut Editor<Helper, FileHistory>, text: &str) -> Outcome<Next> {
         self.stop.forget();
         let commands = words::commands(text);
@@ -171,14 +172,15 @@ impl Shell<'_> {
             }
             let rest = commands.len() - at - 1;
             if self.stop.is_set() && rest > 0 {
-                eprintln!("note: what was entered after it is not run: {}", text::counted(rest as u64, "command"));
+                eprintln!("note: the input after it was not run: {}", text::counted(rest as u64, "command"));
                 break;
             }
         }
         Ok(Next::Command)
     }
 
-    /// Runs commands from a script. A failure is printed with its line; the script returns the first one.
+    /// Runs commands from a script. A failure is printed with its line; the first one is returned
+    /// at the end.
     fn script(&mut self, mut input: impl BufRead, strict: bool) -> Outcome {
         let (mut text, mut line, mut begins_at) = (String::new(), 0_u64, 1_u64);
         let mut first = None;
@@ -235,7 +237,8 @@ impl Shell<'_> {
             }
             ["describe" | "desc" | ".schema", name] => self.run(&["stats".to_owned(), (*name).to_owned()])?,
             [first, ..] if first.starts_with("db.") => {
-                let text = "commands are words here: `find pets {\"age\": 3}` in place of `db.pets.find({age: 3})`";
+                let text =
+                    "commands have this form here: `find pets {\"age\": 3}` in place of `db.pets.find({age: 3})`";
                 return Err(Failure::Usage(text.to_owned()));
             }
             ["help" | ".help"] => say(&self.definition().render_help().to_string())?,
@@ -255,7 +258,7 @@ impl Shell<'_> {
         }
     }
 
-    /// A collection that does not exist is created by the first write to it; until then a note says that it does not exist.
+    /// Sets the collection. If it does not exist, prints a note; the first write creates it.
     fn use_collection(&mut self, name: &str) -> Outcome {
         let there = self.database.collections();
         if !there.iter().any(|info| info.full_name() == name || info.database == "main" && info.name == name) {
@@ -270,14 +273,14 @@ impl Shell<'_> {
     }
 }
 
-/// The steps before a line runs, for fuzzers.
+/// The steps before a line runs, for fuzzing.
 pub(crate) struct Reader {
     definition: clap::Command,
     helper: Helper,
 }
 
 impl Reader {
-    /// For a database, with a collection in use.
+    /// A reader for a database, with the collection in use.
     pub(crate) fn new(context: Context<'_>, database: Database, collection: Option<String>) -> Self {
         let definition = definition::definition(context, database.path(), collection.as_deref());
         Self { helper: Helper::new(definition.clone(), database, collection), definition }
@@ -296,7 +299,7 @@ impl Reader {
     }
 }
 
-/// Prints a failure: as JSON if the command has `--json`, else with its line in the script.
+/// Prints a failure: as JSON if the command has `--json`, otherwise with its line in the script.
 fn report(failure: &Failure, command: &str, line: Option<u64>) {
     match line {
         _ if prints_json(command) => complain_as_json(failure, line),
@@ -305,13 +308,13 @@ fn report(failure: &Failure, command: &str, line: Option<u64>) {
     }
 }
 
-/// True if what is typed asks for JSON.
+/// True if the command requests JSON.
 fn prints_json(command: &str) -> bool {
     let (Split::Whole(words, _) | Split::Open(words, _)) = words::split(command);
     wants_json(words)
 }
 
-/// A script that was interrupted ends there, even if the command of this line had finished.
+/// An interrupt ends a script, even if the command of this line had finished.
 fn interrupted(failure: Option<Failure>, line: u64) -> Failure {
     let text = match failure.map(|failure| failure.to_string()) {
         Some(text) if !text.is_empty() => text,
@@ -320,7 +323,7 @@ fn interrupted(failure: Option<Failure>, line: u64) -> Failure {
     Failure::Interrupted(format!("line {line}: {text}; the rest of the script was not run"))
 }
 
-/// A script whose output was closed ends there, and does not succeed.
+/// A script whose output was closed ends, and fails.
 fn rest_not_run() -> Failure {
     Failure::Other("the output was closed; the rest of the script was not run".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `alluvium stats`: figures of a database.
+//! `alluvium stats`: statistics of a database.
 
 mod collection;
 mod read_only;
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Prints the figures of the database as it was opened.
+    /// Prints the statistics of the database after opening.
     pub(crate) fn run(&self) -> Outcome {
         if let Some(name) = &self.collection {
             return self.database.with(|database| collection::print(&database.collection(name), self.json));
@@ -52,7 +52,7 @@ impl Args {
     }
 }
 
-/// All figures. Counters are since opening.
+/// All statistics. Counters start at opening.
 pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
     let partition = |p: &PartitionStats| {
         serde_json::json!({
@@ -152,14 +152,14 @@ fn describe(database: &Database, stats: &Stats) -> String {
         (
             "on disk",
             format!(
-                "{}, {} of it log with space set aside",
+                "{}, {} of it log with reserved space",
                 text::bytes(stats.disk_bytes),
                 text::bytes(stats.log_bytes)
             ),
         ),
         (
             "sorted files",
-            format!("{} in at most {} a partition", text::count(files), text::counted(runs as u64, "run")),
+            format!("{} in at most {} per partition", text::count(files), text::counted(runs as u64, "run")),
         ),
         (
             "entries",

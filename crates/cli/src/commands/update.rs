@@ -1,4 +1,4 @@
-//! `alluvium update`: changes fields of a document by `_id`, or of those that match a filter.
+//! `alluvium update`: updates a document by `_id`, or documents that match a filter.
 
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Updates, and says what has changed.
+    /// Runs the update, and prints what changed.
     pub(crate) fn run(&self) -> Outcome {
         if let Some(filter) = &self.filter {
             return self.by_filter(filter);
@@ -118,11 +118,11 @@ impl Args {
         if self.upsert { self.collection.with(step) } else { self.collection.with_noted(step) }
     }
 
-    /// Updates those that match a filter.
+    /// Updates the documents that match a filter.
     fn by_filter(&self, filter: &str) -> Outcome {
         if self.update.is_some() {
             return Err(Failure::Usage(
-                "an _id and --where do not go together: name one of them, and the update".to_owned(),
+                "an _id and --where cannot be combined: give one of them, and the update".to_owned(),
             ));
         }
         let Some(update) = &self.document_id else {
@@ -137,7 +137,7 @@ impl Args {
         let array_filters = self.array_filters.as_deref().map(queries::maps_of).transpose()?.unwrap_or_default();
         let (asked_for, said) = (filter.clone(), update.clone());
         self.with(|collection| {
-            // The update may change what the filter looks at.
+            // The update may change whether a document matches.
             let counts = !self.many && !self.json && !self.query.explain;
             let others = counts.then(|| queries::others(collection.find(asked_for.clone()), 1, &stop));
             let mut asked = match self.many {
@@ -180,7 +180,8 @@ impl Args {
     }
 }
 
-/// A document in place of an update is what `put` takes; or an operator has lost its dollar sign.
+/// Explains a document instead of an update, which is for `put`; or an operator without its dollar
+/// sign.
 fn explain(error: alluvium::Error, update: &Map) -> Failure {
     match &error {
         alluvium::Error::Update(_) if error.to_string().ends_with("use replace") => {

@@ -1,4 +1,4 @@
-//! `alluvium verify`: every block of every file.
+//! `alluvium verify`: checks a database, a checkpoint or a read-only store for damage.
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Prints the damage that is found, one a line.
+    /// Prints the damage, one item per line.
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::at_once()?;
         let env = Env::os();
@@ -63,7 +63,8 @@ impl Args {
         })
     }
 
-    /// Of a read-only store, if there is one. It is opened without an index file: one that is missing is damage like any other.
+    /// The findings about a read-only store, if there is one at the path. It is opened without
+    /// index files, so that a missing one is reported as damage.
     fn read_only(&self) -> Outcome<Option<Found>> {
         let found = match self.database.read_only(Some(0)) {
             Ok(Some(store)) => Found::read_only(&store)?,
@@ -76,10 +77,11 @@ impl Args {
         Ok(Some(found))
     }
 
-    /// Opens the database and checks it; or, only if it does not open, reads what can be read all the same.
+    /// Opens the database and checks it. If it does not open, reads everything that is readable.
     fn opened(&self, env: &Env, check: impl FnOnce(&Database) -> Outcome<Found>) -> Outcome<Found> {
         let mut opens = false;
-        // No other process is there whose snapshots could keep anything.
+        // This process alone has the database open, so there are no other snapshots that could pin
+        // files.
         let checked = self.database.with_builder(self.database.with_long_snapshots()?, |database| {
             opens = true;
             check(database)
@@ -90,7 +92,8 @@ impl Args {
         }
     }
 
-    /// The findings about a database that does not open, because it is damaged or must not be written to.
+    /// The findings about a database that does not open because of damage, or that must not be
+    /// written to.
     fn unopened(&self, env: &Env, failure: Failure) -> Outcome<Found> {
         let Failure::Library { error, .. } = &failure else { return Err(failure) };
         let (kind, path) = (error.kind(), self.database.path());
@@ -105,7 +108,7 @@ impl Args {
         let mut damage = examined.damage;
         damage.extend(examined.losses.iter().map(super::repair::describe_loss));
         damage.extend(examined.lost_numbers.iter().map(super::repair::describe_numbers));
-        // The error of opening is one of the findings, unless reading alone does not find it.
+        // Adds the error of opening, unless a finding names the same file.
         if kind == ErrorKind::Corruption && !named(error, &damage) {
             damage.insert(0, error.to_string());
         }
@@ -155,27 +158,27 @@ impl Args {
     }
 }
 
-/// What to do about a damaged database.
+/// Advice about a damaged database.
 const OF_DATABASE: &str = "copy the directory before anything else, then restore a backup, or save what is whole with \
                            `alluvium repair`";
 
-/// What to do about a damaged read-only store.
+/// Advice about a damaged read-only store.
 const OF_READ_ONLY: &str =
     "restore a copy of the directory, or build the store again from its source with `alluvium build`";
 
 /// The findings of a check.
 #[derive(Default)]
 struct Found {
-    /// A sentence for each damaged place.
+    /// One sentence for each damaged item.
     damage: Vec<String>,
     /// Other notes.
     notes: Vec<String>,
     files: u64,
     bytes: u64,
-    /// What was checked, in words.
+    /// A description of what was checked.
     what: String,
     indexes: Vec<VerifiedIndex>,
-    /// What to do about damage.
+    /// The advice about damage.
     advice: &'static str,
     took: Duration,
 }
@@ -229,7 +232,7 @@ fn to_json(index: &VerifiedIndex) -> serde_json::Value {
     })
 }
 
-/// How many indexes and entries were checked.
+/// The numbers of indexes and entries that were checked, as text.
 fn describe(indexes: &[VerifiedIndex]) -> String {
     let sum = |figure: fn(&VerifiedIndex) -> u64| text::count(indexes.iter().map(figure).sum());
     let (entries, stale) = (sum(|index| index.entries), sum(|index| index.stale));

@@ -1,4 +1,4 @@
-//! The configuration file: TOML, a setting a line.
+//! The configuration file: TOML, one setting per line.
 
 use super::{Found, Origin, SETTINGS, Setting};
 use crate::exit::{Failure, Outcome};
@@ -18,12 +18,11 @@ pub(super) fn read(env: &Env, path: &Path) -> Outcome<Vec<Found>> {
     }
     let mut bytes = vec![0; len as usize];
     file.read_exact_at(&mut bytes, 0)?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{} is no text in UTF-8", path.display())))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{} is not UTF-8 text", path.display())))?;
     settings(path, &text)
 }
 
-/// The settings that a file's text names.
+/// The settings in a file's text.
 pub(super) fn settings(path: &Path, text: &str) -> Outcome<Vec<Found>> {
     let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
     let wrong = |line: usize, what: String| Failure::Usage(format!("{}:{line}: {what}", path.display()));
@@ -41,17 +40,17 @@ pub(super) fn settings(path: &Path, text: &str) -> Outcome<Vec<Found>> {
     Ok(found)
 }
 
-/// A value as the option of the setting would be written.
+/// A value in the notation of the option.
 fn text_of(value: &DeValue<'_>, setting: &Setting) -> Result<String, String> {
     let text = match value {
         DeValue::String(text) => text.to_string(),
         DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
-        _ => return Err("write a text in quotes, or a number".to_owned()),
+        _ => return Err("write a string in quotes, or a number".to_owned()),
     };
-    (setting.check)(&text).map(|()| text.clone()).map_err(|why| format!("{text:?} is no value: {why}"))
+    (setting.check)(&text).map(|()| text.clone()).map_err(|why| format!("{text:?} is not valid: {why}"))
 }
 
-/// The error about an unknown name, with the nearest setting.
+/// The error about an unknown name, with the most similar setting.
 fn unknown(name: &str) -> String {
     let like = |setting: &&Setting| strsim::damerau_levenshtein(&name.replace('_', "-"), setting.name);
     let nearest = SETTINGS.iter().min_by_key(like).filter(|setting| like(setting) <= 3);

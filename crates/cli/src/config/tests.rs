@@ -17,11 +17,11 @@ fn what_is_wrong_is_named_with_its_line() {
     assert_eq!(refused("# so\nmemmory = '1G'"), "c.toml:2: there is no setting memmory: did you mean memory?");
     assert_eq!(refused("disk_reserve = 1"), "c.toml:1: there is no setting disk_reserve: did you mean disk-reserve?");
     assert!(refused("[server]\nport = 1").contains("there are disk-reserve, log, memory"));
-    assert!(refused("\n\nmemory = '1X'").starts_with("c.toml:3: memory: \"1X\" is no value: write a size"));
+    assert!(refused("\n\nmemory = '1X'").starts_with("c.toml:3: memory: \"1X\" is not valid: write a size"));
     assert!(refused("readers = 0").contains("at least 1"));
     assert!(refused("readers = 1.5").contains("in quotes, or a number"));
     assert!(refused("sync = 'never'").contains("write sync, periodic or bulk"));
-    assert!(refused("log = 'loud'").starts_with("c.toml:1: log: \"loud\" is no value"));
+    assert!(refused("log = 'loud'").starts_with("c.toml:1: log: \"loud\" is not valid"));
     assert!(refused("memory = '1G'\n\nmemory = '2G'").starts_with("c.toml:3: "));
     assert!(refused("memory = ").starts_with("c.toml:1: "));
 }
@@ -59,7 +59,7 @@ fn the_environment_goes_before_the_file_and_the_nearer_file_before_the_other() {
     assert_eq!(config.get("readers").map(|found| found.value.as_str()), Some("2"));
     assert_eq!(memory(config), of("9M", "ALLUVIUM_MEMORY"));
     let failure = read(&[("ALLUVIUM_MEMORY", "much")], None).expect_err("no size");
-    assert!(failure.to_string().starts_with("ALLUVIUM_MEMORY: \"much\" is no value"), "{failure}");
+    assert!(failure.to_string().starts_with("ALLUVIUM_MEMORY: \"much\" is not valid"), "{failure}");
     assert_eq!(read(&[], Some("/nowhere.toml")).expect_err("no file").exit_code(), exit::NOT_FOUND);
     assert_eq!(read(&[("XDG_CONFIG_HOME", "relative")], None).expect("nothing").file, None);
 }

@@ -1,4 +1,4 @@
-//! Long answers in a shell on a terminal, a page at a time.
+//! Paging of long output in a shell on a terminal.
 
 use crate::exit::{Failure, OK, Outcome};
 use crate::session;
@@ -7,11 +7,11 @@ use crate::signals::SIGNAL_CHECK;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
 
-/// Asks whether to show more: after Enter a page of this many documents, after `a` all of them. Anything else is the next
-/// command, or ends this one.
+/// Prompts for more: Enter prints a page of this many documents, `a` prints all. Any other input is
+/// the next command, or ends this one.
 ///
 /// # Errors
-/// A failure without a message if no more is wanted; one of an interrupt.
+/// A failure without a message if no more is requested; an interrupt.
 pub(super) fn ask(page: usize, colours: bool) -> Outcome<Option<usize>> {
     let (dim, plain) = if colours { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
     let prompt = format!("{dim}-- Enter shows {page} more, a all, q no more --{plain} ");
@@ -29,7 +29,7 @@ pub(super) fn ask(page: usize, colours: bool) -> Outcome<Option<usize>> {
     }
 }
 
-/// A line from the terminal; `None` at the end of its input. An interrupt ends the waiting.
+/// Reads a line from the terminal; `None` at the end of input. An interrupt ends the wait.
 fn read_line() -> Outcome<Option<String>> {
     let cannot = |error: rustix::io::Errno| Failure::Other(format!("cannot read from the terminal: {error}"));
     let stdin = std::io::stdin();
@@ -44,7 +44,7 @@ fn read_line() -> Outcome<Option<String>> {
             Ok(_) => {}
             Err(error) => return Err(cannot(error)),
         }
-        // A byte at a time: what follows the line is for the next reader.
+        // Reads single bytes, since the text after the line belongs to the next reader.
         let mut byte = [0];
         match rustix::io::read(&stdin, &mut byte) {
             Ok(0) if line.is_empty() => return Ok(None),

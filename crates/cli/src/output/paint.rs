@@ -6,7 +6,8 @@ const NUMBER: &str = "\x1b[36m";
 const WORD: &str = "\x1b[35m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Paints names, strings, numbers, and `true`, `false`, `null` of JSON text. Without the colours it is the same text.
+/// Colours names, strings, numbers, and `true`, `false`, `null` in JSON text. The text itself does
+/// not change.
 pub(super) fn paint(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() * 2);
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Which database and collection, and how they are opened.
+//! Arguments for the database and the collection, and opening them.
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
@@ -14,10 +14,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The least memory budget of a database, in bytes.
+/// The minimum memory budget of a database in bytes.
 pub(crate) const LEAST_MEMORY: u64 = 8 << 20;
 
-/// Which database.
+/// The database.
 #[derive(Debug, clap::Args)]
 pub struct DatabaseArgs {
     /// The database, a directory
@@ -34,7 +34,7 @@ pub struct DatabaseArgs {
     disk_reserve: Option<u64>,
 }
 
-/// Which collection of which database.
+/// The collection and its database.
 #[derive(Debug, clap::Args)]
 pub struct CollectionArgs {
     /// The database.
@@ -45,7 +45,7 @@ pub struct CollectionArgs {
     pub name: String,
 }
 
-/// When writes are acknowledged.
+/// The durability of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Acknowledge {
     /// After the log is synced to the disk
@@ -72,7 +72,7 @@ impl DatabaseArgs {
         &self.path
     }
 
-    /// Options for opening it, which never create it.
+    /// Options for opening the database, which never create it.
     pub(crate) fn builder(&self) -> Outcome<Builder> {
         let mut builder = Database::builder().create_if_missing(false);
         if let Some(bytes) = self.disk_reserve {
@@ -87,7 +87,8 @@ impl DatabaseArgs {
         })
     }
 
-    /// Options for opening it, which create it if it is not there; but not within another one.
+    /// Options for opening the database, which create it if it does not exist, but not inside
+    /// another one.
     pub(crate) fn creating(&self) -> Outcome<Builder> {
         let builder = self.builder()?.create_if_missing(true);
         if self.is_new(&builder)? {
@@ -96,7 +97,7 @@ impl DatabaseArgs {
         Ok(builder)
     }
 
-    /// Options for opening it to read a snapshot for any length of time.
+    /// Options for opening the database, with snapshots of unlimited age.
     pub(crate) fn with_long_snapshots(&self) -> Outcome<Builder> {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
         Ok(self.builder()?.snapshot_max_age(YEAR).snapshot_max_debt(u64::MAX))
@@ -107,7 +108,7 @@ impl DatabaseArgs {
         Ok(!session::is_open() && !builder.is_there(&self.path)?)
     }
 
-    /// The memory budget that was asked for.
+    /// The memory budget of `--memory`.
     pub fn memory_bytes(&self) -> Outcome<Option<usize>> {
         if self.memory.is_some_and(|bytes| bytes < LEAST_MEMORY) {
             return Err(Failure::Usage("--memory: a database needs at least 8M".to_owned()));
@@ -116,12 +117,12 @@ impl DatabaseArgs {
         self.memory.map(|bytes| usize::try_from(bytes).map_err(large)).transpose()
     }
 
-    /// Opens the database, runs the step, and closes it.
+    /// Opens the database, runs the step, and closes the database.
     pub fn with<T>(&self, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
         self.with_builder(self.builder()?, step)
     }
 
-    /// Opens the database, after a wait if another process has it open.
+    /// Opens the database, after waiting for another process that has it open.
     fn open(&self, builder: &Builder) -> Outcome<Database> {
         const TRY_INTERVAL: Duration = Duration::from_millis(50);
         let clock = Env::os().clock;
@@ -153,7 +154,7 @@ impl DatabaseArgs {
     }
 }
 
-/// A collection that is read: of a database, or a read-only store.
+/// A collection for reading: of a database, or a read-only store.
 pub(crate) enum Readable {
     Collection(Collection),
     ReadOnly(ReadOnly),
@@ -184,7 +185,7 @@ impl Readable {
         }
     }
 
-    /// Those of the paths that name fields which no document is known to have.
+    /// The paths with fields that no document is known to have.
     pub(crate) fn unknown<'p>(&self, paths: &[&'p str]) -> Vec<&'p str> {
         match self {
             Self::Collection(collection) if !paths.is_empty() => Fields::of(collection).unknown(paths.iter().copied()),
@@ -192,7 +193,7 @@ impl Readable {
         }
     }
 
-    /// Notes about paths that no document printed has.
+    /// Prints notes about paths that no printed document has.
     pub(crate) fn note(&self, unknown: &[&str]) {
         if let (Self::Collection(collection), false) = (self, unknown.is_empty()) {
             Fields::of(collection).print_of_paths(unknown.iter().copied());
@@ -210,7 +211,7 @@ impl Readable {
 
 impl DatabaseArgs {
     /// Opens the read-only store at the path, without a lock; `None` if there is none.
-    /// `index_interval` chooses among its indexes.
+    /// `index_interval` selects one of its indexes.
     pub(crate) fn read_only(&self, index_interval: Option<u64>) -> Outcome<Option<ReadOnly>> {
         if session::database().is_some() || !ReadOnly::is_at(&self.path)? {
             return Ok(None);
@@ -224,13 +225,13 @@ impl DatabaseArgs {
 }
 
 impl DatabaseArgs {
-    /// Refuses a read-only store, with advice on what works there.
+    /// Refuses a read-only store, with advice.
     pub(crate) fn refuse_read_only(&self, instead: &str) -> Outcome {
         if session::is_open() { Ok(()) } else { refuse_read_only(&self.path, instead) }
     }
 }
 
-/// Refuses a read-only store at the path, with advice on what works there.
+/// Refuses a read-only store at the path, with advice.
 pub(crate) fn refuse_read_only(path: &std::path::Path, instead: &str) -> Outcome {
     match ReadOnly::is_at(path)? {
         true => Err(Failure::Other(format!("{} is a read-only store, which never changes: {instead}", path.display()))),
@@ -244,8 +245,8 @@ impl CollectionArgs {
         self.read_by(None, self.database.builder()?, step)
     }
 
-    /// As [`CollectionArgs::read`], by an index of a read-only store, and with other options for a
-    /// database.
+    /// As [`CollectionArgs::read`], with an index of a read-only store, and with other options for
+    /// a database.
     pub(crate) fn read_by<T>(
         &self,
         index_interval: Option<u64>,
@@ -282,7 +283,7 @@ impl CollectionArgs {
     }
 }
 
-/// Prints notes on standard error about the state in which the database was found.
+/// Prints notes on standard error about the state of the database at opening.
 fn report(database: &Database) {
     let report = database.report();
     let path = database.path().display();
@@ -309,6 +310,6 @@ fn report(database: &Database) {
     for (first, last) in &report.lost {
         notes += &format!("note: the operations {first} to {last} are lost because the log is damaged\n");
     }
-    // There is no other place to report to if standard error is closed.
+    // If standard error is closed, there is nowhere to report it.
     let _closed = std::io::stderr().write_all(notes.as_bytes());
 }

@@ -15,12 +15,13 @@ pub(crate) struct IdArgs {
 }
 
 impl IdArgs {
-    /// An id: extended JSON, or else the string that was written.
+    /// Parses an `_id`: extended JSON, otherwise the text as a string.
     pub(crate) fn parse(self, text: &str) -> Value {
         let string = || Value::from(text);
         match self.id_string {
             true => string(),
-            // `{$oid: '…'}`, but not a word in single quotes, which is a string with them.
+            // Relaxed notation such as `{$oid: '…'}`; but a word in single quotes is a string that
+            // includes the quotes.
             false if text.starts_with('{') => relaxed::parse(text).unwrap_or_else(|_| string()),
             false => json::parse(text.as_bytes()).unwrap_or_else(|_| string()),
         }
@@ -45,7 +46,7 @@ pub(crate) struct RangeArgs {
 }
 
 impl RangeArgs {
-    /// Narrows a scan.
+    /// Sets the options of a scan.
     pub(crate) fn apply(&self, mut scan: Scan, ids: IdArgs) -> Scan {
         if let Some(from) = &self.from {
             scan = scan.from(ids.parse(from));
@@ -72,13 +73,13 @@ pub(crate) struct FieldArgs {
 }
 
 impl FieldArgs {
-    /// The paths, or nothing for whole documents.
+    /// The paths; `None` for whole documents.
     pub(crate) fn paths(&self) -> Outcome<Option<Vec<&str>>> {
         self.fields.as_deref().map(paths_of).transpose()
     }
 }
 
-/// The paths of `--fields`, without the blanks around them.
+/// The paths of `--fields`, trimmed.
 pub(crate) fn paths_of(fields: &[String]) -> Outcome<Vec<&str>> {
     let mut paths: Vec<&str> = Vec::with_capacity(fields.len());
     for path in fields.iter().map(|path| path.trim()) {
@@ -86,7 +87,7 @@ pub(crate) fn paths_of(fields: &[String]) -> Outcome<Vec<&str>> {
             return Err(Failure::Usage("--fields: a field has no name".to_owned()));
         }
         if let Err(error) = path.parse::<FieldPath>() {
-            return Err(Failure::Usage(format!("--fields: {path:?} is no path: {error}")));
+            return Err(Failure::Usage(format!("--fields: {path:?} is not a path: {error}")));
         }
         if paths.contains(&path) {
             return Err(Failure::Usage(format!("--fields names {path} twice")));
@@ -96,7 +97,8 @@ pub(crate) fn paths_of(fields: &[String]) -> Outcome<Vec<&str>> {
     Ok(paths)
 }
 
-/// The fields at these paths and the `_id` of a document, as a scan gives them: under the paths as their names.
+/// The fields of a document at these paths, and its `_id`, in the form that a scan returns: the
+/// paths are the names.
 pub(crate) fn fields_of(document: &Document, paths: &[&str]) -> Outcome<Map> {
     let damaged = |error: alluvium_document::row::RowError| {
         Failure::Damaged(format!("document {} is damaged: {error}", show(document.id())))
@@ -111,7 +113,7 @@ pub(crate) fn fields_of(document: &Document, paths: &[&str]) -> Outcome<Map> {
     Ok(fields)
 }
 
-/// An id as text for messages: as it would be written on the command line with all its types.
+/// An `_id` as text for messages: the notation of the command line that keeps its type.
 pub fn show(id: &Value) -> String {
     json::to_string(id, json::Format::RELAXED).unwrap_or_else(|_| "(not printable)".to_owned())
 }

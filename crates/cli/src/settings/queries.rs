@@ -8,7 +8,7 @@ use crate::text;
 use alluvium::{Collection, ErrorKind, Find, Hint, Map, Value};
 use std::time::Duration;
 
-/// Help of `--explain` for commands that write.
+/// The help of `--explain` for commands that write.
 pub(crate) const EXPLAIN_A_WRITE: &str = "Print how the matching documents would be found, and write nothing";
 
 /// Options of commands with a filter.
@@ -26,7 +26,7 @@ pub(crate) struct QueryArgs {
 }
 
 impl QueryArgs {
-    /// A query; without a filter, for all documents. It ends when `stop` is set.
+    /// A query for the filter, or for all documents without one. It ends when `stop` is set.
     pub(crate) fn find(&self, collection: &Collection, filter: Option<&str>, stop: &Stop) -> Outcome<Find> {
         let filter = filter.map(|filter| map_of("the filter", filter)).transpose()?;
         let mut find = collection.find(filter.unwrap_or_default()).stop_when(stop.flag());
@@ -39,7 +39,7 @@ impl QueryArgs {
         Ok(find)
     }
 
-    /// The index given by `--hint`.
+    /// The index of `--hint`.
     pub(crate) fn hint(&self) -> Outcome<Option<Hint>> {
         match self.hint.as_deref() {
             Some(keys) if keys.trim_start().starts_with('{') => Ok(Some(map_of("--hint", keys)?.into())),
@@ -53,7 +53,7 @@ impl QueryArgs {
     }
 }
 
-/// A number of 0 or more.
+/// Parses a number of 0 or more.
 pub(crate) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "it takes a whole number, 0 or more".to_owned())
 }
@@ -70,25 +70,26 @@ pub(crate) fn refuse_read_only(collection: &CollectionArgs) -> Outcome {
     }
 }
 
-/// The failure of a write by filter; if it was stopped, with the number of documents written.
+/// The failure of a write by filter. If it was stopped, the message has the number of documents
+/// written.
 pub(crate) fn stopped(error: alluvium::Error) -> Failure {
     match error {
-        alluvium::Error::Stopped => Failure::Interrupted("stopped before anything was changed".to_owned()),
+        alluvium::Error::Stopped => Failure::Interrupted("stopped before any change".to_owned()),
         error if error.kind() == ErrorKind::Stopped => Failure::Interrupted(error.to_string()),
         error => error.into(),
     }
 }
 
-/// How long the documents are counted that a write of one leaves.
+/// The time limit for counting other matching documents after a write of one.
 const COUNT_TIME: Duration = Duration::from_secs(1);
 
-/// The documents that match beside the `written`; `None` if counting takes too long.
+/// The number of matching documents besides the `written` ones; `None` if counting takes too long.
 pub(crate) fn others(find: Find, written: u64, stop: &Stop) -> Option<u64> {
     let counted = find.max_time(COUNT_TIME).stop_when(stop.flag()).count();
     counted.ok().map(|documents| documents.saturating_sub(written))
 }
 
-/// Prints a note about documents that match, and were not written.
+/// Prints a note about matching documents that were not written.
 pub(crate) fn print_others(others: Option<u64>, verb: &str) {
     match others {
         Some(0) => {}
@@ -98,7 +99,7 @@ pub(crate) fn print_others(others: Option<u64>, verb: &str) {
     }
 }
 
-/// A JSON object of the command line.
+/// Parses a JSON object of the command line.
 pub(crate) fn map_of(what: &str, text: &str) -> Outcome<Map> {
     match relaxed::parse(text) {
         Ok(Value::Map(map)) => Ok(map),
@@ -110,7 +111,7 @@ pub(crate) fn map_of(what: &str, text: &str) -> Outcome<Map> {
     }
 }
 
-/// The filters of `--array-filters`: a JSON array of objects.
+/// Parses the filters of `--array-filters`: a JSON array of objects.
 pub(crate) fn maps_of(text: &str) -> Outcome<Vec<Map>> {
     let what = "--array-filters must be a JSON array of filters, such as [{\"x\": {\"$gte\": 5}}]";
     let other = |value: &Value| Failure::wrong_type(format!("{what}, not of type {}", value.type_name()));

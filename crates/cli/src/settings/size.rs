@@ -1,9 +1,9 @@
 //! Sizes in bytes: `65536`, `64K`, `64M`, `1G`.
 
-/// Reads a size; the units are powers of 1024.
+/// Parses a size; the units are powers of 1024.
 ///
 /// # Errors
-/// A sentence that says what a size looks like.
+/// A sentence that explains the notation.
 pub fn parse(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());

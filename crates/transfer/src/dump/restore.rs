@@ -255,7 +255,7 @@ impl DumpedCollection {
         let Some((path, metadata)) = &self.metadata else { return Ok(()) };
         match metadata.unsupported_indexes().first() {
             Some((name, reason)) => {
-                let what = format!("{}: the index {name} cannot be made: {reason}", path.display());
+                let what = format!("{}: the index {name} cannot be created: {reason}", path.display());
                 Err(Error::Dump(what))
             }
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! What a build has done.
+//! The report of a build.
 
 use super::Args;
 use crate::exit::Outcome;
@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(super) struct Summary {
     pub report: BuildReport,
-    /// Of the inputs, decompressed.
+    /// Bytes of the inputs, decompressed.
     pub input_bytes: u64,
     pub rejected: u64,
 }

@@ -6,10 +6,10 @@ use alluvium::{Cursor, Map, Value};
 use alluvium_document::path::FieldPath;
 use std::collections::HashMap;
 
-/// A file of more columns is of no use as a table.
+/// A file with more columns is not useful as a table.
 const MOST_COLUMNS: usize = 10_000;
 
-/// The fields below a map, in the order in which they were met.
+/// The fields of a map, in the order in which they first occurred.
 #[derive(Default)]
 struct Fields {
     names: Vec<String>,
@@ -18,7 +18,8 @@ struct Fields {
 
 #[derive(Default)]
 struct Field {
-    /// Some document has a value here that is not a map: it is a column, and maps in its place are written as JSON.
+    /// True if some document has a value here that is not a map. The field is then a column, and
+    /// maps in it are written as JSON.
     is_value: bool,
     below: Fields,
 }
@@ -26,7 +27,7 @@ struct Field {
 impl Fields {
     fn add(&mut self, map: &Map, columns: &mut usize) {
         for (name, value) in map.iter() {
-            // Other names are no paths.
+            // A name that is not a valid path cannot be a column.
             let Some(name) = name.as_str().filter(|name| is_path(name)) else { continue };
             if !self.by_name.contains_key(name) {
                 self.names.push(name.to_owned());
@@ -56,7 +57,8 @@ fn is_path(name: &str) -> bool {
     !name.contains('.') && !name.starts_with('$') && name.parse::<FieldPath>().is_ok()
 }
 
-/// True for a map whose fields can be columns. Names that are positions would lead into arrays.
+/// True for a map whose fields can be columns. Names that are numbers would select elements of
+/// arrays.
 fn is_tree(map: &Map) -> bool {
     let name = |name: &str| is_path(name) && !name.bytes().all(|byte| byte.is_ascii_digit());
     !map.is_empty() && map.iter().all(|(key, _)| key.as_str().is_some_and(name))

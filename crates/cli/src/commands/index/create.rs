@@ -51,24 +51,25 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// How a build ended.
+/// The outcome of a build.
 struct Made {
     name: String,
     is_new: bool,
-    /// It was declared before, and being built.
+    /// True if the index was already declared and being built.
     waited: bool,
     documents: u64,
 }
 
 impl Args {
-    /// Makes the index, and says so; database and collection are created if they do not exist.
+    /// Creates the index, and reports it. The database and the collection are created if they do
+    /// not exist.
     pub(crate) fn run(&self) -> Outcome {
         super::refuse_read_only(&self.collection.database)?;
         let keys = map_of("KEYS", &self.keys)?;
         let options = self.options()?;
         let stop = Stop::on_signals()?;
         let mut meter = Meter::new(&Env::os());
-        // What is refused creates no database.
+        // Invalid arguments must not create a database.
         alluvium::check_name(&self.collection.name)?;
         alluvium::check_index(&keys, &options)?;
         let builder = self.collection.database.creating()?;
@@ -80,7 +81,7 @@ impl Args {
             collections::without_leftover(&collection, || {
                 let build = collection.create_index(keys).options(options).stop_when(stop.flag()).start()?;
                 if !there {
-                    eprintln!("note: there was no collection {full_name}: it is created, and empty");
+                    eprintln!("note: the collection {full_name} did not exist; it was created, and is empty");
                 }
                 finish(build, &collection, partial, &meter)
             })
@@ -128,7 +129,7 @@ impl Args {
     }
 }
 
-/// Waits for the build, and shows how far it is.
+/// Waits for the build, and shows its progress.
 fn finish(build: IndexBuild, collection: &Collection, partial: Option<Value>, meter: &Meter) -> Outcome<Made> {
     let (is_new, progress, name) = (build.is_new(), build.progress(), build.name().to_owned());
     let waited = !is_new && collection.indexes()?.iter().any(|index| index.name == name && !index.ready);
@@ -162,7 +163,8 @@ fn finish(build: IndexBuild, collection: &Collection, partial: Option<Value>, me
     }
 }
 
-/// The `_id`s of the first documents with a key of an index, as an error shows the key: `{path: value, …}`.
+/// The `_id`s of the first documents with an index key. `key` is the key as an error prints it:
+/// `{path: value, …}`.
 fn ids_of(collection: &Collection, key: &str, partial: Option<Value>) -> Option<String> {
     const MOST: u64 = 3;
     const TIME: Duration = Duration::from_secs(10);

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Drops them, or none if one of them is not there.
+    /// Drops the indexes, or none if one of them does not exist.
     pub(crate) fn run(&self) -> Outcome {
         super::refuse_read_only(&self.collection.database)?;
         let dropped = self.collection.with(|collection| {
@@ -45,7 +45,7 @@ impl Args {
             let mut names = self.indexes.iter().map(|index| name_of(collection, index)).collect::<Outcome<Vec<_>>>()?;
             let mut seen = HashSet::new();
             names.retain(|name| seen.insert(name.clone()));
-            // First the one that cannot be dropped, which says why.
+            // The index on _id comes first: it cannot be dropped, and its error has the reason.
             names.sort_by_key(|name| name != "_id_");
             names.iter().try_for_each(|name| collection.drop_index(name))?;
             Ok(names.len() as u64)
@@ -60,7 +60,7 @@ impl Args {
     }
 }
 
-/// The name of the index that has this name, or these keys.
+/// The name of the index with this name or these keys.
 fn name_of(collection: &Collection, index: &str) -> Outcome<String> {
     match collection.index_name(index) {
         Err(Error::Json(_)) => Ok(collection.index_name(map_of("INDEX", index)?)?),

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Prints the indexes, in the order of their making.
+    /// Prints the indexes, in the order of their creation.
     pub(crate) fn run(&self) -> Outcome {
         super::refuse_read_only(&self.database)?;
         self.database.with(|database| {
@@ -60,7 +60,7 @@ impl Args {
     }
 }
 
-/// The index that every collection has.
+/// The index on `_id`, which every collection has.
 fn of_id(collection: &str, documents: u64) -> serde_json::Value {
     serde_json::json!({
         "collection": collection,
@@ -71,7 +71,7 @@ fn of_id(collection: &str, documents: u64) -> serde_json::Value {
     })
 }
 
-/// All figures of an index.
+/// All statistics of an index.
 pub(crate) fn to_json(collection: &str, index: &IndexStats) -> serde_json::Value {
     let definition = Value::Map(index.definition.clone());
     let definition = json::to_string(&definition, Format::RELAXED).unwrap_or_default();
@@ -112,7 +112,7 @@ pub(crate) fn definition_of(definition: &Map) -> String {
     said
 }
 
-/// How far a build is.
+/// The progress of a build.
 pub(crate) fn describe_build((documents, expected): (u64, u64)) -> String {
     match expected {
         0 => "being built".to_owned(),
@@ -129,7 +129,7 @@ fn describe(collection: &Collection, (documents, is_exact): (u64, bool), indexes
             n => format!("about {} entries", text::count(n)),
         };
         let figures = match stats {
-            // Made since.
+            // The index was created after the statistics were read.
             None if info.name != "_id_" => "being built".to_owned(),
             None if is_exact => text::counted(documents, "document"),
             None => format!("{}, the documents themselves", entries(documents)),

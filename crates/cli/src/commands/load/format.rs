@@ -42,7 +42,7 @@ enum FormatName {
     Bson,
 }
 
-/// Reads `--delimiter`.
+/// Parses `--delimiter`.
 fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text {
         "tab" | "\\t" => Ok(b'\t'),
@@ -53,7 +53,7 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Reads `field:type`.
+/// Parses `field:type`.
 fn parse_type(text: &str) -> Result<(String, FieldType), String> {
     match text.rsplit_once(':') {
         Some((name, kind)) => Ok((name.to_owned(), kind.parse()?)),
@@ -62,12 +62,12 @@ fn parse_type(text: &str) -> Result<(String, FieldType), String> {
 }
 
 impl FormatArgs {
-    /// JSON lines, whatever the file's name is.
+    /// JSON lines, whatever the file's name.
     pub(super) fn json_lines() -> Self {
         Self { format: Some(FormatName::JsonLines), ..Self::default() }
     }
 
-    /// True if each field of one large object is a document.
+    /// True if each field of one large object is loaded as a document.
     pub(crate) fn splits(&self) -> bool {
         self.split_object
     }
@@ -81,7 +81,7 @@ impl FormatArgs {
             || self.delimiter.is_some()
     }
 
-    /// The format of the input `name`, whose first bytes `head` gives if they can be looked at.
+    /// The format of the input `name`. `head` returns its first bytes, if they can be read.
     pub(super) fn resolve(&self, name: &str, head: impl FnOnce() -> Outcome<Vec<u8>>) -> Outcome<Format> {
         let named = match self.format {
             Some(FormatName::JsonLines) => Some(Format::JsonLines),

@@ -29,7 +29,7 @@ enum Kind {
     Stdin,
     /// JSON lines that are generated during the load.
     Generated(Generate),
-    /// A pipe or device with a name.
+    /// A named pipe or device.
     Stream(PathBuf),
     File {
         path: PathBuf,
@@ -39,22 +39,22 @@ enum Kind {
     },
 }
 
-/// Begins to generate an input.
+/// Starts the generation of an input.
 type Generate = Box<dyn Fn() -> Input>;
 
-/// How far a load has read a source, in bytes on disk.
+/// The progress of reading a source, in bytes on disk.
 #[derive(Debug, Clone)]
 pub(crate) enum Consumed {
     /// The bytes of documents that were loaded.
     AsLoaded,
     /// The bytes counted here.
     Counted(Arc<AtomicU64>),
-    /// Its end is not known.
+    /// The total is unknown.
     Unknown,
 }
 
 impl Source {
-    /// Finds the format and the kind of an argument's file.
+    /// Determines the format and the kind of a file.
     pub(crate) fn find(env: &Env, path: &Path, formats: &FormatArgs) -> Outcome<Self> {
         files::not_the_shells(path)?;
         let name = path.display().to_string();
@@ -91,7 +91,7 @@ impl Source {
         Self::find(env, path, &FormatArgs::json_lines())
     }
 
-    /// JSON lines that `generate` makes while they are loaded.
+    /// JSON lines that `generate` produces while they are loaded.
     pub fn generated(name: &str, generate: impl Fn() -> Input + 'static) -> Self {
         let kind = Kind::Generated(Box::new(generate));
         Self { name: name.to_owned(), kind, format: Format::JsonLines, metadata: None }
@@ -107,7 +107,7 @@ impl Source {
         self.metadata.as_ref()
     }
 
-    /// As the user named it.
+    /// The name that the user gave.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -122,7 +122,7 @@ impl Source {
         matches!(self.kind, Kind::File { .. })
     }
 
-    /// The name of an input that is not resumable, though a user may expect it.
+    /// The name of the input, if it is not resumable although a user may expect it.
     pub(crate) fn not_resumable(&self) -> Option<&str> {
         matches!(self.kind, Kind::Stdin | Kind::Stream(_)).then_some(&self.name)
     }
@@ -140,7 +140,7 @@ impl Source {
         matches!(&self.kind, Kind::File { packing, .. } if *packing != Packing::Plain)
     }
 
-    /// Opens it for loading.
+    /// Opens the input for loading.
     pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Input, Consumed)> {
         let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", self.name));
         let (input, consumed) = match &self.kind {
@@ -163,7 +163,7 @@ impl Source {
         Ok(Input::stream(&self.name, unpacked(stream)?))
     }
 
-    /// Opens it as a stream of bytes, decompressed.
+    /// Opens the input as a stream of decompressed bytes.
     pub(crate) fn open_bytes(&self, env: &Env, stop: &Stop) -> Outcome<Box<dyn Read + Send>> {
         let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", self.name));
         match &self.kind {
@@ -178,7 +178,7 @@ impl Source {
     }
 }
 
-/// Refuses what only its name shows not to be supported.
+/// Refuses unsupported formats by the file's name.
 fn refuse_unsupported(name: &str) -> Outcome {
     let lower = name.to_ascii_lowercase();
     if ["http://", "https://", "ftp://", "s3://", "gs://"].iter().any(|scheme| lower.starts_with(scheme)) {
@@ -198,7 +198,8 @@ fn unsupported(name: &str, kind: &str) -> Failure {
     Failure::Usage(format!("{name} is a file of {kind}, which is not supported: convert it to CSV or JSON lines first"))
 }
 
-/// A file or stream as bytes, decompressed if its first bytes say that it is compressed; `-` is standard input.
+/// A file or stream as bytes, decompressed if its first bytes are those of a compressed format; `-`
+/// is standard input.
 pub(crate) fn open_unpacked(path: &Path, stop: &Stop) -> Outcome<Box<dyn Read + Send>> {
     let opened = match path == Path::new("-") {
         true => unpacked(Stdin { stop: stop.clone() }),
@@ -207,7 +208,7 @@ pub(crate) fn open_unpacked(path: &Path, stop: &Stop) -> Outcome<Box<dyn Read + 
     opened.map_err(|error| Failure::io("read", path, &error))
 }
 
-/// A stream, decompressed if its first bytes say that it is compressed.
+/// A stream, decompressed if its first bytes are those of a compressed format.
 fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::with_capacity(Packing::HEAD_BYTES);
     stream.by_ref().take(Packing::HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -215,7 +216,7 @@ fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read +
     packing.reader(io::Cursor::new(head).chain(stream))
 }
 
-/// The beginning of a file, decompressed. The load reports an error of reading.
+/// The decompressed start of a file. Read errors are ignored here; the load reports them.
 fn look(packing: Packing, file: FileReader) -> Vec<u8> {
     let mut head = Vec::new();
     if let Ok(reader) = packing.reader(file) {
@@ -237,7 +238,7 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// Standard input, whose wait for input a signal ends.
+/// Standard input; a signal ends a wait for input.
 struct Stdin {
     stop: Stop,
 }
@@ -256,7 +257,7 @@ impl Read for Stdin {
                 Err(error) => return Err(error.into()),
             }
         }
-        // Not through the standard library's buffer, whose content `poll` does not see.
+        // Bypasses the buffer of the standard library, whose content `poll` does not see.
         Ok(rustix::io::read(&stdin, buffer)?)
     }
 }

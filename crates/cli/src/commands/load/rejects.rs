@@ -1,4 +1,4 @@
-//! Rejected lines on their way to a file, with the name of the input they come from.
+//! The file of rejected lines, to which the name of their input is added.
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// The file of rejects.
 #[derive(Clone)]
 pub(crate) struct Rejects {
-    /// Not buffered: a rejected line is on its way to the disk before the load's mark passes it, so
-    /// that a load which is killed and run again has every one of them.
+    /// Unbuffered: a rejected line is written before the load's mark passes it, so that a load
+    /// which is killed and run again misses none.
     file: Arc<Mutex<Box<dyn Write + Send>>>,
     path: PathBuf,
     failure: Arc<Mutex<Option<Failure>>>,
@@ -24,7 +24,7 @@ impl Rejects {
         Ok(Self { file: Arc::new(Mutex::new(file)), path: path.to_owned(), failure: Arc::default() })
     }
 
-    /// Why a line could not be written, if one could not: the load's own error does not know the file.
+    /// The error of writing a line, if there was one: the load's own error does not name the file.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure.lock().take()
     }
@@ -35,7 +35,7 @@ impl Rejects {
         })
     }
 
-    /// A writer for one input. It takes lines of JSON objects and gives each a field `file`.
+    /// A writer for one input. It accepts lines of JSON objects and adds a field `file` to each.
     pub(crate) fn writer(&self, input: &str) -> Box<dyn Write + Send> {
         let head = format!("{{\"file\":{},", serde_json::Value::from(input));
         Box::new(Named { rejects: self.clone(), head: head.into_bytes(), line: Vec::new() })
@@ -45,7 +45,7 @@ impl Rejects {
 struct Named {
     rejects: Rejects,
     head: Vec<u8>,
-    /// The beginning of a line whose end has not come yet.
+    /// The start of an incomplete line.
     line: Vec<u8>,
 }
 

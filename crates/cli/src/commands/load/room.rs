@@ -1,4 +1,4 @@
-//! Checks that the disk has room for a load.
+//! Checks that the disk has space for a load.
 
 use super::input::Source;
 use super::settings::Settings;
@@ -9,7 +9,8 @@ use alluvium::load::LoadOptions;
 use alluvium_env::Env;
 use std::path::Path;
 
-/// Refuses a load that does not fit. Inputs of unknown size count nothing, nor does what was loaded before.
+/// Refuses a load that does not fit the disk. Inputs of unknown size, and parts that were loaded
+/// before, are ignored.
 pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &Stop) -> Outcome {
     let (mut plain, mut packed) = (0_u64, 0_u64);
     for source in &settings.sources {
@@ -17,7 +18,7 @@ pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &
         let (before, finished) = loaded_before(database, settings, source, env, stop)?;
         match (finished, source.is_packed()) {
             (true, _) => {}
-            // The position within the compressed bytes is not known.
+            // The position in the compressed file is unknown.
             (false, true) => packed = packed.saturating_add(bytes),
             (false, false) => plain = plain.saturating_add(bytes.saturating_sub(before)),
         }

@@ -1,4 +1,4 @@
-//! The arguments of `load`, and what they mean.
+//! The arguments of `load`, and their resolution.
 
 use super::format::FormatArgs;
 use super::input::Source;
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// How a load runs, whatever it loads.
+/// Arguments of a load that do not depend on its inputs.
 #[derive(Debug, clap::Args)]
 pub struct Loading {
     /// Number of threads that parse; by default one for each core
@@ -82,7 +82,7 @@ pub struct Loading {
     no_space_check: bool,
 }
 
-/// What to do with a document whose `_id` is taken.
+/// The action for a document whose `_id` exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Duplicate {
     /// Stop with an error
@@ -103,7 +103,7 @@ impl From<Duplicate> for OnDuplicate {
     }
 }
 
-/// What to do with a line that is no document, or that an index refuses.
+/// The action for a line that is not a document, or that an index refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Bad {
     /// Stop with an error
@@ -112,7 +112,7 @@ enum Bad {
     Skip,
 }
 
-/// What a load does, resolved.
+/// The resolved settings of a load.
 pub(crate) struct Settings {
     pub builder: Builder,
     pub collection: String,
@@ -133,7 +133,7 @@ pub(crate) struct Settings {
 }
 
 impl Loading {
-    /// The settings of a load of nothing yet.
+    /// The settings of a load without inputs.
     pub(crate) fn resolve(&self, collection: &CollectionArgs) -> Outcome<Settings> {
         if self.readers == Some(0) || self.writers == 0 {
             return Err(Failure::Usage("--readers and --writers are at least 1".to_owned()));
@@ -194,7 +194,7 @@ impl Args {
             metadata.unsupported_indexes().into_iter().map(move |(name, reason)| (path, name, reason))
         });
         if let (true, Some((path, name, reason))) = (self.strict, unsupported.take(1).next()) {
-            let what = format!("{}: the index {name} cannot be made: {reason}", path.display());
+            let what = format!("{}: the index {name} cannot be created: {reason}", path.display());
             return Err(Failure::Other(what));
         }
         Ok(Settings {

@@ -14,25 +14,26 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-/// With fewer documents, opening and closing the database take most of the time.
+/// With fewer documents, rates are not printed: opening and closing the database take most of the
+/// time.
 const FEW: u64 = 1000;
 
-/// Figures of the whole command.
+/// Statistics of the whole command.
 #[derive(Default)]
 pub(super) struct Summary {
     documents: u64,
     documents_before: u64,
     duplicates: u64,
     rejected: u64,
-    /// Read in this run.
+    /// Bytes read in this run.
     pub json_bytes: u64,
     resumed_bytes: u64,
-    /// Inputs that had been loaded before, with their documents.
+    /// Inputs that were loaded before, with the numbers of their documents.
     already: Vec<(String, u64)>,
     inputs: usize,
-    /// Of BSON dumps: the file, the options, the names of the indexes.
+    /// Metadata of BSON dumps: the file, the options, the names of the indexes.
     metadata: Vec<serde_json::Value>,
-    /// What the inputs contain, in words.
+    /// The content of the inputs, for messages.
     holds: Option<&'static str>,
     pub stopped: bool,
     pub settled: bool,
@@ -49,12 +50,13 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Before the load; `idle_bytes` of memory are resident before the database is opened.
+    /// Starts a summary before the load. `idle_bytes` of memory are resident before the database is
+    /// opened.
     pub(super) fn begun(idle_bytes: Option<u64>) -> Self {
         Self { idle_bytes, ..Self::default() }
     }
 
-    /// Adds what was done with one input.
+    /// Adds the results of one input.
     pub(super) fn add(&mut self, source: &Source, report: &LoadReport) {
         self.inputs += 1;
         let holds = match source.format() {
@@ -85,12 +87,12 @@ impl Summary {
         }
     }
 
-    /// Takes the figures of the process and the directory.
+    /// Measures the process and the directory.
     pub(super) fn measure(&mut self, env: &Env, database: &Path) {
         self.cpu = process::cpu_time();
         self.peak_bytes = process::peak_resident_bytes();
         self.device_bytes = Some(process::Usage::now().written_bytes).filter(|bytes| *bytes > 0);
-        // A directory that cannot be listed failed before, with a better message.
+        // If the directory cannot be listed, an earlier step failed with a better message.
         self.disk_bytes = files::bytes_below(env, database).unwrap_or(0);
     }
 
@@ -121,12 +123,12 @@ impl Summary {
         ratio(self.cpu.as_secs_f64() * 1e6, self.documents as f64)
     }
 
-    /// What the database has grown by, as a part of the JSON.
+    /// The growth of the database, divided by the size of the JSON.
     fn disk_ratio(&self) -> Option<f64> {
         ratio(self.disk_bytes as f64 - self.disk_bytes_before as f64, self.json_bytes as f64)
     }
 
-    /// By the engine's own counters: log, flushes and compactions.
+    /// Bytes written, by the engine's counters: log, flushes and compactions.
     fn written_bytes(&self) -> u64 {
         self.stats.log_bytes_written + self.stats.flushed_bytes + self.stats.compacted_bytes
     }
@@ -208,7 +210,8 @@ impl Summary {
                 text += &format!("left out {}\n", text::counted(n, what));
             }
         }
-        // Below that the log's first block is most of it, and the part says nothing.
+        // For less input the ratio is meaningless, since most of the growth is the log's first
+        // block.
         let part = self.disk_ratio().filter(|_| self.json_bytes > 10 << 20);
         if let Some(part) = part {
             let (disk, input) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));

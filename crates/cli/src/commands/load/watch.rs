@@ -20,7 +20,7 @@ use std::time::Duration;
 /// The interval between updates of the bar.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A thread that shows how far a load is.
+/// A thread that shows the progress of a load.
 pub(super) struct Watch {
     shared: Arc<Shared>,
     thread: Option<alluvium_env::thread::JoinHandle<Outcome>>,
@@ -31,7 +31,7 @@ struct Shared {
     changed: Condvar,
     clock: Arc<dyn Clock>,
     started: Duration,
-    /// Between two lines of JSON.
+    /// The interval between two lines of JSON.
     line_interval: Duration,
 }
 
@@ -39,20 +39,20 @@ struct Shared {
 struct State {
     ended: bool,
     settling: bool,
-    /// Of inputs that have ended.
+    /// Documents of finished inputs.
     documents: u64,
     bytes: u64,
     consumed: u64,
     current: Option<(Arc<Progress>, Consumed)>,
 }
 
-/// A moment of the load.
+/// The progress of a load at one time.
 struct Figures {
     settling: bool,
     documents: u64,
-    /// Of JSON.
+    /// Bytes of JSON.
     bytes: u64,
-    /// Of the inputs as they lie on disk.
+    /// Bytes of the inputs on disk.
     consumed: u64,
 }
 
@@ -94,28 +94,28 @@ impl Watch {
         Self { shared, thread: Some(thread) }
     }
 
-    /// An input begins.
+    /// Starts an input.
     pub(super) fn input_begins(&self, progress: Arc<Progress>, consumed: Consumed) {
         self.shared.state.lock().current = Some((progress, consumed));
     }
 
-    /// An input has ended, well or not.
+    /// Ends an input, even after an error.
     pub(super) fn input_ended(&self, source: &Source) {
         let mut state = self.shared.state.lock();
         let figures = state.figures();
         state.documents = figures.documents;
         state.bytes = figures.bytes;
-        // Wholly, whatever was passed over.
+        // The whole input, including skipped parts.
         state.consumed += source.bytes().unwrap_or(0);
         state.current = None;
     }
 
-    /// All inputs have ended; compactions go on.
+    /// All inputs have ended, but compactions continue.
     pub(super) fn settling(&self) {
         self.shared.state.lock().settling = true;
     }
 
-    /// Ends the watching with a last line.
+    /// Writes a last line, and ends the thread.
     pub(super) fn end(mut self) -> Outcome {
         self.shared.state.lock().ended = true;
         self.shared.changed.notify_all();
@@ -150,7 +150,7 @@ impl Shared {
                 if let Some(open) = &mut lines
                     && let Err(failure) = open.write(&figures, since, database)
                 {
-                    // The load continues; its end returns the failure.
+                    // The load continues; [`Watch::end`] returns the failure.
                     result = Err(failure);
                     lines = None;
                 }
@@ -167,7 +167,7 @@ impl Shared {
     }
 }
 
-/// A bar over the bytes of all sources, or a counter if one has no known end.
+/// A progress bar over the bytes of all sources, or a counter if the total is unknown.
 fn bar(sources: &[Source]) -> ProgressBar {
     let total: Option<u64> = sources.iter().map(Source::bytes).sum();
     let template = match total {
@@ -193,14 +193,14 @@ fn show(bar: &ProgressBar, figures: &Figures, since: Duration, database: &Databa
     bar.set_message(format!("{documents}  {}/s  {}", text::count(per_second as u64), text::bytes(figures.bytes)));
 }
 
-/// The file with a line a second.
+/// The file with one JSON line per second.
 pub(super) struct Lines {
     path: PathBuf,
     file: Box<dyn Write + Send>,
 }
 
 impl Lines {
-    /// Opens the file, if one is asked for.
+    /// Opens the file of `--progress-json`, if it was given.
     pub(super) fn open(settings: &Settings) -> Outcome<Option<Self>> {
         let Some(path) = settings.progress_json.clone() else { return Ok(None) };
         let file = Box::new(files::append(&path)?);
@@ -220,7 +220,7 @@ impl Lines {
             "memory_bytes": stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes,
             "resident_bytes": process::resident_bytes(),
         });
-        // In one write, so that another process that reads the file sees whole lines.
+        // One write per line, so that other processes which read the file see complete lines.
         let text = format!("{line}\n");
         self.file.write_all(text.as_bytes()).map_err(|error| Failure::io("write", &self.path, &error))
     }

@@ -11,9 +11,9 @@ use alluvium::backup::{self, RestoreReport};
 use alluvium_env::Env;
 
 impl Args {
-    /// Checks the checkpoint, makes a database of it, and prints what it holds.
+    /// Checks the checkpoint, makes a database from it, and prints its content.
     pub(super) fn checkpoint(&self, env: &Env) -> Outcome {
-        // `readers` may be set in the environment or a file, for dumps.
+        // `readers` is not refused: it may be set in the environment or a file, for dumps.
         if self.on_duplicate.is_some() || self.partitions.is_some() {
             let what =
                 format!("--on-duplicate and --partitions are for dumps, and {} is a checkpoint", self.dir.display());
@@ -46,7 +46,7 @@ impl Args {
             (copied, linked) => format!(", {copied} of them copied and {linked} linked"),
         };
         format!(
-            "restored {} as it was at number {}: {}, {}{how}, in {}\n",
+            "restored {} at sequence number {}: {}, {}{how}, in {}\n",
             self.database.path().display(),
             report.seq,
             text::counted(report.files, "sorted file"),

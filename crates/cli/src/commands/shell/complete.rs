@@ -11,9 +11,9 @@ use rustyline::hint::{Hinter, HistoryHinter};
 use rustyline::validate::Validator;
 use std::borrow::Cow;
 
-/// Words of the shell itself.
+/// Words that only the shell has.
 const OWN: &[&str] = &["exit", "help", "use"];
-/// Arguments that are collections, fields and indexes, by their ids.
+/// The ids of arguments that are collections, fields and indexes.
 const COLLECTIONS: &[&str] = &["name", "collection"];
 const FIELDS: &[&str] = &["fields", "field", "id_field"];
 const INDEXES: &[&str] = &["indexes", "hint"];
@@ -37,12 +37,12 @@ impl Helper {
         Self { definition, database, collection, files, history, before: String::new() }
     }
 
-    /// Has the next line continue a command.
+    /// Marks the next line as a continuation of a command.
     pub(super) fn continues(&mut self, before: &str) {
         before.clone_into(&mut self.before);
     }
 
-    /// Where the text begins that a completion at `pos` would replace.
+    /// The byte at which the text begins that a completion at `pos` would replace.
     pub(super) fn replaces_from(&self, line: &str, pos: usize) -> usize {
         let history = rustyline::history::MemHistory::new();
         let context = Context::new(&history);
@@ -52,7 +52,7 @@ impl Helper {
 
     /// The candidates for the text from a byte on; `None` if it may be a file.
     fn candidates(&self, line: &str) -> Option<(usize, Vec<String>)> {
-        // An open bracket or quote is completed within.
+        // Completion also works inside an open bracket or quote.
         let (before, begins) = match words::split(line) {
             Split::Open(words, at) => (words, at),
             Split::Whole(words, _) if line.ends_with(char::is_whitespace) || line.is_empty() => (words, line.len()),
@@ -75,7 +75,7 @@ impl Helper {
             return Some((begins + from, self.fields(&typed).into_iter().chain(operators).collect()));
         }
         let Some(command) = command else {
-            // The shell's own.
+            // A word of the shell itself.
             return Some((begins, if before[0] == "help" { self.names() } else { self.collections() }));
         };
         if let Some(option) = typed.wants {
@@ -93,13 +93,13 @@ impl Helper {
         if command.has_subcommands() {
             return Some((begins, command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect()));
         }
-        // The last may be there more than once.
+        // The last positional argument may be repeated.
         let last = command.get_positionals().last().filter(|arg| INDEXES.contains(&arg.get_id().as_str()));
         let argument = command.get_positionals().nth(typed.positionals.len()).or(last)?;
         self.values(argument, begins, partial, &typed)
     }
 
-    /// The candidates for an argument of which `partial` is typed from `begins` on.
+    /// The candidates for an argument. `partial` is its text so far, which begins at byte `begins`.
     fn values(
         &self,
         argument: &clap::Arg,
@@ -124,7 +124,8 @@ impl Helper {
         }
     }
 
-    /// The command that a line begins with, and the words behind it; `None` for a command is one of the shell itself.
+    /// The command at the start of a line, and the words after it. The command is `None` for a word
+    /// of the shell itself.
     fn command(&self, words: &[String]) -> Option<(Option<&clap::Command>, Vec<String>)> {
         let (first, mut rest) = words.split_first()?;
         let mut command = self.definition.find_subcommand(first);
@@ -140,7 +141,7 @@ impl Helper {
         self.definition.get_subcommands().map(|sub| sub.get_name().to_owned()).collect()
     }
 
-    /// Their full names, and those of `main` without it.
+    /// The full names of the collections, and those of `main` also without the prefix.
     fn collections(&self) -> Vec<String> {
         let there = self.database.collections();
         let short = |info: &alluvium::CollectionInfo| match info.database == alluvium::DEFAULT_LOGICAL {
@@ -150,19 +151,19 @@ impl Helper {
         there.iter().map(short).collect()
     }
 
-    /// The collection that the line is about.
+    /// The collection that the line refers to.
     fn about<'a>(&'a self, typed: &'a Typed<'_>) -> Option<&'a String> {
         typed.collection.as_ref().or(self.collection.as_ref()).or(typed.positionals.first())
     }
 
-    /// The fields of the collection that the line is about.
+    /// The fields of the collection that the line refers to.
     fn fields(&self, typed: &Typed<'_>) -> Vec<String> {
         let name = self.about(typed);
         // A collection that does not exist has none.
         name.map(|name| notes::names(&self.database.collection(name))).unwrap_or_default()
     }
 
-    /// The indexes of the collection that the line is about.
+    /// The indexes of the collection that the line refers to.
     fn indexes(&self, typed: &Typed<'_>) -> Vec<String> {
         let name = self.about(typed);
         let indexes = name.map(|name| self.database.collection(name).indexes());
@@ -175,11 +176,11 @@ impl Helper {
 #[derive(Default)]
 struct Typed<'a> {
     positionals: Vec<String>,
-    /// The collection, where it was given as an option.
+    /// The collection, if it was given as an option.
     collection: Option<String>,
-    /// The last word is an option that still has no value.
+    /// The option at the end of the line whose value is missing.
     wants: Option<&'a clap::Arg>,
-    /// Behind `--`.
+    /// True after `--`.
     options_ended: bool,
 }
 
@@ -212,7 +213,7 @@ impl<'a> Typed<'a> {
     }
 }
 
-/// The option of a command that a word names: `--limit`, `-n`.
+/// The option of a command with this name: `--limit`, `-n`.
 fn option_of<'a>(command: &'a clap::Command, word: &str) -> Option<&'a clap::Arg> {
     let mut arguments = command.get_arguments();
     match word.strip_prefix("--") {
@@ -232,7 +233,7 @@ impl Completer for Helper {
         let Some((from, candidates)) = found else { return self.files.complete_path(typed, pos) };
         let typed = line.get(from..).unwrap_or_default();
         let within_json = matches!(words::split(line.get(..from).unwrap_or_default()), Split::Open(..));
-        // A name may be in quotes, and must be if it has blanks.
+        // A name may be quoted, and must be if it has blanks.
         let quote = typed.chars().next().filter(|first| "'\"".contains(*first));
         let partial = quote.map_or(typed, |quote| &typed[quote.len_utf8()..]);
         let mut fitting: Vec<String> = candidates.into_iter().filter(|name| name.starts_with(partial)).collect();
@@ -252,7 +253,7 @@ impl Completer for Helper {
 /// The hint after the cursor.
 pub(super) struct Suggestion {
     text: String,
-    /// True if it can be accepted; else it is only shown.
+    /// True if the hint can be accepted; otherwise it is only displayed.
     can_be_taken: bool,
 }
 
@@ -275,7 +276,7 @@ impl Highlighter for Helper {
 impl Hinter for Helper {
     type Hint = Suggestion;
 
-    /// The rest of an earlier line; behind a command alone, what it takes.
+    /// The rest of an earlier line; after a command alone, its arguments.
     fn hint(&self, line: &str, pos: usize, context: &Context<'_>) -> Option<Suggestion> {
         if pos < line.len() {
             return None;
@@ -294,7 +295,7 @@ impl Hinter for Helper {
     }
 }
 
-/// Every line is taken: the shell itself asks for what is missing.
+/// Every line is accepted: the shell prompts for missing parts.
 impl Validator for Helper {}
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The commands as the shell has them: the command line's own, without what the shell knows already.
+//! The commands of the shell: those of the command line, without arguments that the shell already
+//! knows.
 
 use crate::commands::Command;
 use crate::context::Context;
@@ -8,33 +9,33 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 use std::path::Path;
 
-/// Commands that make no sense within a shell.
+/// Commands that are not available in the shell.
 const NOT_HERE: &[&str] = &["build", "shell"];
-/// The arguments that name database and collection, where a command has them.
+/// The ids of the arguments for the database and the collection.
 const DATABASE: (&str, &str) = ("path", "DB");
 const COLLECTION: (&str, &str) = ("name", "COLLECTION");
-/// What is read from standard input if it is left out.
+/// The argument that is read from standard input if it is missing.
 const FROM_STDIN: (&str, &str) = ("json", "JSON");
-/// Options of opening a database.
+/// Options for opening a database.
 const OF_OPENING: &[&str] = &["memory", "disk_reserve", "partitions", "wait"];
 
-/// What the shell lists beside the commands.
+/// The help of the shell's own commands.
 pub(super) const HELP: &str = "\
-Words are split as in a Unix shell; JSON needs no quotes, and may go on over several lines.
+Words are split as in a Unix shell; JSON needs no quotes, and may continue over several lines.
 
 In the shell:
   use [COLLECTION]  Leave out the collection in what follows; without a name, no longer
   help [COMMAND]    Show this, or a command's options and an example
   exit              Leave (also ctrl-D); ctrl-C stops a command, twice the shell";
 
-/// The commands, for a database, and a collection if one is in use.
+/// The commands for a database, and for the collection in use, if there is one.
 pub(super) fn definition(context: Context<'_>, database: &Path, collection: Option<&str>) -> clap::Command {
     let all = context.config.defaults_of((context.definition)());
     let commands = all.get_subcommands().filter_map(|command| {
         let here = !NOT_HERE.contains(&command.get_name());
         here.then(|| adapt(command.clone(), database, collection)).flatten()
     });
-    // Without a name, so that the names of the commands have no prefix.
+    // Without a name, so that the names of commands have no prefix.
     clap::Command::new("")
         .no_binary_name(true)
         .disable_help_subcommand(true)
@@ -44,7 +45,8 @@ pub(super) fn definition(context: Context<'_>, database: &Path, collection: Opti
         .subcommands(commands.collect::<Vec<_>>())
 }
 
-/// A command without the arguments that the shell knows; `None` if it does not work on a database.
+/// A command without the arguments that the shell knows; `None` if it does not work on an open
+/// database.
 fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) -> Option<clap::Command> {
     let below: Vec<clap::Command> = command.get_subcommands().cloned().collect();
     if !below.is_empty() {
@@ -67,7 +69,7 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
     let in_use = collection.filter(|_| has(&command, COLLECTION));
     if let Some(name) = in_use {
         command = command.mut_arg(COLLECTION.0, |arg| {
-            known(arg, "collection", name.to_owned()).hide(false).help("Another collection than the one in use")
+            known(arg, "collection", name.to_owned()).hide(false).help("A collection other than the one in use")
         });
     }
     let ids: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
@@ -75,10 +77,10 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
         command = command.mut_arg(id, |arg| arg.hide(true).default_value(None));
     }
     if has(&command, FROM_STDIN) {
-        // Standard input is the shell's own.
+        // The shell itself reads standard input.
         command = command.mut_arg(FROM_STDIN.0, |arg| arg.required(true).help("The document as JSON"));
     }
-    // One that is written out: of several lines.
+    // A usage of several lines is written by hand.
     let usage = command.render_usage().to_string();
     if let (Some(usage), true) = (usage.strip_prefix("Usage: "), usage.contains('\n')) {
         let usage = usage.replace("alluvium ", "").replace("<DB> ", "");
@@ -88,7 +90,8 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
     Some(command.after_help(examples(&help, in_use.is_some())))
 }
 
-/// Examples as they are typed here: without program and database, and without the collection if one is in use. Here are no pipes.
+/// Examples as typed in the shell: without program and database, and without the collection if one
+/// is in use. The shell has no pipes.
 fn examples(help: &str, in_use: bool) -> String {
     let piped = |line: &str| line.contains("alluvium ") && [" < ", " | ", " > "].iter().any(|pipe| line.contains(pipe));
     let lines: Vec<&str> = help.split('\n').filter(|line| !piped(line)).collect();
@@ -115,7 +118,7 @@ fn has(command: &clap::Command, (id, value): (&str, &str)) -> bool {
     command.get_arguments().any(|arg| named(&arg))
 }
 
-/// Reads a command. What is asked for help with is printed, and is no command.
+/// Parses a command. A request for help prints it, and returns no command.
 pub(super) fn parse(definition: &clap::Command, words: &[String]) -> Outcome<Option<Command>> {
     let parsed = definition.clone().try_get_matches_from(words);
     let matches = match parsed {
@@ -131,7 +134,7 @@ pub(super) fn parse(definition: &clap::Command, words: &[String]) -> Outcome<Opt
     Command::from_arg_matches(&matches).map(Some).map_err(|error| usage(&error))
 }
 
-/// Advice for the command line as it is here.
+/// Adapts advice for the command line to the shell.
 fn without_database(failure: Failure) -> Failure {
     Failure::Usage(failure.to_string().replace(" DB ", " "))
 }
@@ -153,7 +156,7 @@ fn refuse_options_of_opening(matches: &ArgMatches) -> Outcome {
         None => Ok(()),
         Some(id) => {
             let option = if *id == DATABASE.0 { "database".to_owned() } else { id.replace('_', "-") };
-            let what = format!("--{option} is for opening a database, and the shell has opened its own: leave it out");
+            let what = format!("--{option} is for opening a database, and the shell's is already open: leave it out");
             Err(Failure::Usage(what))
         }
     }

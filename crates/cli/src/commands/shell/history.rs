@@ -1,4 +1,4 @@
-//! The commands of earlier shells, in a file of the user's.
+//! The history of commands, in a file of the user.
 
 use super::complete::Helper;
 use crate::variables;
@@ -7,15 +7,15 @@ use rustyline::Editor;
 use rustyline::history::FileHistory;
 use std::path::PathBuf;
 
-/// Where it lies, among what programs remember of a user.
+/// The path of the file, in the user's state directory.
 fn path() -> Option<PathBuf> {
     Some(variables::folder(&variables::variable, "XDG_STATE_HOME", ".local/state")?.join("history"))
 }
 
-/// Reads what there is.
+/// Loads the history.
 pub(super) fn load(editor: &mut Editor<Helper, FileHistory>) {
     let Some(path) = path() else { return };
-    // A shell without a history is a shell all the same.
+    // The shell also works without a history.
     if let Some(folder) = path.parent()
         && let Err(error) = Env::os().fs.create_dir_all(folder)
     {
@@ -24,7 +24,7 @@ pub(super) fn load(editor: &mut Editor<Helper, FileHistory>) {
     let _none_yet = editor.load_history(&path);
 }
 
-/// Adds a command, and writes it down at once: a shell may be killed.
+/// Adds a command, and saves it at once, because a shell may be killed.
 pub(super) fn add(editor: &mut Editor<Helper, FileHistory>, line: &str) {
     let added = editor.add_history_entry(line).unwrap_or(false);
     if let (true, Some(path)) = (added, path())

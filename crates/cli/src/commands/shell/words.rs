@@ -1,18 +1,20 @@
-//! A line of the shell as words: as a Unix shell splits it, only that JSON needs no quotes.
+//! Splits a line of the shell into words, like a Unix shell, except that JSON needs no quotes.
 
-/// A line, split.
+/// The result of splitting a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Split {
-    /// All of it. The last word begins at this byte.
+    /// The words of a complete line, and the byte at which the last one begins.
     Whole(Vec<String>, usize),
-    /// More has to come: a bracket or a quote is open. What there is of the last word begins at this byte, and goes so.
+    /// The words of an incomplete line: a bracket or a quote is open. The last word is partial; it
+    /// begins at this byte.
     Open(Vec<String>, usize),
 }
 
 /// Splits a text, which may have several lines.
 ///
-/// Blanks separate words; `'…'` and `"…"` keep them together, `\` takes the next character as it is, and a newline away;
-/// `#` begins a remark. A word that begins with `{` or `[` is JSON: it ends where its brackets do.
+/// Blanks separate words. `'…'` and `"…"` quote. `\` escapes the next character, and joins lines
+/// before a newline. `#` begins a comment. A word that begins with `{` or `[` is JSON, and ends
+/// with its closing bracket.
 pub(super) fn split(text: &str) -> Split {
     let (mut words, mut last) = (Vec::new(), text.len());
     let mut rest = text;
@@ -39,17 +41,18 @@ pub(super) fn split(text: &str) -> Split {
     }
 }
 
-/// True if a newline behind the text ends a command: no quote or bracket is open, and it is not escaped by `\`.
+/// True if a newline after the text ends a command: no quote or bracket is open, and the newline is
+/// not escaped.
 pub(super) fn is_whole(text: &str) -> bool {
     matches!(split(text.strip_suffix('\n').unwrap_or(text)), Split::Whole(..))
 }
 
-/// A text as its commands, one after the other; blank lines are left out.
+/// Splits a text into commands; blank lines are left out.
 pub(super) fn commands(text: &str) -> Vec<&str> {
     let (mut commands, mut begins, mut end) = (Vec::new(), 0, 0);
     for line in text.split_inclusive('\n') {
         end += line.len();
-        // An incomplete command at the end is reported when it runs.
+        // An incomplete command at the end reports its error when it runs.
         if end == text.len() || is_whole(&text[begins..end]) {
             commands.push(text[begins..end].trim_end_matches('\n'));
             begins = end;
@@ -59,7 +62,7 @@ pub(super) fn commands(text: &str) -> Vec<&str> {
     commands
 }
 
-/// The length of JSON, if its brackets are closed. Other mistakes are left to the parser.
+/// The length of JSON, if its brackets are closed. Other errors are left to the parser.
 fn json(text: &str) -> Option<usize> {
     let (mut depth, mut string, mut escaped) = (0_usize, None, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -79,7 +82,7 @@ fn json(text: &str) -> Option<usize> {
     None
 }
 
-/// A word with its quotes taken away, and the length that it had with them.
+/// A word without its quotes, and its length with them.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let mut word = String::new();
     let mut chars = text.char_indices();
@@ -90,7 +93,7 @@ fn quoted(text: &str) -> Option<(String, usize)> {
             (None, '\'' | '"') => quote = Some(c),
             (Some(open), c) if c == open => quote = None,
             (None | Some('"'), '\\') => match chars.next()? {
-                // In double quotes it is for what means something there.
+                // In double quotes `\` escapes only quotes and itself.
                 (_, next) if quote.is_some() && !"\"\\".contains(next) => word.extend(['\\', next]),
                 (_, '\n') => {}
                 (_, next) => word.push(next),

@@ -1,4 +1,4 @@
-//! Figures of one collection.
+//! Statistics of one collection.
 
 use crate::commands::collections;
 use crate::commands::index::{definition_of, describe_build, to_json as index_to_json};
@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::text::{self, columns};
 use alluvium::{Collection, IndexStats, TreeStats};
 
-/// Prints them.
+/// Prints the statistics.
 pub(super) fn print(collection: &Collection, json: bool) -> Outcome {
     let (stats, indexes) = (collection.stats()?, collection.index_stats()?);
     let full_name = collection.full_name()?;

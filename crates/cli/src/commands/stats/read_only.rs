@@ -1,11 +1,11 @@
-//! Figures of a read-only store.
+//! Statistics of a read-only store.
 
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::text::{self, columns};
 use alluvium::{ReadOnly, ReadOnlyContent};
 
-/// Prints them.
+/// Prints the statistics.
 pub(super) fn print(store: &ReadOnly, json: bool) -> Outcome {
     let mut out = Output::new();
     if json {

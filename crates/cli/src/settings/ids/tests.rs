@@ -29,8 +29,8 @@ fn field_paths_lose_blanks_and_are_refused_by_name() {
     for (fields, says) in [
         (&[""][..], "no name"),
         (&["a", " ", "b"], "no name"),
-        (&["a."], "\"a.\" is no path"),
-        (&["a..b"], "\"a..b\" is no path"),
+        (&["a."], "\"a.\" is not a path"),
+        (&["a..b"], "\"a..b\" is not a path"),
         (&["s", "t", " s"], "names s twice"),
     ] {
         let refused = args(fields).paths().unwrap_err().to_string();

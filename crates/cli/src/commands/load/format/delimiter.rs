@@ -1,13 +1,13 @@
-//! Which character is between the fields of a CSV file, by its first rows.
+//! Detects the delimiter of a CSV file from its first rows.
 
 use crate::text;
 
-/// Rows that are looked at.
+/// The number of rows that are examined.
 const ROWS: usize = 20;
-/// What is between the fields of a file called CSV, where it is no comma, and how that is written.
+/// Other delimiters of CSV files, with their names in messages.
 const OTHERS: [(u8, &str); 3] = [(b';', "semicolons, ';'"), (b'\t', "tabs"), (b'|', "bars, '|'")];
 
-/// The delimiter; with a note if it is no comma.
+/// The delimiter; prints a note if it is not a comma.
 pub(super) fn noted(name: &str, head: &[u8]) -> u8 {
     let found = of(head);
     if let Some((_, words)) = OTHERS.iter().find(|(delimiter, _)| *delimiter == found) {
@@ -19,7 +19,7 @@ pub(super) fn noted(name: &str, head: &[u8]) -> u8 {
     found
 }
 
-/// The delimiter that every row has equally often; a comma if there is no such delimiter, or more than one.
+/// The delimiter that occurs equally often in every row; a comma if there is not exactly one.
 fn of(head: &[u8]) -> u8 {
     let rows = rows(head);
     let separates = |delimiter: usize| {
@@ -33,7 +33,8 @@ fn of(head: &[u8]) -> u8 {
     }
 }
 
-/// How often comma and the other delimiters are outside of quotes, row by row. The last row counts if it is whole, or alone.
+/// For each row, the counts of the comma and the other delimiters outside of quotes. The last row
+/// is included only if it is complete, or the only one.
 fn rows(head: &[u8]) -> Vec<[usize; 4]> {
     let (mut rows, mut counts, mut in_quotes, mut is_blank) = (Vec::new(), [0; 4], false, true);
     for &byte in head {

@@ -88,7 +88,7 @@ fn options_may_stand_anywhere_before() {
     expect(&free, "load --on-duplicate rep", 20, &["replace"]);
     expect(&free, "load --on-duplicate=rep", 20, &["replace"]);
     expect(&free, "distinct --json pets ki", 21, &["kind"]);
-    // Another collection than the one in use.
+    // A collection other than the one in use.
     let used = helper(Some("shop.orders"));
     expect(&used, "scan --collection pe", 18, &["pets"]);
     expect(&used, "scan --collection pets --fields ki", 32, &["kind"]);
