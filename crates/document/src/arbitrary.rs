@@ -1,4 +1,4 @@
-//! Arbitrary values for property tests: every type, with the numbers that hurt.
+//! Arbitrary values for property tests: every type, and numbers at the limits.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::decimal::Decimal;
@@ -6,7 +6,7 @@ use crate::value::{Binary, Code, DbPointer, Map, Regex, Timestamp, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Numbers around every edge of every type.
+/// Numbers near the limits of every type.
 pub fn number() -> impl Strategy<Value = Value> {
     let integer_edges = prop::sample::select(vec![
         0i64,
@@ -71,7 +71,7 @@ pub fn decimal() -> impl Strategy<Value = Decimal> {
             .prop_map(|(n, d, e)| Decimal::from_parts(n, &d, e).unwrap()),
         any::<i64>().prop_map(Decimal::from),
         any::<f64>().prop_map(Decimal::from_f64),
-        // The exact value of a double, and what lies a little beside it.
+        // The exact value of a double, and values slightly above it.
         (any::<f64>(), "(|[0-9]{1,3})").prop_map(|(x, more)| exact(x, &more)),
         prop::sample::select(vec![
             text("9007199254740993"),
@@ -135,7 +135,7 @@ fn nest(inner: impl Strategy<Value = Value> + Clone + 'static, names: BoxedStrat
     .boxed()
 }
 
-/// Any value; the keys of maps may be any values, too, and may occur twice.
+/// Any value. The keys of maps may be any values, and may occur twice.
 pub fn value() -> impl Strategy<Value = Value> {
     scalar().prop_recursive(4, 40, 5, |inner| {
         let names = prop_oneof![3 => text().prop_map(Value::from), 1 => inner.clone()].boxed();
@@ -143,7 +143,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values that BSON can hold: names are strings without NUL, decimals fit.
+/// Values that BSON can represent: names are strings without NUL, decimals fit.
 pub fn bson_value() -> impl Strategy<Value = Value> {
     let leaf = scalar().prop_filter("not in BSON", |value| match value {
         Value::Decimal(decimal) => decimal.to_decimal128().is_ok_and(|b| Decimal::from_decimal128(b) == *decimal),
@@ -152,7 +152,7 @@ pub fn bson_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 40, 5, |inner| nest(inner, "[a-c]{0,3}".prop_map(Value::from).boxed()))
 }
 
-/// What plain JSON can hold, in the types that JSON text gives.
+/// Values that plain JSON can represent, in the types that parsing JSON gives.
 pub fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

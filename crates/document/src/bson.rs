@@ -1,7 +1,8 @@
 //! BSON: documents to bytes and back, and conversions with the `bson` crate's values.
 //!
-//! The bytes are read and written here and not through the crate's document, which holds each name once; here a
-//! name that occurs twice is kept, in order. Binary data of the old subtype 2 is held without its inner length.
+//! The bytes are encoded and decoded here rather than through the crate's document, which holds
+//! each name only once. Here a name that occurs twice is kept, in order. Binary data of the old
+//! subtype 2 is held without its inner length.
 
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
@@ -38,21 +39,21 @@ pub(crate) mod tag {
 /// The binary subtype whose bytes begin with their length once more.
 const OLD_BINARY: u8 = 2;
 
-/// Why a value cannot be written as BSON, or bytes cannot be read.
+/// The reason why a value cannot be encoded as BSON, or bytes cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BsonError {
     /// The bytes end within a value.
     #[error("the BSON ends within a value")]
     Truncated,
-    /// The bytes are no BSON.
+    /// The bytes are not BSON.
     #[error("invalid BSON at byte {offset}: {problem}")]
     Invalid {
-        /// Where, from the start of the bytes.
+        /// The offset from the start of the bytes.
         offset: usize,
         /// What is wrong.
         problem: &'static str,
     },
-    /// More nesting than is taken.
+    /// The nesting exceeds the limit.
     #[error("the BSON nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// Names in BSON are strings.
@@ -67,7 +68,7 @@ pub enum BsonError {
     /// A length does not fit 31 bits.
     #[error("a value is too large for BSON")]
     TooLarge,
-    /// Reading it again would give another value.
+    /// Decoding the result would give a different value.
     #[error("a {0} would not come back from BSON as it is")]
     Inexact(&'static str),
     /// The `bson` crate's documents hold each name once.
@@ -78,7 +79,7 @@ pub enum BsonError {
 /// Appends `map` as a BSON document.
 ///
 /// # Errors
-/// [`BsonError`]; `out` is then as it was.
+/// [`BsonError`]; `out` is then unchanged.
 pub fn encode_document(map: &Map, out: &mut Vec<u8>) -> Result<(), BsonError> {
     let before = out.len();
     let result = put_document(map, MAX_DEPTH, out);
@@ -114,7 +115,7 @@ fn put_array(elements: &[Value], depth: usize, out: &mut Vec<u8>) -> Result<(), 
     finish(start, out)
 }
 
-/// Leaves room for a length, which [`finish`] writes.
+/// Reserves space for a length, which [`finish`] writes.
 fn begin(out: &mut Vec<u8>) -> usize {
     out.extend_from_slice(&[0; 4]);
     out.len() - 4
@@ -198,7 +199,7 @@ fn put_value(value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), BsonE
     Ok(())
 }
 
-/// The byte that precedes a value's name.
+/// The type byte, which precedes a value's name.
 fn tag_of(value: &Value) -> u8 {
     match value {
         Value::Double(_) => tag::DOUBLE,
@@ -225,10 +226,11 @@ fn tag_of(value: &Value) -> u8 {
     }
 }
 
-/// The bytes that a value takes in BSON, without its name and the byte before it; for a map, the size of the document.
+/// The size of a value in BSON in bytes, without its type byte and name; for a map, the size of the
+/// document.
 ///
-/// What cannot be written is counted as well: a map's key that is no string as if it were the value, a decimal beyond
-/// decimal128 as its text would be.
+/// Values that cannot be encoded are counted, too: a key that is not a string as if it were the
+/// value, and a decimal beyond decimal128 by the length of its text.
 pub fn bson_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Undefined | Value::MinKey | Value::MaxKey => 0,
@@ -267,7 +269,7 @@ pub fn document_size(map: &Map) -> usize {
     5 + map.entries.iter().map(field).sum::<usize>()
 }
 
-/// The digits of `n`.
+/// The number of decimal digits of `n`.
 pub(crate) fn decimal_digits(n: usize) -> usize {
     n.checked_ilog10().map_or(1, |log| log as usize + 1)
 }

@@ -1,14 +1,16 @@
-//! The one total order over all values: MongoDB's comparison order.
+//! The total order of all values: MongoDB's comparison order.
 //!
-//! Types first, all numbers being one type and strings and symbols another; then by value. Numbers compare
-//! exactly, whatever their types: 2^53 + 1 as an integer is above 2^53 as a double.
+//! Values compare first by type, where all numbers are one type and strings and symbols another,
+//! then by value. Numbers compare exactly, whatever their types: 2^53 + 1 as an integer is greater
+//! than 2^53 as a double.
 
 use crate::decimal::Decimal;
 use crate::value::{DbPointer, Double, Map, Regex, Value};
 pub(crate) use alluvium_codec::key::rank;
 use std::cmp::Ordering;
 
-/// The place of the value's type in the order, never 0. Values of different ranks are ordered by it alone.
+/// The rank of the value's type in the order, never 0. Values of different ranks compare by rank
+/// alone.
 #[inline]
 pub fn type_rank(value: &Value) -> u8 {
     match value {
@@ -90,12 +92,13 @@ fn compare_same_rank(a: &Value, b: &Value) -> Ordering {
                 _ => Ordering::Equal,
             })
         }
-        // Null, undefined, and the two ends have one value each; all else with this rank is a number.
+        // Null, undefined, and min and max key have one value each; the rest of this rank are
+        // numbers.
         _ => compare_numbers(a, b),
     }
 }
 
-/// Compares two maps as [`compare`] does.
+/// Compares two maps like [`compare`].
 pub fn compare_maps(a: &Map, b: &Map) -> Ordering {
     for ((a_key, a), (b_key, b)) in a.entries.iter().zip(&b.entries) {
         let order = type_rank(a).cmp(&type_rank(b));
@@ -107,7 +110,7 @@ pub fn compare_maps(a: &Map, b: &Map) -> Ordering {
     a.entries.len().cmp(&b.entries.len())
 }
 
-/// The numbers of both sides, or Equal if one is not a number.
+/// Compares two numbers; `Equal` if one of them is not a number.
 fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Double(Double(a)), Value::Double(Double(b))) => compare_doubles(*a, *b),
@@ -132,7 +135,7 @@ fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// An integer against a double or decimal.
+/// Compares an integer with a double or decimal.
 fn compare_integer(n: i64, other: &Value) -> Ordering {
     match other {
         Value::Double(Double(x)) => compare_i64_f64(n, *x),
@@ -142,7 +145,7 @@ fn compare_integer(n: i64, other: &Value) -> Ordering {
 }
 
 fn compare_doubles(a: f64, b: f64) -> Ordering {
-    // Only with a NaN is there no order; NaN is the lowest.
+    // `partial_cmp` has no result only for NaN, which is the lowest number.
     a.partial_cmp(&b).unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))
 }
 

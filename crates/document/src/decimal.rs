@@ -1,9 +1,9 @@
 //! Decimals of arbitrary precision.
 //!
-//! A finite decimal is a sign, decimal digits and a power of ten; `1.0` and `1.00` are different
-//! decimals of the same value, as in the General Decimal Arithmetic specification, from which the
-//! text form is taken, too. Nothing here expands a power of ten: `1e1000000000` takes a dozen bytes,
-//! and comparing it with 1 looks at the exponents first.
+//! A finite decimal is a sign, decimal digits and a power of ten. `1.0` and `1.00` are different
+//! decimals of the same value, as in the General Decimal Arithmetic specification, which also
+//! defines the text form. No operation expands a power of ten: `1e1000000000` takes a dozen bytes,
+//! and comparing it with 1 compares the exponents first.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,12 +13,13 @@ mod arithmetic;
 mod decimal128;
 mod float;
 
-/// The largest magnitude of an exponent. Text beyond it is refused.
+/// The largest magnitude of an exponent. Text with a larger one is refused.
 pub const MAX_EXPONENT: i64 = i32::MAX as i64;
 
 /// A decimal number, an infinity, or NaN.
 ///
-/// `PartialEq` is identity (1.0 is not 1.00, -0 is not 0, NaN is NaN); [`Decimal::compare`] goes by value.
+/// `PartialEq` is identity (1.0 is not 1.00, -0 is not 0, NaN is NaN); [`Decimal::compare`]
+/// compares by value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Decimal {
     repr: Repr,
@@ -40,10 +41,10 @@ struct Finite {
     digits: Box<str>,
 }
 
-/// Why something is no decimal, or has no decimal result.
+/// The reason why text is not a decimal, or an operation has no decimal result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecimalError {
-    /// The text is no number.
+    /// The text is not a number.
     #[error("not a decimal number")]
     Syntax,
     /// The exponent is beyond [`MAX_EXPONENT`].
@@ -63,12 +64,12 @@ pub enum DecimalError {
 impl Decimal {
     /// Not a number; equal to itself and below all numbers.
     pub const NAN: Decimal = Decimal { repr: Repr::Nan };
-    /// Above all finite numbers.
+    /// Greater than all finite numbers.
     pub const INFINITY: Decimal = Decimal { repr: Repr::Infinity { negative: false } };
-    /// Below all finite numbers.
+    /// Less than all finite numbers.
     pub const NEG_INFINITY: Decimal = Decimal { repr: Repr::Infinity { negative: true } };
 
-    /// The decimal ±`digits` times ten to the power of `exponent`. Leading zeros go.
+    /// The decimal ±`digits` times ten to the power of `exponent`. Leading zeros are removed.
     ///
     /// # Errors
     /// [`DecimalError::Syntax`] unless `digits` is one ASCII digit or more; [`DecimalError::Exponent`].
@@ -79,7 +80,7 @@ impl Decimal {
         Self::finite(negative, digits, exponent)
     }
 
-    /// As [`Decimal::from_parts`], for digits that were looked at.
+    /// As [`Decimal::from_parts`], for digits that were validated.
     fn finite(negative: bool, digits: &str, exponent: i64) -> Result<Decimal, DecimalError> {
         if exponent.unsigned_abs() > MAX_EXPONENT.unsigned_abs() {
             return Err(DecimalError::Exponent);
@@ -97,7 +98,7 @@ impl Decimal {
         matches!(self.repr, Repr::Nan)
     }
 
-    /// True for what is neither NaN nor an infinity.
+    /// True unless the value is NaN or an infinity.
     pub fn is_finite(&self) -> bool {
         matches!(self.repr, Repr::Finite(_))
     }
@@ -107,7 +108,7 @@ impl Decimal {
         self.as_finite().is_some_and(Finite::is_zero)
     }
 
-    /// True if there is a minus sign, be it that of -0 or -infinity.
+    /// True if the sign is minus, even for -0 and -infinity.
     pub fn is_negative(&self) -> bool {
         match &self.repr {
             Repr::Nan => false,
@@ -151,7 +152,7 @@ impl Decimal {
         }
     }
 
-    /// The place of the whole class in the order.
+    /// The rank of NaN, infinities and finite numbers.
     fn rank(&self) -> u8 {
         match &self.repr {
             Repr::Nan => 0,
@@ -253,15 +254,17 @@ impl Finite {
         }
     }
 
-    /// Neither is zero: the place of the first digit decides, then the digits from the left.
+    /// Compares two numbers other than zero: by the exponent of the first digit, then by the
+    /// digits.
     fn compare_magnitude(&self, other: &Finite) -> Ordering {
         let by_place = self.adjusted().cmp(&other.adjusted());
         by_place.then_with(|| self.normalized().0.cmp(other.normalized().0))
     }
 }
 
-/// Plain (`-12.30`) where the exponent is at most 0 and there are at most six zeros behind the
-/// point, else scientific (`1.23E+10`); `NaN`, `Infinity`, `-Infinity`. Parsing gives the same decimal back.
+/// Plain (`-12.30`) if the exponent is at most 0 and there are at most six zeros after the point,
+/// otherwise scientific (`1.23E+10`); `NaN`, `Infinity`, `-Infinity`. Parsing gives the identical
+/// decimal.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = Vec::new();
@@ -276,8 +279,8 @@ impl fmt::Debug for Decimal {
     }
 }
 
-/// Takes what [`fmt::Display`] writes and every other common spelling: a sign, digits with or
-/// without a point, an exponent; `inf`, `infinity` and `nan` in any case.
+/// Accepts the output of [`fmt::Display`] and all common notations: a sign, digits with or without
+/// a point, an exponent; `inf`, `infinity` and `nan` in any case.
 impl FromStr for Decimal {
     type Err = DecimalError;
 
@@ -307,7 +310,7 @@ impl FromStr for Decimal {
     }
 }
 
-/// The number behind the E. Anything beyond the range, however long, is [`DecimalError::Exponent`].
+/// The number after the E. Any value out of range, however long, is [`DecimalError::Exponent`].
 fn parse_exponent(text: &str) -> Result<i64, DecimalError> {
     let (negative, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -317,7 +320,7 @@ fn parse_exponent(text: &str) -> Result<i64, DecimalError> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(DecimalError::Syntax);
     }
-    // Wide enough that a mantissa of many digits may still bring it into the range.
+    // Wide enough for an exponent that a long mantissa brings into range.
     let magnitude: i64 = match digits.trim_start_matches('0') {
         "" => 0,
         rest if rest.len() > 17 => return Err(DecimalError::Exponent),

@@ -1,4 +1,4 @@
-//! Documents as they are stored, decoded no further than they are asked.
+//! Stored documents, decoded only as far as needed.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,28 +20,28 @@ mod to_json;
 
 pub use exact::InexactError;
 
-/// Why a document could not be made or written.
+/// The reason why a document cannot be created or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// Its row is damaged, or it nests too deep.
     #[error(transparent)]
     Row(#[from] RowError),
-    /// The text is no JSON.
+    /// The text is not JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// JSON of another type than a map is no document.
+    /// JSON of another type than a map is not a document.
     #[error("a document must be a JSON object, this is of type {0}")]
     NotADocument(&'static str),
-    /// It has no text in JSON.
+    /// It cannot be represented in JSON.
     #[error(transparent)]
     Print(#[from] PrintError),
-    /// Its text would be read as another document.
+    /// Its text would be parsed as a different document.
     #[error(transparent)]
     Inexact(#[from] InexactError),
-    /// It cannot be written as BSON.
+    /// It cannot be encoded as BSON.
     #[error(transparent)]
     Bson(#[from] BsonError),
-    /// It does not go with the type that was asked for.
+    /// It does not match the requested type.
     #[error(transparent)]
     Serde(#[from] SerdeError),
 }
@@ -52,26 +52,27 @@ impl From<DecodeError> for DocumentError {
     }
 }
 
-/// A document: its row, and what is needed to read it. Clones share everything.
+/// A document: its row, and the context for decoding it. Clones share everything.
 ///
-/// Values are decoded when they are asked for, so reading one field costs little more than finding it. Damage is found
-/// where it lies, which is why reading can fail.
+/// Values are decoded on access, so reading one field costs little more than finding it. Damage is
+/// only found in the bytes that are read, so reading can fail.
 #[derive(Clone)]
 pub struct Document {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    /// None: the row is self-describing.
+    /// `None` if the row is self-describing.
     table: Option<Arc<ShapeTable>>,
-    /// The row, then the self-describing encoding of what the key says.
+    /// The row, followed by the self-describing encoding of the value in the key.
     bytes: Vec<u8>,
     id_at: usize,
     id: OnceLock<Value>,
 }
 
-/// Relaxed extended JSON on one line. A document that has no JSON (a damaged row, keys that are not strings) is
-/// written as its error in angle brackets; [`Document::to_json`] returns the error instead.
+/// Relaxed Extended JSON on one line. A document that has no JSON (a damaged row, keys that are not
+/// strings) is written as its error in angle brackets; [`Document::to_json`] returns the error
+/// instead.
 impl std::fmt::Display for Document {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.to_json(Format::RELAXED) {
@@ -81,14 +82,15 @@ impl std::fmt::Display for Document {
     }
 }
 
-/// What documents without shapes have for a table.
+/// The table of documents without shapes.
 static NO_SHAPES: ShapeTable = ShapeTable::new(ShapeOptions::DEFAULT);
 
 impl Document {
-    /// The document that is stored as `row` under `key` in the collection with these shapes.
+    /// The document that is stored as `row` under `key`, in the collection with these shapes.
     ///
     /// # Errors
-    /// [`RowError`] if `key` is no key, or the row does not begin as one. What comes later is not looked at yet.
+    /// [`RowError`] if `key` is not a key, or the start of the row is damaged. The rest is not
+    /// checked yet.
     pub fn from_row(table: &Arc<ShapeTable>, key: &[u8], row: impl Into<Vec<u8>>) -> Result<Self, RowError> {
         let mut bytes = row.into();
         let id_at = bytes.len();
@@ -99,7 +101,7 @@ impl Document {
         Ok(document)
     }
 
-    /// A document with these fields. It need not have an `_id`.
+    /// A document with these fields. An `_id` is not required.
     ///
     /// # Errors
     /// [`RowError::TooDeep`].
@@ -109,7 +111,7 @@ impl Document {
         Ok(Self::new(None, bytes, id_at))
     }
 
-    /// The document that JSON text represents. Extended JSON is understood.
+    /// Parses a document from JSON text, including Extended JSON.
     ///
     /// # Errors
     /// [`DocumentError::Json`], [`DocumentError::NotADocument`].
@@ -124,10 +126,10 @@ impl Document {
         Self { inner: Arc::new(Inner { table, bytes, id_at, id: OnceLock::new() }) }
     }
 
-    /// The fields, to be read.
+    /// A view of the fields.
     ///
     /// # Errors
-    /// [`RowError`] if the row does not begin as one.
+    /// [`RowError`] if the start of the row is damaged.
     #[inline]
     pub fn map(&self) -> Result<MapRef<'_>, RowError> {
         let (row, id) = self.inner.bytes.split_at(self.inner.id_at);
@@ -135,18 +137,19 @@ impl Document {
         MapRef::of_row(row, Context { table, id })
     }
 
-    /// A number that the size as a BSON document is not above, found without looking at the values.
+    /// An upper bound of the size as a BSON document, computed without reading the values.
     pub(crate) fn bson_size_max(&self) -> usize {
-        /// What BSON needs at most for a byte of a row, but for a name that is in a shape: a byte for the type, one
-        /// that ends the name, the digits of a position in an array, 17 bytes for a decimal or a pointer, 5 for a map.
+        /// The maximum size in BSON for a byte of a row, except for names in shapes: a type byte,
+        /// the end of the name, the digits of a position in an array, 17 bytes for a decimal or a
+        /// pointer, 5 for a map.
         const FOR_A_BYTE: usize = 1 + 1 + 8 + 17 + 5;
         let names = self.inner.table.as_deref().map_or(0, ShapeTable::longest_name);
-        // `_id` may represent two fields.
+        // The value of `_id` may stand for two fields.
         let bytes = self.inner.bytes.len() + (self.inner.bytes.len() - self.inner.id_at) + 2;
         bytes.saturating_mul(FOR_A_BYTE + names)
     }
 
-    /// The `_id`; null if there is none. It is decoded the first time.
+    /// The `_id`; null if there is none. It is decoded on the first access.
     pub fn id(&self) -> &Value {
         self.inner.id.get_or_init(|| {
             let id = self.get(ID).ok().flatten().and_then(|id| id.to_value().ok());
@@ -162,7 +165,7 @@ impl Document {
         self.map()?.get(name)
     }
 
-    /// What lies at a path: field names and array positions, separated by dots.
+    /// The value at a path: field names and array positions, separated by dots.
     ///
     /// # Errors
     /// [`RowError`] if bytes on the way are damaged.
@@ -170,7 +173,8 @@ impl Document {
         ValueRef::Map(self.map()?).get_path(path)
     }
 
-    /// The values of the first fields with these names, in their order. The row is gone through once.
+    /// The values of the first fields with these names, in the order of `names`. Reads the row
+    /// once.
     ///
     /// # Errors
     /// [`RowError`] if bytes up to the last of them are damaged.
@@ -178,15 +182,15 @@ impl Document {
         self.map()?.get_fields(names)
     }
 
-    /// The fields in order. After an error there are no more.
+    /// The fields in order. After an error the iterator ends.
     ///
     /// # Errors
-    /// [`RowError`] if the row does not begin as one.
+    /// [`RowError`] if the start of the row is damaged.
     pub fn iter(&self) -> Result<MapIter<'_>, RowError> {
         Ok(self.map()?.iter())
     }
 
-    /// The document, decoded whole.
+    /// Decodes the whole document.
     ///
     /// # Errors
     /// [`RowError`].
@@ -194,7 +198,7 @@ impl Document {
         self.map()?.to_map()
     }
 
-    /// The document, decoded whole, as a value.
+    /// Decodes the whole document as a value.
     ///
     /// # Errors
     /// [`RowError`].
@@ -202,10 +206,11 @@ impl Document {
         self.to_map().map(Value::Map)
     }
 
-    /// Appends the document as relaxed JSON on one line: what [`json::print`] gives, straight from the row.
+    /// Appends the document as relaxed JSON on one line, as [`json::print`] does, without decoding
+    /// it to a map.
     ///
     /// # Errors
-    /// [`DocumentError::Row`], [`DocumentError::Print`]; `out` is then as it was.
+    /// [`DocumentError::Row`], [`DocumentError::Print`]; `out` is then unchanged.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), DocumentError> {
         let before = out.len();
         let result = self.map().map_err(DocumentError::from).and_then(|map| to_json::write_map(&map, out));
@@ -229,10 +234,11 @@ impl Document {
         Ok(String::from_utf8(out).map_err(|_| DecodeError::Invalid("text that is not UTF-8"))?)
     }
 
-    /// Appends the document as BSON: what [`crate::bson::encode_document`] gives, straight from the row.
+    /// Appends the document as BSON, as [`crate::bson::encode_document`] does, without decoding it
+    /// to a map.
     ///
     /// # Errors
-    /// [`DocumentError::Row`], [`DocumentError::Bson`]; `out` is then as it was.
+    /// [`DocumentError::Row`], [`DocumentError::Bson`]; `out` is then unchanged.
     pub fn write_bson(&self, out: &mut Vec<u8>) -> Result<(), DocumentError> {
         let before = out.len();
         let result = self.map().map_err(DocumentError::from).and_then(|map| to_bson::write_map(&map, out));
@@ -242,11 +248,11 @@ impl Document {
         result
     }
 
-    /// As [`Document::write_bson`], and fails where reading the BSON would give another document: decimals whose
-    /// scale does not fit, options of regular expressions that are not sorted.
+    /// As [`Document::write_bson`], but fails if decoding the BSON would give a different document:
+    /// decimals whose scale does not fit, options of regular expressions that are not sorted.
     ///
     /// # Errors
-    /// As there, and [`BsonError::Inexact`].
+    /// As for [`Document::write_bson`], and [`BsonError::Inexact`].
     pub fn write_bson_exact(&self, out: &mut Vec<u8>) -> Result<(), DocumentError> {
         let before = out.len();
         let result = self.map().map_err(DocumentError::from).and_then(|map| to_bson::write_map_exact(&map, out));
@@ -256,8 +262,8 @@ impl Document {
         result
     }
 
-    /// Checks that Extended JSON, read again, gives this document: with all types if it is canonical, and but for the
-    /// widths of integers if it is relaxed.
+    /// Checks that parsing the document's Extended JSON gives the same document: canonical JSON
+    /// with all types, relaxed JSON except for the widths of integers.
     ///
     /// # Errors
     /// [`DocumentError::Inexact`], [`DocumentError::Row`].
@@ -283,7 +289,7 @@ impl Document {
         self.map()?.bson_size()
     }
 
-    /// The document as a value of a type of the program.
+    /// Deserializes the document.
     ///
     /// # Errors
     /// [`DocumentError::Row`], [`DocumentError::Serde`].
@@ -291,20 +297,20 @@ impl Document {
         Ok(crate::serde::from_value(self.to_value()?)?)
     }
 
-    /// The row, as it was read, to be given to [`Document::from_row`] again with the same shapes.
+    /// The row, for passing to [`Document::from_row`] with the same shapes.
     pub fn row(&self) -> &[u8] {
         &self.inner.bytes[..self.inner.id_at]
     }
 
-    /// The bytes of memory that the row takes.
+    /// The memory for the row in bytes.
     pub fn row_len(&self) -> usize {
         self.inner.id_at
     }
 }
 
-/// Appends the self-describing encoding of what a key says.
+/// Appends the self-describing encoding of the value in a key.
 fn put_id(key: &[u8], out: &mut Vec<u8>) -> Result<(), RowError> {
-    // Mostly it is text without a zero: the bytes between the rank and the end mark.
+    // Usually it is a string without a zero: the bytes between the rank and the terminator.
     if let Some((&rank::STRING, rest)) = key.split_first()
         && let Some(text) = rest.strip_suffix(&[0, 1])
         && memchr::memchr(0, text).is_none()
@@ -339,7 +345,8 @@ impl std::fmt::Debug for Document {
 }
 
 impl PartialEq for Document {
-    /// The same fields in the same order with identical values. What is damaged equals nothing.
+    /// True if both have the same fields in the same order with identical values. A damaged
+    /// document equals nothing.
     fn eq(&self, other: &Self) -> bool {
         matches!((self.to_map(), other.to_map()), (Ok(a), Ok(b)) if a == b)
     }

@@ -1,4 +1,4 @@
-//! Documents to be changed, decoded no further than the change needs.
+//! Documents under modification, decoded only as far as the change needs.
 
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use crate::row::{Form, ID, RowEncoder, RowError, encode_known_row};
 use crate::shape::{FieldKind, Shape, ShapeTable};
 use crate::value::{MAX_DEPTH, Map, Value};
 
-/// A document to be changed.
+/// A document under modification.
 ///
-/// As long as fields that it has are given other values, nothing else is decoded: the new row is the old one with those
-/// values in their places. Whatever changes its fields (a new one, one that goes, [`Draft::map`]) decodes it whole.
+/// As long as only the values of existing fields change, no other values are decoded: the new row
+/// is a copy of the old one with these values replaced. Adding or removing a field, and
+/// [`Draft::map`], decode the whole document.
 #[derive(Debug, Clone)]
 pub struct Draft {
     document: Document,
@@ -23,9 +24,9 @@ pub struct Draft {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// New values of stored fields of the document's shape, by their positions, ascending.
+    /// New values of stored fields, by their positions in the shape, ascending.
     Fields(Vec<(usize, Value)>),
-    /// All of it.
+    /// The whole document, decoded.
     Whole(Map),
 }
 
@@ -33,24 +34,24 @@ impl Draft {
     /// A draft that equals `document`.
     ///
     /// # Errors
-    /// [`RowError`] if the document is seen to be damaged. What is not looked at may be, here and later.
+    /// [`RowError`] if damage was found. Parts that were not read may still be damaged.
     pub fn new(document: Document) -> Result<Self, RowError> {
         document.map()?;
         Ok(Self { document, state: State::Fields(Vec::new()) })
     }
 
-    /// The document as it was.
+    /// The document before the changes.
     pub fn original(&self) -> &Document {
         &self.document
     }
 
-    /// The `_id` of the document as it was; null if it had none.
+    /// The `_id` of the original document; null if it had none.
     pub fn id(&self) -> &Value {
         self.document.id()
     }
 
-    /// The field besides `_id` that the document's row does not hold, because it equals `_id`: what
-    /// [`crate::row::encode_row`] wants to know.
+    /// The field besides `_id` that the document's row does not store because it equals `_id`: an
+    /// argument of [`crate::row::encode_row`].
     pub fn id_copy(&self) -> Option<&str> {
         let fields = self.document.map().ok()?.shape()?.fields();
         let copy = fields.iter().find(|field| field.kind == FieldKind::IsId && &*field.name != ID);
@@ -74,7 +75,7 @@ impl Draft {
         self.document.get(name)?.map(|value| value.to_value()).transpose()
     }
 
-    /// Sets the value of the first field with this name, in its place if there is one, else at the end.
+    /// Sets the value of the first field with this name; appends the field if it does not exist.
     ///
     /// # Errors
     /// [`RowError`] if the document is damaged.
@@ -95,8 +96,8 @@ impl Draft {
         Ok(())
     }
 
-    /// The value of the first field with this name, to be changed in place. If the row holds it under a shape, nothing
-    /// else is decoded; a field that a shape does not have is known to be absent without decoding anything.
+    /// The value of the first field with this name, for changing it in place. If the row has a
+    /// shape, no other value is decoded, and nothing is decoded if the shape has no such field.
     ///
     /// # Errors
     /// [`RowError`] if the document is damaged.
@@ -126,12 +127,12 @@ impl Draft {
         Ok(self.map()?.remove(name))
     }
 
-    /// Puts other fields in the place of all.
+    /// Replaces all fields.
     pub fn replace(&mut self, fields: Map) {
         self.state = State::Whole(fields);
     }
 
-    /// All fields, to be changed at will. Decodes the document.
+    /// All fields, for any change. Decodes the document.
     ///
     /// # Errors
     /// [`RowError`] if the document is damaged.
@@ -149,10 +150,10 @@ impl Draft {
         }
     }
 
-    /// The document as it is now.
+    /// The document with the changes.
     ///
     /// # Errors
-    /// [`RowError`] if the document was damaged.
+    /// [`RowError`] if the document is damaged.
     pub fn into_map(mut self) -> Result<Map, RowError> {
         self.map().map(std::mem::take)
     }
@@ -177,7 +178,7 @@ impl Draft {
         Ok(size)
     }
 
-    /// A number that [`Draft::bson_size`] is not above, found without looking at the document.
+    /// An upper bound of [`Draft::bson_size`], computed without reading the document.
     pub fn bson_size_max(&self) -> usize {
         let changes = match &self.state {
             State::Whole(map) => return bson::document_size(map),
@@ -187,7 +188,7 @@ impl Draft {
         self.document.bson_size_max().saturating_add(new)
     }
 
-    /// The size as a BSON document if it is above `limit`.
+    /// The size as a BSON document, if it exceeds `limit`.
     ///
     /// # Errors
     /// As [`Draft::bson_size`].
@@ -198,19 +199,20 @@ impl Draft {
         Ok(Some(self.bson_size()?).filter(|size| *size > limit))
     }
 
-    /// The bytes of the values that the row held, if other values for fields that it had are all that has changed.
+    /// The size of the values in the row, if only values of existing fields have changed.
     pub fn patched_bytes(&self) -> Option<usize> {
         let State::Fields(_) = &self.state else { return None };
         let map = self.document.map().ok()?;
         matches!(map.form, Form::Shaped { .. }).then_some(map.bytes.len())
     }
 
-    /// Appends the row, as [`crate::row::encode_row`] does, if that can be made from the row as it was; `table` is that
-    /// of the collection. It can't if `_id` was set. False, and nothing is appended, if it can't:
-    /// then [`Draft::into_map`] is to be encoded.
+    /// Appends the row, as [`crate::row::encode_row`] does, if it can be made from the original
+    /// row. `table` is that of the collection. Otherwise, for instance if `_id` was set, appends
+    /// nothing and returns false; then encode [`Draft::into_map`].
     ///
     /// # Errors
-    /// [`RowError::TooDeep`], or the document is damaged; `row` and `new_shapes` are then as before.
+    /// [`RowError::TooDeep`], or the document is damaged; `row` and `new_shapes` are then
+    /// unchanged.
     pub fn encode_row(
         &self,
         table: &ShapeTable,
@@ -227,10 +229,10 @@ impl Draft {
         result.map(|()| true)
     }
 
-    /// Appends the row as [`encode_known_row`] does: with committed shapes only.
+    /// Appends the row as [`encode_known_row`] does, with committed shapes only.
     ///
     /// # Errors
-    /// [`RowError::TooDeep`], or the document is damaged; `row` is then as before.
+    /// [`RowError::TooDeep`], or the document is damaged; `row` is then unchanged.
     pub fn encode_known_row(&self, table: &ShapeTable, row: &mut Vec<u8>) -> Result<(), RowError> {
         if let State::Whole(map) = &self.state {
             return encode_known_row(map, table, self.id_copy(), row);
@@ -246,8 +248,9 @@ impl Draft {
         result
     }
 
-    /// What a row can be made of that is the old one but for some values: its shape, its values, the new ones. Not with
-    /// another `_id`: the code that encodes the document compares that with the one it had.
+    /// The shape, the values and the new values for a row that differs from the original only in
+    /// some values. `None` if `_id` was set: the code that encodes the document compares it with
+    /// the original.
     fn patch(&self, table: &ShapeTable) -> Result<Option<Patch<'_>>, RowError> {
         let State::Fields(changes) = &self.state else { return Ok(None) };
         let map = self.document.map()?;
@@ -256,13 +259,15 @@ impl Draft {
         Ok((!sets_id && std::ptr::eq(map.table, table)).then_some(Patch { shape, values: map.bytes, changes }))
     }
 
-    /// True if the document as it was has a shape without this field, and no field was added or removed since.
+    /// True if the original document's shape lacks this field, and no field was added or removed
+    /// since.
     fn lacks(&self, name: &str) -> Result<bool, RowError> {
         let shape = self.document.map()?.shape();
         Ok(matches!(self.state, State::Fields(_)) && shape.is_some_and(|shape| shape.position(name).is_none()))
     }
 
-    /// Decodes a stored field into the new values, unless it is there or all of the document is.
+    /// Decodes a stored field into the new values, unless it or the whole document is already
+    /// decoded.
     fn load(&mut self, position: usize, name: &str) -> Result<(), RowError> {
         let State::Fields(changes) = &mut self.state else { return Ok(()) };
         if let Err(at) = changes.binary_search_by_key(&position, |(at, _)| *at) {
@@ -272,7 +277,8 @@ impl Draft {
         Ok(())
     }
 
-    /// The position of a field whose value the row holds. None if there is no such field, or no shape.
+    /// The position of a field whose value the row stores. `None` if there is no such field, or no
+    /// shape.
     fn stored_position(&self, name: &str) -> Result<Option<usize>, RowError> {
         let Some(shape) = self.document.map()?.shape() else { return Ok(None) };
         let position = shape.position(name);
@@ -280,7 +286,7 @@ impl Draft {
     }
 }
 
-/// A row that is another one but for some values.
+/// A row that differs from another only in some values.
 struct Patch<'a> {
     shape: &'a Shape,
     values: &'a [u8],

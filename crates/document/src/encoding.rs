@@ -1,7 +1,7 @@
-//! The self-describing encoding: a value that needs nothing else to be read.
+//! The self-describing encoding: values that can be decoded without context.
 //!
-//! The first byte is `(nibble << 4) | code`. For most codes the nibble is the value or the length, and 15
-//! means that it follows in full as a variable-length integer. Codes 1 to 9 never change.
+//! The first byte is `(nibble << 4) | code`. For most codes the nibble is the value or the length;
+//! 15 means that a variable-length integer with it follows. Codes 1 to 9 never change.
 
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
@@ -15,9 +15,9 @@ pub const NULL: u8 = 1;
 pub const TRUE: u8 = 2;
 /// False.
 pub const FALSE: u8 = 3;
-/// An integer from 0: 32 bits if it fits, else 64.
+/// An integer of at least 0: of 32 bits if it fits, otherwise of 64.
 pub const POSITIVE: u8 = 4;
-/// The magnitude of an integer below 0: 32 bits if it fits, else 64.
+/// The magnitude of an integer below 0: of 32 bits if it fits, otherwise of 64.
 pub const NEGATIVE: u8 = 5;
 /// A decimal: length, text.
 pub const DECIMAL: u8 = 6;
@@ -25,9 +25,9 @@ pub const DECIMAL: u8 = 6;
 pub const STRING: u8 = 7;
 /// An array: count, elements.
 pub const ARRAY: u8 = 8;
-/// A map: count, then key and value by turns.
+/// A map: count, then alternating keys and values.
 pub const MAP: u8 = 9;
-/// A double: nibbles 0 to 14 are that value; 15: eight bytes, little-endian.
+/// A double: nibbles 0 to 14 are that value; for 15 eight bytes follow, little-endian.
 pub const DOUBLE: u8 = 10;
 /// A 64-bit integer that would fit 32 bits, zigzagged.
 pub const LONG: u8 = 11;
@@ -35,7 +35,7 @@ pub const LONG: u8 = 11;
 pub const OBJECT_ID: u8 = 12;
 /// Milliseconds since 1970, zigzagged.
 pub const DATE_TIME: u8 = 13;
-/// A map under a shape, inside rows only: shape number, length of what follows, the row's values.
+/// A map with a shape, only in rows: shape number, length of the rest, the values.
 pub const SHAPED: u8 = 14;
 /// The nibble names a rarer type.
 pub const ESCAPE: u8 = 15;
@@ -56,11 +56,11 @@ const INFINITY: u8 = 1;
 const NEG_INFINITY: u8 = 2;
 const NEG_ZERO: u8 = 3;
 
-/// No container reserves room for more elements than this before it has read them, so that a
-/// forged count cannot claim memory.
+/// The maximum number of elements for which a container allocates memory before it has read them,
+/// so that a forged count cannot claim memory.
 const MAX_RESERVE: usize = 64;
 
-/// Appends a first byte with `code`, and `n` in its nibble or behind it.
+/// Appends a first byte with `code`, and `n` in its nibble or after it.
 #[inline]
 pub fn put_head(out: &mut Vec<u8>, code: u8, n: u64) {
     if n < 15 {
@@ -78,7 +78,7 @@ pub fn put_str(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Appends an integer in its natural width: what fits 32 bits comes back as [`Value::Int32`].
+/// Appends an integer in its natural width: one that fits 32 bits is decoded as [`Value::Int32`].
 #[inline]
 pub fn put_integer(out: &mut Vec<u8>, n: i64) {
     if n >= 0 {
@@ -102,7 +102,7 @@ pub fn put_double(out: &mut Vec<u8>, x: f64) {
 
 /// Appends `value`.
 ///
-/// A value that [is too deep](Value::is_too_deep) is written, but no decoder takes it.
+/// A value that [is too deep](Value::is_too_deep) is encoded, but cannot be decoded.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.push(NULL),
@@ -192,22 +192,23 @@ fn encode_rare(value: &Value, out: &mut Vec<u8>) {
             varint::put_bytes(out, pointer.namespace.as_bytes());
             out.extend_from_slice(&pointer.id);
         }
-        // What is left is undefined alone; every other type was taken by the caller.
+        // Only undefined remains; the caller handled every other type.
         _ => escape(out, UNDEFINED),
     }
 }
 
-/// Where a decoder finds the maps that were written under a shape.
+/// Decodes maps that were encoded with a shape.
 pub trait Shapes {
-    /// The map of shape `number` whose values are `row`; `depth` is how many levels it may still nest,
-    /// itself not counted. Values inside are read with [`decode_with`] and that depth.
+    /// Decodes the map with shape `number` from the values in `row`. `depth` is the number of
+    /// further levels that it may nest. Values inside are decoded with [`decode_with`] and that
+    /// depth.
     ///
     /// # Errors
-    /// [`DecodeError`] if the shape is unknown or the bytes are no row of it.
+    /// [`DecodeError`] if the shape is unknown or the bytes are not a row of it.
     fn decode_shaped(&self, number: u64, row: &[u8], depth: usize) -> Result<Map>;
 }
 
-/// No shapes: a shaped map is an error.
+/// No shapes: a map with a shape is an error.
 pub struct NoShapes;
 
 impl Shapes for NoShapes {
@@ -216,15 +217,15 @@ impl Shapes for NoShapes {
     }
 }
 
-/// Takes a value from the front of `input`.
+/// Decodes a value from the start of `input`.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes hold no value, or one deeper than [`MAX_DEPTH`].
+/// [`DecodeError`] if the bytes are not a value, or it is deeper than [`MAX_DEPTH`].
 pub fn decode(input: &mut &[u8]) -> Result<Value> {
     decode_with(input, MAX_DEPTH, &NoShapes)
 }
 
-/// As [`decode`], with the shapes of a row, and nesting at most `depth` levels.
+/// As [`decode`], with the shapes of a row, and at most `depth` levels.
 ///
 /// # Errors
 /// [`DecodeError`].
@@ -299,7 +300,8 @@ fn decode_rare<S: Shapes + ?Sized>(name: u8, input: &mut &[u8], depth: usize, sh
         CODE => Value::Code(Box::new(Code { code: counted_text(input)?, scope: None })),
         CODE_WITH_SCOPE => {
             let code = counted_text(input)?;
-            // The level is the map's. Only a map: what is no level by itself could follow itself without end.
+            // The level counted is the map's. Only a map may follow: a value that is not a level
+            // could repeat without end.
             if !input.first().is_some_and(|first| matches!(first & 15, MAP | SHAPED)) {
                 return Err(DecodeError::Invalid("a scope that is no map"));
             }
@@ -325,12 +327,12 @@ fn decode_rare<S: Shapes + ?Sized>(name: u8, input: &mut &[u8], depth: usize, sh
     })
 }
 
-/// Passes over a value at the front of `input` without decoding it. Texts are not looked at.
+/// Skips a value at the start of `input` without decoding it. Strings are not validated.
 ///
 /// # Errors
 /// [`DecodeError`] if the structure is not one that [`encode`] writes.
 pub fn skip(input: &mut &[u8]) -> Result<()> {
-    // Not recursive: how many values are still to come is all that needs to be known.
+    // Not recursive: it suffices to count the values that are still to come.
     let mut pending = 1usize;
     while pending > 0 {
         let (code, nibble) = take_head(input)?;
@@ -339,9 +341,9 @@ pub fn skip(input: &mut &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Calls `note` with the number of each map under a shape among the values that fill `input`, however deep.
+/// Calls `note` with the number of each shape used by the values in `input`, at any depth.
 pub(crate) fn each_shape(mut input: &[u8], note: &mut dyn FnMut(u64)) -> Result<()> {
-    // What is in arrays, maps and maps under shapes follows them like any value.
+    // The contents of arrays, maps and maps with shapes follow like other values.
     while !input.is_empty() {
         let (code, nibble) = take_head(&mut input)?;
         if code == SHAPED {
@@ -354,7 +356,7 @@ pub(crate) fn each_shape(mut input: &[u8], note: &mut dyn FnMut(u64)) -> Result<
     Ok(())
 }
 
-/// Passes over what follows a first byte, and gives how many values then follow that belong to it.
+/// Skips the bytes after a first byte, and returns the number of values that follow as its content.
 #[inline]
 fn skip_behind(code: u8, nibble: u8, input: &mut &[u8]) -> Result<usize> {
     match code {
@@ -383,7 +385,7 @@ fn skip_behind(code: u8, nibble: u8, input: &mut &[u8]) -> Result<usize> {
     Ok(0)
 }
 
-/// Passes over a rare value and gives how many values follow that belong to it.
+/// Skips a value of a rare type, and returns the number of values that follow as its content.
 fn skip_rare(name: u8, input: &mut &[u8]) -> Result<usize> {
     match name {
         TIMESTAMP => drop(take(8, input)?),
@@ -417,7 +419,7 @@ fn more(pending: usize, count: usize) -> Result<usize> {
     pending.checked_add(count).ok_or(DecodeError::Truncated)
 }
 
-/// Takes a first byte: the code and the nibble.
+/// Reads a first byte: the code and the nibble.
 ///
 /// # Errors
 /// [`DecodeError::Truncated`] at the end of the input.
@@ -428,10 +430,10 @@ pub fn take_head(input: &mut &[u8]) -> Result<(u8, u8)> {
     Ok((first & 15, first >> 4))
 }
 
-/// The number that a nibble represents: itself, or what follows it.
+/// The number that a nibble represents: itself, or the number after it.
 ///
 /// # Errors
-/// [`DecodeError`] if what follows is no number.
+/// [`DecodeError`] if no number follows.
 #[inline]
 pub fn number(nibble: u8, input: &mut &[u8]) -> Result<u64> {
     if nibble < 15 { Ok(u64::from(nibble)) } else { varint::get_u64(input) }
@@ -442,7 +444,7 @@ fn take_len(nibble: u8, input: &mut &[u8]) -> Result<usize> {
     usize::try_from(number(nibble, input)?).map_err(|_| DecodeError::Truncated)
 }
 
-/// A count of things that take at least `each` bytes, which must be there.
+/// Reads a count of items of at least `each` bytes, and checks that the input is long enough.
 #[inline]
 fn take_count(nibble: u8, each: usize, input: &mut &[u8]) -> Result<usize> {
     let count = take_len(nibble, input)?;

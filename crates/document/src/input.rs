@@ -1,4 +1,4 @@
-//! What can be given as a document, and what a document can be read as.
+//! Types that are accepted as documents, and types that documents are read as.
 
 use crate::document::{Document, DocumentError};
 use crate::serde::InputError;
@@ -6,12 +6,12 @@ use crate::value::{Map, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Anything that is a document: JSON text, maps, structs, values of other crates, stored documents.
+/// Accepted as a document: JSON text, maps, structs, values of other crates, stored documents.
 ///
-/// It is implemented for every type of serde, and for references to it. Text (`&str`, `String`, `&String`, `Cow<str>`)
-/// is parsed as JSON, relaxed or canonical Extended JSON included, and `serde_json::Value` is read in the same way.
-/// Maps, structs and [`Map`] become documents as [`crate::serde`] describes. Everything else is refused when it is
-/// used.
+/// It is implemented for every type that serde can serialize, and for references to it. Text
+/// (`&str`, `String`, `&String`, `Cow<str>`) is parsed as JSON, including relaxed and canonical
+/// Extended JSON; `serde_json::Value` is interpreted in the same way. Maps, structs and [`Map`]
+/// become documents as described in [`crate::serde`]. Any other value is refused on use.
 pub trait IntoDocument {
     /// The document's fields.
     ///
@@ -26,8 +26,8 @@ impl<T: Serialize> IntoDocument for T {
     }
 }
 
-// `Document` must not implement `Serialize` or `Deserialize`: then these implementations would overlap with those for
-// all types of serde.
+// `Document` must not implement `Serialize` or `Deserialize`, because these implementations would
+// then overlap with those for all types of serde.
 impl IntoDocument for Document {
     fn into_map(self) -> Result<Map, InputError> {
         (&self).into_map()
@@ -40,8 +40,8 @@ impl IntoDocument for &Document {
     }
 }
 
-/// What is accepted as a document of a collection of `T`: anything that is a document ([`IntoDocument`]) where `T` is
-/// [`Document`], and otherwise `T` and `&T` only.
+/// Accepted as a document of a collection of `T`: if `T` is [`Document`], any document
+/// ([`IntoDocument`]), otherwise only `T` and `&T`.
 pub trait DocumentFor<T> {
     /// The document's fields.
     ///
@@ -68,22 +68,23 @@ impl<T: Serialize> DocumentFor<T> for &T {
     }
 }
 
-/// Why a document is not a value of a type.
+/// The error of reading a document as a value of a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("document {id:?}: {reason}")]
 pub struct FromDocumentError {
     /// The document's `_id`.
     pub id: Value,
-    /// What is wrong with it: damage, or another type.
+    /// The reason: damage, or another type.
     pub reason: DocumentError,
 }
 
-/// What documents can be read as: [`Document`] itself, and every type that serde can deserialize.
+/// A type that documents can be read as: [`Document`] itself, or a type that serde can deserialize.
 pub trait FromDocument: Sized {
     /// The document as a value of this type.
     ///
     /// # Errors
-    /// [`FromDocumentError`] if it is damaged, or does not fit the type. [`Document`] takes any.
+    /// [`FromDocumentError`] if the document is damaged or does not fit the type. [`Document`] fits
+    /// every document.
     fn from_document(document: Document) -> Result<Self, FromDocumentError>;
 }
 

@@ -1,12 +1,14 @@
-//! JSON in and out, with MongoDB's Extended JSON v2.
+//! Parsing and printing JSON, with MongoDB's Extended JSON v2.
 //!
-//! Plain JSON comes back with the same fields in the same order, and with numbers of the same value:
-//! - an integer becomes an int32 or int64, the smaller that holds it, else a decimal (`-0` is the integer 0);
-//! - a number with a fraction or exponent becomes a double if the double's shortest text has the same value, else a
-//!   decimal.
+//! Plain JSON that is parsed and printed keeps the fields in their order, and the values of
+//! numbers:
+//! - an integer becomes an int32 or int64, the smaller that can represent it, otherwise a decimal
+//!   (`-0` is the integer 0);
+//! - a number with a fraction or exponent becomes a double if the double's shortest text has the
+//!   same value, otherwise a decimal.
 //!
-//! A map with one of the names of Extended JSON (`$oid`, `$date`, …) becomes the value that it represents; if it is not
-//! well formed, that is an error.
+//! A map with one of the names of Extended JSON (`$oid`, `$date`, …) becomes the value that it
+//! represents; a malformed one is an error.
 
 mod date;
 mod error;
@@ -26,21 +28,22 @@ pub use print::{Format, PrintError, print, print_map, to_string};
 pub use print::{write_double, write_integer, write_string};
 pub use text::find_special;
 
-/// The milliseconds since 1970 of a date as `$date` takes it, `2012-12-24T12:15:30.501Z` or
-/// `2012-12-24`, or as spreadsheets write it: a time without a zone is in UTC, a space may take the
-/// place of the `T`, and the year may be any that [`date_to_iso`] writes.
+/// Parses a date as for `$date`, `2012-12-24T12:15:30.501Z` or `2012-12-24`, or in the notation of
+/// spreadsheets: a time without a zone is in UTC, a space may replace the `T`, and the year may be
+/// any that [`date_to_iso`] writes. Returns milliseconds since 1970.
 pub fn parse_date_lenient(text: &str) -> Option<i64> {
     date::parse_lenient(text)
 }
 
-/// A date in ISO 8601, of whatever year: those that have not four digits are written with a sign and six or more.
+/// A date in ISO 8601. Years that do not have four digits are written with a sign and at least six
+/// digits.
 pub fn date_to_iso(millis: i64) -> String {
     let mut text = Vec::with_capacity(24);
     date::write(millis, &mut text);
     text.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// A date in ISO 8601, if it lies in the years 1970 to 9999.
+/// A date in ISO 8601, if it is in the years 1970 to 9999.
 pub fn date_to_string(millis: i64) -> Option<String> {
     let mut text = Vec::with_capacity(24);
     if !(0..=date::MAX_PLAIN).contains(&millis) {

@@ -3,19 +3,19 @@
 //! `memcmp(key(a), key(b)) == compare(a, b)` for all values. A key starts with the rank of the type.
 //! No key is a prefix of another, so keys of several values can be concatenated.
 //!
-//! - Number: the bits of the greatest double that is not above it, made to sort unsigned (all zero
-//!   for NaN): the first two bytes big-endian, then groups of seven bits, each a byte whose lowest
-//!   bit says whether another follows. If the double is the number exactly, the groups end with the
-//!   last that has a bit set, or the first. Else all seven are there, the last one says that more
-//!   follows, and the decimal does: five bytes of the first digit's place, biased; two digits a
-//!   byte, each pair plus one; a zero; inverted for negative numbers. Two numbers between the same
-//!   two doubles have the same sign.
+//! - Number: the bits of the greatest double that is at most the number, transformed to sort as
+//!   unsigned (all zero for NaN): the first two bytes big-endian, then groups of seven bits, each
+//!   in a byte whose lowest bit is set if another follows. If the double equals the number, the
+//!   groups end with the last that has a bit set, or with the first. Otherwise all seven are
+//!   present, the last one indicates that more follows, and the decimal follows it: five bytes with
+//!   the biased exponent of the first digit; two digits per byte, each pair plus one; a zero; all
+//!   inverted for negative numbers. Two numbers between the same two doubles have the same sign.
 //! - Map: for each field the rank of the value, the key of the name, the rest of the value's key;
 //!   then 0. Array likewise.
 //! - String: [`alluvium_codec::key::put_bytes`]. Binary: length, subtype, bytes.
 //!
-//! What the order does not see is not in the key: the type of a number, a decimal's scale, the sign of zero,
-//! whether a string is a symbol.
+//! The key does not contain what the order ignores: the type of a number, a decimal's scale, the
+//! sign of zero, and whether a string is a symbol.
 
 use crate::compare::{rank, type_rank};
 use crate::decimal::Decimal;
@@ -24,28 +24,29 @@ use alluvium_codec::{DecodeError, Result, key};
 
 pub use alluvium_codec::key::skip;
 
-/// Added to the place of a first digit, so that it is positive; places stay within ±2^34.
+/// Added to the exponent of the first digit to make it positive; exponents are within ±2^34.
 const PLACE_BIAS: i64 = 1 << 39;
 
-/// Decoding writes up to this many zeros to show a large integer without an exponent.
+/// The maximum number of zeros that decoding appends to a large integer instead of an exponent.
 const MAX_ZEROS: i64 = 64;
 
-/// Why a value cannot be an `_id`.
+/// The reason why a value cannot be an `_id`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Arrays, regular expressions and undefined are refused, as MongoDB does.
+    /// Arrays, regular expressions and undefined are refused, as in MongoDB.
     #[error("_id cannot be of type {0}")]
     Type(&'static str),
     /// It nests deeper than [`MAX_DEPTH`].
     #[error("_id nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// A field in it begins with a dollar sign, and it is no reference (`$ref`, `$id`, `$db`): a
-    /// filter could not ask for it.
+    /// A field in it begins with a dollar sign and is not a field of a reference (`$ref`, `$id`,
+    /// `$db`). A filter could not express it.
     #[error("the field '{0}' in _id begins with a dollar sign")]
     Dollar(String),
 }
 
-/// Appends the key of `value`. A value that [is too deep](Value::is_too_deep) is written, but cannot be decoded.
+/// Appends the key of `value`. A value that [is too deep](Value::is_too_deep) is encoded, but
+/// cannot be decoded.
 #[inline]
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     out.push(type_rank(value));
@@ -70,7 +71,8 @@ pub fn id_key(value: &Value) -> std::result::Result<Vec<u8>, IdError> {
     Ok(out)
 }
 
-/// The first field name in a map that begins with a dollar sign, but for those of references, as MongoDB has it.
+/// The first field name in a map that begins with a dollar sign, except those of references, as in
+/// MongoDB.
 fn dollar_field(map: &Map) -> Option<&str> {
     let is_reference = map.entries.first().is_some_and(|(name, _)| name.as_str() == Some("$ref"));
     map.entries.iter().find_map(|(name, value)| match name.as_str() {
@@ -87,7 +89,8 @@ fn dollar_field_in(value: &Value) -> Option<&str> {
     }
 }
 
-/// A hash of the value's key: equal values have equal hashes. It is part of the format: it never changes.
+/// A hash of the value's key: equal values have equal hashes. It is part of the disk format and
+/// never changes.
 pub fn hash(value: &Value) -> u64 {
     let mut out = Vec::with_capacity(24);
     encode(value, &mut out);
@@ -145,7 +148,8 @@ fn put_map(out: &mut Vec<u8>, map: &Map) {
     out.push(0);
 }
 
-/// A length, so that shorter sorts first: one byte below 255, else 255 and eight.
+/// Appends a length such that shorter values sort first: one byte below 255, otherwise 255 and
+/// eight bytes.
 fn put_len(out: &mut Vec<u8>, len: usize) {
     match u8::try_from(len) {
         Ok(len) if len < 255 => out.push(len),
@@ -156,7 +160,7 @@ fn put_len(out: &mut Vec<u8>, len: usize) {
     }
 }
 
-/// The bits of a double that sort as it does; 0 for NaN.
+/// The bits of a double, transformed to sort as unsigned; 0 for NaN.
 #[inline]
 fn sorting_bits(x: f64) -> u64 {
     if x.is_nan() { 0 } else { key::f64_bits(x) }
@@ -181,13 +185,13 @@ fn put_decimal(out: &mut Vec<u8>, decimal: &Decimal) {
     if exact { put_exact(out, floor) } else { put_inexact(out, floor, decimal) }
 }
 
-/// A finite number that lies above `floor` and below the next double.
+/// Appends a finite number that is above `floor` and below the next double.
 fn put_inexact(out: &mut Vec<u8>, floor: f64, decimal: &Decimal) {
     let bits = sorting_bits(floor);
     out.extend_from_slice(&[(bits >> 56) as u8, (bits >> 48) as u8]);
     let rest = bits << 16;
     out.extend((0..key::GROUPS).map(|group| ((rest << (7 * group)) >> 57) as u8 * 2 + 1));
-    // Only what is finite can lie between two doubles.
+    // Only a finite number can be between two doubles.
     let (negative, digits, exponent) = decimal.normalized_parts().unwrap_or((false, "0", 0));
     let start = out.len();
     let place = exponent + digits.len() as i64 - 1;
@@ -202,13 +206,14 @@ fn put_inexact(out: &mut Vec<u8>, floor: f64, decimal: &Decimal) {
     }
 }
 
-/// Takes a key from the front of `input` and gives the natural value of it.
+/// Decodes a key from the start of `input` to its natural value.
 ///
-/// An integral number is an [`Value::Int32`] if it fits, else an [`Value::Int64`]; what else is a double exactly is a
-/// [`Value::Double`]; the rest are [`Value::Decimal`]. A string is a [`Value::String`].
+/// A whole number is a [`Value::Int32`] if it fits, otherwise a [`Value::Int64`]; any other number
+/// that equals a double is a [`Value::Double`]; the rest are [`Value::Decimal`]. A string is a
+/// [`Value::String`].
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes are no key.
+/// [`DecodeError`] if the bytes are not a key.
 pub fn decode(input: &mut &[u8]) -> Result<Value> {
     let rank = take_byte(input)?;
     decode_rest(rank, input, MAX_DEPTH)

@@ -1,6 +1,6 @@
-//! Documents and values written in Rust.
+//! Macros for documents and values.
 
-/// Makes a [`Map`](crate::Map), a document's fields: a document, a filter, an update.
+/// Creates a [`Map`](crate::Map), the fields of a document, a filter or an update.
 ///
 /// Names are literals, or expressions in parentheses. Values are nested documents in braces, arrays
 /// in brackets, `null`, or expressions of any type that becomes a [`Value`](crate::Value).
@@ -23,7 +23,7 @@ macro_rules! doc {
     }};
 }
 
-/// Makes a [`Value`](crate::Value), written as for [`doc!`](crate::doc).
+/// Creates a [`Value`](crate::Value), in the notation of [`doc!`](crate::doc).
 ///
 /// ```
 /// use alluvium_document::json;

@@ -4,26 +4,26 @@ use crate::value::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
 
-/// The way to a value inside a document: names, separated by dots. A name that is a number also
-/// represents an element of an array, from 0. A field whose name has a dot in it is not reached by
-/// a path.
+/// The path to a value inside a document: names, separated by dots. A name that is a number also
+/// selects an element of an array, from 0. A field with a dot in its name cannot be reached by a
+/// path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FieldPath {
     text: Box<str>,
-    /// Where each name ends.
+    /// The end of each name.
     ends: Box<[usize]>,
 }
 
-/// Why text is no field path.
+/// The reason why text is not a field path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Nothing at all, nothing between two dots, or nothing before or behind one.
+    /// The text is empty, or there is no name between, before or after dots.
     #[error("a field path has an empty name")]
     EmptyName,
-    /// More names than values nest.
+    /// The path has more names than values can nest.
     #[error("a field path has more than {} names", crate::value::MAX_DEPTH)]
     TooLong,
-    /// BSON's names end at the first zero.
+    /// A name contains a zero, which ends names in BSON.
     #[error("a field path has a zero character")]
     Nul,
 }
@@ -40,19 +40,19 @@ impl FieldPath {
         self.ends.len()
     }
 
-    /// The name at this place, from 0.
+    /// The name at this position, from 0.
     pub fn name(&self, at: usize) -> Option<&str> {
         let end = *self.ends.get(at)?;
         let start = if at == 0 { 0 } else { self.ends[at - 1] + 1 };
         self.text.get(start..end)
     }
 
-    /// The first name: the field of the document itself.
+    /// The first name: a top-level field of the document.
     pub fn first(&self) -> &str {
         &self.text[..self.ends[0]]
     }
 
-    /// The path as it is written.
+    /// The text of the path.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -65,7 +65,7 @@ impl FieldPath {
         }
     }
 
-    /// The one value there, if there is one: names lead into maps, numbers into maps and arrays.
+    /// The value at the path, if there is one: names lead into maps, numbers into maps and arrays.
     pub fn get<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.names().try_fold(value, step)
     }
@@ -77,9 +77,9 @@ impl FieldPath {
         names.try_fold(first, step)
     }
 
-    /// Calls `visit` with every value there, as MongoDB's filters and indexes see them: where an array is in the way
-    /// and the next name leads into its elements' maps, all of them are followed. The last value itself is given as it
-    /// is, even if it is an array. Gives how many there were.
+    /// Calls `visit` with every value at the path, as MongoDB's filters and indexes see them: if an
+    /// array is on the way, and the next name leads into maps in it, all of them are followed. A
+    /// value at the end is passed unchanged, even if it is an array. Returns the number of values.
     pub fn visit<'a>(&self, value: &'a Value, visit: &mut dyn FnMut(&'a Value)) -> usize {
         let names: Vec<&str> = self.names().collect();
         visit_all(value, &names, visit)
@@ -94,7 +94,7 @@ fn step<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
-/// The position in an array that a name represents: a number without a sign or leading zeros.
+/// The position in an array that a name selects: a number without a sign or leading zeros.
 pub fn array_index(name: &str) -> Option<usize> {
     let plain = name == "0" || matches!(name.as_bytes().first(), Some(b'1'..=b'9'));
     name.parse().ok().filter(|_| plain)
@@ -110,7 +110,7 @@ fn visit_all<'a>(value: &'a Value, names: &[&str], visit: &mut dyn FnMut(&'a Val
         Value::Array(elements) => {
             let there =
                 array_index(name).and_then(|at| elements.get(at)).map_or(0, |inner| visit_all(inner, rest, visit));
-            // An array directly inside an array is not entered, as in MongoDB.
+            // As in MongoDB, an array directly inside an array is not entered.
             let maps = elements.iter().filter(|element| matches!(element, Value::Map(_)));
             there + maps.map(|map| visit_all(map, names, visit)).sum::<usize>()
         }

@@ -1,9 +1,9 @@
 //! Rows: a document's values under its shape.
 //!
-//! A row is `varint shape number`, then the value of each stored field in the self-describing encoding. Number 0 is
-//! followed by one self-describing map. Inside either, a map with string keys whose shape is known
-//! is written as code 14: shape number, byte length of what follows, values. `docs/FORMAT.md` draws
-//! the bytes.
+//! A row is `varint shape number`, then the value of each stored field in the self-describing
+//! encoding. After number 0 follows one self-describing map. In both cases a nested map with string
+//! keys whose shape is known is encoded as code 14: shape number, byte length of the rest, values.
+//! `docs/FORMAT.md` has the layout.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ pub(crate) use view::{Context, Form, NESTED_ID, TRAILING, shape_of};
 /// The name of the field that identifies a document.
 pub const ID: &str = "_id";
 
-/// Why a row could not be written or read.
+/// The reason why a row cannot be encoded or decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// The bytes are no row. Storage is damaged, or a row of another collection was given.
+    /// The bytes are not a row. Storage is damaged, or the row is of another collection.
     #[error("a row is damaged: {0}")]
     Damaged(#[from] DecodeError),
-    /// A row names a shape that the collection does not have.
+    /// A row has the number of a shape that the collection lacks.
     #[error("a row uses shape {0}, which the collection does not have")]
     UnknownShape(u32),
     /// Arrays and maps nest deeper than [`MAX_DEPTH`].
@@ -38,14 +38,15 @@ pub enum RowError {
     TooDeep,
 }
 
-/// Appends the row of `document` to `row`, and to `new_shapes` the shapes that it uses whose definitions must go along
-/// in the batch, because they are not committed (each once, also over several calls).
+/// Appends the row of `document` to `row`, and to `new_shapes` the shapes it uses that are not
+/// committed, whose definitions must be written in the same batch (each once, even over several
+/// calls).
 ///
-/// `id_copy` names a further field (besides `_id`) that costs nothing in the row as long as it equals `_id`.
-/// A document need not have an `_id`; then all of it is in the row.
+/// `id_copy` names another field besides `_id` that takes no space in the row as long as it equals
+/// `_id`. A document without an `_id` is stored in the row as a whole.
 ///
 /// # Errors
-/// [`RowError::TooDeep`]; `row` and `new_shapes` are then as before.
+/// [`RowError::TooDeep`]; `row` and `new_shapes` are then unchanged.
 pub fn encode_row(
     document: &Map,
     table: &ShapeTable,
@@ -62,11 +63,11 @@ pub fn encode_row(
     result
 }
 
-/// [`encode_row`] for callers that write no batch which could carry definitions: with shapes that are committed, and
-/// self-describing where there is none.
+/// As [`encode_row`], for callers without a batch that could carry definitions: uses committed
+/// shapes, and the self-describing encoding if there is none.
 ///
 /// # Errors
-/// [`RowError::TooDeep`]; `row` is then as before.
+/// [`RowError::TooDeep`]; `row` is then unchanged.
 pub fn encode_known_row(
     document: &Map,
     table: &ShapeTable,
@@ -81,7 +82,7 @@ pub fn encode_known_row(
     result
 }
 
-/// The row of a document without shapes: it needs no table to be read.
+/// The row of a document without shapes, which can be decoded without a table.
 ///
 /// # Errors
 /// [`RowError::TooDeep`].
@@ -95,21 +96,22 @@ pub(crate) fn encode_plain_row(document: &Map) -> Result<Vec<u8>, RowError> {
 /// Decodes a row into a document. `id` is the document's `_id`, as decoded from its key.
 ///
 /// # Errors
-/// [`RowError`] if the bytes are no row of this collection.
+/// [`RowError`] if the bytes are not a row of this collection.
 pub fn decode_row(row: &[u8], table: &ShapeTable, id: &Value) -> Result<Map, RowError> {
     let mut id_bytes = Vec::new();
     encoding::encode(id, &mut id_bytes);
     MapRef::of_row(row, Context { table, id: &id_bytes })?.to_map()
 }
 
-/// Calls `note` with the number of each shape that a row uses, nested ones too, and some of them more than once. Needs
-/// no shapes for that.
+/// Calls `note` with the number of each shape that a row uses, including nested ones; some are
+/// passed more than once. Needs no table of shapes.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes are no row; what precedes the damage was passed to `note` by then.
+/// [`DecodeError`] if the bytes are not a row; the shapes before the damage have then been passed
+/// to `note`.
 pub fn shapes_used(mut row: &[u8], note: &mut dyn FnMut(u32)) -> Result<(), DecodeError> {
     let note = &mut |number: u64| {
-        // Larger ones are no shape's.
+        // Larger numbers do not belong to shapes.
         if let Ok(number @ 1..) = u32::try_from(number) {
             note(number);
         }
@@ -118,7 +120,7 @@ pub fn shapes_used(mut row: &[u8], note: &mut dyn FnMut(u32)) -> Result<(), Deco
     encoding::each_shape(row, note)
 }
 
-/// Whether decoding the key of `id` gives exactly `id`, so that a row need not hold it.
+/// True if decoding the key of `id` gives the identical value, so that the row need not hold it.
 pub fn is_natural_id(id: &Value) -> bool {
     match id {
         Value::String(_) | Value::ObjectId(_) | Value::Int32(_) => true,
@@ -131,14 +133,15 @@ pub fn is_natural_id(id: &Value) -> bool {
     }
 }
 
-/// Adds `shape` if its definition must go along in the batch and is not there yet.
+/// Adds `shape` if its definition must be written in the batch and is not in the list.
 pub(crate) fn note_shape(shape: &Arc<Shape>, new_shapes: &mut Vec<Arc<Shape>>) {
     if !shape.is_committed() && !new_shapes.iter().any(|known| Arc::ptr_eq(known, shape)) {
         new_shapes.push(Arc::clone(shape));
     }
 }
 
-/// Begins a map under a shape; its values follow, and then [`end_shaped`] with what this returned.
+/// Starts a map with a shape. The caller appends its values, and then calls [`end_shaped`] with the
+/// result.
 #[inline]
 pub(crate) fn begin_shaped(out: &mut Vec<u8>, number: u32) -> usize {
     put_head(out, SHAPED, u64::from(number));
@@ -146,7 +149,7 @@ pub(crate) fn begin_shaped(out: &mut Vec<u8>, number: u32) -> usize {
     out.len()
 }
 
-/// Writes the length of the map whose values begin at `start` before them.
+/// Inserts the length of the map whose values begin at `start`.
 #[inline]
 pub(crate) fn end_shaped(out: &mut Vec<u8>, start: usize) {
     let len = out.len() - start;
@@ -161,9 +164,9 @@ pub(crate) fn end_shaped(out: &mut Vec<u8>, start: usize) {
 
 /// Writes values into a row.
 pub(crate) struct RowEncoder<'a> {
-    /// None: no map gets a shape.
+    /// `None`: no map gets a shape.
     table: Option<&'a ShapeTable>,
-    /// Shapes may be made, and used before they are committed.
+    /// True if shapes may be created, and used before they are committed.
     makes: bool,
     pub(crate) row: &'a mut Vec<u8>,
     new_shapes: &'a mut Vec<Arc<Shape>>,
@@ -222,7 +225,7 @@ impl<'a> RowEncoder<'a> {
         Some(Arc::clone(shape))
     }
 
-    /// Writes a value inside a row; `levels` is how deep it may nest.
+    /// Appends a value inside a row; `levels` is the number of levels that it may nest.
     pub(crate) fn put(&mut self, value: &Value, levels: usize) -> Result<(), RowError> {
         match value {
             Value::Array(elements) => {
@@ -254,7 +257,7 @@ impl<'a> RowEncoder<'a> {
         Ok(())
     }
 
-    /// Writes a self-describing map; maps inside it may have shapes.
+    /// Appends a self-describing map; maps inside it may have shapes.
     fn put_plain(&mut self, map: &Map, levels: usize) -> Result<(), RowError> {
         put_head(self.row, MAP, map.len() as u64);
         for (key, value) in &map.entries {

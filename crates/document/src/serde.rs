@@ -1,7 +1,7 @@
-//! Values and serde: [`Value`] to and from any format, any type to and from [`Value`].
+//! Serde support: [`Value`] to and from any format, any type to and from [`Value`].
 //!
-//! [`to_value`] and [`from_value`] are what typed collections use. A document field gets its type from the type of the
-//! struct's field:
+//! Typed collections use [`to_value`] and [`from_value`]. The type of a struct's field determines
+//! the type of the document's field:
 //!
 //! | Rust type | stored as |
 //! |---|---|
@@ -27,7 +27,8 @@
 //!
 //! Reading accepts any numeric type that holds the value exactly, and decimals for floating point.
 //!
-//! In a foreign format the types that it lacks are written as canonical Extended JSON, and read back from it.
+//! In a foreign format, types that it lacks are written as canonical Extended JSON, and read back
+//! from it.
 
 #[cfg(feature = "chrono")]
 pub mod chrono;
@@ -48,11 +49,11 @@ pub(crate) use top::to_map;
 use crate::value::{Binary, Double, Map, Value};
 use std::fmt;
 
-/// The newtype struct that [`Value`] is to serde: by this name our own serializer and deserializer recognize it. The
-/// name comes from a type and not from data.
+/// The name of the newtype struct as which [`Value`] is serialized. Our own serializer and
+/// deserializer recognize it. It is the name of a type, so data cannot imitate it.
 const VALUE: &str = "$alluvium::Value";
 
-/// The name of the struct that serde makes of `std::time::SystemTime`.
+/// The name of the struct as which serde serializes `std::time::SystemTime`.
 const SYSTEM_TIME: &str = "SystemTime";
 
 /// The milliseconds since 1970 of a date.
@@ -68,7 +69,7 @@ fn out_of_range(millis: i64) -> SerdeError {
     SerdeError(format!("the date of {millis} milliseconds after 1970 is out of range"))
 }
 
-/// Why a type and a value do not go together; the text comes from serde or from the type.
+/// The reason why a type and a value do not match; the text comes from serde or from the type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SerdeError(String);
@@ -85,8 +86,8 @@ impl serde::de::Error for SerdeError {
     }
 }
 
-/// The canonical Extended JSON of a type that other formats lack: its first name and the map; None for what they have.
-/// The maps inside hold strings and small integers only, but for a scope.
+/// The canonical Extended JSON of a type that other formats lack: its first name and the map;
+/// `None` for other types. The maps contain only strings and small integers, except for a scope.
 fn extended(value: &Value) -> Option<(&'static str, Map)> {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let one = |name: &'static str, inner: Value| (name, Map { entries: vec![(name.into(), inner)] });

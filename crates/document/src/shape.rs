@@ -1,7 +1,8 @@
-//! Shapes: the field names that documents (and maps inside them) share, so that rows hold only values.
+//! Shapes: the field names that documents (and maps inside them) share, so that rows contain only
+//! values.
 //!
-//! A shape is an ordered list of names, each with a kind, under a number of its collection. It never
-//! changes, and its number is never used again.
+//! A shape is an ordered list of names, each with a kind, under a number in its collection. It
+//! never changes, and its number is never reused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,35 +13,36 @@ mod table;
 pub(crate) use table::hash_fields;
 pub use table::{ShapeOptions, ShapeTable};
 
-/// The most fields that a shape can have; a map with more stays self-describing.
+/// The maximum number of fields of a shape; a map with more stays self-describing.
 pub const MAX_FIELDS: usize = 2048;
 
-/// The most bytes that the names of a shape can have together; a map with more stays self-describing.
+/// The maximum number of bytes of a shape's names together; a map with more stays self-describing.
 pub const MAX_NAME_BYTES: usize = 64 * 1024;
 
-/// The highest number of a shape; past it no shape is made, and maps stay self-describing.
+/// The highest number of a shape. After it no shapes are created, and maps stay self-describing.
 pub const MAX_NUMBER: u32 = (1 << 20) - 1;
 
-/// Why a shape was refused.
+/// The reason why a shape was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// The bytes of a definition do not decode.
+    /// The bytes of a definition cannot be decoded.
     #[error("a shape's definition is damaged: {0}")]
     Decode(#[from] alluvium_codec::DecodeError),
     /// A definition that no encoder writes.
     #[error("a shape's definition is damaged: {0}")]
     Invalid(&'static str),
-    /// Two different definitions carry one number.
+    /// Two different definitions have the same number.
     #[error("shape {0} is defined twice, differently")]
     Conflict(u32),
 }
 
-/// What a row holds for a field.
+/// The content of a row for a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FieldKind {
     /// The row holds the field's value.
     Stored,
-    /// The field equals the document's `_id`, which is restored from the key: the row holds nothing.
+    /// The field equals the document's `_id`, which is restored from the key; the row contains
+    /// nothing.
     IsId,
 }
 
@@ -49,31 +51,32 @@ pub enum FieldKind {
 pub struct Field {
     /// The name.
     pub name: Box<str>,
-    /// What a row holds for it.
+    /// The content of a row for it.
     pub kind: FieldKind,
 }
 
-/// Field names in order, under a number.
+/// An ordered list of field names, with a number.
 #[derive(Debug)]
 pub struct Shape {
     number: u32,
     hash: u64,
     fields: Box<[Field]>,
-    /// Open addressing over the names' hashes: position + 1, 0 is empty. None for few fields.
+    /// A hash table with open addressing over the names: position + 1; 0 is empty. `None` for few
+    /// fields.
     lookup: Option<Box<[u16]>>,
-    /// `,"name":` of every field, one after the other, escaped as JSON.
+    /// `,"name":` for every field, concatenated, escaped as JSON.
     json: Box<[u8]>,
     json_ends: Box<[u32]>,
-    /// How many stored fields precede each field.
+    /// For each field, the number of stored fields before it.
     stored_before: Box<[u16]>,
-    /// A name holds a zero, which BSON's names cannot.
+    /// True if a name contains a zero, which BSON does not allow.
     has_zero_in_name: bool,
-    /// The definition is visible in the system tree; batches need not carry it any more.
+    /// True if the definition is visible in the system tree, so that batches need not include it.
     committed: AtomicBool,
 }
 
 impl PartialEq for Shape {
-    /// The same number and the same fields.
+    /// True if number and fields are equal.
     fn eq(&self, other: &Self) -> bool {
         self.number == other.number && self.fields == other.fields
     }
@@ -81,7 +84,7 @@ impl PartialEq for Shape {
 
 impl Eq for Shape {}
 
-/// Below this many fields a look-up compares one name after the other.
+/// Below this number of fields a look-up compares the names one by one.
 const LINEAR_FIELDS: usize = 6;
 
 impl Shape {
@@ -89,7 +92,7 @@ impl Shape {
     ///
     /// # Errors
     /// [`ShapeError::Invalid`] if the number is 0 or above [`MAX_NUMBER`], a name occurs twice, or
-    /// there are too many or too long names.
+    /// the names exceed their limits.
     pub fn new(number: u32, fields: Vec<Field>) -> Result<Self, ShapeError> {
         if number == 0 || number > MAX_NUMBER {
             return Err(ShapeError::Invalid("a number out of range"));
@@ -154,17 +157,18 @@ impl Shape {
         }
     }
 
-    /// Whether the definition is visible, so that batches need not carry it any more.
+    /// True if the definition is visible, so that batches need not include it.
     pub fn is_committed(&self) -> bool {
         self.committed.load(Ordering::Acquire)
     }
 
-    /// How many values of a row precede that of the field at `position`.
+    /// The number of values in a row before that of the field at `position`.
     pub(crate) fn stored_before(&self, position: usize) -> usize {
         usize::from(self.stored_before[position])
     }
 
-    /// `"name":` of the field at `position`, escaped as JSON, with a comma before it from the second field on.
+    /// `"name":` for the field at `position`, escaped as JSON, preceded by a comma from the second
+    /// field on.
     #[inline]
     pub fn json_name(&self, position: usize) -> &[u8] {
         let start = match position.checked_sub(1) {
@@ -174,7 +178,7 @@ impl Shape {
         &self.json[start..self.json_ends[position] as usize]
     }
 
-    /// Whether a name holds a zero, which BSON's names cannot.
+    /// True if a name contains a zero, which BSON does not allow.
     pub(crate) fn has_zero_in_name(&self) -> bool {
         self.has_zero_in_name
     }
@@ -196,10 +200,10 @@ impl Shape {
         }
     }
 
-    /// Takes a definition from the front of `input`. It counts as committed.
+    /// Decodes a definition from the start of `input`. The shape counts as committed.
     ///
     /// # Errors
-    /// [`ShapeError`] if the bytes are no definition.
+    /// [`ShapeError`] if the bytes are not a definition.
     pub fn decode(input: &mut &[u8]) -> Result<Self, ShapeError> {
         let number = varint::get_u64(input)?;
         let number = u32::try_from(number).map_err(|_| ShapeError::Invalid("a number out of range"))?;
@@ -223,7 +227,7 @@ impl Shape {
     }
 }
 
-/// The look-up table of `fields`, or None if a name occurs twice.
+/// The hash table of `fields`; `None` if a name occurs twice.
 fn lookup_table(fields: &[Field]) -> Option<Box<[u16]>> {
     let mut table = vec![0u16; (fields.len() * 2).next_power_of_two().max(2)].into_boxed_slice();
     let mask = table.len() - 1;
@@ -249,7 +253,7 @@ fn fold(a: u64, b: u64) -> u64 {
 const K0: u64 = 0xa076_1d64_78bd_642f;
 const K1: u64 = 0xe703_7ed1_a0b4_28db;
 
-/// A hash of one name; in memory only, so it may change between builds.
+/// A hash of one name. It is only used in memory, so it may change between builds.
 fn hash_name(name: &[u8]) -> u64 {
     let mut hash = name.len() as u64 ^ K0;
     let (words, tail) = name.as_chunks::<8>();
@@ -260,7 +264,7 @@ fn hash_name(name: &[u8]) -> u64 {
     fold(hash ^ tail, K1)
 }
 
-/// The hash of a sequence of names and kinds, built name by name.
+/// The hash of a sequence of names and kinds, updated name by name.
 pub(crate) struct ShapeHash(u64);
 
 impl ShapeHash {

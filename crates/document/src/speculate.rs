@@ -1,9 +1,9 @@
-//! Lines of JSON straight to rows, speculating that a line has the shape of the last ones.
+//! Encodes lines of JSON as rows, speculating that each line has the shape of recent ones.
 //!
-//! An [`Encoder`] keeps, for each shape that it has met, the text of a line with holes where values vary
-//! ([`template`]), and reads the next line along it. Where the line goes another way, the tree of names
-//! ([`names`]) leads on, field by field, until another template fits. Whatever is unexpected sends the line to the full
-//! parser: the row and the errors are those of parsing and [`encode_row`] either way.
+//! For each shape, an [`Encoder`] keeps the text of a line with holes for varying values
+//! ([`template`]), and reads the next line along it. If a line diverges, it is read field by field
+//! along the tree of names ([`names`]), until another template matches. On anything unexpected the
+//! line goes to the full parser. Row and errors are always those of parsing and [`encode_row`].
 
 use std::sync::Arc;
 
@@ -23,71 +23,72 @@ mod value;
 use template::{Span, Template};
 use value::Values;
 
-/// Why a line was refused.
+/// The reason why a line was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// It is no JSON.
+    /// It is not JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// It is JSON, but no map of names and values.
+    /// It is JSON, but not a map with names.
     #[error("a document must be a JSON object, this is of type {0}")]
     NotADocument(&'static str),
-    /// It has no `_id` and none was given.
+    /// It has no `_id`, and none was supplied.
     #[error("the document has no _id")]
     MissingId,
-    /// `_id` and the field whose value should become `_id` differ.
+    /// `_id` and the field whose value should become the `_id` have different values.
     #[error("the document has an _id that differs from the field that should become its _id")]
     TwoIds,
-    /// Its `_id` is of a type that cannot be one.
+    /// The type of its `_id` is not allowed.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// It cannot be written as a row.
+    /// It cannot be encoded as a row.
     #[error(transparent)]
     Row(#[from] RowError),
 }
 
-/// What came of a line.
+/// The result of encoding a line.
 #[derive(Debug, Default)]
 pub struct Encoded {
-    /// The shapes that the row uses whose definitions must go along in the batch.
+    /// The shapes of the row whose definitions must be written in the same batch.
     pub new_shapes: Vec<Arc<Shape>>,
-    /// The line was read without the full parser.
+    /// True if the line was read without the full parser.
     pub speculated: bool,
 }
 
-/// How often an [`Encoder`] was right.
+/// Statistics of an [`Encoder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Lines read without the full parser.
     pub speculated: u64,
-    /// Of those, lines for which the tree of names was asked, since the first template did not fit.
+    /// Lines among these that needed the tree of names, because the first template did not match.
     pub walked: u64,
-    /// Lines that the full parser read, or refused.
+    /// Lines that went to the full parser, or were refused.
     pub parsed: u64,
-    /// Templates made.
+    /// Templates created.
     pub learnt: u64,
 }
 
-/// At most this many templates (of some 10 KB each) are kept; then a new one takes the place of the
-/// one that was not used for the longest time.
+/// The maximum number of templates (of about 10 KB each). A further one replaces the least recently
+/// used.
 const MAX_TEMPLATES: usize = 128;
-/// Learning costs as much as some ten lines: at most one line in this many on average may be learnt from.
+/// Learning costs as much as about ten lines, so on average at most one of this many lines is used
+/// for learning.
 const LEARN_EVERY: u32 = 16;
 const MAX_CREDIT: u32 = LEARN_EVERY * 64;
 
-/// Encodes lines of JSON as rows, one after the other. One for each loading thread.
+/// Encodes lines of JSON as rows. Each loading thread has its own.
 pub struct Encoder {
     id_copy: Option<Box<str>>,
     values: Values,
     templates: Vec<Template>,
-    /// The template that the last line followed to its end.
+    /// The template that matched the last line.
     current: usize,
     credit: u32,
     spans: Vec<Span>,
     counts: Counts,
 }
 
-/// An `_id` for a document that has none, made when it is needed, at most once.
+/// Generates an `_id` for a document without one, on demand and at most once.
 struct NewId<'a> {
     make: Option<&'a mut dyn FnMut() -> Value>,
     made: Option<Value>,
@@ -102,11 +103,11 @@ impl NewId<'_> {
     }
 }
 
-/// Puts `_id` first. The value of `id_field` becomes the `_id` (and stays); without one, the `_id` that is there, or
-/// that `new_id` gives.
+/// Moves `_id` to the front. The `_id` is the value of `id_field` (which remains a field),
+/// otherwise the existing `_id`, otherwise the result of `new_id`.
 ///
 /// # Errors
-/// [`LineError::TwoIds`], and those of `new_id`.
+/// [`LineError::TwoIds`], and errors of `new_id`.
 pub fn place_id(
     document: &mut Map,
     id_field: Option<&str>,
@@ -128,8 +129,8 @@ pub fn place_id(
 }
 
 impl Encoder {
-    /// An encoder for the collection with these shapes. The value of the field `id_field` becomes the `_id`; that is
-    /// `_id` itself by default.
+    /// An encoder for the collection with these shapes. The value of the field `id_field` becomes
+    /// the `_id`; pass `_id` for none.
     pub fn new(table: Arc<ShapeTable>, id_field: &str) -> Self {
         Self {
             id_copy: (id_field != ID).then(|| id_field.into()),
@@ -142,16 +143,16 @@ impl Encoder {
         }
     }
 
-    /// How often it was right.
+    /// The statistics so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Appends the row of the document in `line` to `row` and the key of its `_id` to `key`. Whitespace around the
-    /// document is no error.
+    /// Appends the row of the document in `line` to `row`, and the key of its `_id` to `key`. The
+    /// document may be surrounded by whitespace.
     ///
     /// # Errors
-    /// [`LineError`]; `row` and `key` are then as before.
+    /// [`LineError`]; `row` and `key` are then unchanged.
     pub fn encode_json_line(
         &mut self,
         line: &[u8],
@@ -161,10 +162,11 @@ impl Encoder {
         self.encode(line, NewId { make: None, made: None }, row, key)
     }
 
-    /// As [`encode_json_line`](Self::encode_json_line); a document without an `_id` gets one from `new_id`.
+    /// As [`encode_json_line`](Self::encode_json_line), but a document without an `_id` gets one
+    /// from `new_id`.
     ///
     /// # Errors
-    /// As there, but never [`LineError::MissingId`].
+    /// As for [`encode_json_line`](Self::encode_json_line), except [`LineError::MissingId`].
     pub fn encode_json_line_or_new_id(
         &mut self,
         line: &[u8],
@@ -204,7 +206,7 @@ impl Encoder {
         result
     }
 
-    /// The way of the full parser.
+    /// Encodes a line with the full parser.
     fn parse(
         &mut self,
         line: &[u8],

@@ -4,38 +4,39 @@ use crate::decimal::Decimal;
 
 mod convert;
 
-/// The deepest nesting of arrays and maps that is accepted from outside: `[]` is 1 deep, `[[]]` 2.
+/// The maximum nesting of arrays and maps: `[]` is 1 level, `[[]]` is 2.
 ///
-/// Parsers refuse more; code that builds values by hand calls [`Value::is_too_deep`] before storing one,
-/// since decoders refuse more, too.
+/// Parsers and decoders refuse deeper values. Code that builds values itself calls
+/// [`Value::is_too_deep`] before storing one.
 pub const MAX_DEPTH: usize = alluvium_codec::key::MAX_DEPTH;
 
-/// Any value that a document can hold.
+/// Any value that a document can contain.
 ///
-/// `PartialEq` is identity: the same type and the same content (1 is not 1.0). The order in
-/// which values sort, where 1 and 1.0 are equal, is [`crate::compare`].
+/// `PartialEq` is identity: the same type and the same content (1 is not 1.0). [`crate::compare`]
+/// is the sort order, in which 1 and 1.0 are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Value {
-    /// Nothing.
+    /// Null.
     #[default]
     Null,
     /// True or false.
     Bool(bool),
     /// An integer of 32 bits.
     Int32(i32),
-    /// An integer of 64 bits; not the same type as [`Value::Int32`], though they compare by value.
+    /// An integer of 64 bits; a different type from [`Value::Int32`], although both compare by
+    /// value.
     Int64(i64),
     /// A double. NaN equals NaN here.
     Double(Double),
     /// A decimal of arbitrary precision; its scale is kept.
     Decimal(Decimal),
-    /// Text.
+    /// A string.
     String(String),
     /// Bytes with BSON's subtype.
     Binary(Binary),
     /// A sequence of values.
     Array(Vec<Value>),
-    /// Names (or any values) and values, in order.
+    /// Keys (usually strings) and values, in order.
     Map(Map),
     /// BSON's object id.
     ObjectId([u8; 12]),
@@ -45,13 +46,13 @@ pub enum Value {
     Timestamp(Timestamp),
     /// A regular expression.
     Regex(Box<Regex>),
-    /// Below everything.
+    /// Less than all other values.
     MinKey,
-    /// Above everything.
+    /// Greater than all other values.
     MaxKey,
     /// BSON's undefined (deprecated there).
     Undefined,
-    /// JavaScript code, with a scope or without.
+    /// JavaScript code, optionally with a scope.
     Code(Box<Code>),
     /// BSON's symbol (deprecated there).
     Symbol(String),
@@ -59,7 +60,8 @@ pub enum Value {
     DbPointer(Box<DbPointer>),
 }
 
-/// A double whose equality is identity of bits, so that NaN equals itself and -0.0 is not 0.0.
+/// A double whose equality is that of its bits, so that NaN equals itself and -0.0 does not equal
+/// 0.0.
 #[derive(Debug, Clone, Copy)]
 pub struct Double(pub f64);
 
@@ -71,12 +73,12 @@ impl PartialEq for Double {
 
 impl Eq for Double {}
 
-/// A map: entries in the order in which they were written.
+/// A map: entries in the order in which they were added.
 ///
-/// Keys are strings in every document that came from JSON or BSON; inside the library they may be any value.
+/// Keys are strings in every document from JSON or BSON; inside the library they may be any value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Map {
-    /// The entries. A key may occur twice only in a map that came from BSON; look-up takes the first.
+    /// The entries. A key occurs twice only in a map from BSON; look-ups return the first.
     pub entries: Vec<(Value, Value)>,
 }
 
@@ -98,7 +100,7 @@ pub struct Timestamp {
     pub increment: u32,
 }
 
-/// A regular expression as stored; it is not compiled here.
+/// A stored regular expression; it is not compiled here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regex {
     /// The pattern.
@@ -107,16 +109,17 @@ pub struct Regex {
     pub options: String,
 }
 
-/// JavaScript code as stored; it is never run.
+/// Stored JavaScript code; it is never run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
     /// The source text.
     pub code: String,
-    /// The variables that it sees. Code without a scope is another type than code with an empty one.
+    /// The variables in its scope. Code without a scope is a different type from code with an empty
+    /// scope.
     pub scope: Option<Map>,
 }
 
-/// A pointer into another collection, as old BSON had it.
+/// A pointer into another collection, as in old BSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DbPointer {
     /// The full name of the collection.
@@ -160,7 +163,7 @@ impl Value {
             Value::Int64(n) => Some(*n),
             Value::Double(Double(x)) => {
                 let n = *x as i64;
-                // 2^63 itself saturates to 2^63 - 1, which as a double is 2^63 again.
+                // 2^63 saturates to 2^63 - 1, which as a double is 2^63 again.
                 (n as f64 == *x && n != i64::MAX).then_some(n)
             }
             Value::Decimal(decimal) => decimal.to_i64(),
@@ -195,7 +198,7 @@ impl Value {
         exceeds(self, levels)
     }
 
-    /// The name of the type, as MongoDB's `$type` spells it.
+    /// The name of the type, as in MongoDB's `$type`.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -223,7 +226,7 @@ impl Value {
     }
 }
 
-/// True if `value` nests deeper than `levels`. Its own recursion is bounded by `levels`.
+/// True if `value` nests deeper than `levels`. The recursion is bounded by `levels`.
 fn exceeds(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(elements) => levels == 0 || elements.iter().any(|e| exceeds(e, levels - 1)),
@@ -256,7 +259,7 @@ impl Map {
         self.entries.len()
     }
 
-    /// True if there is no entry.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -266,7 +269,7 @@ impl Map {
         self.entries.iter().find(|(k, _)| k.as_str() == Some(name)).map(|(_, v)| v)
     }
 
-    /// As [`Map::get`], to change the value in place.
+    /// As [`Map::get`], for changing the value in place.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         self.entries.iter_mut().find(|(k, _)| k.as_str() == Some(name)).map(|(_, v)| v)
     }
@@ -281,7 +284,8 @@ impl Map {
         self.get(name).is_some()
     }
 
-    /// Sets the value of `key`, in its place if it is there, else at the end. Returns what was there.
+    /// Sets the value of `key` in its first entry; appends an entry if there is none. Returns the
+    /// previous value.
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
         match self.entries.iter_mut().find(|(k, _)| *k == key) {
@@ -293,12 +297,13 @@ impl Map {
         }
     }
 
-    /// Appends an entry without looking whether the key is there.
+    /// Appends an entry without checking for an existing key.
     pub fn push(&mut self, key: impl Into<Value>, value: impl Into<Value>) {
         self.entries.push((key.into(), value.into()));
     }
 
-    /// Removes the first entry whose key is the string `name`; the others keep their order.
+    /// Removes the first entry whose key is the string `name`; the remaining entries keep their
+    /// order.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         let at = self.entries.iter().position(|(k, _)| k.as_str() == Some(name))?;
         Some(self.entries.remove(at).1)

@@ -33,7 +33,7 @@ impl From<Bson> for Value {
             Bson::Undefined => Value::Undefined,
             Bson::MaxKey => Value::MaxKey,
             Bson::MinKey => Value::MinKey,
-            // The crate shows its fields in bytes alone.
+            // The crate exposes the fields of a pointer only as bytes.
             Bson::DbPointer(_) => through_bytes(bson),
         }
     }
@@ -57,7 +57,7 @@ impl From<Document> for Value {
     }
 }
 
-/// Fails where [`encode_document`] does, and on a field that occurs twice.
+/// Fails for values that [`encode_document`] refuses, and if a field occurs twice.
 impl TryFrom<Value> for Bson {
     type Error = BsonError;
 
@@ -66,7 +66,7 @@ impl TryFrom<Value> for Bson {
     }
 }
 
-/// Fails where [`encode_document`] does, and on a field that occurs twice.
+/// Fails for values that [`encode_document`] refuses, and if a field occurs twice.
 impl TryFrom<Map> for Document {
     type Error = BsonError;
 
@@ -124,7 +124,7 @@ fn to_bson(value: Value, depth: usize) -> Result<Bson, BsonError> {
         },
         Value::Symbol(text) => Bson::Symbol(text),
         Value::DbPointer(_) | Value::Regex(_) => {
-            // The crate takes their fields in bytes alone.
+            // The crate accepts the fields of a pointer only as bytes.
             let mut bytes = Vec::new();
             encode_document(&Map { entries: vec![(Value::from(""), value)] }, &mut bytes)?;
             let mut document = Document::from_reader(&bytes[..]).map_err(|_| BsonError::Truncated)?;

@@ -1,12 +1,12 @@
-//! Reading BSON bytes, any bytes.
+//! Decodes BSON from untrusted bytes.
 
 use super::{Binary, BsonError, Code, DbPointer, Decimal, Double, Map, OLD_BINARY, Regex, Timestamp, Value, tag};
 use crate::value::MAX_DEPTH;
 
-/// Reads one BSON document that fills `bytes`.
+/// Decodes one BSON document that fills `bytes`.
 ///
 /// # Errors
-/// [`BsonError`] with the offset of what is wrong.
+/// [`BsonError`] with the offset of the error.
 pub fn decode_document(bytes: &[u8]) -> Result<Map, BsonError> {
     let (map, taken) = take_document(bytes)?;
     if taken < bytes.len() {
@@ -15,17 +15,17 @@ pub fn decode_document(bytes: &[u8]) -> Result<Map, BsonError> {
     Ok(map)
 }
 
-/// Reads the BSON document at the front of `bytes` and gives its length, too.
+/// Decodes the BSON document at the start of `bytes`; also returns its length.
 ///
 /// # Errors
-/// [`BsonError`] with the offset of what is wrong.
+/// [`BsonError`] with the offset of the error.
 pub fn take_document(bytes: &[u8]) -> Result<(Map, usize), BsonError> {
     let mut reader = Reader { bytes, at: 0, end: bytes.len() };
     let map = reader.document(MAX_DEPTH)?;
     Ok((map, reader.at))
 }
 
-/// Invariant: `at <= end <= bytes.len()`. `end` is that of the innermost document.
+/// Invariant: `at <= end <= bytes.len()`. `end` is the end of the innermost document.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -84,7 +84,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Enters a document or array: its length is checked, and the reader bounded by it. Gives the end before.
+    /// Enters a document or array: checks its length, and limits the reader to it. Returns the
+    /// previous end.
     fn enter(&mut self) -> Result<usize, BsonError> {
         let start = self.at;
         let len = self.len()?;
@@ -97,7 +98,7 @@ impl<'a> Reader<'a> {
         Ok(std::mem::replace(&mut self.end, start + len))
     }
 
-    /// The tag of the next element, or None at the end of the document, which is then left.
+    /// The tag of the next element; `None` at the end of the document, which is then left.
     #[inline]
     fn next(&mut self, outer: usize) -> Result<Option<u8>, BsonError> {
         let [tag] = self.array()?;
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
         Ok(map)
     }
 
-    /// The names of an array's elements are not looked at.
+    /// The names of an array's elements are ignored.
     fn elements(&mut self, depth: usize) -> Result<Vec<Value>, BsonError> {
         let depth = depth.checked_sub(1).ok_or(BsonError::TooDeep)?;
         let outer = self.enter()?;

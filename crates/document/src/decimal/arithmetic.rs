@@ -4,15 +4,15 @@ use super::{Decimal, DecimalError, Finite, Repr};
 use num_bigint::{BigInt, Sign};
 use std::cmp::Ordering;
 
-/// The digits of a quotient, as in BSON's decimal128.
+/// The maximum number of digits of a quotient, as in BSON's decimal128.
 const QUOTIENT_DIGITS: i64 = 34;
 
 impl Decimal {
-    /// The most digits of an exact result, so that 1e1000000000 + 1 is an error and not the end of the memory. The sum
-    /// of the largest and the smallest decimal128 has 12,321.
+    /// The maximum number of digits of an exact result, so that 1e1000000000 + 1 is an error
+    /// instead of exhausting memory. The sum of the largest and the smallest decimal128 has 12,321.
     pub const MAX_RESULT_DIGITS: usize = 12_400;
 
-    /// The exact sum. Its scale is the larger of the two. Infinities and NaN go as for doubles.
+    /// The exact sum. Its scale is the larger of the two. Infinities and NaN behave as for doubles.
     ///
     /// # Errors
     /// [`DecimalError::TooManyDigits`].
@@ -37,7 +37,7 @@ impl Decimal {
         self.add(&other.negated())
     }
 
-    /// The exact product. Infinities, NaN and the sign of zero go as for doubles.
+    /// The exact product. Infinities, NaN and the sign of zero behave as for doubles.
     ///
     /// # Errors
     /// [`DecimalError::TooManyDigits`], [`DecimalError::Exponent`].
@@ -77,7 +77,7 @@ impl Decimal {
         if a.digits.len().max(b.digits.len()) > Self::MAX_RESULT_DIGITS {
             return Err(DecimalError::TooManyDigits);
         }
-        // Two digits more than wanted, and a last one that shows whether there is a remainder.
+        // Two more digits than needed, and a last one that is not zero if there is a remainder.
         let shift = (QUOTIENT_DIGITS + 2 + b.digits.len() as i64 - a.digits.len() as i64).max(0);
         let ten = BigInt::from(10);
         let dividend = a.unscaled() * ten.pow(u32::try_from(shift).unwrap_or(u32::MAX));
@@ -90,7 +90,7 @@ impl Decimal {
             exponent -= 1;
         }
         let (digits, exponent) = round_digits(&digits, exponent, QUOTIENT_DIGITS as usize);
-        // An exact quotient is given without the zeros that the shift brought, down to the ideal scale.
+        // An exact quotient is returned without the zeros from the shift, down to the ideal scale.
         let ideal = a.exponent - b.exponent;
         let zeros = digits.len() - digits.trim_end_matches('0').len();
         let extra = (ideal - exponent).clamp(0, zeros as i64);
@@ -98,7 +98,7 @@ impl Decimal {
         Decimal::finite(negative, &digits[..kept.max(1)], if kept == 0 { ideal } else { exponent + extra })
     }
 
-    /// The same with the other sign; NaN stays.
+    /// The decimal with the opposite sign; NaN is unchanged.
     pub fn negated(&self) -> Decimal {
         let mut result = self.clone();
         match &mut result.repr {
@@ -109,7 +109,8 @@ impl Decimal {
         result
     }
 
-    /// Rounded half to even to at most `max_digits` digits (at least 1); finite decimals only, others stay.
+    /// Rounds half to even to at most `max_digits` digits (at least 1). Infinities and NaN are
+    /// unchanged.
     ///
     /// # Errors
     /// [`DecimalError::Exponent`].
@@ -129,14 +130,15 @@ impl Decimal {
 }
 
 impl Finite {
-    /// The digits with their sign, as if the exponent were 0.
+    /// The digits with the sign, as if the exponent were 0.
     fn unscaled(&self) -> BigInt {
         let sign = if self.negative { Sign::Minus } else { Sign::Plus };
         let magnitude = num_bigint::BigUint::parse_bytes(self.digits.as_bytes(), 10).unwrap_or_default();
         BigInt::from_biguint(sign, magnitude)
     }
 
-    /// The integer that times ten to the power of `exponent`, which is not above ours, is the value.
+    /// The integer `n` such that the value is `n` times ten to the power of `exponent`, which must
+    /// not exceed this decimal's exponent.
     fn scaled_to(&self, exponent: i64) -> Result<BigInt, DecimalError> {
         if self.is_zero() {
             return Ok(BigInt::default());
@@ -150,7 +152,7 @@ impl Finite {
     }
 }
 
-/// Cuts to `keep` digits, rounding half to even. The digits are ASCII; `keep` is at least 1.
+/// Rounds to `keep` digits (at least 1), half to even. The digits are ASCII.
 pub(super) fn round_digits(digits: &str, exponent: i64, keep: usize) -> (String, i64) {
     if digits.len() <= keep {
         return (digits.to_owned(), exponent);

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 const DOUBLE_DIGITS: usize = 800;
 
 impl Decimal {
-    /// The double whose shortest text has this value: `from_f64(0.1)` is 0.1.
+    /// The decimal of the double's shortest text: `from_f64(0.1)` is 0.1.
     pub fn from_f64(x: f64) -> Decimal {
         if x.is_nan() {
             return Decimal::NAN;
@@ -22,7 +22,7 @@ impl Decimal {
         decimal.unwrap_or(Decimal::NAN)
     }
 
-    /// The nearest double, ties to even; beyond the range an infinity.
+    /// The nearest double, ties to even; an infinity beyond the range.
     pub fn to_f64(&self) -> f64 {
         match &self.repr {
             Repr::Nan => f64::NAN,
@@ -32,7 +32,7 @@ impl Decimal {
         }
     }
 
-    /// The order by exact value; NaN is equal to NaN and below all else.
+    /// Compares with a double exactly; NaN is equal to NaN and less than all other numbers.
     pub fn compare_f64(&self, x: f64) -> Ordering {
         let finite = match &self.repr {
             Repr::Nan => return if x.is_nan() { Ordering::Equal } else { Ordering::Less },
@@ -40,12 +40,13 @@ impl Decimal {
             Repr::Finite(finite) => finite,
             Repr::Infinity { .. } => return total(self.to_f64(), x),
         };
-        // Rounding to the nearest is monotone: if the rounded decimal is on one side, so is the decimal.
+        // Rounding to the nearest is monotone: if the rounded decimal is greater or less, so is the
+        // decimal.
         total(self.to_f64(), x).then_with(|| finite.compare_nearest(x))
     }
 
-    /// The greatest double that is not above the value, and whether it is the value exactly.
-    /// NaN gives NaN. Below the range it is -infinity and not exact.
+    /// The greatest double that is at most the value, and whether both are equal. NaN gives NaN.
+    /// Below the range of doubles it is -infinity and not exact.
     pub fn floor_f64(&self) -> (f64, bool) {
         let nearest = self.to_f64();
         match self.as_finite().map(|finite| finite.compare_nearest(nearest)) {
@@ -62,7 +63,8 @@ fn total(a: f64, b: f64) -> Ordering {
 }
 
 impl Finite {
-    /// Compares exactly with `x`, which is the nearest double to the value, be it zero or infinite.
+    /// Compares exactly with `x`, which is the double nearest to the value, possibly zero or
+    /// infinite.
     fn compare_nearest(&self, x: f64) -> Ordering {
         if x.is_infinite() || x == 0.0 {
             let sign = if self.is_zero() { 0.0 } else { f64::from(1 - 2 * i8::from(self.negative)) };
@@ -72,8 +74,8 @@ impl Finite {
         if x < 0.0 { order.reverse() } else { order }
     }
 
-    /// Compares magnitudes exactly. `x` is positive, finite, and the double next to the magnitude,
-    /// so that both sides have the same number of digits, give or take one.
+    /// Compares magnitudes exactly. `x` is positive, finite, and nearest to the magnitude, so that
+    /// the numbers of digits differ by at most one.
     fn compare_magnitude_f64(&self, x: f64) -> Ordering {
         let (all_digits, mut exponent) = self.normalized();
         let digits = &all_digits.as_bytes()[..all_digits.len().min(DOUBLE_DIGITS)];
@@ -85,7 +87,7 @@ impl Finite {
         let fraction = bits & ((1 << 52) - 1);
         let (mantissa, binary) = if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
 
-        // digits * 10^exponent against mantissa * 2^binary, with all powers made positive.
+        // Compares digits * 10^exponent with mantissa * 2^binary, after making all powers positive.
         let mut ours = BigUint::parse_bytes(digits, 10).unwrap_or_default();
         let mut theirs = BigUint::from(mantissa);
         let ten = BigUint::from(10u8);

@@ -1,4 +1,4 @@
-//! Whether Extended JSON gives a document back as it is.
+//! Checks whether Extended JSON represents a document exactly.
 
 use std::collections::HashSet;
 
@@ -7,16 +7,16 @@ use crate::json::is_extended;
 use crate::row::{Form, MapRef, RowError, ValueRef};
 use crate::value::{MAX_DEPTH, Map, Value};
 
-/// Why the text of a document would be read as another document.
+/// The reason why a document's text would be parsed as a different document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InexactError {
     /// JSON's field names are strings.
     #[error("a map has a key of type {0}, and JSON's field names are strings")]
     Key(&'static str),
-    /// The map would be read as a value of another type.
+    /// The map would be parsed as a value of another type.
     #[error("a field has the name {0:?}, which Extended JSON reads as another value")]
     Name(String),
-    /// Readers refuse it, or keep one of the two.
+    /// Parsers refuse it, or keep one of the two.
     #[error("the field {0:?} occurs twice in a map")]
     Twice(String),
 }
@@ -26,7 +26,7 @@ pub(super) fn check_json(map: &MapRef<'_>) -> Result<(), DocumentError> {
 }
 
 fn check_map(map: &MapRef<'_>, levels: usize) -> Result<(), DocumentError> {
-    // A shape has each name once.
+    // The names of a shape are unique.
     let mut seen = match map.form {
         Form::Shaped { .. } => None,
         Form::Plain { .. } => Some(HashSet::new()),
@@ -60,7 +60,7 @@ fn check_name(name: &str) -> Result<(), InexactError> {
     if is_extended(name) { Err(InexactError::Name(name.to_owned())) } else { Ok(()) }
 }
 
-/// A map that is decoded: the scope of code. It was decoded, so its depth is bounded.
+/// Checks a decoded map: the scope of code. Its depth was checked on decoding.
 fn check_scope(map: &Map) -> Result<(), InexactError> {
     let mut seen = HashSet::with_capacity(map.len());
     for (key, value) in map.iter() {

@@ -1,4 +1,4 @@
-//! A row straight to BSON.
+//! Encodes a row as BSON directly.
 
 use alluvium_codec::{DecodeError, varint};
 
@@ -14,7 +14,7 @@ pub(super) fn write_map<'a>(map: &MapRef<'a>, out: &'a mut Vec<u8>) -> Result<()
     write(map, false, out)
 }
 
-/// As [`write_map`], and refuses what would come back as something else.
+/// As [`write_map`], but refuses values that BSON does not represent exactly.
 pub(super) fn write_map_exact<'a>(map: &MapRef<'a>, out: &'a mut Vec<u8>) -> Result<(), DocumentError> {
     write(map, true, out)
 }
@@ -31,13 +31,13 @@ fn write<'a>(map: &MapRef<'a>, exact: bool, out: &'a mut Vec<u8>) -> Result<(), 
 
 struct Writer<'a> {
     table: &'a ShapeTable,
-    /// Refuse what would come back as something else.
+    /// True to refuse values that BSON does not represent exactly.
     exact: bool,
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> Writer<'a> {
-    /// Leaves room for a length, which [`finish`](Self::finish) writes.
+    /// Reserves space for a length, which [`finish`](Self::finish) writes.
     fn begin(&mut self) -> usize {
         self.out.extend_from_slice(&[0; 4]);
         self.out.len() - 4
@@ -60,7 +60,8 @@ impl<'a> Writer<'a> {
     ) -> Result<(), DocumentError> {
         let start = self.begin();
         for field in shape.fields() {
-            // Where it is: of several errors the first is returned, as it is for decoded documents.
+            // Checked here, so that of several errors the first is returned, as for decoded
+            // documents.
             if shape.has_zero_in_name() && field.name.contains('\0') {
                 return Err(BsonError::Nul.into());
             }
@@ -73,7 +74,7 @@ impl<'a> Writer<'a> {
         self.finish(start)
     }
 
-    /// Writes a name and leaves room for the byte before it, whose position it gives.
+    /// Writes a name, and reserves the type byte before it, whose position is returned.
     #[inline]
     fn begin_element(&mut self, name: &[u8]) -> usize {
         let tag_at = self.out.len();
@@ -100,7 +101,7 @@ impl<'a> Writer<'a> {
         self.finish(start)
     }
 
-    /// Writes a value and gives the byte that precedes its name.
+    /// Writes a value, and returns its type byte.
     #[inline]
     fn put_value(&mut self, rest: &mut &'a [u8], levels: usize) -> Result<u8, DocumentError> {
         let before = *rest;
@@ -197,7 +198,8 @@ impl<'a> Writer<'a> {
                 Ok(tag::OBJECT_ID)
             }
             other => {
-                // A document of this value alone, under the empty name: length, tag, end of name, value, end.
+                // A document with only this value, under the empty name: length, tag, end of name,
+                // value, end.
                 let mut bytes = Vec::new();
                 let whole = Map { entries: vec![(Value::String(String::new()), other)] };
                 encode_document(&whole, &mut bytes)?;

@@ -1,4 +1,4 @@
-//! A row straight to JSON text.
+//! Prints a row as JSON text directly.
 
 use alluvium_codec::{DecodeError, varint};
 
@@ -65,7 +65,7 @@ fn write_plain(
     Ok(())
 }
 
-/// The error for a key that is no string.
+/// The error for a key that is not a string.
 fn not_a_name<'a>(mut rest: &'a [u8], table: &'a ShapeTable) -> DocumentError {
     match ValueRef::take(&mut rest, table).and_then(|key| key.to_value()) {
         Ok(key) => PrintError::Key(key.type_name()).into(),

@@ -8,9 +8,9 @@ const MILLIS_PER_DAY: i64 = 86_400_000;
 /// The last millisecond of 9999.
 pub(super) const MAX_PLAIN: i64 = 253_402_300_799_999;
 
-/// Appends `millis` since 1970 as `2012-12-24T12:15:30.501Z`; whole seconds have no fraction. Years that have not four
-/// digits are written with a sign and six, as ISO 8601 has them: `+010000-01-01T00:00:00Z`; or with
-/// more, if it must be.
+/// Appends `millis` since 1970 as `2012-12-24T12:15:30.501Z`; whole seconds have no fraction. Years
+/// that do not have four digits are written with a sign and at least six digits, as in ISO 8601:
+/// `+010000-01-01T00:00:00Z`.
 pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
     let (day, in_day) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY));
     let (year, month, day) = date(day);
@@ -39,8 +39,9 @@ pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads `YYYY-MM-DDTHH:MM:SS`, an optional fraction (cut to milliseconds), and `Z` or an offset such as `+01:00`,
-/// `+0100` or `+01`; or a day alone, `YYYY-MM-DD`, which is its first millisecond in UTC. None if it is anything else.
+/// Parses `YYYY-MM-DDTHH:MM:SS`, an optional fraction (truncated to milliseconds), and `Z` or an
+/// offset such as `+01:00`, `+0100` or `+01`; or a date alone, `YYYY-MM-DD`, as its first
+/// millisecond in UTC. `None` for anything else.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (year, rest) = (digits(text.as_bytes(), 0, 4)?, text.as_bytes().get(4..)?);
     let (day, rest) = day_of(year, rest)?;
@@ -51,8 +52,8 @@ pub(super) fn parse(text: &str) -> Option<i64> {
     millis_of(day, seconds - offset_seconds(zone)?, millis)
 }
 
-/// As [`parse`]; and a day alone, a time without a zone, which is UTC, a blank before the time, and
-/// years as [`write()`] writes them.
+/// As [`parse`]. Also accepts a time without a zone, which is UTC, a space before the time, and
+/// years in the notation of [`write()`].
 pub(super) fn parse_lenient(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let (year, rest) = match bytes.first()? {
@@ -76,11 +77,11 @@ pub(super) fn parse_lenient(text: &str) -> Option<i64> {
     millis_of(day, seconds - offset, millis)
 }
 
-/// Years beyond four digits have between these numbers of digits.
+/// The range of the number of digits of years that do not have four.
 const YEAR_DIGITS: u32 = 6;
 const YEAR_DIGITS_MAX: usize = 9;
 
-/// The number of the day of `-MM-DD`, and what follows.
+/// Parses `-MM-DD`; returns the number of the day, and the rest.
 fn day_of(year: i64, rest: &[u8]) -> Option<(i64, &[u8])> {
     let (month, day) = (digits(rest, 1, 2)?, digits(rest, 4, 2)?);
     if rest[0] != b'-' || rest[3] != b'-' {
@@ -92,7 +93,7 @@ fn day_of(year: i64, rest: &[u8]) -> Option<(i64, &[u8])> {
     Some((day_number(year, month, day), &rest[6..]))
 }
 
-/// Seconds and milliseconds of `HH:MM:SS` with an optional fraction, and what follows.
+/// Parses `HH:MM:SS` with an optional fraction; returns seconds and milliseconds, and the rest.
 fn time_of(bytes: &[u8]) -> Option<(i64, i64, &[u8])> {
     let (hour, minute, second) = (digits(bytes, 0, 2)?, digits(bytes, 3, 2)?, digits(bytes, 6, 2)?);
     if bytes[2] != b':' || bytes[5] != b':' || hour > 23 || minute > 59 || second > 59 {
@@ -112,7 +113,7 @@ fn time_of(bytes: &[u8]) -> Option<(i64, i64, &[u8])> {
     Some(((hour * 60 + minute) * 60 + second, millis, &bytes[at..]))
 }
 
-/// None for what is further away than can be counted.
+/// `None` if the result overflows.
 fn millis_of(day: i64, seconds: i64, millis: i64) -> Option<i64> {
     let wide = i128::from(day) * i128::from(MILLIS_PER_DAY) + i128::from(seconds * 1000 + millis);
     i64::try_from(wide).ok()
@@ -154,7 +155,7 @@ fn month_days(year: i64, month: i64) -> i64 {
 
 /// Days since 1970-01-01.
 fn day_number(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that the leap day is their last.
+    // Years begin in March, so that the leap day is the last day of a year.
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -162,7 +163,7 @@ fn day_number(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// Year, month and day of days since 1970-01-01.
+/// Year, month and day for a number of days since 1970-01-01.
 fn date(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;
     let (era, day_of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));

@@ -1,9 +1,9 @@
-//! What can be wrong with JSON text, and where.
+//! Errors of JSON text, with their positions.
 
 use crate::value::MAX_DEPTH;
 use std::fmt;
 
-/// Text that is not JSON, with the place.
+/// An error in JSON text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonError {
     /// The line, from 1.
@@ -12,20 +12,20 @@ pub struct JsonError {
     pub column: usize,
     /// The offset in bytes, from 0.
     pub offset: usize,
-    /// What is wrong there.
+    /// The kind of error.
     pub reason: Reason,
 }
 
-/// What is wrong with JSON text.
+/// The kind of an error in JSON text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The text ends within a value, or is empty.
     #[error("the text ends too early")]
     UnexpectedEnd,
-    /// Something else should be here.
+    /// Another token was expected here.
     #[error("expected {0}")]
     Expected(&'static str),
-    /// There is more behind the value.
+    /// Text follows the value.
     #[error("trailing characters behind the value")]
     Trailing,
     /// A field occurs twice in one map.
@@ -37,38 +37,38 @@ pub enum Reason {
     /// A character below U+0020 within a string; it must be written as an escape.
     #[error("a control character in a string")]
     ControlCharacter,
-    /// A backslash and something that is no escape.
+    /// A backslash is not followed by a valid escape.
     #[error("an invalid escape in a string")]
     InvalidEscape,
     /// Half of a surrogate pair.
     #[error("a lone surrogate in a string")]
     LoneSurrogate,
-    /// A number that is not written as JSON wants it.
+    /// A number is not in JSON's notation.
     #[error("an invalid number")]
     InvalidNumber,
-    /// A number whose exponent no decimal holds.
+    /// The exponent of a number exceeds the range of decimals.
     #[error("a number out of range")]
     NumberOutOfRange,
-    /// More nesting than is taken.
+    /// The nesting exceeds the limit.
     #[error("nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// A map that looks like Extended JSON and is not.
+    /// A map with a name of Extended JSON is malformed.
     #[error("invalid extended JSON: {name}: {problem}")]
     Extended {
-        /// The name that made it look so, like `$oid`.
+        /// The name, such as `$oid`.
         name: &'static str,
-        /// What is wrong with it.
+        /// The error in the map.
         problem: &'static str,
     },
 }
 
 impl JsonError {
-    /// The error at `offset` of `text`, whose lines are counted here.
+    /// The error at `offset` of `text`; computes line and column.
     pub(crate) fn at(text: &[u8], offset: usize, reason: Reason) -> JsonError {
         let before = &text[..offset.min(text.len())];
         let line = memchr::memchr_iter(b'\n', before).count() + 1;
         let start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
-        // Continuation bytes begin no character.
+        // Continuation bytes are not the start of a character.
         let column = before[start..].iter().filter(|&&byte| byte & 0xc0 != 0x80).count() + 1;
         JsonError { line, column, offset, reason }
     }

@@ -1,30 +1,31 @@
-//! Extended JSON that holds every value, and gives it back exactly.
+//! Extended JSON that represents every value exactly.
 //!
-//! Canonical Extended JSON keeps the types of all values and the digits of all decimals, but it has no
-//! text for maps whose keys are not strings, cannot distinguish a map with a field `$oid` from an object id, and
-//! readers refuse a name that occurs twice. A map of these kinds is written as
-//! `{"$alluviumMap":[key,value,key,value,…]}` in place of itself; every other value as in canonical form.
+//! Canonical Extended JSON keeps the types of all values and the digits of all decimals. But it
+//! cannot represent maps whose keys are not strings, cannot distinguish a map with a field `$oid`
+//! from an object id, and parsers refuse a name that occurs twice. Maps of these kinds are replaced
+//! by `{"$alluviumMap":[key,value,key,value,…]}`; all other values are in canonical form.
 
 use super::parse::Parser;
 use super::{Format, JsonError, PrintError, Reason, print_map};
 use crate::value::{Code, MAX_DEPTH, Map, Value};
 use std::collections::HashSet;
 
-/// The name of the one field that represents a map.
+/// The name of the single field that represents a map.
 const NAME: &str = "$alluviumMap";
-/// A level of a value takes at most three in the text (code whose scope is such a map), and the
-/// innermost one up to three more.
+/// The maximum nesting of the text: three levels for each level of a value (code whose scope is
+/// such a map), and three more for the innermost one.
 const LEVELS: usize = 3 * MAX_DEPTH + 3;
 
-/// Appends a document on one line, so that [`parse_exact`] gives it back with all types and in its order.
+/// Appends a document on one line such that [`parse_exact`] returns it with all types and in the
+/// same order.
 ///
 /// # Errors
-/// [`PrintError`]; `out` is then as it was. There is no document for which it should fail.
+/// [`PrintError`]; `out` is then unchanged. No document should cause it.
 pub fn print_exact(map: &Map, out: &mut Vec<u8>) -> Result<(), PrintError> {
     print_map(&wrap_map(map), Format::CANONICAL, out)
 }
 
-/// Reads what [`print_exact`] wrote; canonical and relaxed Extended JSON are read as ever.
+/// Parses the output of [`print_exact`]; also canonical and relaxed Extended JSON.
 ///
 /// # Errors
 /// [`JsonError`] with line, column and reason.
@@ -52,7 +53,7 @@ fn wrap(value: &Value) -> Value {
     }
 }
 
-/// A map whose names all go into JSON as they are, or one that represents it.
+/// The map itself if JSON can represent its names, otherwise a map that represents it.
 fn wrap_map(map: &Map) -> Map {
     let mut seen = HashSet::with_capacity(map.len());
     let plain = |name: &str| !name.starts_with('$');

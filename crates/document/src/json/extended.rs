@@ -1,6 +1,6 @@
 //! MongoDB's Extended JSON v2: maps that represent other values.
 //!
-//! Canonical, relaxed and the older forms of `$date` and `$binary` are taken alike.
+//! Accepts canonical and relaxed notation, and the older forms of `$date` and `$binary`.
 
 use super::{Reason, date};
 use crate::decimal::Decimal;
@@ -8,7 +8,7 @@ use crate::value::{Binary, Code, DbPointer, Map, Regex, Timestamp, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The names that make a map one of these, in no order.
+/// The names of Extended JSON, in no particular order.
 const NAMES: [&str; 18] = [
     "$oid",
     "$date",
@@ -27,24 +27,24 @@ const NAMES: [&str; 18] = [
     "$scope",
     "$symbol",
     "$dbPointer",
-    // Is written beside `$binary` in its old form; alone it is an operator.
+    // Part of the old form of `$binary`; alone it is an operator.
     "$type",
 ];
 
-/// The name as it is in the list, if it makes a map another value.
+/// The name as in the list, if it is a name of Extended JSON.
 fn known(name: &str) -> Option<&'static str> {
     NAMES[..NAMES.len() - 1].iter().copied().find(|known| *known == name)
 }
 
-/// True if a map with this name is read as another value.
+/// True if a map with this name is parsed as another value.
 pub(crate) fn is_extended(name: &str) -> bool {
     name.starts_with('$') && known(name).is_some()
 }
 
-/// What a map represents: itself, if it has no name of Extended JSON.
+/// The value that a map represents; the map itself if it has no name of Extended JSON.
 ///
 /// # Errors
-/// [`Reason::Extended`] if it has one and is not well formed.
+/// [`Reason::Extended`] if it has one and is malformed.
 pub(crate) fn interpret(map: Map) -> Result<Value, Reason> {
     let Some(name) = map.entries.iter().find_map(|(key, _)| key.as_str().and_then(known)) else {
         return Ok(Value::Map(map));
@@ -61,7 +61,7 @@ pub(crate) fn interpret(map: Map) -> Result<Value, Reason> {
     result.map_err(|problem| Reason::Extended { name, problem })
 }
 
-/// A map of one entry, whose name is `name`.
+/// A map of one entry with this name.
 fn single(name: &str, value: Value) -> Result<Value, &'static str> {
     match (name, value) {
         ("$oid", Value::String(hex)) => object_id(&hex).map(Value::ObjectId),
@@ -71,7 +71,8 @@ fn single(name: &str, value: Value) -> Result<Value, &'static str> {
             .ok_or("it is not an ISO 8601 date, such as 2024-05-01 or 2024-05-01T12:30:00Z"),
         ("$date", Value::Int32(millis)) => Ok(Value::DateTime(i64::from(millis))),
         ("$date", Value::Int64(millis)) => Ok(Value::DateTime(millis)),
-        // A map is left here where it was not interpreted before, as JSON text is from the inside out.
+        // The inner map may not have been interpreted yet. In JSON text it was, since
+        // interpretation proceeds from the inside out.
         ("$date", Value::Map(inner)) => match interpret(inner) {
             Ok(Value::Int64(millis)) => Ok(Value::DateTime(millis)),
             _ => Err("it must be an ISO 8601 date in a string, or milliseconds"),
@@ -106,7 +107,7 @@ fn single(name: &str, value: Value) -> Result<Value, &'static str> {
     }
 }
 
-/// The two values of a map that has these two names and no other, in either order.
+/// The two values of a map with exactly these two names, in either order.
 fn both<'a>(map: &'a Map, first: &str, second: &str) -> Option<(&'a Value, &'a Value)> {
     Some((map.get(first)?, map.get(second)?)).filter(|_| map.len() == 2)
 }
@@ -127,7 +128,7 @@ pub(super) fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// Digits with an optional minus; a plus is not taken.
+/// Parses digits with an optional minus, but not a plus.
 fn integer<T: std::str::FromStr>(text: &str) -> Option<T> {
     if text.starts_with('+') { None } else { text.parse().ok() }
 }
@@ -161,7 +162,7 @@ fn binary(map: &Map) -> Result<Value, &'static str> {
     }
 }
 
-/// `{"$binary": "…", "$type": "00"}`, as version 1 had it.
+/// `{"$binary": "…", "$type": "00"}`, the form of version 1.
 fn old_binary(map: &Map) -> Result<Value, &'static str> {
     match both(map, "$binary", "$type") {
         Some((Value::String(text), Value::String(kind))) => {
@@ -171,7 +172,7 @@ fn old_binary(map: &Map) -> Result<Value, &'static str> {
     }
 }
 
-/// Four dashes at their places and 32 hexadecimal digits.
+/// Parses four dashes at the right positions and 32 hexadecimal digits.
 fn uuid(text: &str) -> Result<Value, &'static str> {
     let bytes = text.as_bytes();
     let dashes = bytes.len() == 36 && [8, 13, 18, 23].iter().all(|&at| bytes[at] == b'-');

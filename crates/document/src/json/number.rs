@@ -3,20 +3,21 @@
 use super::Reason;
 use crate::value::{Double, Value};
 
-/// Powers of ten that a double holds exactly.
+/// Powers of ten that a double represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
 
-/// Reads a number at the front of `input` and gives it with the number of bytes taken. What follows
-/// it is not looked at.
+/// Parses a number at the start of `input`; also returns the number of bytes consumed. The text
+/// after it is ignored.
 ///
-/// An integer becomes the smaller of int32 and int64 that holds it, else a decimal. With a fraction or an exponent it
-/// becomes a double if the double's shortest text has the same value, else a decimal of the same digits.
+/// An integer becomes the smaller of int32 and int64 that can represent it, otherwise a decimal. A
+/// number with a fraction or an exponent becomes a double if the double's shortest text has the
+/// same value, otherwise a decimal with the same digits.
 ///
 /// # Errors
-/// The offset and the reason.
+/// The offset and the kind of the error.
 #[inline]
 pub fn parse_number(input: &str) -> Result<(Value, usize), (usize, Reason)> {
     let bytes = input.as_bytes();
@@ -45,7 +46,8 @@ pub fn parse_number(input: &str) -> Result<(Value, usize), (usize, Reason)> {
     Ok((value, whole))
 }
 
-/// Passes over digits from `at`, adding them to `magnitude`, which means something up to 19 digits only.
+/// Skips digits from `at`, adding them to `magnitude`, which is meaningful only for up to 19
+/// digits.
 #[inline]
 fn take_digits(bytes: &[u8], mut at: usize, magnitude: &mut u64) -> usize {
     while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
@@ -55,7 +57,7 @@ fn take_digits(bytes: &[u8], mut at: usize, magnitude: &mut u64) -> usize {
     at
 }
 
-/// A number with a fraction or exponent, which starts at `at`.
+/// Parses a number with a fraction or exponent, which starts at `at`.
 fn parse_fraction(
     input: &str,
     negative: bool,
@@ -85,14 +87,14 @@ fn parse_fraction(
         if at == start {
             return wanted_digit(at);
         }
-        // Out of the fast path below if the digits may have overflowed.
+        // Avoids the fast path below if the digits may have overflowed.
         let power = if at - start > 9 { i64::MAX / 2 } else { power as i64 };
         exponent = if sign == Some(b'-') { -power } else { power };
     }
     exponent -= fraction as i64;
     let text = &input[..at];
-    // Up to 15 digits and exact powers: one correctly rounded operation, and two numbers of so few digits are
-    // never the same double, so that its shortest text has this value.
+    // Up to 15 digits and exact powers need one correctly rounded operation. Two numbers with at
+    // most 15 digits are never the same double, so the double's shortest text has this value.
     if digits <= 15 && exponent.unsigned_abs() <= 22 {
         let power = POWERS[exponent.unsigned_abs() as usize];
         let x = if exponent < 0 { magnitude as f64 / power } else { magnitude as f64 * power };
@@ -101,7 +103,7 @@ fn parse_fraction(
     classify(text).map(|value| (value, at))
 }
 
-/// As above without the fast path.
+/// As above, without the fast path.
 fn classify(text: &str) -> Result<Value, (usize, Reason)> {
     let x: f64 = text.parse().map_err(|_| (0, Reason::InvalidNumber))?;
     if x == 0.0 {
@@ -114,17 +116,17 @@ fn classify(text: &str) -> Result<Value, (usize, Reason)> {
     decimal(text)
 }
 
-/// True if two numbers that are not zero are the same but for their signs.
+/// True if two nonzero numbers are equal except for their signs.
 fn same_magnitude(a: &str, b: &str) -> bool {
     let (Some((a_place, a_digits)), Some((b_place, b_digits))) = (magnitude(a), magnitude(b)) else { return false };
-    // Behind the shorter one's digits there may be zeros only.
+    // After the digits of the shorter number, the longer one may only have zeros.
     let longer = a_digits.clone().count().max(b_digits.clone().count());
     let padded = std::iter::repeat(b'0');
     a_place == b_place && a_digits.chain(padded.clone()).zip(b_digits.chain(padded)).take(longer).all(|(a, b)| a == b)
 }
 
-/// The place of the first digit that is not 0, as a power of ten, and the digits from there on. None if there is none,
-/// or the exponent is beyond what a double can have anyway.
+/// The exponent of the first nonzero digit, and the digits from there on. `None` if there is none,
+/// or if the exponent is beyond the range of doubles.
 fn magnitude(text: &str) -> Option<(i64, impl Iterator<Item = u8> + Clone)> {
     let text = text.as_bytes();
     let exponent_at = text.iter().position(|b| matches!(b, b'e' | b'E'));

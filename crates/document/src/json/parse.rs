@@ -1,28 +1,29 @@
 //! The parser: JSON text to a value.
 //!
-//! Recursive descent with a counted depth, over text that was checked to be UTF-8 as a whole.
-//! `docs/decisions/0002-json-parser.md` says why it is not a library.
+//! Recursive descent with a limited depth, over text that was already checked to be UTF-8.
+//! `docs/decisions/0002-json-parser.md` has the reasons for not using a library.
 
 use super::text::{find_special, unescape};
 use super::{JsonError, Reason, extended, parse_number};
 use crate::value::{MAX_DEPTH, Map, Value};
 
-/// Up to here a new name is compared with all names before it.
+/// Up to this number of names, a new name is compared with all previous names.
 const FEW: usize = 8;
-/// From here on the names are sorted at the end of the map, in place of asking a filter first.
+/// From this number of names on, duplicates are found by sorting the names at the end of the map,
+/// instead of by a filter.
 const MANY: usize = 64;
 
-/// The deepest nesting of the text: Extended JSON has up to two levels for one of its value (code with a scope) and
-/// three for the innermost (`$dbPointer`).
+/// The maximum nesting of the text. Extended JSON has up to two levels for each level of a value
+/// (code with a scope) and three for the innermost (`$dbPointer`).
 const TEXT_LEVELS: usize = 2 * MAX_DEPTH + 3;
 
-/// A parser keeps room for this many entries and elements between texts.
+/// The maximum capacity of entries and elements that a parser retains between texts.
 const MAX_KEPT: usize = 4096;
 
-/// What went wrong, and at which byte. Boxed, so that results stay small.
+/// The error and its byte offset. Boxed, so that results stay small.
 type Failure = Box<(usize, Reason)>;
 
-/// Parses one JSON value; white space may surround it. Extended JSON is understood.
+/// Parses one JSON value, which may be surrounded by white space. Extended JSON is interpreted.
 ///
 /// # Errors
 /// [`JsonError`] with line, column and reason.
@@ -30,11 +31,11 @@ pub fn parse(json: &[u8]) -> Result<Value, JsonError> {
     Parser::new().parse(json)
 }
 
-/// A parser that keeps its scratch memory from one text to the next.
+/// A parser that reuses its buffers for the next text.
 #[derive(Default)]
 pub struct Parser {
-    /// Entries of the maps that are open, outermost first; they move to their map when it ends,
-    /// so that each map is allocated once and has no slack.
+    /// Entries of the open maps, outermost first. They move to their map at its end, so that each
+    /// map is allocated once with the exact capacity.
     entries: Vec<(Value, Value)>,
     elements: Vec<Value>,
 }
@@ -56,7 +57,8 @@ impl Parser {
         }
     }
 
-    /// A value whose text has at most `levels` levels, and where it has more than [`MAX_DEPTH`], if it does.
+    /// Parses a value of at most `levels` levels of text. Also returns where it first exceeds
+    /// [`MAX_DEPTH`], if it does.
     pub(super) fn parse_levels(&mut self, json: &[u8], levels: usize) -> Result<(Value, Option<usize>), JsonError> {
         let text =
             std::str::from_utf8(json).map_err(|error| JsonError::at(json, error.valid_up_to(), Reason::InvalidUtf8))?;
@@ -70,7 +72,7 @@ impl Parser {
         result.map_err(|failure| JsonError::at(json, failure.0, failure.1))
     }
 
-    /// Drops what an error left behind, and memory that a single large text took.
+    /// Removes remains of a failed text, and frees the memory that a single large text needed.
     fn tidy(&mut self) {
         self.entries.clear();
         self.elements.clear();
@@ -83,9 +85,9 @@ struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// With this number of levels left, or fewer, the text is deeper than [`MAX_DEPTH`].
+    /// With at most this number of levels left, the text is deeper than [`MAX_DEPTH`].
     deep: usize,
-    /// The first place where it was.
+    /// The first position at which it was.
     deep_at: Option<usize>,
     scratch: &'a mut Parser,
 }
@@ -142,7 +144,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// At the opening quote.
+    /// Parses a string from its opening quote.
     #[inline]
     fn string(&mut self) -> Result<String, Failure> {
         let start = self.at + 1;
@@ -155,7 +157,8 @@ impl Reader<'_> {
         self.escaped_string(start)
     }
 
-    /// The text began at `start`; the first thing special in it is here.
+    /// Parses the rest of a string that began at `start`; the position is at its first special
+    /// byte.
     fn escaped_string(&mut self, start: usize) -> Result<String, Failure> {
         let mut out = String::with_capacity(2 * (self.at - start) + 16);
         out.push_str(&self.text[start..self.at]);
@@ -179,7 +182,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One level deeper.
+    /// Enters a level; an error if none are left.
     #[inline]
     fn enter(&mut self, depth: usize) -> Result<usize, Failure> {
         if depth <= self.deep {
@@ -191,7 +194,7 @@ impl Reader<'_> {
         Ok(depth - 1)
     }
 
-    /// At the opening bracket.
+    /// Parses an array from its opening bracket.
     fn array(&mut self, depth: usize) -> Result<Value, Failure> {
         let depth = self.enter(depth)?;
         self.at += 1;
@@ -210,7 +213,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Behind an element: true at the end of the container, false behind a comma.
+    /// Parses the token after an element: true at the end of the container, false after a comma.
     #[inline]
     fn ends(&mut self, close: u8, expected: &'static str) -> Result<bool, Failure> {
         self.skip_space();
@@ -227,7 +230,7 @@ impl Reader<'_> {
         }
     }
 
-    /// At the opening brace.
+    /// Parses a map from its opening brace.
     fn map(&mut self, depth: usize) -> Result<Value, Failure> {
         let depth = self.enter(depth)?;
         let start = self.at;
@@ -270,17 +273,17 @@ impl Reader<'_> {
     }
 }
 
-/// Finds names that occur twice in one map, in time that no input makes quadratic.
+/// Detects names that occur twice in one map, in less than quadratic time for any input.
 #[derive(Default)]
 struct Names {
-    /// Of the names before this one, the hashes, once there are more than a few.
+    /// A filter of hashes of the previous names, once there are more than a few.
     filter: [u64; 8],
-    /// Where the names from [`MANY`] on begin.
+    /// The positions of the names from [`MANY`] on.
     places: Vec<usize>,
 }
 
 impl Names {
-    /// True if `name`, which begins at `at`, is among the names of `before`, as far as it is looked for now.
+    /// True if `name`, which begins at `at`, is known to be among the names of `before`.
     #[inline]
     fn add(&mut self, name: &str, at: usize, before: &[(Value, Value)]) -> bool {
         if before.len() < FEW {
@@ -298,7 +301,7 @@ impl Names {
         self.mark(name) && contains(before, name)
     }
 
-    /// Sets the bit of `name` and returns whether it was set.
+    /// Sets the bit of `name`; returns true if it was already set.
     #[inline]
     fn mark(&mut self, name: &str) -> bool {
         let bytes = name.as_bytes();
@@ -313,7 +316,7 @@ impl Names {
         was
     }
 
-    /// The first name that occurs twice and was not looked for when it came.
+    /// The first duplicate name that was not detected when it was added.
     fn late_duplicate(&self, map: &Map) -> Option<(usize, String)> {
         if self.places.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Printing: a value to JSON text.
+//! The printer: a value to JSON text.
 
 use std::fmt;
 
@@ -9,12 +9,13 @@ use crate::value::{Binary, Double, Map, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// How to print.
+/// The format of printed JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Format {
-    /// Canonical Extended JSON, which keeps every type, in place of relaxed, where numbers are plain.
+    /// Canonical Extended JSON, which keeps every type, instead of relaxed, which has plain
+    /// numbers.
     pub canonical: bool,
-    /// One field or element a line, indented by two spaces; else all on one line.
+    /// One field or element per line, indented by two spaces; otherwise all on one line.
     pub pretty: bool,
 }
 
@@ -23,11 +24,11 @@ impl Format {
     pub const RELAXED: Format = Format { canonical: false, pretty: false };
     /// Canonical, on one line.
     pub const CANONICAL: Format = Format { canonical: true, pretty: false };
-    /// Relaxed, one field a line.
+    /// Relaxed, one field per line.
     pub const PRETTY: Format = Format { canonical: false, pretty: true };
 }
 
-/// Why a value has no JSON text.
+/// The reason why a value has no JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PrintError {
     /// JSON's field names are strings.
@@ -37,12 +38,12 @@ pub enum PrintError {
 
 /// Appends `value` as JSON.
 ///
-/// What [`super::parse`] read comes back in the relaxed format with the same fields, order and numbers. A map that has
-/// fields named as in Extended JSON (it can only have come from BSON or from a program) is printed as it is, and reads
-/// back as something else.
+/// A value that [`super::parse`] returned is printed in the relaxed format with the same fields,
+/// order and numbers. A map with field names of Extended JSON (which can only come from BSON or
+/// from a program) is printed unchanged, and is parsed as another value.
 ///
 /// # Errors
-/// [`PrintError`]; `out` is then as it was.
+/// [`PrintError`]; `out` is then unchanged.
 pub fn print(value: &Value, format: Format, out: &mut Vec<u8>) -> Result<(), PrintError> {
     let before = out.len();
     let result = write_value(value, format, 0, out);
@@ -55,7 +56,7 @@ pub fn print(value: &Value, format: Format, out: &mut Vec<u8>) -> Result<(), Pri
 /// As [`print`], for a map.
 ///
 /// # Errors
-/// [`PrintError`]; `out` is then as it was.
+/// [`PrintError`]; `out` is then unchanged.
 pub fn print_map(map: &Map, format: Format, out: &mut Vec<u8>) -> Result<(), PrintError> {
     let before = out.len();
     let result = write_map(map, format, 0, out);
@@ -75,8 +76,8 @@ pub fn to_string(value: &Value, format: Format) -> Result<String, PrintError> {
     Ok(String::from_utf8(out).unwrap_or_default())
 }
 
-/// Relaxed extended JSON on one line. A value that has no JSON, because a map in it has a key that
-/// is no string, is written as the error in angle brackets; [`to_string`] returns the error
+/// Relaxed Extended JSON on one line. A value that has no JSON, because a map in it has a key that
+/// is not a string, is written as the error in angle brackets; [`to_string`] returns the error
 /// instead.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,7 +99,7 @@ impl fmt::Display for Map {
     }
 }
 
-/// Appends `text` in quotes, with the escapes that JSON wants and no more.
+/// Appends `text` in quotes, with only the escapes that JSON requires.
 #[inline]
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
@@ -137,8 +138,8 @@ pub fn write_integer(n: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
 }
 
-/// Appends a double as relaxed JSON: the shortest text that reads back as the same double, always with a point or an
-/// exponent; NaN and infinities as `{"$numberDouble":"NaN"}`.
+/// Appends a double as relaxed JSON: the shortest text that is parsed as the same double, always
+/// with a point or an exponent; NaN and infinities as `{"$numberDouble":"NaN"}`.
 #[inline]
 pub fn write_double(x: f64, out: &mut Vec<u8>) {
     if x.is_finite() {
@@ -176,7 +177,7 @@ fn write_value(value: &Value, format: Format, level: usize, out: &mut Vec<u8>) -
     Ok(())
 }
 
-/// Starts a line at `level`, if the format has lines.
+/// Starts a line at `level`, if the format is pretty.
 #[inline]
 fn new_line(format: Format, level: usize, out: &mut Vec<u8>) {
     if format.pretty {
@@ -276,7 +277,7 @@ fn write_extended(value: &Value, format: Format, out: &mut Vec<u8>) -> Result<()
         }
         Value::MinKey => out.extend_from_slice(b"{\"$minKey\":1}"),
         Value::MaxKey => out.extend_from_slice(b"{\"$maxKey\":1}"),
-        // All that JSON has was printed by the caller.
+        // The caller has printed all other types.
         _ => out.extend_from_slice(b"{\"$undefined\":true}"),
     }
     Ok(())
@@ -292,13 +293,14 @@ fn write_date(millis: i64, format: Format, out: &mut Vec<u8>) {
     }
 }
 
-/// The plain JSON number that is read as this same decimal, if there is one.
+/// The plain JSON number that is parsed as this identical decimal, if there is one.
 fn plain_number(decimal: &Decimal) -> Option<String> {
     let reads_back = |text: &String| match parse_number(text) {
         Ok((Value::Decimal(read), taken)) => taken == text.len() && read == *decimal,
         _ => false,
     };
-    // With an exponent, what an int64 could hold is a decimal, if a double cannot hold it.
+    // With an exponent, an integer in the range of int64 is parsed as a decimal if a double cannot
+    // represent it.
     let text = decimal.to_string();
     if reads_back(&text) { Some(text) } else { Some(text + "E+0").filter(reads_back) }
 }

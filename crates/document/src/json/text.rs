@@ -1,14 +1,15 @@
-//! The inside of strings: finding what is special, undoing escapes.
+//! The content of strings: finding special bytes, decoding escapes.
 
 use super::Reason;
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The place of the first byte that is a quote, a backslash or below 0x20; the length if there is none.
+/// The position of the first byte that is a quote, a backslash or below 0x20; the length if there
+/// is none.
 ///
-/// Eight bytes at a time, by the well-known test for a zero byte in a word. The test may flag a byte
-/// above the first hit wrongly, never below it, so the lowest flag is right.
+/// Tests eight bytes at a time with the well-known test for a zero byte in a word. The test may
+/// wrongly flag a byte above the first hit, but never below it, so the lowest flag is right.
 #[inline]
 pub fn find_special(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -28,11 +29,11 @@ pub fn find_special(bytes: &[u8]) -> usize {
     tail.map_or(bytes.len(), |offset| at + offset)
 }
 
-/// Reads the escape behind a backslash at the front of `input` (the backslash is gone already) and appends what it
-/// represents. Gives the number of bytes taken.
+/// Decodes the escape at the start of `input`, which begins after the backslash, and appends the
+/// result. Returns the number of bytes consumed.
 ///
 /// # Errors
-/// How many bytes behind the backslash, and the reason.
+/// The number of bytes after the backslash, and the kind of the error.
 pub(super) fn unescape(input: &[u8], out: &mut String) -> Result<usize, (usize, Reason)> {
     let plain = match input.first() {
         None => return Err((0, Reason::UnexpectedEnd)),

@@ -1,4 +1,4 @@
-//! Where values inside rows rank in the order, found without decoding them whole.
+//! Comparison of values inside rows, with as little decoding as possible.
 
 use std::cmp::Ordering;
 
@@ -24,11 +24,11 @@ impl ValueRef<'_> {
         }
     }
 
-    /// Compares with a value as [`compare`] does. Nothing is allocated, and of arrays and maps no more is decoded than
+    /// Compares with a value like [`compare`], without allocating. Arrays and maps are decoded only
     /// up to the first difference.
     ///
     /// # Errors
-    /// [`RowError`] if what is decoded is damaged.
+    /// [`RowError`] if the decoded part is damaged.
     #[inline]
     pub fn compare(&self, other: &Value) -> Result<Ordering, RowError> {
         let scalar = match self {

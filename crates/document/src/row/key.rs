@@ -8,7 +8,7 @@ impl ValueRef<'_> {
     /// Appends the [key](mod@crate::key) of the value. Scalars are not copied first.
     ///
     /// # Errors
-    /// [`RowError`] if what is inside is damaged; `out` may then have got some bytes.
+    /// [`RowError`] if the value is damaged; `out` may then have some bytes of the key.
     pub fn encode_key(&self, out: &mut Vec<u8>) -> Result<(), RowError> {
         match self {
             Self::Null => out.push(rank::NULL),
@@ -17,7 +17,7 @@ impl ValueRef<'_> {
                 alluvium_codec::key::put_bytes(out, text.as_bytes());
             }
             Self::Other(value) => key::encode(value, out),
-            // Owned, these have nothing on the heap but for arrays, maps and binaries.
+            // The remaining types allocate no memory as values, except arrays, maps and binaries.
             other => key::encode(&other.to_value()?, out),
         }
         Ok(())

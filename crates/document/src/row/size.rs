@@ -1,13 +1,13 @@
-//! The size in BSON of what a row holds, without decoding it.
+//! The BSON size of a row, computed without decoding it.
 
 use super::{ArrayRef, MapRef, RowError, ValueRef};
 use crate::bson::{bson_size, decimal_digits};
 
-/// The subtype whose bytes carry their length twice.
+/// The subtype whose bytes include their length a second time.
 const OLD_BINARY: u8 = 2;
 
 impl ValueRef<'_> {
-    /// The bytes that the value takes in BSON, without its name and the byte before it; see [`bson_size`].
+    /// The size of the value in BSON in bytes, without its type byte and name; see [`bson_size`].
     pub(crate) fn bson_size(&self) -> Result<usize, RowError> {
         Ok(match self {
             Self::Null => 0,

@@ -1,4 +1,4 @@
-//! Reading values inside a row without decoding what is not asked for.
+//! Access to values inside a row, decoding only what is needed.
 
 use std::cell::Cell;
 
@@ -10,14 +10,16 @@ use crate::path::array_index;
 use crate::shape::{FieldKind, Shape, ShapeTable};
 use crate::value::{Binary, Double, MAX_DEPTH, Map, Value};
 
-/// What a row needs besides its own bytes: the collection's shapes, and the self-describing encoding of `_id`.
+/// The context for decoding a row: the collection's shapes, and the self-describing encoding of
+/// `_id`.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) table: &'a ShapeTable,
     pub(crate) id: &'a [u8],
 }
 
-/// Finds the shapes of nested maps for [`encoding::decode_with`], and keeps the number that it did not find.
+/// Finds the shapes of nested maps for [`encoding::decode_with`], and records the number of an
+/// unknown one.
 struct RowShapes<'a> {
     table: &'a ShapeTable,
     unknown: Cell<Option<u32>>,
@@ -38,7 +40,8 @@ impl Shapes for RowShapes<'_> {
 }
 
 impl<'a> RowShapes<'a> {
-    /// Runs a decoder, and gives its error the unknown shape's number if that was the cause.
+    /// Runs a decoder; if an unknown shape was the cause of its error, returns an error with the
+    /// shape's number.
     fn run<T>(table: &'a ShapeTable, decode: impl FnOnce(&Self) -> alluvium_codec::Result<T>) -> Result<T, RowError> {
         let shapes = Self { table, unknown: Cell::new(None) };
         decode(&shapes).map_err(|error| shapes.unknown.get().map_or(error.into(), RowError::UnknownShape))
@@ -66,7 +69,7 @@ pub(crate) fn shape_of(number: u64, table: &ShapeTable) -> Result<&Shape, RowErr
     Ok(table.get(number).ok_or(RowError::UnknownShape(number))?)
 }
 
-/// Passes over `count` values.
+/// Skips `count` values.
 #[inline]
 fn skip(input: &mut &[u8], count: usize) -> Result<(), RowError> {
     for _ in 0..count {
@@ -75,7 +78,7 @@ fn skip(input: &mut &[u8], count: usize) -> Result<(), RowError> {
     Ok(())
 }
 
-/// The number that goes with a first byte, as a length or count of things of at least a byte each.
+/// Reads the number of a first byte, as a length or a count of items of at least one byte each.
 #[inline]
 fn take_len(nibble: u8, input: &mut &[u8]) -> Result<usize, RowError> {
     match usize::try_from(encoding::number(nibble, input)?) {
@@ -91,10 +94,10 @@ fn take<'a>(input: &mut &'a [u8], len: usize) -> Result<&'a [u8], RowError> {
     Ok(bytes)
 }
 
-/// A value inside a row, borrowed from it. Arrays and maps are not decoded further until they are asked.
+/// A value inside a row, borrowed from it. Arrays and maps are decoded only on access.
 #[derive(Debug, Clone)]
 pub enum ValueRef<'a> {
-    /// Nothing.
+    /// Null.
     Null,
     /// True or false.
     Bool(bool),
@@ -104,7 +107,7 @@ pub enum ValueRef<'a> {
     Int64(i64),
     /// A double.
     Double(f64),
-    /// Text.
+    /// A string.
     String(&'a str),
     /// BSON's object id.
     ObjectId([u8; 12]),
@@ -114,14 +117,14 @@ pub enum ValueRef<'a> {
     Binary(u8, &'a [u8]),
     /// A sequence of values.
     Array(ArrayRef<'a>),
-    /// Names (or any values) and values, in order.
+    /// Keys (usually strings) and values, in order.
     Map(MapRef<'a>),
     /// A value of any other type, decoded.
     Other(Value),
 }
 
 impl<'a> ValueRef<'a> {
-    /// Takes a value from the front of `input`.
+    /// Decodes a value from the start of `input`.
     pub(crate) fn take(input: &mut &'a [u8], table: &'a ShapeTable) -> Result<Self, RowError> {
         let before = *input;
         let (code, nibble) = encoding::take_head(input)?;
@@ -160,7 +163,7 @@ impl<'a> ValueRef<'a> {
         })
     }
 
-    /// A scalar that was decoded whole.
+    /// A decoded scalar.
     fn from_value(value: Value) -> Self {
         match value {
             Value::Int32(n) => Self::Int32(n),
@@ -175,7 +178,7 @@ impl<'a> ValueRef<'a> {
     /// The value, owned.
     ///
     /// # Errors
-    /// [`RowError`] if what is inside is damaged.
+    /// [`RowError`] if the value is damaged.
     pub fn to_value(&self) -> Result<Value, RowError> {
         Ok(match self {
             Self::Null => Value::Null,
@@ -201,8 +204,8 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// What lies at `path` below: field names and array positions, separated by dots. An empty path
-    /// is the value itself.
+    /// The value at `path`: field names and array positions, separated by dots. An empty path is
+    /// the value itself.
     ///
     /// # Errors
     /// [`RowError`] if bytes on the way are damaged.
@@ -233,7 +236,7 @@ fn text(bytes: &[u8]) -> Result<&str, RowError> {
     std::str::from_utf8(bytes).map_err(|_| DecodeError::Invalid("text that is not UTF-8").into())
 }
 
-/// The bytes of the next `count` values.
+/// Takes the bytes of the next `count` values.
 fn take_values<'a>(input: &mut &'a [u8], count: usize) -> Result<&'a [u8], RowError> {
     let before = *input;
     skip(input, count)?;
@@ -260,7 +263,7 @@ impl<'a> ArrayRef<'a> {
         self.count
     }
 
-    /// Whether there are none.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -278,12 +281,12 @@ impl<'a> ArrayRef<'a> {
         ValueRef::take(&mut rest, self.table).map(Some)
     }
 
-    /// The elements in order. After an error there are no more.
+    /// The elements in order. After an error the iterator ends.
     pub fn iter(&self) -> ArrayIter<'a> {
         ArrayIter { array: *self }
     }
 
-    /// True if both are the same bytes of one row, and not only equal.
+    /// True if both are the same bytes of the same row, rather than merely equal.
     pub fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(self.bytes, other.bytes)
     }
@@ -291,7 +294,7 @@ impl<'a> ArrayRef<'a> {
     /// The elements, owned.
     ///
     /// # Errors
-    /// [`RowError`] if what is inside is damaged.
+    /// [`RowError`] if an element is damaged.
     pub fn to_values(&self) -> Result<Vec<Value>, RowError> {
         let mut rest = self.bytes;
         RowShapes::run(self.table, |shapes| {
@@ -303,7 +306,7 @@ impl<'a> ArrayRef<'a> {
 /// The elements of an [`ArrayRef`].
 #[derive(Debug, Clone)]
 pub struct ArrayIter<'a> {
-    /// What is left.
+    /// The remaining elements.
     array: ArrayRef<'a>,
 }
 
@@ -322,7 +325,7 @@ impl<'a> Iterator for ArrayIter<'a> {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
-    /// Values only. `id` is what fields that equal `_id` hold; it is there in a document.
+    /// Values only. `id` is the value of fields that equal `_id`; it is `Some` in a document.
     Shaped { shape: &'a Shape, id: Option<&'a [u8]> },
     /// Keys and values.
     Plain { count: usize },
@@ -343,7 +346,7 @@ impl std::fmt::Debug for MapRef<'_> {
 }
 
 impl<'a> MapRef<'a> {
-    /// The document that a row holds.
+    /// The map of a document's row.
     pub(crate) fn of_row(row: &'a [u8], context: Context<'a>) -> Result<Self, RowError> {
         let mut bytes = row;
         let number = varint::get_u64(&mut bytes)?;
@@ -368,7 +371,7 @@ impl<'a> MapRef<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are no fields.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -381,7 +384,7 @@ impl<'a> MapRef<'a> {
         }
     }
 
-    /// The value of the first field with this name. What lies before it is skipped, not decoded.
+    /// The value of the first field with this name. Fields before it are skipped, not decoded.
     ///
     /// # Errors
     /// [`RowError`] if bytes up to it are damaged.
@@ -405,7 +408,8 @@ impl<'a> MapRef<'a> {
         ValueRef::take(&mut rest, self.table).map(Some)
     }
 
-    /// The values of the first fields with these names, in their order. The map is gone through once, up to the last.
+    /// The values of the first fields with these names, in the order of `names`. Reads the map
+    /// once, up to the last of them.
     ///
     /// # Errors
     /// [`RowError`] if bytes up to the last of them are damaged.
@@ -428,14 +432,15 @@ impl<'a> MapRef<'a> {
         for (position, at) in wanted {
             let stored = shape.stored_before(position);
             skip(&mut rest, stored - passed)?;
-            // Not taken: a name may be asked for twice.
+            // Does not consume the value: the same name may occur twice in `names`.
             passed = stored;
             found[at] = Some(ValueRef::take(&mut &*rest, self.table)?);
         }
         Ok(found)
     }
 
-    /// The fields in order: key (a string in documents from JSON and BSON) and value. After an error there are no more.
+    /// The fields in order: key (a string in documents from JSON and BSON) and value. After an
+    /// error the iterator ends.
     pub fn iter(&self) -> MapIter<'a> {
         MapIter { map: *self, position: 0 }
     }
@@ -443,7 +448,7 @@ impl<'a> MapRef<'a> {
     /// The map, owned.
     ///
     /// # Errors
-    /// [`RowError`] if what is inside is damaged.
+    /// [`RowError`] if the map is damaged.
     pub fn to_map(&self) -> Result<Map, RowError> {
         let depth = MAX_DEPTH - 1;
         RowShapes::run(self.table, |shapes| match self.form {
@@ -461,7 +466,7 @@ impl<'a> MapRef<'a> {
     }
 }
 
-/// Skips to the value of the first key that is the string `name`; whether there is one.
+/// Skips to the value of the first key that is the string `name`; false if there is none.
 fn find_plain(rest: &mut &[u8], count: usize, name: &str) -> Result<bool, RowError> {
     for _ in 0..count {
         let before = *rest;
@@ -483,7 +488,7 @@ fn find_plain(rest: &mut &[u8], count: usize, name: &str) -> Result<bool, RowErr
 /// The fields of a [`MapRef`].
 #[derive(Debug, Clone)]
 pub struct MapIter<'a> {
-    /// The map, its bytes those that are left.
+    /// The map, with the remaining bytes.
     map: MapRef<'a>,
     position: usize,
 }

@@ -1,6 +1,6 @@
 //! Dates of the crate `chrono` in structs: `#[serde(with = "alluvium::serde::chrono")]`.
 //!
-//! Stored in milliseconds: what is finer is cut off.
+//! Stored in milliseconds; smaller units are truncated.
 
 use super::SerdeError;
 use crate::value::Value;
@@ -8,15 +8,15 @@ use ::chrono::{DateTime, Utc};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Writes a date as a date.
+/// Serializes a date as a date.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub fn serialize<S: Serializer>(date: &DateTime<Utc>, serializer: S) -> Result<S::Ok, S::Error> {
     Value::from(*date).serialize(serializer)
 }
 
-/// Reads a date.
+/// Deserializes a date.
 ///
 /// # Errors
 /// The value is not a date, or beyond the range of `chrono`.
@@ -24,7 +24,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTim
     DateTime::try_from(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
-/// A date, cut to milliseconds.
+/// A date, truncated to milliseconds.
 impl From<DateTime<Utc>> for Value {
     fn from(date: DateTime<Utc>) -> Self {
         Value::DateTime(date.timestamp_millis())

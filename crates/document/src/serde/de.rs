@@ -1,4 +1,4 @@
-//! Deserializing: formats into values, values into types.
+//! Deserialization: formats to values, values to types.
 
 use super::key::KeyDeserializer;
 use super::{SYSTEM_TIME, SerdeError, VALUE, extended, system_time};
@@ -15,13 +15,13 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use std::fmt;
 
-/// Anything that serde can deserialize, from a value.
+/// Deserializes a type from a value.
 ///
-/// The rarer types are shown as canonical Extended JSON, which the `bson` crate's types understand; binary data of
-/// subtype 0 is bytes. [`Value`] itself comes back unchanged.
+/// Rare types appear as canonical Extended JSON, which the types of the crate `bson` understand;
+/// binary data of subtype 0 appears as bytes. [`Value`] itself is unchanged.
 ///
 /// # Errors
-/// [`SerdeError`] from the type.
+/// [`SerdeError`] of the type.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SerdeError> {
     T::deserialize(value)
 }
@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Takes a map of any format; one that represents another value is an error.
+/// Deserializes a map from any format; a map that represents another value is an error.
 impl<'de> Deserialize<'de> for Map {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
@@ -52,7 +52,8 @@ macro_rules! visit {
     };
 }
 
-/// The smallest type that holds the integer: other formats do not distinguish widths as we do.
+/// The smallest type that can represent the integer, since other formats do not distinguish the
+/// same widths.
 fn natural(n: impl Into<Decimal>) -> Value {
     let decimal: Decimal = n.into();
     match decimal.to_i64() {
@@ -119,7 +120,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         while let Some(entry) = access.next_entry::<Value, Value>()? {
             map.entries.push(entry);
         }
-        // So the bson crate shows a decimal within documents.
+        // The form in which the crate bson serializes a decimal within a document.
         if let [(Value::String(name), Value::Binary(binary))] = &map.entries[..]
             && name == "$numberDecimalBytes"
             && let Ok(bytes) = <[u8; 16]>::try_from(&binary.bytes[..])
@@ -129,7 +130,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         checked(interpret(map).map_err(A::Error::custom)?)
     }
 
-    /// Our own deserializer hands the value over in its encoding, so that nothing changes on the way.
+    /// Our own deserializer passes the value in its encoding, which keeps it unchanged.
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
         let (Encoded(value), variant) = access.variant()?;
         variant.unit_variant()?;
@@ -137,7 +138,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
-/// Whatever the format allows, what comes out can be stored.
+/// Checks that the value can be stored, whatever the format allows.
 fn checked<E: Error>(value: Value) -> Result<Value, E> {
     if value.is_too_deep() { Err(E::custom(format_args!("nested deeper than {MAX_DEPTH} levels"))) } else { Ok(value) }
 }
@@ -162,7 +163,7 @@ impl<'de> Deserialize<'de> for Encoded {
     }
 }
 
-/// Hands [`Encoded`] over.
+/// Passes [`Encoded`].
 struct Handover(Vec<u8>);
 
 impl<'de> EnumAccess<'de> for Handover {
@@ -205,7 +206,7 @@ impl<'de> IntoDeserializer<'de, SerdeError> for Value {
 }
 
 impl Value {
-    /// An integral decimal, for targets that are wider than 64 bits or have no sign.
+    /// A whole decimal, for target types that are wider than 64 bits or unsigned.
     fn wide(&self) -> Option<i128> {
         match self {
             Value::Decimal(decimal) => match decimal.normalized_parts()? {
@@ -345,7 +346,7 @@ impl<'de> Deserializer<'de> for Value {
     }
 }
 
-/// A variant with content: the one entry of a map.
+/// A variant with content: a map with one entry.
 struct VariantOf {
     variant: Value,
     content: Value,

@@ -1,6 +1,6 @@
 //! Dates of the crate `jiff` in structs: `#[serde(with = "alluvium::serde::jiff")]`.
 //!
-//! Stored in milliseconds: what is finer is cut off.
+//! Stored in milliseconds; smaller units are truncated.
 
 use super::SerdeError;
 use crate::value::Value;
@@ -8,15 +8,15 @@ use ::jiff::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Writes a timestamp as a date.
+/// Serializes a timestamp as a date.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub fn serialize<S: Serializer>(date: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     Value::from(*date).serialize(serializer)
 }
 
-/// Reads a date.
+/// Deserializes a date.
 ///
 /// # Errors
 /// The value is not a date, or beyond the range of `jiff`.
@@ -24,7 +24,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timesta
     Timestamp::try_from(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
-/// A date, cut to milliseconds.
+/// A date, truncated to milliseconds.
 impl From<Timestamp> for Value {
     fn from(date: Timestamp) -> Self {
         Value::DateTime(date.as_nanosecond().div_euclid(1_000_000) as i64)

@@ -1,4 +1,4 @@
-//! Conversions with `serde_json`'s values, which hold Extended JSON as maps.
+//! Conversions with values of `serde_json`, which represent Extended JSON as maps.
 
 use super::{SerdeError, extended};
 use crate::json::{PrintError, interpret, parse_number};
@@ -6,7 +6,7 @@ use crate::value::{Double, MAX_DEPTH, Map, Value};
 use serde::de::Error;
 use serde_json::Value as Json;
 
-/// Extended JSON becomes what it represents; fails if it is not well formed, and on too many levels.
+/// Extended JSON becomes the value that it represents. Fails if it is malformed or nests too deep.
 impl TryFrom<Json> for Value {
     type Error = SerdeError;
 
@@ -40,8 +40,8 @@ fn from_json(json: Json, depth: usize) -> Result<Value, SerdeError> {
     })
 }
 
-/// Numbers are plain where `serde_json` has them, the rarer types canonical Extended JSON. A field that occurs twice
-/// is there once, with the first value. Fails on keys that are no strings.
+/// Numbers are plain if `serde_json` can represent them; rare types become canonical Extended JSON.
+/// Of a field that occurs twice the first value is kept. Fails for keys that are not strings.
 impl TryFrom<&Value> for Json {
     type Error = PrintError;
 
@@ -55,7 +55,7 @@ impl TryFrom<&Value> for Json {
             Value::String(text) => Json::from(text.as_str()),
             Value::Array(elements) => Json::Array(elements.iter().map(Json::try_from).collect::<Result<_, _>>()?),
             Value::Map(map) => object(map)?,
-            // Integers of 64 bits without a sign.
+            // Unsigned 64-bit integers.
             Value::Decimal(decimal) => match decimal.parts() {
                 Some((false, digits, 0)) if digits.parse::<u64>().is_ok_and(|n| n > i64::MAX as u64) => {
                     Json::from(digits.parse::<u64>().unwrap_or_default())

@@ -1,4 +1,5 @@
-//! The keys of maps, read as what the type wants: text that represents an integer or a boolean is one.
+//! Deserializes the keys of maps as the type requests: a string may represent an integer or a
+//! boolean.
 
 use super::SerdeError;
 use crate::value::Value;

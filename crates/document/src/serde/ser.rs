@@ -1,4 +1,4 @@
-//! Serializing: values into formats, types into values.
+//! Serialization: values to formats, types to values.
 
 use super::{SYSTEM_TIME, SerdeError, VALUE, extended};
 use crate::decimal::Decimal;
@@ -10,15 +10,15 @@ use serde::ser::{
 };
 use std::cell::Cell;
 
-/// The value of anything that serde can serialize.
+/// Serializes a type to a value.
 ///
-/// Unsigned integers beyond 63 bits and 128-bit integers become decimals where they must. Structs named as in Extended
-/// JSON (those of the `bson` crate) become the values that they represent; maps never do. [`crate::serde`] has the
-/// whole table.
+/// Integers beyond 64 bits signed become decimals. Structs with the names of Extended JSON (those
+/// of the crate `bson`) become the values that they represent; maps never do. [`crate::serde`] has
+/// the complete table.
 ///
 /// # Errors
-/// [`SerdeError`] from the type, for keys of maps that are not text, integers, booleans or characters, and for more
-/// than [`MAX_DEPTH`] levels.
+/// [`SerdeError`] of the type, for keys of maps that are not strings, integers, booleans or
+/// characters, and for more than [`MAX_DEPTH`] levels.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, SerdeError> {
     value.serialize(ToValue::new())
 }
@@ -44,18 +44,19 @@ impl Serialize for Map {
 }
 
 thread_local! {
-    /// Passes a value from [`Content`] to [`ToValue`] unchanged: serde itself has no way to name a type of ours.
+    /// Passes a value from [`Content`] to [`ToValue`] unchanged, since serde has no way to identify
+    /// a type of ours.
     static HANDOVER: Cell<Handover> = const { Cell::new(Handover::Idle) };
 }
 
 enum Handover {
     Idle,
-    /// [`ToValue`] calls [`Content`], and takes a value here instead of its serialization.
+    /// [`ToValue`] calls [`Content`] and expects the value here instead of its serialization.
     Requested,
     Given(Value),
 }
 
-/// What is inside the newtype [`VALUE`].
+/// The content of the newtype [`VALUE`].
 enum Content<'a> {
     Value(&'a Value),
     Map(&'a Map),
@@ -97,7 +98,8 @@ impl Serialize for Content<'_> {
     }
 }
 
-/// As a struct, so that formats that know the name (as the `bson` crate does) take it for what it is.
+/// Serialized as a struct, so that formats that know the name (such as the crate `bson`) recognize
+/// the type.
 fn serialize_extended<S: Serializer>(name: &'static str, map: &Map, serializer: S) -> Result<S::Ok, S::Error> {
     let scope = map.get("$scope");
     let name_with_scope = if scope.is_some() { "$codeWithScope" } else { name };
@@ -109,11 +111,12 @@ fn serialize_extended<S: Serializer>(name: &'static str, map: &Map, serializer: 
     fields.end()
 }
 
-/// Builds a value; containers may nest `depth` levels more.
+/// Builds a value; containers may nest `depth` more levels.
 #[derive(Clone, Copy)]
 pub(super) struct ToValue {
     depth: usize,
-    /// The value is of `serde_json`: integers get the smallest type that holds them, and maps are Extended JSON.
+    /// True for values of `serde_json`: integers get the smallest type that can represent them, and
+    /// maps are Extended JSON.
     json: bool,
 }
 
@@ -122,7 +125,7 @@ impl ToValue {
         ToValue { depth: MAX_DEPTH, json: false }
     }
 
-    /// For a value that exists already: it may have any depth, which is checked where it is used.
+    /// For an existing value of any depth, which is checked on use.
     pub(super) fn of_value() -> Self {
         ToValue { depth: usize::MAX, json: false }
     }
@@ -139,7 +142,7 @@ impl ToValue {
     }
 
     fn list(self, variant: Option<&'static str>, len: Option<usize>) -> Result<ListBuilder, SerdeError> {
-        // Lengths are hints from the type: no more than this is believed.
+        // Lengths are hints from the type, so only a small one is trusted.
         let elements = Vec::with_capacity(len.unwrap_or(0).min(1024));
         let outer = if variant.is_some() { self.deeper()? } else { self };
         Ok(ListBuilder { variant, elements, inner: outer.deeper()? })
@@ -169,15 +172,15 @@ pub(super) struct MapBuilder {
     variant: Option<&'static str>,
     map: Map,
     key: Option<Value>,
-    /// The struct has the name of `std::time::SystemTime`.
+    /// True if the struct has the name of `std::time::SystemTime`.
     is_system_time: bool,
     inner: ToValue,
 }
 
-/// The newtype struct that `bson::Uuid` is to serde.
+/// The name of the newtype struct as which `bson::Uuid` is serialized.
 const BSON_UUID: &str = "$__bson_private_uuid";
 
-/// The binary value of a UUID in text.
+/// The binary value of a UUID as text.
 fn uuid(value: Value) -> Value {
     let Value::String(text) = &value else { return value };
     let digits: String = text.chars().filter(|&c| c != '-').collect();
@@ -191,7 +194,7 @@ fn too_deep() -> SerdeError {
     SerdeError::custom(format_args!("nested deeper than {MAX_DEPTH} levels"))
 }
 
-/// What is under the name of an enum's variant is in a map of one entry.
+/// The content of an enum's variant becomes a map with one entry.
 fn under(variant: Option<&'static str>, value: Value) -> Value {
     match variant {
         Some(name) => Value::Map(Map::from([(name, value)])),
@@ -283,7 +286,8 @@ impl Serializer for ToValue {
             _ => return value.serialize(self),
         }
         HANDOVER.set(Handover::Requested);
-        // Not always the type of this module: serde's own buffers repeat the name of a newtype.
+        // The type may be another than that of this module: serde's own buffers repeat the name of
+        // a newtype.
         let serialized = value.serialize(self);
         match HANDOVER.replace(Handover::Idle) {
             Handover::Given(value) if value.is_deeper_than(self.depth) => Err(too_deep()),
@@ -368,7 +372,7 @@ list!(
     SerializeTupleVariant::serialize_field
 );
 
-/// The key of a map as text: documents in JSON and BSON have no others.
+/// The key of a map as a string: documents in JSON and BSON have no other keys.
 fn text_key(key: Value) -> Result<Value, SerdeError> {
     match key {
         Value::String(_) => Ok(key),
@@ -418,7 +422,7 @@ macro_rules! fields {
                 if self.is_system_time && let Some(date) = super::system_time::from_fields(&self.map) {
                     return Ok(date);
                 }
-                // The names come from the type and not from data.
+                // These names come from the type, not from data.
                 Ok(under(self.variant, interpret(self.map).map_err(SerdeError::custom)?))
             }
         })*

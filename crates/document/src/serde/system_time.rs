@@ -1,4 +1,4 @@
-//! `std::time::SystemTime` as serde writes it: a struct of seconds and nanoseconds since 1970.
+//! `std::time::SystemTime` in serde's form: a struct of seconds and nanoseconds since 1970.
 
 use super::SerdeError;
 use crate::value::{Map, Value};
@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 const SECONDS: &str = "secs_since_epoch";
 const NANOS: &str = "nanos_since_epoch";
 
-/// The date, cut to milliseconds; none if the fields are those of another struct, or the date is beyond the range.
+/// The date, truncated to milliseconds; `None` if the fields are those of another struct, or the
+/// date is out of range.
 pub(super) fn from_fields(map: &Map) -> Option<Value> {
     let (seconds, nanos) = (map.get(SECONDS)?.as_i64()?, map.get(NANOS)?.as_i64()?);
     if map.len() != 2 {
@@ -24,7 +25,7 @@ pub(super) fn to_fields(millis: i64) -> Result<Map, SerdeError> {
     Ok(Map::from([(SECONDS, millis / 1000), (NANOS, millis % 1000 * 1_000_000)]))
 }
 
-/// A date, cut to milliseconds; the limits of a date where it lies beyond them.
+/// A date, truncated to milliseconds, and clamped to the range of dates.
 impl From<SystemTime> for Value {
     fn from(time: SystemTime) -> Self {
         let millis = match time.duration_since(SystemTime::UNIX_EPOCH) {

@@ -1,4 +1,4 @@
-//! Types into documents: as [`super::to_value`], but text at the top is JSON.
+//! Types to documents: like [`super::to_value`], but a string at the top level is JSON.
 
 use super::SerdeError;
 use super::ser::{ListBuilder, MapBuilder, ToValue};
@@ -6,18 +6,18 @@ use crate::json::JsonError;
 use crate::value::{Map, Value};
 use serde::ser::{Error, Serialize, Serializer};
 
-/// Why something is not a document.
+/// The reason why an input is not a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
     /// The text is not JSON.
     #[error(transparent)]
     Json(JsonError),
-    /// It is not a map, it holds something that cannot be stored, or it is damaged.
+    /// It is not a map, contains a value that cannot be stored, or is damaged.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// The fields of a document that is given as a value of any type, or as JSON text.
+/// The fields of a document, given as a value of any type or as JSON text.
 pub(crate) fn to_map<T: Serialize>(value: &T) -> Result<Map, InputError> {
     let mut refused = None;
     match value.serialize(Top { inner: serializer_of::<T>(), refused: &mut refused }) {
@@ -27,9 +27,9 @@ pub(crate) fn to_map<T: Serialize>(value: &T) -> Result<Map, InputError> {
     }
 }
 
-/// `serde_json::Value` is read as the same JSON text would be. Serde shows no difference from other maps, and a trait
-/// of ours cannot be implemented for it beside all types of serde, so the name decides: that is exact enough, since an
-/// unknown name is read as any other map.
+/// `serde_json::Value` is interpreted like the same JSON text. Serde cannot distinguish it from
+/// other maps, and a trait of ours cannot be implemented for it besides all types of serde. So it
+/// is recognized by its type name; if the name changes, it is treated like any other map.
 fn serializer_of<T>() -> ToValue {
     match std::any::type_name::<T>().trim_start_matches('&') {
         "serde_json::value::Value" | "serde_json::map::Map<alloc::string::String, serde_json::value::Value>" => {
@@ -41,7 +41,7 @@ fn serializer_of<T>() -> ToValue {
 
 struct Top<'a> {
     inner: ToValue,
-    /// The reason why text is no document.
+    /// The reason why text is not a document.
     refused: &'a mut Option<InputError>,
 }
 

@@ -5,19 +5,21 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Field, FieldKind, MAX_FIELDS, MAX_NAME_BYTES, MAX_NUMBER, Shape, ShapeError, ShapeHash};
 
-/// When shapes are made.
+/// Options for the creation of shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShapeOptions {
-    /// A document's fields get a shape at this sighting (1: at once). At most 255.
+    /// The number of occurrences at which the fields of a document get a shape (1: at once). At
+    /// most 255.
     pub document_sightings: u32,
-    /// A nested map's fields get a shape at this sighting (1: at once). At most 255.
+    /// The number of occurrences at which the fields of a nested map get a shape (1: at once). At
+    /// most 255.
     pub nested_sightings: u32,
-    /// The most shapes of a collection; further maps stay self-describing.
+    /// The maximum number of shapes in a collection; further maps stay self-describing.
     pub max_in_use: u32,
 }
 
 impl ShapeOptions {
-    /// The second sighting for both, 4096 shapes.
+    /// The second occurrence for both, 4096 shapes.
     pub const DEFAULT: Self = Self { document_sightings: 2, nested_sightings: 2, max_in_use: 4096 };
 }
 
@@ -27,32 +29,34 @@ impl Default for ShapeOptions {
     }
 }
 
-/// Numbers to 2^20 in chunks of 1, 2, 4, … shapes.
+/// Numbers up to 2^20 are in chunks of 1, 2, 4, … shapes.
 const CHUNKS: usize = 20;
-/// The index by hash starts with 2^6 slots and doubles.
+/// The hash index starts with 2^6 slots and doubles.
 const FIRST_INDEX_BITS: usize = 6;
 const INDEXES: usize = 17;
-/// Maps without a shape whose sightings are remembered; older ones give way.
+/// The number of maps without a shape whose occurrences are remembered; older ones are replaced.
 const SIGHTINGS: usize = 1024;
-/// The same, as long as that suffices.
+/// The number of slots as long as they suffice.
 const FEW_SIGHTINGS: usize = 8;
 
 type Chunk = OnceLock<Box<[OnceLock<Arc<Shape>>]>>;
 
-/// The shapes of one collection. All look-ups are without locks.
+/// The shapes of one collection. Look-ups take no locks.
 ///
-/// Shapes are only ever added. A shape is published by number first and in the index by hash after that, so that
-/// a shape that is found by hash is found by number, too. One thread at a time adds: a map that is
-/// seen by another thread concurrently stays self-describing, as if it had been seen once less.
+/// Shapes are only added. A shape is published by number before it is published in the hash index,
+/// so a shape that is found by hash is also found by number. One thread at a time adds shapes; if
+/// another thread encounters a new map concurrently, it leaves the map self-describing and does not
+/// count the occurrence.
 #[derive(Debug)]
 pub struct ShapeTable {
     options: ShapeOptions,
     by_number: [Chunk; CHUNKS],
-    /// Open addressing over [`Shape::hash`]: shape numbers, 0 is empty. `index` names the one in use; the smaller ones
-    /// before it stay for readers that still hold them.
+    /// Hash tables with open addressing over [`Shape::hash`]: shape numbers; 0 is empty. `index` is
+    /// the position of the current one. The smaller ones before it remain for readers that still
+    /// use them.
     indexes: [OnceLock<Box<[AtomicU32]>>; INDEXES],
     index: AtomicUsize,
-    /// Sightings, while no two shapes meet here: most collections have few.
+    /// Counts of occurrences, until two shapes collide here: most collections have few shapes.
     few_sightings: [AtomicU64; FEW_SIGHTINGS],
     sightings: OnceLock<Box<[AtomicU64]>>,
     adding: AtomicBool,
@@ -62,7 +66,7 @@ pub struct ShapeTable {
 }
 
 impl ShapeTable {
-    /// An empty table whose first shape gets number 1.
+    /// An empty table; the first shape gets number 1.
     pub const fn new(options: ShapeOptions) -> Self {
         Self {
             options,
@@ -78,11 +82,11 @@ impl ShapeTable {
         }
     }
 
-    /// A table of the shapes that were found when a collection was opened. New shapes get numbers
-    /// from `next_number`, or above the highest of `shapes` if that is greater.
+    /// A table of the shapes that were read when a collection was opened. New shapes get numbers
+    /// from `next_number` on, or above the highest of `shapes` if that is greater.
     ///
     /// # Errors
-    /// [`ShapeError::Conflict`] if two different shapes have one number.
+    /// [`ShapeError::Conflict`] if two different shapes have the same number.
     pub fn open(
         options: ShapeOptions,
         shapes: impl IntoIterator<Item = Shape>,
@@ -104,7 +108,7 @@ impl ShapeTable {
         Ok(table)
     }
 
-    /// The most bytes of a name in any of the shapes.
+    /// The length of the longest name of all shapes in bytes.
     pub(crate) fn longest_name(&self) -> usize {
         self.longest_name.load(Ordering::Relaxed)
     }
@@ -116,22 +120,22 @@ impl ShapeTable {
         self.by_number[chunk].get()?.get(at)?.get()
     }
 
-    /// How many shapes there are.
+    /// The number of shapes.
     pub fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed) as usize
     }
 
-    /// Whether there are none.
+    /// True if there are no shapes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// True if no more shapes are made: rows of other fields are larger from now on.
+    /// True if no more shapes are created; rows with other fields are then larger.
     pub fn is_full(&self) -> bool {
         self.len.load(Ordering::Relaxed) >= self.options.max_in_use
     }
 
-    /// The number that the next shape gets.
+    /// The number of the next shape.
     pub fn next_number(&self) -> u32 {
         self.next_number.load(Ordering::Relaxed)
     }
@@ -141,14 +145,14 @@ impl ShapeTable {
         self.by_number.iter().filter_map(OnceLock::get).flat_map(|chunk| chunk.iter().filter_map(OnceLock::get))
     }
 
-    /// Notes that the definition of this shape is visible in the system tree.
+    /// Marks the definition of this shape as visible in the system tree.
     pub fn mark_committed(&self, number: u32) {
         if let Some(shape) = self.get(number) {
             shape.committed.store(true, Ordering::Release);
         }
     }
 
-    /// The shape with these fields, made if this is the sighting for it.
+    /// The shape with these fields; created if they have occurred often enough.
     ///
     /// `hash` is that of the fields ([`ShapeHash`]).
     pub(crate) fn find_or_make<'a>(
@@ -191,19 +195,20 @@ impl ShapeTable {
         }
     }
 
-    /// Counts a sighting; whether it is the one that makes the shape.
+    /// Counts an occurrence; true if the shape is now to be created.
     fn is_time(&self, hash: u64, sightings: u32) -> bool {
         if sightings <= 1 {
             return true;
         }
-        // The slot comes from the low bits, which the tag in the high 56 bits leaves out in part: both together tell
-        // hashes apart well enough, and a wrong count only makes a shape early.
+        // The slot comes from the low bits, which are partly missing in the tag of the high 56
+        // bits. Both together distinguish hashes well enough, and a wrong count only creates a
+        // shape early.
         let tag = hash & !0xff;
         let few = &self.few_sightings[hash as usize % FEW_SIGHTINGS];
         let seen = few.load(Ordering::Relaxed);
         let slot = match self.sightings.get() {
             None if seen == 0 || seen & !0xff == tag => few,
-            // Two shapes meet in a slot: in the larger table, all begin again.
+            // Two shapes collide in a slot: all counts start again in the larger table.
             _ => {
                 let slots = self.sightings.get_or_init(|| (0..SIGHTINGS).map(|_| AtomicU64::new(0)).collect());
                 &slots[hash as usize % SIGHTINGS]
@@ -215,9 +220,9 @@ impl ShapeTable {
         count >= sightings.min(0xff)
     }
 
-    /// Makes a shape. Only for the thread that holds `adding`.
+    /// Creates a shape. Only for the thread that holds `adding`.
     fn make<'a>(&self, hash: u64, fields: impl Iterator<Item = (&'a str, FieldKind)> + Clone) -> Option<u32> {
-        // Another thread may have made it between the look-up and `adding`.
+        // Another thread may have created it between the look-up and taking `adding`.
         if let Some(shape) = self.find(hash, fields.clone()) {
             return Some(shape.number);
         }
@@ -241,12 +246,13 @@ impl ShapeTable {
         Some(number)
     }
 
-    /// Adds a shape whose number is free. Only for the thread that holds `adding`, or the table.
+    /// Adds a shape with an unused number. Only for the thread that holds `adding`, or owns the
+    /// table.
     fn publish(&self, shape: Arc<Shape>) {
         let Some((chunk, at)) = place(shape.number) else { return };
         let chunk = self.by_number[chunk].get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
         let (number, hash) = (shape.number, shape.hash);
-        // Before any thread can find it: see `Draft::bson_size_max`.
+        // Updated before any thread can find the shape: see `Draft::bson_size_max`.
         let longest = shape.fields.iter().map(|field| field.name.len()).max();
         self.longest_name.fetch_max(longest.unwrap_or(0), Ordering::Relaxed);
         self.len.fetch_add(1, Ordering::Relaxed);
@@ -267,7 +273,7 @@ impl ShapeTable {
     }
 }
 
-/// The chunk of a number and its place in there.
+/// The chunk of a number, and the position in the chunk.
 #[inline]
 fn place(number: u32) -> Option<(usize, usize)> {
     if number == 0 || number > MAX_NUMBER {
@@ -281,7 +287,7 @@ fn new_index(at: usize) -> Box<[AtomicU32]> {
     (0..1usize << (FIRST_INDEX_BITS + at)).map(|_| AtomicU32::new(0)).collect()
 }
 
-/// Enters a number into the first free slot. The index is never more than half full.
+/// Stores a number in the first free slot. The index is never more than half full.
 fn enter(index: &[AtomicU32], hash: u64, number: u32) {
     let mask = index.len() - 1;
     let mut slot = hash as usize & mask;
@@ -291,7 +297,7 @@ fn enter(index: &[AtomicU32], hash: u64, number: u32) {
     index[slot].store(number, Ordering::Release);
 }
 
-/// Builds the hash of `fields`.
+/// The hash of `fields`.
 pub(crate) fn hash_fields<'a>(fields: impl Iterator<Item = (&'a str, FieldKind)>) -> u64 {
     let mut hash = ShapeHash::new();
     for (name, kind) in fields {

@@ -1,4 +1,4 @@
-//! Reading a line along a template, or field by field along the tree of names.
+//! Reads a line along a template, or field by field along the tree of names.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::row::{is_natural_id, note_shape};
 use crate::shape::Shape;
 use crate::value::MAX_DEPTH;
 
-/// How deep the values of a document may nest.
+/// The maximum nesting of the values of a document.
 const LEVELS: usize = MAX_DEPTH - 1;
 
-/// One line on its way.
+/// The state of reading a line.
 struct Job<'a> {
     line: &'a [u8],
     row: &'a mut Vec<u8>,
@@ -25,20 +25,21 @@ struct Job<'a> {
     key_start: usize,
 }
 
-/// Where reading goes on.
+/// The point from which reading continues.
 enum Next {
-    /// Field by field, behind the value of the node's name.
+    /// Field by field, after the value of the node's name.
     Walk { node: NodeId, at: usize },
-    /// Along a template, behind the value before this field.
+    /// Along a template, after the value before this field.
     Follow { place: Place, at: usize },
-    /// Nowhere: the document ended after the node's name.
+    /// The document ended after the node's name.
     EndOfWalk { node: NodeId, at: usize },
-    /// Nowhere: the document ended with the template.
+    /// The document ended with the template.
     EndOfTemplate { template: usize, at: usize },
 }
 
 impl Encoder {
-    /// Reads the line without the full parser; false if it surprises. `row` and `key` then hold scraps.
+    /// Encodes the line without the full parser; false if it is unexpected. `row` and `key` then
+    /// contain partial data.
     #[inline]
     pub(super) fn speculate(
         &mut self,
@@ -104,7 +105,8 @@ impl Encoder {
         }
     }
 
-    /// Notes that a line that left its template at the field before `place` ended with `template`.
+    /// Records that a line that diverged from its template at the field before `place` ended with
+    /// `template`.
     fn note_place(&mut self, place: Place, template: usize) {
         let field = place.field - 1;
         let node = self.templates[place.template].fields[field].node;
@@ -113,7 +115,7 @@ impl Encoder {
         }
     }
 
-    /// Reads field by field until a template goes on from there.
+    /// Reads field by field until a template continues from there.
     fn walk(&mut self, job: &mut Job<'_>, mut node: NodeId, at: usize) -> Option<Next> {
         let line = job.line;
         let mut at = skip_space(line, at);
@@ -184,8 +186,8 @@ fn follow(templates: &[Template], place: Place, values: &mut Values, job: &mut J
     Some(Next::EndOfTemplate { template: place.template, at })
 }
 
-/// The field where `line` leaves the template's text from `text_at` to `text_end`, and whether it
-/// does so with its value (or else with its name).
+/// The field at which `line` diverges from the template's text between `text_at` and `text_end`,
+/// and whether it diverges in its value (rather than in its name).
 fn diverges(template: &Template, text_at: usize, text_end: usize, line: &[u8]) -> (usize, bool) {
     let text = &template.text[text_at..text_end];
     let place = text_at + common_prefix(text, line);
@@ -193,20 +195,21 @@ fn diverges(template: &Template, text_at: usize, text_end: usize, line: &[u8]) -
     let position = fields.partition_point(|field| field.name <= place).saturating_sub(1);
     let is_in_text = |field: &Field| field.is_constant() && field.value >= text_at;
     let field = &fields[position];
-    // A number that goes on where the template's ends is found behind the template's value.
+    // If a number continues where the template's number ends, the divergence is found after the
+    // template's value.
     if place == field.name && position > 0 && is_in_text(&fields[position - 1]) {
         return (position - 1, true);
     }
     (position, place >= field.value)
 }
 
-/// Reads the value of a field of the document.
+/// Encodes the value of a field of the document.
 #[inline]
 fn put_field(values: &mut Values, job: &mut Job<'_>, at: usize, is_id: bool) -> Option<usize> {
     if !is_id {
         return values.put(job.line, at, job.row, LEVELS);
     }
-    // The row holds nothing for `_id` and its copy, provided that they are the same.
+    // The row has no value for `_id` and its copy, provided that both are equal.
     let before = job.key.len();
     let end = values.put_id(job.line, at, job.key)?;
     if before > job.key_start {

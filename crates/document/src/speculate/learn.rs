@@ -1,4 +1,4 @@
-//! Learning templates and names from lines that are known to be right.
+//! Learns templates and names from lines that are known to be valid.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::row::{Context, ID, MapRef, ValueRef};
 use crate::shape::{FieldKind, Shape};
 
 impl Encoder {
-    /// Notes that the line followed this template to its end.
+    /// Records that the line matched this template to its end.
     #[inline]
     pub(super) fn ended_with(&mut self, template: usize, line: &[u8]) {
         self.current = template;
@@ -23,7 +23,7 @@ impl Encoder {
         }
     }
 
-    /// Learns from a line that the full parser has read, and the row that came of it.
+    /// Learns from a line that the full parser has read, and from its row.
     pub(super) fn learn_from_row(&mut self, line: &[u8], row: &[u8]) {
         if self.credit < LEARN_EVERY {
             return;
@@ -36,7 +36,7 @@ impl Encoder {
             self.values.names.clear();
             self.templates.clear();
         }
-        // What the id is does not matter here.
+        // The value of the id does not matter here.
         if let Ok(map) = MapRef::of_row(row, Context { table: &table, id: b"\x01" }) {
             for (_, value) in map.iter().flatten() {
                 self.learn_nested(&value);
@@ -45,7 +45,7 @@ impl Encoder {
         self.learn(line, shape);
     }
 
-    /// Enters the shapes of maps inside a value into the tree of names.
+    /// Adds the shapes of maps inside a value to the tree of names.
     fn learn_nested(&mut self, value: &ValueRef<'_>) {
         match value {
             ValueRef::Array(array) => array.iter().flatten().for_each(|element| self.learn_nested(&element)),
@@ -69,7 +69,7 @@ impl Encoder {
         let mut node = NESTED;
         for position in 0..shape.fields().len() {
             let name = shape.json_name(position);
-            // Without the comma, the quotes and the colon.
+            // Strips the comma, the quotes and the colon.
             let start = if position == 0 { 1 } else { 2 };
             match self.values.names.child_or_new(node, &name[start..name.len() - 2], false) {
                 Some(child) => node = child,
@@ -79,7 +79,7 @@ impl Encoder {
         self.values.names.node_mut(node).shape = Some(shape);
     }
 
-    /// Makes a template of a line of this shape, unless too many were made lately.
+    /// Creates a template from a line of this shape, unless too many were created recently.
     pub(super) fn learn(&mut self, line: &[u8], shape: &Arc<Shape>) {
         if self.credit < LEARN_EVERY || has_operators(shape) || find_spans(line, &mut self.spans).is_none() {
             return;
@@ -102,10 +102,12 @@ impl Encoder {
         self.counts.learnt += 1;
     }
 
-    /// Enters the names of the line into the tree. None if the shape is not what every line with these names has.
+    /// Adds the names of the line to the tree. `None` if not every line with these names has this
+    /// shape.
     fn enter_document(&mut self, line: &[u8], shape: &Arc<Shape>) -> Option<Vec<(NodeId, bool)>> {
         let is_id_name = |name: &str| name == ID || Some(name) == self.id_copy.as_deref();
-        // An `_id` that is not what its key says is in the row; then the shape depends on the value.
+        // If the key does not give `_id` exactly, the row contains it, and the shape depends on the
+        // value.
         if shape.fields().iter().any(|field| is_id_name(&field.name) != (field.kind == FieldKind::IsId)) {
             return None;
         }
@@ -123,7 +125,7 @@ impl Encoder {
     }
 }
 
-/// Extended JSON gives names that begin with `$` a meaning, which is for the full parser.
+/// In Extended JSON, names that begin with `$` have a meaning, so such lines need the full parser.
 fn has_operators(shape: &Shape) -> bool {
     shape.fields().iter().any(|field| field.name.starts_with('$'))
 }

@@ -1,7 +1,7 @@
-//! The field names that were seen, as a tree: a node represents the names from the start of a map up to it.
+//! The tree of field names: a node represents the sequence of names from the start of a map.
 //!
-//! Only names of maps that were parsed in full before enter the tree, so no path holds a name twice, and a map whose
-//! names are walked along a path needs no check for duplicates.
+//! Only names of maps that were fully parsed enter the tree. So no path contains a name twice, and
+//! a map that is read along a path needs no check for duplicates.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::shape::Shape;
 /// A node's number.
 pub(super) type NodeId = u32;
 
-/// The start of maps inside documents. Their names are kept here as the printer writes them.
+/// The root for maps inside documents. Their names are stored as the printer writes them.
 pub(super) const NESTED: NodeId = 0;
-/// The start of documents. Their names are kept here as the text has them.
+/// The root for documents. Their names are stored as in the text.
 pub(super) const DOCUMENT: NodeId = 1;
 
-/// When more names than this follow the same names, those are forgotten and learnt again as they come.
+/// If more names than this follow a node, its children are dropped and learnt again.
 const MAX_CHILDREN: usize = 64;
-/// With this many nodes the tree is forgotten and starts again.
+/// At this number of nodes the tree is cleared.
 const MAX_NODES: usize = 1 << 15;
 
-/// A field of the text template that passes through a node.
+/// A field of a template that passes through a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) template: usize,
@@ -29,16 +29,16 @@ pub(super) struct Place {
 
 #[derive(Debug)]
 pub(super) struct Node {
-    /// The name and the quote behind it.
+    /// The name and the closing quote.
     text: Box<[u8]>,
     children: Vec<NodeId>,
-    /// The child that was taken last; none is [`NodeId::MAX`].
+    /// The most recently used child; [`NodeId::MAX`] if there is none.
     guess: NodeId,
-    /// The shape of the maps that end here.
+    /// The shape of the maps that end at this node.
     pub(super) shape: Option<Arc<Shape>>,
-    /// Where a template goes on from here.
+    /// The template that continues from this node.
     pub(super) place: Option<Place>,
-    /// In documents: the name is `_id`, or that of its copy.
+    /// In documents: true if the name is `_id`, or that of its copy.
     pub(super) is_id: bool,
 }
 
@@ -52,7 +52,7 @@ impl Names {
         Self { nodes: vec![Node::new(b"", false), Node::new(b"", false)] }
     }
 
-    /// Whether the tree has grown to a size at which it should be [cleared](Self::clear).
+    /// True if the tree has reached the size at which it should be [cleared](Self::clear).
     pub(super) fn is_full(&self) -> bool {
         self.nodes.len() >= MAX_NODES
     }
@@ -71,8 +71,8 @@ impl Names {
         &mut self.nodes[id as usize]
     }
 
-    /// The child of `parent` whose name stands at the start of `text` (behind the opening quote), and the length of
-    /// the name with its closing quote.
+    /// The child of `parent` whose name is at the start of `text` (after the opening quote), and
+    /// the length of the name with its closing quote.
     #[inline]
     pub(super) fn child(&mut self, parent: NodeId, text: &[u8]) -> Option<(NodeId, usize)> {
         let guess = self.node(parent).guess;
@@ -87,7 +87,8 @@ impl Names {
         Some((child, self.node(child).text.len()))
     }
 
-    /// The child of `parent` with this name, made if there is none. `name` is without quotes.
+    /// The child of `parent` with this name; created if it does not exist. `name` is without
+    /// quotes.
     pub(super) fn child_or_new(&mut self, parent: NodeId, name: &[u8], is_id: bool) -> Option<NodeId> {
         let text = [name, b"\""].concat();
         if let Some((child, _)) = self.child(parent, &text) {
@@ -97,7 +98,7 @@ impl Names {
         self.nodes.push(Node::new(&text, is_id));
         let node = self.node_mut(parent);
         if node.children.len() >= MAX_CHILDREN {
-            // Their nodes stay, since templates may name them, until all is cleared.
+            // The nodes remain, since templates may refer to them, until the tree is cleared.
             node.children.clear();
         }
         node.children.push(id);

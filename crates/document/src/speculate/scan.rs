@@ -1,7 +1,7 @@
-//! The pieces of JSON text that are looked at byte by byte, eight or more at a time.
+//! Scanning JSON text, eight or more bytes at a time.
 //!
-//! The tests for bytes inside a word are those of Mycroft (1987), as in "Bit Twiddling Hacks"; eight digits are read at
-//! once as in simdjson (Lemire, 2018).
+//! The tests for bytes inside a word are by Mycroft (1987), as in "Bit Twiddling Hacks"; eight
+//! digits are read at once as in simdjson (Lemire, 2018).
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
@@ -20,20 +20,20 @@ fn is_special(byte: u8) -> bool {
     byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
-/// Where plain text that begins at `start` ends: the position of a quote, a backslash or a control
+/// The end of plain text that begins at `start`: the position of a quote, a backslash or a control
 /// character, or the end of `line`; and whether any byte before it is not ASCII.
 #[inline]
 pub(super) fn plain_end(line: &[u8], start: usize) -> (usize, bool) {
     let mut high = 0;
     let mut at = start;
-    // Behind a backslash that ends the line.
+    // `start` may be beyond the end, after a backslash that ends the line.
     let mut rest = line.get(start..).unwrap_or_default();
     while let Some((chunk, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
         let marks = special_bytes(word);
         if marks != 0 {
             let before = marks.trailing_zeros() / 8;
-            // The bits of the bytes before the mark; a mark in the first byte leaves none.
+            // Masks the bytes before the mark; a mark in the first byte leaves none.
             let mask = (1u64 << (before * 8)) - 1;
             return (at + before as usize, (high | word & mask) & HIGHS != 0);
         }
@@ -57,7 +57,7 @@ fn tail_end(line: &[u8], start: usize, mut is_high: bool) -> (usize, bool) {
     (line.len(), is_high)
 }
 
-/// [`plain_end`] for text that is known to be long: 32 bytes at a time, in a form that compilers turn into vectors.
+/// As [`plain_end`], for long text: 32 bytes at a time, in a form that compilers vectorize.
 fn long_end(line: &[u8], start: usize, mut is_high: bool) -> (usize, bool) {
     let mut at = start;
     while let Some((chunk, _)) = line[at..].split_first_chunk::<32>() {
@@ -86,7 +86,8 @@ fn long_end(line: &[u8], start: usize, mut is_high: bool) -> (usize, bool) {
     tail_end(line, at, is_high)
 }
 
-/// The digits at `start`: their value and where they end. At most 18 are read; none is (0, start).
+/// The digits at `start`: their value and their end. Reads at most 18; without digits the result is
+/// (0, start).
 #[inline]
 pub(super) fn digits(line: &[u8], start: usize) -> (u64, usize) {
     let (value, count) = up_to_eight(line, start);
@@ -122,15 +123,15 @@ fn up_to_eight(line: &[u8], start: usize) -> (u64, usize) {
             u64::from_le_bytes(chunk)
         }
     };
-    // Zero in every byte that is a digit: high half 3, also after adding 6. A carry comes only from
-    // a byte that is no digit.
+    // Zero in every byte that is a digit: the high half is 3, also after adding 6. Only a byte that
+    // is not a digit causes a carry.
     let not_three = |word: u64| (word & (ONES * 0xf0)) ^ (ONES * 0x30);
     let others = not_three(word) | not_three(word.wrapping_add(ONES * 0x06));
     let count = others.trailing_zeros() as usize / 8;
     if count == 0 {
         return (0, 0);
     }
-    // The digits go to the high end, zeroes before them.
+    // Moves the digits to the high end, with zeros before them.
     let word = (word & (ONES * 0x0f)) << (64 - count * 8);
     let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
@@ -138,7 +139,7 @@ fn up_to_eight(line: &[u8], start: usize) -> (u64, usize) {
     (low.wrapping_add(high) >> 32, count)
 }
 
-/// How many bytes `a` and `b` have in common at their starts.
+/// The length of the common prefix of `a` and `b`.
 #[inline]
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
@@ -153,7 +154,7 @@ pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
 }
 
-/// The position of the first byte from `start` on that is no JSON whitespace.
+/// The position of the first byte from `start` on that is not JSON whitespace.
 #[inline]
 pub(super) fn skip_space(line: &[u8], start: usize) -> usize {
     let mut at = start;
@@ -163,8 +164,8 @@ pub(super) fn skip_space(line: &[u8], start: usize) -> usize {
     at
 }
 
-/// Appends what the escape at `at` (a backslash) represents. Gives the position after it, or None if it is no escape of
-/// JSON or half of a surrogate pair.
+/// Decodes the escape at `at` (a backslash), and appends the result. Returns the position after it,
+/// or `None` if it is not an escape of JSON or is half of a surrogate pair.
 pub(super) fn unescape(line: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
     let byte = match line.get(at + 1)? {
         b'"' => b'"',
@@ -206,7 +207,7 @@ fn four_hex(line: &[u8], at: usize) -> Option<u32> {
     line.get(at..at + 4)?.iter().try_fold(0, |code, &digit| Some(code << 4 | char::from(digit).to_digit(16)?))
 }
 
-/// The position behind the closing quote.
+/// The position after the closing quote.
 pub(super) fn string_end(line: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
@@ -219,7 +220,7 @@ pub(super) fn string_end(line: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The position behind a value. What is inside an array or map is not looked at, but for strings and brackets.
+/// The position after a value. Inside an array or map only strings and brackets are examined.
 pub(super) fn value_end(line: &[u8], start: usize) -> Option<usize> {
     let mut depth = 0usize;
     let mut at = start;
@@ -234,7 +235,7 @@ pub(super) fn value_end(line: &[u8], start: usize) -> Option<usize> {
                 depth = depth.checked_sub(1)?;
                 at += 1;
             }
-            // Within arrays and maps everything else goes by; a scalar ends where something follows it.
+            // Inside arrays and maps other bytes are skipped; a scalar ends at the next delimiter.
             _ if depth > 0 => at += 1,
             _ => at += line[at..].iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))?,
         }

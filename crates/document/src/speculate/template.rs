@@ -1,7 +1,8 @@
-//! The text of a document whose shape was seen before, with holes where values vary.
+//! The text of a document with a known shape, with holes for varying values.
 //!
-//! Between two holes the text (names, punctuation, values that hardly ever change) is compared in one go, and the bytes
-//! that its values have in a row are appended in one go. Which values hardly ever change is learnt from samples.
+//! The text between two holes (names, punctuation, values that rarely change) is compared as a
+//! whole, and the encoded values in it are appended to the row as a whole. Samples show which
+//! values rarely change.
 
 use std::sync::Arc;
 
@@ -10,27 +11,28 @@ use super::scan::{skip_space, string_end, value_end};
 use super::value::Values;
 use crate::shape::Shape;
 
-/// Where a field is in a line: its name (with all from the end of the value before it) and its value.
+/// The position of a field in a line: its name (with all text after the previous value) and its
+/// value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// Begin of the name between its quotes.
+    /// Start and end of the name between its quotes.
     pub(super) name: (usize, usize),
-    /// Begin and end of the value.
+    /// Start and end of the value.
     pub(super) value: (usize, usize),
 }
 
-/// A field within the template's text and row.
+/// A field in the template's text and row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field {
-    /// In the tree of names; of the last entry, which represents the closing brace, it means nothing.
+    /// The node in the tree of names. Unused in the last entry, which represents the closing brace.
     pub(super) node: NodeId,
     pub(super) is_id: bool,
-    /// The text from the end of the value before up to the value.
+    /// The end of the text from the previous value to this value.
     pub(super) name: usize,
-    /// The value, if it is part of the text; else nothing.
+    /// The end of the value, if it is part of the text.
     pub(super) value: usize,
     pub(super) value_end: usize,
-    /// The bytes of the value.
+    /// The end of the encoded value.
     pub(super) row: usize,
     pub(super) row_end: usize,
     /// The step that compares the name.
@@ -43,7 +45,8 @@ impl Field {
     }
 }
 
-/// Compare the text up to `text_end`, append the row up to `row_end`, then parse the value of `field`.
+/// A step: compare the text up to `text_end`, append the row up to `row_end`, then parse the value
+/// of `field`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) text_end: usize,
@@ -51,27 +54,27 @@ pub(super) struct Step {
     pub(super) field: usize,
 }
 
-/// What was learnt about the values of a field.
+/// Statistics of the values of a field.
 #[derive(Debug, Default)]
 struct Learnt {
-    /// All from the end of the value before up to the value.
+    /// The text from the previous value to this value.
     name: Box<[u8]>,
-    /// The value that was there most lately and often.
+    /// The candidate for a constant value.
     value: Vec<u8>,
     score: u32,
     is_constant: bool,
 }
 
-/// Longer values are not taken for constant.
+/// The maximum length of a constant value.
 const MAX_CONSTANT: usize = 64;
 const MAX_SCORE: u32 = 12;
-/// A sample with another value costs this much; one with the same value earns 1. So constant is what stays the same in
-/// four cases of five.
+/// The reduction of the score for a sample with another value; a sample with the same value adds 1.
+/// So a value is constant if it occurs in at least four of five cases.
 const PENALTY: u32 = 4;
 const BECOMES_CONSTANT: u32 = 6;
 const STAYS_CONSTANT: u32 = 2;
 
-/// The first documents are all samples, later ones every 64th.
+/// Each of the first documents is a sample; after them every 64th is.
 const FIRST_SAMPLES: u32 = 10;
 const SAMPLE_EVERY: u32 = 64;
 
@@ -79,19 +82,19 @@ const SAMPLE_EVERY: u32 = 64;
 pub(super) struct Template {
     pub(super) text: Vec<u8>,
     pub(super) row: Vec<u8>,
-    /// The last one is the closing brace.
+    /// The last entry is the closing brace.
     pub(super) fields: Vec<Field>,
     pub(super) steps: Vec<Step>,
     pub(super) shape: Arc<Shape>,
     learnt: Vec<Learnt>,
     uses: u32,
-    /// When it was last followed to its end, counted in lines.
+    /// The time of the last match, counted in lines.
     pub(super) last_use: u64,
 }
 
 impl Template {
-    /// A template of this line, whose fields are `spans` and whose names are `nodes` in the tree
-    /// (and whether they are the `_id`).
+    /// A template of this line. `spans` are its fields; `nodes` are the names in the tree, each
+    /// with a flag whether it is the `_id`.
     pub(super) fn new(line: &[u8], spans: &[Span], nodes: &[(NodeId, bool)], shape: Arc<Shape>) -> Self {
         let mut learnt = Vec::with_capacity(spans.len() + 1);
         let mut end = 0;
@@ -107,14 +110,14 @@ impl Template {
         Self { text: Vec::new(), row: Vec::new(), fields, steps: Vec::new(), shape, learnt, uses: 0, last_use: 0 }
     }
 
-    /// Counts a use; whether the line should be [sampled](Self::sample).
+    /// Counts a use; true if the line should be [sampled](Self::sample).
     #[inline]
     pub(super) fn is_sample(&mut self) -> bool {
         self.uses = self.uses.wrapping_add(1);
         self.uses <= FIRST_SAMPLES || self.uses.is_multiple_of(SAMPLE_EVERY)
     }
 
-    /// Learns from a line of this shape and builds the text again if something changed.
+    /// Learns from a line of this shape, and rebuilds the text if something changed.
     pub(super) fn sample(&mut self, line: &[u8], spans: &[Span], values: &mut Values) {
         let mut changed = self.steps.is_empty();
         for ((learnt, field), span) in self.learnt.iter_mut().zip(&self.fields).zip(spans) {
@@ -167,7 +170,7 @@ impl Learnt {
         self.score = self.score.saturating_sub(PENALTY);
         if self.score == 0 {
             self.value.clear();
-            // Maps with names use shapes, which have to be noted for every line.
+            // Maps with names use shapes, which must be recorded for every line.
             let may_be_constant = match value.first() {
                 Some(b'[') => value == b"[]",
                 Some(b'{') => value == b"{}",
@@ -181,7 +184,7 @@ impl Learnt {
     }
 }
 
-/// Finds the fields of a document in text that the full parser, or this one, has found right.
+/// Finds the fields of a document in text that was already validated.
 pub(super) fn find_spans(line: &[u8], spans: &mut Vec<Span>) -> Option<()> {
     spans.clear();
     let mut at = skip_space(line, 0);

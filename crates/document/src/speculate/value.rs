@@ -1,7 +1,8 @@
-//! JSON text of one value straight to its bytes in a row.
+//! Encodes the JSON text of one value directly for a row.
 //!
-//! Everything here gives None on the first surprise; the line then goes to the full parser, which finds the error if
-//! there is one. So nothing that is not JSON may be taken, but not all JSON must be.
+//! Every function returns `None` on unexpected text; the line then goes to the full parser, which
+//! reports the error if there is one. So these functions must accept only valid JSON, but need not
+//! accept all of it.
 
 use std::sync::Arc;
 
@@ -15,18 +16,18 @@ use crate::row::{is_natural_id, note_shape};
 use crate::shape::{Shape, ShapeTable};
 use crate::value::Value;
 
-/// What values need besides the text.
+/// The context for encoding values.
 pub(super) struct Values {
     pub(super) table: Arc<ShapeTable>,
     pub(super) names: Names,
-    /// The shapes of nested maps in this line that are not committed.
+    /// The uncommitted shapes of nested maps in this line.
     pub(super) new_shapes: Vec<Arc<Shape>>,
-    /// Unescaped text.
+    /// A buffer for unescaped text.
     scratch: Vec<u8>,
     pub(super) parser: Parser,
 }
 
-/// No scalar of Extended JSON is a map of more levels.
+/// The maximum nesting of a map that is a scalar of Extended JSON.
 const EXTENDED_LEVELS: usize = 4;
 
 impl Values {
@@ -34,7 +35,8 @@ impl Values {
         Self { table, names: Names::new(), new_shapes: Vec::new(), scratch: Vec::new(), parser: Parser::new() }
     }
 
-    /// Appends the value at `at` to `row`; the position behind it. `levels` is how deep it may nest.
+    /// Appends the value at `at` to `row`; returns the position after it. `levels` is the number of
+    /// levels that it may nest.
     #[inline]
     pub(super) fn put(&mut self, line: &[u8], at: usize, row: &mut Vec<u8>, levels: usize) -> Option<usize> {
         match *line.get(at)? {
@@ -85,7 +87,7 @@ impl Values {
             return Some(at + 1);
         }
         if line[at..].starts_with(b"\"$") {
-            // The brace precedes the space.
+            // The brace is before the space.
             return self.put_extended(line, start - 1, head, row, levels);
         }
         let mut node = NESTED;
@@ -108,7 +110,8 @@ impl Values {
         Some(at + 1)
     }
 
-    /// A map that begins with an operator goes to the full parser by itself, and on if it represents a scalar.
+    /// A map that begins with an operator is parsed alone by the full parser, and accepted if it
+    /// represents a scalar.
     #[cold]
     fn put_extended(
         &mut self,
@@ -124,10 +127,10 @@ impl Values {
         Some(end)
     }
 
-    /// The scalar that the map at `start` represents, and the position behind it.
+    /// The scalar that the map at `start` represents, and the position after it.
     fn extended(&mut self, line: &[u8], start: usize, levels: usize) -> Option<(Value, usize)> {
         let end = value_end(line, start)?;
-        // What it nests must not count less here than in the whole line.
+        // The levels inside it must count as they would in the whole line.
         if levels < EXTENDED_LEVELS {
             return None;
         }
@@ -137,7 +140,8 @@ impl Values {
         }
     }
 
-    /// Takes a name that is known after `parent`, and the colon. Gives the name's node and the position of the value.
+    /// Reads a name that the tree has after `parent`, and the colon. Returns the name's node and
+    /// the position of the value.
     #[inline]
     pub(super) fn name(&mut self, line: &[u8], at: usize, parent: u32) -> Option<(u32, usize)> {
         let text = line.get(at..)?.strip_prefix(b"\"")?;
@@ -149,7 +153,8 @@ impl Values {
         Some((node, skip_space(line, at + 1)))
     }
 
-    /// Appends the key of the `_id` at `at` to `key`: that of a scalar that its key gives back as it is.
+    /// Appends the key of the `_id` at `at` to `key`, if it is a scalar that its key represents
+    /// exactly.
     #[inline]
     pub(super) fn put_id(&mut self, line: &[u8], at: usize, key: &mut Vec<u8>) -> Option<usize> {
         if line.get(at) == Some(&b'"') {
@@ -170,14 +175,14 @@ impl Values {
     }
 }
 
-/// Replaces the byte at `head` with what `put` appends.
+/// Replaces the byte at `head` with the bytes that `put` appends.
 #[inline]
 fn insert_head(row: &mut Vec<u8>, head: usize, put: impl FnOnce(&mut Vec<u8>)) {
     let end = row.len();
     put(row);
     let len = row.len() - end;
     row[head..].rotate_right(len);
-    // Behind the new head stands the byte that it replaces.
+    // After the new head is the byte that it replaces.
     row.remove(head + len);
 }
 
@@ -190,7 +195,8 @@ fn put_word(line: &[u8], at: usize, word: &[u8], code: u8, row: &mut Vec<u8>) ->
     Some(at + word.len())
 }
 
-/// The string whose text begins at `start`, unescaped into `scratch` if need be, and the position behind its quote.
+/// The string whose text begins at `start`, unescaped into `scratch` if necessary, and the position
+/// after its quote.
 #[inline]
 pub(super) fn string<'a>(line: &'a [u8], start: usize, scratch: &'a mut Vec<u8>) -> Option<(&'a [u8], usize)> {
     let (end, is_high) = plain_end(line, start);
@@ -210,7 +216,7 @@ pub(super) fn string<'a>(line: &'a [u8], start: usize, scratch: &'a mut Vec<u8>)
     }
 }
 
-/// The rest of a string from its first escape on.
+/// Reads the rest of a string from its first escape on.
 fn escaped_string(line: &[u8], start: usize, out: &mut Vec<u8>) -> Option<usize> {
     let mut at = start;
     loop {
@@ -220,7 +226,7 @@ fn escaped_string(line: &[u8], start: usize, out: &mut Vec<u8>) -> Option<usize>
             _ => {
                 let (end, is_high) = plain_end(line, at);
                 let text = &line[at..end];
-                // A control character ends the text where it begins.
+                // A control character ends the text.
                 if text.is_empty() || is_high && std::str::from_utf8(text).is_err() {
                     return None;
                 }
@@ -236,7 +242,8 @@ fn put_number(line: &[u8], start: usize, row: &mut Vec<u8>) -> Option<usize> {
     let is_negative = line.get(start) == Some(&b'-');
     let first = start + usize::from(is_negative);
     let (magnitude, end) = digits(line, first);
-    // Leading zeros, -0, fractions, exponents and more than 18 digits are for the parser of numbers.
+    // Leading zeros, -0, fractions, exponents and more than 18 digits are left to the parser of
+    // numbers.
     let is_plain = end > first && (line[first] != b'0' || end == first + 1 && !is_negative);
     if !is_plain || matches!(line.get(end), Some(b'.' | b'e' | b'E' | b'0'..=b'9')) {
         let (number, end) = any_number(line, start)?;
@@ -247,7 +254,7 @@ fn put_number(line: &[u8], start: usize, row: &mut Vec<u8>) -> Option<usize> {
     Some(end)
 }
 
-/// The number at `start` and the position behind it.
+/// The number at `start` and the position after it.
 fn any_number(line: &[u8], start: usize) -> Option<(Value, usize)> {
     let may_belong = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
     let rest = line.get(start..)?;

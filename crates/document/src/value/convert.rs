@@ -1,4 +1,4 @@
-//! Handy ways to make values.
+//! Conversions to values.
 
 use super::{Binary, Code, DbPointer, Double, Map, Regex, Timestamp, Value};
 use crate::decimal::Decimal;
@@ -39,7 +39,7 @@ from! {
     DbPointer, pointer => Value::DbPointer(Box::new(pointer));
 }
 
-/// A value that fits no integer becomes a decimal.
+/// A number that does not fit an integer type becomes a decimal.
 impl From<u64> for Value {
     fn from(n: u64) -> Self {
         match i64::try_from(n) {
@@ -56,7 +56,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// The pairs are taken as they are; nothing looks for duplicates.
+/// The pairs are added without a check for duplicates.
 impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Map {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         Map { entries: pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect() }
