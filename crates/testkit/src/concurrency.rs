@@ -1,9 +1,9 @@
-//! Threads that use one database at the same time.
+//! Threads that use one database concurrently.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `histories` | calls of clients that some order must explain |
-//! | `trails` | writers whose documents show at any moment how far each is |
+//! | `histories` | calls of clients whose results some sequential order must explain |
+//! | `trails` | writers whose documents always show their progress |
 //! | `failing_disk` | writers, flushes and compactions on a disk that fails |
 //! | `schedules` | running a scenario under the seeded scheduler |
 

@@ -1,11 +1,12 @@
-//! What goes wrong below a database: power cuts, failing operations of the disk, and damaged files.
+//! Faults below a database: power cuts, failing operations of the disk, and damaged files.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `power_cuts` | a power cut before each change to the disk |
-//! | `client` | a client on a failing disk, which knows what may be found |
+//! | `client` | a client on a failing disk, which knows the states that may be found |
 //! | `errors` | an error at each change to the disk |
-//! | `damage` | bytes flipped, files cut, removed, swapped, and put back as they were earlier |
+//! | `damage` | bytes flipped, files truncated, removed, swapped, and replaced by earlier versions
+//! |
 
 pub mod client;
 pub mod damage;

@@ -1,4 +1,4 @@
-//! Files that are kept or made to be read by other builds, and damaged.
+//! Files that other builds must be able to read, or that are damaged in tests.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,8 +1,9 @@
-//! What fuzzers drive: functions that take any bytes, and fail if a parser accepts what it then does not keep.
+//! Fuzz targets: functions that take any bytes, and fail if a parser accepts input that it then
+//! does not preserve.
 //!
 //! `fuzz/` runs each of them under libFuzzer, guided by coverage (`fuzz/README.md`). The test
-//! `any_input_is_taken_or_refused` runs them over the corpora in `fuzz/corpus` and over inputs that are made from
-//! these by [`mutate`], the same ones each time.
+//! `any_input_is_taken_or_refused` runs them on the corpora in `fuzz/corpus` and on inputs that
+//! [`mutate`] derives from these, deterministically.
 
 mod catalog;
 mod copies;
@@ -17,7 +18,7 @@ pub use seeds::seeds;
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
 
-/// All of them, by name.
+/// All targets, by name.
 pub const TARGETS: &[(&str, Target)] = &[
     ("json", documents::json),
     ("json_lines", documents::json_lines),
@@ -54,8 +55,8 @@ pub fn run(name: &str, data: &[u8]) {
     target(data);
 }
 
-/// Changes an input a little, or joins it with another: bytes flipped, cut out, doubled, set to values at which
-/// things turn.
+/// Changes an input slightly, or combines it with another: bytes are flipped, removed, duplicated,
+/// or set to boundary values.
 pub fn mutate(rng: &mut fastrand::Rng, input: &mut Vec<u8>, other: &[u8]) {
     const TURNS: [u8; 12] = [0, 1, 0x7f, 0x80, 0xff, b'"', b'{', b'}', b'[', b']', b'\\', b'$'];
     for _ in 0..rng.usize(1..5) {

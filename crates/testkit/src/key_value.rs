@@ -1,5 +1,6 @@
-//! Random operations on the key/value store, with deletes of ranges, against plain maps: the model of what
-//! collections do not use. Power cuts at random steps, or at all of them.
+//! Random operations on the key/value store, including deletes of ranges, compared with plain maps.
+//! This covers features that collections do not use. Power cuts occur at random steps, or at all of
+//! them.
 
 mod copies;
 pub mod errors;
@@ -16,14 +17,14 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Keys that operations choose from.
+/// The number of keys that operations choose from.
 const KEYS: u32 = 160;
-/// Keys of the multivalue tree.
+/// The number of keys of the multivalue tree.
 const SETS: u32 = 6;
-/// A value does not grow beyond this by deltas, in bytes.
+/// The maximum length, in bytes, to which deltas extend a value.
 const LONGEST: usize = 500;
 
-/// Appends deltas to values, as long as they stay short enough.
+/// A merge operator that appends deltas to values, as long as they stay short enough.
 #[derive(Debug)]
 struct Append;
 
@@ -51,7 +52,7 @@ impl Fold for Append {
     }
 }
 
-/// What a store holds: two trees of keys and values, one of many values under a key.
+/// The content of a store: two trees of keys and values, and a multivalue tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct State {
     plain: [BTreeMap<Vec<u8>, Vec<u8>>; 2],
@@ -72,7 +73,7 @@ struct Trees {
 }
 
 impl Trees {
-    /// By their descriptions; `None` while they are being made.
+    /// The trees, found by their descriptions; `None` while they are being created.
     fn of(store: &Store) -> Option<Self> {
         let trees = store.trees();
         let find = |name: &[u8]| trees.iter().find(|(_, found)| found == name).map(|(id, _)| *id);
@@ -110,18 +111,18 @@ struct Timeline {
     beside: Vec<Beside>,
 }
 
-/// A copy that may be beside the store.
+/// A copy that may exist beside the store.
 #[derive(Debug, Clone)]
 struct Beside {
     dir: PathBuf,
-    /// What is in it.
+    /// Its content.
     state: State,
-    /// It exists; else it may exist, and is whole then.
+    /// True if it must exist; otherwise it is complete if it exists.
     done: bool,
     checkpoint: bool,
 }
 
-/// A disk after a power cut, and what it may hold.
+/// A disk after a power cut, and the states that it may have.
 struct Cut {
     disk: World,
     allowed: Vec<Arc<State>>,
@@ -129,7 +130,7 @@ struct Cut {
     words: String,
 }
 
-/// Does random operations to a store and to a model of it.
+/// Applies random operations to a store and to a model of it.
 pub struct KvRunner {
     seed: u64,
     rng: fastrand::Rng,
@@ -143,7 +144,7 @@ pub struct KvRunner {
     timeline: Arc<Mutex<Timeline>>,
     cutting: Cuts,
     cuts: Arc<Mutex<Vec<Cut>>>,
-    /// Checkpoints made so far.
+    /// The number of checkpoints made so far.
     made: u32,
     log: Vec<String>,
 }
@@ -229,7 +230,7 @@ impl KvRunner {
         vec![self.rng.u8(..); self.rng.usize(0..160)]
     }
 
-    /// Runs the operations of these numbers, and compares everything at the end.
+    /// Runs the operations with these numbers, and compares everything at the end.
     pub fn run(&mut self, steps: &[u32]) {
         for number in steps {
             self.rng = sequence::rng_of(self.seed, *number);
@@ -237,7 +238,7 @@ impl KvRunner {
             self.check_invariants();
             self.check_cuts();
         }
-        // The same, whatever was drawn to look at what cuts have left.
+        // Uses the same random numbers, whatever the checks after cuts have drawn.
         self.rng = sequence::rng_of(self.seed, u32::MAX);
         self.check();
         let store = self.store();
@@ -283,14 +284,14 @@ impl KvRunner {
         }
     }
 
-    /// All that was written survives from here on.
+    /// Marks everything written so far as durable.
     fn durable(&mut self) {
         let mut timeline = self.timeline.lock();
         timeline.states.clear();
         timeline.states.push(Arc::new(self.state.clone()));
     }
 
-    /// Some operations, and what they lead to.
+    /// A batch of some operations, and the state after it.
     fn batch(&mut self) -> (WriteBatch, State) {
         let mut batch = self.store().batch();
         let mut state = self.state.clone();
@@ -306,7 +307,7 @@ impl KvRunner {
         let sync = self.rng.u8(0..8) == 0;
         let durability = if sync { Durability::Sync } else { self.options.durability };
         self.timeline.lock().states.push(Arc::new(state.clone()));
-        // Nothing is acknowledged where nothing was to be written.
+        // An empty batch is not acknowledged.
         let writes = !batch.is_empty();
         self.store().write(batch, durability).expect("write");
         self.state = state;
@@ -396,7 +397,8 @@ impl KvRunner {
         let hot = hot.and_then(|nth| self.state.plain[at].keys().nth(nth).cloned());
         if let Some(key) = &hot {
             self.many_deltas(at, key, 20..60);
-            // Mostly the next delta is the one at which a chain is folded: that of a number which is a multiple of 16.
+            // Usually the next delta is the one at which a chain is folded: one whose sequence
+            // number is a multiple of 16.
             while self.rng.u8(0..32) != 0 && !(self.store().visible() + 1).is_multiple_of(16) {
                 self.many_deltas(at, key, 1..2);
             }
@@ -408,7 +410,7 @@ impl KvRunner {
         if reverse {
             expected.reverse();
         }
-        // Concurrent folds do not change what the scan sees.
+        // Concurrent folds do not change what the scan returns.
         if let Some(key) = &hot {
             self.many_deltas(at, key, 1..20);
         }
@@ -420,7 +422,7 @@ impl KvRunner {
         self.values_of_a_set();
     }
 
-    /// Deltas of one key, each in a batch of its own: this many in a row are folded in memory.
+    /// Writes deltas of one key, each in its own batch: this many in a row are folded in memory.
     fn many_deltas(&mut self, at: usize, key: &[u8], count: std::ops::Range<usize>) {
         let count = self.rng.usize(count);
         self.note(format!("{count} deltas {at} {}", String::from_utf8_lossy(key)));
@@ -481,7 +483,7 @@ impl KvRunner {
         }
     }
 
-    /// What must hold at any moment, also while background threads are in the middle of something.
+    /// Checks the invariants, even while background threads are in the middle of an operation.
     fn check_invariants(&self) {
         let broken = self.store().broken_invariant().expect("a good disk");
         assert!(broken.is_none(), "{broken:?}");
@@ -494,10 +496,10 @@ impl KvRunner {
         self.snapshots.pop();
     }
 
-    /// Drops a tree, and makes another in its place.
+    /// Drops a tree, and creates another in its place.
     fn renew_tree(&mut self) {
         self.note("drop a tree".to_owned());
-        // What they see has other trees.
+        // These see other trees.
         self.snapshots.clear();
         self.store().sync().expect("sync");
         self.durable();
@@ -531,7 +533,7 @@ impl KvRunner {
         self.options = self.cutting.options(&mut self.rng, self.partitions, self.options.background);
         let store = open(&self.world, &self.options);
         self.store = Some(store);
-        // What opening has found is durable.
+        // The content found by opening is durable.
         self.durable();
     }
 }

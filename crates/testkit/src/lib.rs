@@ -1,8 +1,9 @@
-//! What proves the database: a model, operations, power cuts and faults. Development only.
+//! Tests of the database's promises: a model, random operations, power cuts and faults. Development
+//! only.
 //!
-//! A [`Runner`] applies random operations to a database and to a plain [`State`], and compares every answer. It runs
-//! in a [`World`]: files in memory that can be cloned as a power cut would leave them, and fail on demand. Everything
-//! follows from one seed; see [`seed::each`].
+//! A [`Runner`] applies random operations to a database and to a plain [`State`], and compares
+//! every result. It runs in a [`World`]: files in memory that can be cloned as after a power cut,
+//! and that fail on demand. One seed determines everything; see [`seed::each`].
 //!
 //! | module | what it proves | entry point |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! The model: what the database should hold and answer, computed from plain maps of documents.
+//! The model: the expected content and results of the database, computed from plain maps of
+//! documents.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,9 +1,10 @@
-//! Databases under pressure, each in a process of its own, so that what the process takes is what the database takes.
+//! Databases under pressure, each in its own process, so that the resources of the process are
+//! those of the database.
 //!
-//! `pressed SCENARIO DIRECTORY [AMOUNT]` runs one ([`run`]) and prints its [`Figures`]; [`in_child`] starts it and
-//! reads them, under a limit of descriptors if there is to be one.
+//! `pressed SCENARIO DIRECTORY [AMOUNT]` runs one scenario ([`run`]) and prints its [`Figures`].
+//! [`in_child`] starts it and reads them, optionally with a limit on file descriptors.
 
-// Real processes on a real disk, and what the kernel says of them.
+// Real processes on a real disk, measured by the kernel.
 #![allow(clippy::disallowed_methods)]
 
 #[cfg(feature = "shuttle")]
@@ -20,31 +21,31 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use scenarios::{Text, run};
 
-/// What a scenario took.
+/// The resources that a scenario used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
     /// The memory budget in bytes.
     pub budget: u64,
-    /// What the process held in memory before the database was opened.
+    /// The resident memory of the process before the database was opened, in bytes.
     pub before: u64,
-    /// The most that it ever held.
+    /// The peak resident memory in bytes.
     pub peak: u64,
-    /// The most that the database said it held.
+    /// The maximum memory that the database reported, in bytes.
     pub reported: u64,
-    /// The most descriptors that were open.
+    /// The maximum number of open descriptors.
     pub descriptors: u64,
-    /// Sorted files at the end.
+    /// The number of sorted files at the end.
     pub files: u64,
-    /// Calls that read, while the database was opened a second time.
+    /// The number of read calls during the second open of the database.
     pub opening: u64,
-    /// Documents.
+    /// The number of documents.
     pub documents: u64,
-    /// Bytes of text that were written.
+    /// Bytes of text written.
     pub bytes: u64,
 }
 
 impl Figures {
-    /// What the process took because of the database.
+    /// The memory of the process that is due to the database.
     pub fn taken(&self) -> u64 {
         self.peak.saturating_sub(self.before)
     }
@@ -63,8 +64,8 @@ impl Figures {
         ]
     }
 
-    /// Panics unless what the database says it holds is within 15% of its budget, and what the process took within this
-    /// many percent of it.
+    /// Panics unless the memory that the database reported is within 15% of its budget, and that of
+    /// the process within `percent` percent of it.
     ///
     /// # Panics
     /// If it is not.
@@ -96,7 +97,7 @@ impl FromStr for Figures {
     }
 }
 
-/// What the kernel says of this process, by the name of a line of `/proc/self/status`, in bytes.
+/// A value of `/proc/self/status`, in bytes, by the name of its line.
 fn status(name: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
     let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel reports it");
@@ -104,7 +105,7 @@ fn status(name: &str) -> u64 {
     kilobytes << 10
 }
 
-/// Calls of this process that read.
+/// The number of read calls of this process.
 fn reads() -> u64 {
     let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     text.lines().find_map(|line| line.strip_prefix("syscr: ")).and_then(|number| number.parse().ok()).unwrap_or(0)
@@ -114,7 +115,7 @@ fn descriptors() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }
 
-/// Watches a database while it works.
+/// Measures a database while it works.
 #[derive(Default)]
 pub struct Meter {
     reported: AtomicU64,
@@ -123,16 +124,16 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Looks once.
+    /// Takes one measurement.
     pub fn look(&self, db: &Database) {
         let stats = db.stats();
-        // Dictionaries are among what is pinned.
+        // Dictionaries are included in pinned memory.
         let reported = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
         self.reported.fetch_max(reported as u64, Ordering::SeqCst);
         self.descriptors.fetch_max(descriptors(), Ordering::SeqCst);
     }
 
-    /// Looks again and again while `work` is done.
+    /// Takes measurements continually while `work` runs.
     pub fn during<T>(&self, db: &Database, work: impl FnOnce() -> T) -> T {
         self.over.store(false, Ordering::SeqCst);
         std::thread::scope(|scope| {
@@ -150,8 +151,8 @@ impl Meter {
     }
 }
 
-/// Runs a scenario in a process of its own, by the program `pressed`; with a limit of descriptors, if there is one.
-/// What it has met of rare paths is reported to the soak.
+/// Runs a scenario in its own process with the program `pressed`, optionally with a limit on
+/// descriptors. The rare paths it took are reported to the soak.
 ///
 /// # Panics
 /// If it fails.
@@ -164,8 +165,8 @@ pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) 
         .args(["-c", &line, pressed, scenario])
         .arg(&dir)
         .arg(amount.to_string())
-        // As the command line sets them, so that what is measured is what the database holds, not what the arenas of
-        // several threads and the holes between large blocks keep of what it gave back.
+        // The settings of the command line, so that the measurement is of memory that the database
+        // holds, and not of memory that the allocator retains in arenas and holes.
         .env("MALLOC_ARENA_MAX", "1")
         .env("MALLOC_MMAP_THRESHOLD_", threshold)
         .output()
@@ -183,13 +184,13 @@ pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) 
     figures
 }
 
-/// The amount to work with: `usual`, or as many times that as there are seconds for it (`ALLUVIUM_SECONDS`), where
-/// `usual` takes some `seconds`.
+/// The amount of work: `usual`, or a multiple of it that fits the requested time
+/// (`ALLUVIUM_SECONDS`), where `usual` takes about `seconds`.
 pub fn amount(usual: u64, seconds: u64) -> u64 {
     seed::requested_seconds().map_or(usual, |asked| usual * (asked / seconds.max(1)).max(1))
 }
 
-/// Measures a scenario in this process: `work` is given the meter, and sets documents and bytes.
+/// Measures a scenario in this process: `work` receives the meter, and sets documents and bytes.
 pub(crate) fn measured(path: &Path, work: impl FnOnce(&Path, &Meter, &mut Figures)) -> Figures {
     let before = status("VmRSS");
     let mut figures = Figures { before, ..Figures::default() };

@@ -1,4 +1,4 @@
-//! The entries of an index, for tests.
+//! Access to the entries of an index, for tests.
 
 use alluvium::{Collection, Result, Snapshot, Value};
 use alluvium_collections::index_scan::{FoundEntry, IndexScan, Proof};
@@ -13,10 +13,12 @@ pub trait IndexEntries {
     /// The entries at a snapshot, in the order of their keys.
     ///
     /// # Errors
-    /// As for any read; no such index, also if it is not ready at the snapshot and entries are to be proved.
+    /// As for any read; there is no such index, or it is not ready at the snapshot and entries are
+    /// to be proved.
     fn found_entries(&self, snapshot: &Snapshot, index: &str, proof: Proof) -> Result<Vec<FoundEntry>>;
 
-    /// The keys of the entries, each with the key of its `_id`: all of them (`raw`), or those that their numbers prove.
+    /// The keys of the entries, each with the key of its `_id`: all of them (`raw`), or those that
+    /// sequence numbers prove.
     ///
     /// # Errors
     /// As [`IndexEntries::found_entries`].
@@ -26,7 +28,8 @@ pub trait IndexEntries {
         Ok(found.into_iter().map(|entry| (entry.key, entry.id)).collect())
     }
 
-    /// The entries that their numbers prove, or (`fetch`) their documents: key, key of the `_id`, values of the parts.
+    /// The entries that sequence numbers prove, or (`fetch`) their documents: key, key of the
+    /// `_id`, values of the parts.
     ///
     /// # Errors
     /// As [`IndexEntries::found_entries`].

@@ -1,4 +1,4 @@
-//! Running a test from a seed, and running again what failed: which seeds, and which steps of a sequence.
+//! Running a test from a seed, and repeating failures with selected seeds and steps.
 
 pub mod seed;
 pub mod sequence;

@@ -1,7 +1,7 @@
-//! Runs operations against a database and the model, and compares.
+//! Applies operations to a database and to the model, and compares the results.
 //!
-//! A [`Runner`] draws operations and applies each to the database and to the model. The operations (`operations/`) work
-//! on a `Session`, and do not know the runner.
+//! A [`Runner`] draws operations and applies each to the database and to the model. The operations
+//! (`operations/`) use a `Session`, and are independent of the runner.
 
 pub mod counts;
 mod draws;
@@ -27,7 +27,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A new database in a new world. With a `durability`, all options that are drawn have it.
+    /// A new database in a new world. If `durability` is given, all random options have it.
     pub fn new(seed: u64, mix: Mix, durability: Option<Durability>) -> Self {
         Self::with_hook(seed, mix, durability, false, false, None)
     }
@@ -37,7 +37,7 @@ impl Runner {
         Self::with_hook(seed, Mix::All, None, true, false, None)
     }
 
-    /// As [`Runner::new`]; a hook is made before the database is created, and again in the world
+    /// As [`Runner::new`], with a hook that is created before the database, and again in the world
     /// after each kill. With `usual_tuning`, sizes are those of large databases.
     pub fn with_hook(
         seed: u64,
@@ -55,17 +55,17 @@ impl Runner {
         self.session.db()
     }
 
-    /// Flushes of something, so far.
+    /// The number of flushes that wrote something.
     pub fn flushes(&self) -> u32 {
         self.session.flushes
     }
 
-    /// Calls that merged files, so far.
+    /// The number of calls that merged files.
     pub fn compactions(&self) -> u32 {
         self.session.compactions
     }
 
-    /// Does one random operation, which follows from the seed and the step's number.
+    /// Executes one random operation, determined by the seed and the step's number.
     pub fn step(&mut self, number: u32) {
         self.session.rng = sequence::rng_of(self.session.seed, number);
         self.session.world.clock.advance(Duration::from_millis(self.session.rng.u64(0..40)));
@@ -80,13 +80,13 @@ impl Runner {
         }
     }
 
-    /// What must hold at any moment, also while background threads are in the middle of something.
+    /// Checks the invariants, even while background threads are in the middle of an operation.
     fn check_invariants(&self) {
         let broken = self.session.db().store().broken_invariant().unwrap_or_else(|e| panic!("looking for files: {e}"));
         assert!(broken.is_none(), "{broken:?}");
     }
 
-    /// Does the random operations of these numbers and then compares everything.
+    /// Executes the random operations with these numbers, and then compares everything.
     pub fn run(&mut self, steps: &[u32]) {
         for number in steps {
             self.step(*number);
@@ -94,7 +94,7 @@ impl Runner {
         self.check_all();
     }
 
-    /// Compares all documents, and has every file checked.
+    /// Compares all documents, and checks every file.
     pub fn check_all(&mut self) {
         snapshots::forget_ended(&mut self.session);
         let found = read_state(self.session.db()).unwrap_or_else(|e| panic!("reading everything: {e}"));
@@ -109,7 +109,7 @@ impl Runner {
         indexes::check_derived(&self.session);
     }
 
-    /// Closes the database, and checks all of it after opening it again.
+    /// Closes the database, reopens it, and checks everything.
     pub fn finish(mut self) {
         self.session.note("close and check".to_owned());
         self.check_all();
@@ -129,7 +129,7 @@ impl Runner {
         maintenance::compact(&mut self.session);
     }
 
-    /// Adds many documents at once: see [`By`]. `number` distinguishes the growths of a sequence.
+    /// Adds many documents at once: see [`By`]. `number` distinguishes the calls in a sequence.
     pub fn grow(&mut self, number: u32, count: u32, by: By) {
         growth::grow(&mut self.session, number, count, by);
     }

@@ -1,4 +1,4 @@
-//! Machines in memory on which databases run: a disk that can be cut and fail, a clock that is moved by hand.
+//! Machines in memory for databases: a disk that can lose power and fail, a manual clock.
 
 mod files;
 mod world;

@@ -1,4 +1,4 @@
-//! From the command line to the exit code.
+//! The program: arguments, commands, exit codes.
 
 use crate::commands::Command;
 use alluvium_cli::logging::{self, Level};
@@ -37,7 +37,7 @@ struct Cli {
     command: Command,
 }
 
-/// The program: parses the arguments, runs the command, reports what went wrong, and gives the exit code.
+/// Parses the arguments, runs the command, reports errors, and returns the exit code.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let program = Program::new("alluvium-bench", &arguments);

@@ -1,9 +1,9 @@
-//! Comments like those of a month on a large discussion site, as JSON lines: the data of the document store's
-//! benchmark, made here because the original is 186 GB.
+//! Comments like those of a month on a large discussion site, as JSON lines. They are generated
+//! because the original data of the document store's benchmark is 186 GB.
 //!
-//! What matters to a database is kept like the original: the 44 fields and their order, the lengths of the lines,
-//! ids that ascend, skewed authors and subreddits, the variety of shapes, and text that compresses as English does.
-//! What the text says does not matter, and it says nothing.
+//! Properties that matter to a database are like the original: the 44 fields and their order, the
+//! lengths of the lines, ascending ids, skewed authors and subreddits, the variety of shapes, and
+//! text that compresses like English. The text has no meaning.
 
 mod author;
 mod awards;
@@ -39,13 +39,13 @@ const FIRST_CREATED_SECONDS: u64 = 1_564_617_600;
 /// When the first comment was retrieved, in seconds since 1970.
 const FIRST_RETRIEVED_SECONDS: u64 = 1_573_370_605;
 
-/// The account that looks after subreddits.
+/// The account that moderates subreddits.
 const MODERATOR: &[u8] = b"AutoModerator";
 
 /// Generates comments: the same seed gives the same lines on every run and every machine.
 ///
-/// Comment ids, and with them keys, ascend from line to line by small random steps. The lines form a single stream:
-/// to skip ahead, write and discard.
+/// Comment ids, and so the keys, ascend from line to line by small random steps. The lines form a
+/// single stream: to skip lines, write and discard them.
 #[derive(Debug)]
 pub struct Generator {
     lexicon: Lexicon,
@@ -53,11 +53,11 @@ pub struct Generator {
     lengths: Lengths,
     threads: Threads,
     comment: u64,
-    /// The members after the body, kept apart while the body is written.
+    /// The fields after the body, kept separate while the body is written.
     tail: Vec<u8>,
 }
 
-/// What is decided about a comment before it is written.
+/// The properties of a comment, determined before it is written.
 #[derive(Debug)]
 struct Plan {
     comment: u64,
@@ -72,7 +72,7 @@ struct Plan {
     rare: u64,
 }
 
-/// Who wrote a comment.
+/// The writer of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Someone(Author),
@@ -83,14 +83,14 @@ enum Writer {
     Moderator,
 }
 
-/// What a comment answers.
+/// The parent of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Parent {
     Link,
     Comment(u64),
 }
 
-/// Fields that are there only now and then; the discriminant is the bit in [`Plan::rare`].
+/// Rare fields; the discriminant is the bit in [`Plan::rare`].
 #[derive(Debug, Clone, Copy)]
 enum Rare {
     ApprovedAt,
@@ -113,7 +113,7 @@ impl Plan {
 }
 
 impl Generator {
-    /// A generator that begins with its first comment.
+    /// A generator that starts with its first comment.
     pub fn new(seed: u64) -> Self {
         let lexicon = Lexicon::new();
         let mut random = Random::new(seed);
@@ -122,7 +122,7 @@ impl Generator {
         Self { lexicon, random, lengths: Lengths::new(seed), threads, comment: FIRST_COMMENT, tail }
     }
 
-    /// Appends the next comment to `out`: compact JSON and a newline. What `out` holds already is kept.
+    /// Appends the next comment to `out`: compact JSON and a newline.
     pub fn write_line(&mut self, out: &mut Vec<u8>) {
         let Self { lexicon, random, lengths, threads, comment, tail } = self;
         let thread = threads.draw(lexicon, random);
@@ -144,10 +144,10 @@ impl Generator {
     }
 }
 
-/// Decides everything about a comment but its text.
+/// Determines all properties of a comment except its text.
 fn plan(random: &mut Random, thread: &Thread, comment: u64) -> Plan {
     let index = comment - FIRST_COMMENT;
-    // Some 55 comments a second, two numbers apart each.
+    // About 55 comments per second, two numbers apart.
     let created = FIRST_CREATED_SECONDS + index / 110;
     let dice = random.next();
     let writer = match dice & 0x3ff {
@@ -165,7 +165,7 @@ fn plan(random: &mut Random, thread: &Thread, comment: u64) -> Plan {
     let is_someone = matches!(writer, Writer::Someone(_));
     let awards = (is_someone && random.chance(300)).then(|| Awards::draw(random));
     let edited = (is_someone && dice >> 16 & 31 == 0).then(|| created + 20 + random.zipf(200_000, 6) as u64);
-    // Each octave of scores has five eighths of the weight of the one before.
+    // Each octave of scores has five eighths of the weight of the previous one.
     let octave = (random.next() | random.next() & random.next()).trailing_ones().min(14);
     let size = random.below(1 << octave) as i64;
     let score = if dice >> 21 & 15 == 0 { -(size % 60) } else { 1 + size };
@@ -190,7 +190,7 @@ fn boolean(out: &mut Vec<u8>, name: &str, value: bool) {
     push(out, if value { "true" } else { "false" });
 }
 
-/// Appends the members from `all_awardings` up to `body`'s name.
+/// Appends the fields from `all_awardings` up to the name of `body`.
 fn write_head(plan: &Plan, flair: Option<Flair>, lexicon: &Lexicon, thread: &Thread, out: &mut Vec<u8>) {
     push(out, "{\"all_awardings\":");
     match &plan.awards {
@@ -275,7 +275,7 @@ fn write_body(
     }
 }
 
-/// Appends the members from `can_gild` on, and the end of the line.
+/// Appends the fields from `can_gild` on, and the end of the line.
 fn write_tail(plan: &Plan, thread: &Thread, out: &mut Vec<u8>) {
     let is_moderator = plan.writer == Writer::Moderator;
     let is_collapsed = plan.score < -5;

@@ -1,9 +1,9 @@
 //! iibench, after the insert benchmark of Tokutek: rows in the order of their `_id`, with
 //! secondary indexes on random values, from several loaders in batches; then range queries.
 //!
-//! An [`Engine`] is measured; [`run`] is the harness, the same for all. It takes figures at every interval: rates,
-//! processor time, switches, bytes and calls. It counts the loaders' threads (the *foreground*), the other threads of the
-//! process, and its own cost apart.
+//! [`run`] is the harness, which is the same for every [`Engine`]. It measures rates, processor
+//! time, context switches, bytes and calls in each interval, separately for the loaders' threads
+//! (the *foreground*), the other threads of the process, and itself.
 
 mod engine;
 mod failure;

@@ -8,7 +8,8 @@ use crate::comments::random::{Random, mix};
 /// The length of a key in bytes.
 pub const KEY_BYTES: usize = 16;
 
-/// Generates keys and values: the same arguments give the same ones on every run and every machine.
+/// Generates keys and values: the same arguments give the same results on every run and every
+/// machine.
 #[derive(Debug, Clone)]
 pub struct Generator {
     random: Random,
@@ -24,10 +25,10 @@ impl Generator {
         Self { random: Random::new(seed), seed, key_space: key_space.max(1), value_bytes }
     }
 
-    /// The key at `place` in the key space (taken modulo its size). Keys at neighbouring places have nothing in
-    /// common; those at different places differ.
+    /// The key at `place` in the key space (taken modulo its size). Different places have different
+    /// keys, and keys of neighbouring places are unrelated.
     pub fn key(&self, place: u64) -> [u8; KEY_BYTES] {
-        // `mix` is a bijection, so the first half alone is different for each place.
+        // `mix` is a bijection, so the first half is different for each place.
         let first = mix((place % self.key_space) ^ self.seed);
         let mut key = [0; KEY_BYTES];
         key[..8].copy_from_slice(&first.to_be_bytes());
@@ -47,7 +48,7 @@ impl Generator {
         self.key(place)
     }
 
-    /// Appends the next pair to `out` as a line, and leaves its value in `value`, whose memory is used again.
+    /// Appends the next pair to `out` as a line, and leaves its value in the buffer `value`.
     pub fn write_line(&mut self, value: &mut Vec<u8>, out: &mut Vec<u8>) {
         let key = self.next_pair(value);
         out.reserve(2 * (KEY_BYTES + value.len()) + 2);

@@ -1,7 +1,8 @@
-//! The command `alluvium-bench`: generators of data, scenarios that are measured, and the demo.
+//! The command `alluvium-bench`: data generators, benchmark scenarios, and the demo.
 //!
-//! The program is [`main`]. Generators, scenarios and the harness of iibench are public for other programs: `bench-peers`
-//! measures other databases with the same harness, and the tests of the command line load generated comments.
+//! [`main`] is the program. Generators, scenarios and the harness of iibench are public for other
+//! programs: `bench-peers` measures other databases with the same harness, and the tests of the
+//! command line load generated comments.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

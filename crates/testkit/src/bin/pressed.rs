@@ -1,4 +1,5 @@
-//! The process of a scenario under pressure: `pressed SCENARIO DIRECTORY AMOUNT` prints what it took.
+//! The process of a pressure scenario: `pressed SCENARIO DIRECTORY AMOUNT` prints the measured
+//! figures.
 
 #![allow(clippy::disallowed_methods)]
 

@@ -1,10 +1,11 @@
-//! The process that the kill test kills: writes from several threads until it dies.
+//! The process that the kill test kills: it writes from several threads until it is killed.
 //!
-//! `victim DIRECTORY SEED WRITERS`: opens the database there, continues from the count of each writer,
-//! and prints `writer count` after each acknowledged batch, before the next; the one writer more is the client of
-//! single writes. Checkpoints are made in `DIRECTORY.checkpoints`, with a line before each of them and one after it.
+//! `victim DIRECTORY SEED WRITERS` opens the database in the directory, continues from the count of
+//! each writer, and prints `writer count` after each acknowledged batch, before the next one. One
+//! additional writer is the client of single writes. Checkpoints are made in
+//! `DIRECTORY.checkpoints`, with a line before and after each.
 
-// It is a real process on a real directory, and dies by being killed.
+// A real process in a real directory, which is really killed.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::backup;
@@ -24,7 +25,7 @@ fn main() {
         durability: [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)],
         threads: Some(2),
         partitions: None,
-        // What a large log is replayed into may be smaller.
+        // A large log may be replayed with a smaller budget than it was written with.
         memory_bytes: [8 << 20, 64 << 20][rng.usize(0..2)],
         ..alluvium_testkit::random_options(&mut rng, 3, Durability::Periodic)
     };
@@ -42,7 +43,8 @@ fn main() {
     });
 }
 
-/// Prints a line by one write, which a pipe takes whole. Returns false if the pipe is closed.
+/// Prints a line with a single write, which is atomic on a pipe. Returns false if the pipe is
+/// closed.
 fn report(line: &str) -> bool {
     std::io::stdout().lock().write_all(format!("{line}\n").as_bytes()).is_ok()
 }
@@ -59,7 +61,7 @@ fn write(db: &Database, writer: u64) {
     }
 }
 
-/// Writes one document after the other, in all ways.
+/// Writes single documents, in every possible way.
 fn write_singly(db: &Database, number: u64) {
     let mut count = TrailView::at(db, &db.snapshot()).single().unwrap_or_else(|broken| panic!("{broken}"));
     loop {
@@ -75,7 +77,8 @@ fn write_singly(db: &Database, number: u64) {
     }
 }
 
-/// Prints how often each rare path was taken since the last call: a killed process prints nothing later.
+/// Prints the counts of rare paths since the last call, because a killed process cannot print them
+/// at its end.
 fn print_marks(printed: &mut [u64]) {
     for (mark, printed) in marks::all().zip(printed) {
         let now = mark.hits();
@@ -86,7 +89,7 @@ fn print_marks(printed: &mut [u64]) {
     }
 }
 
-/// Makes a checkpoint, based on the newest one or whole.
+/// Makes a checkpoint, either complete or based on the newest one.
 fn make_checkpoint(db: &Database, dir: &Path, name: &str, rng: &mut fastrand::Rng) {
     let mut there: Vec<PathBuf> = match std::fs::read_dir(dir) {
         Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
@@ -103,7 +106,7 @@ fn make_checkpoint(db: &Database, dir: &Path, name: &str, rng: &mut fastrand::Rn
     report(&format!("checkpoint done {name}"));
 }
 
-/// Flushes, compacts, makes and drops collections and indexes, and makes checkpoints.
+/// Flushes, compacts, creates and drops collections and indexes, and makes checkpoints.
 fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed ^ 1);
     let mut printed = vec![0; marks::all().count()];
@@ -117,7 +120,7 @@ fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
             }
             10 => {
                 let (name, _) = trails::INDEXES[rng.usize(0..trails::INDEXES.len())];
-                // There may be no such collection yet.
+                // The collection may not exist yet.
                 let dropped = db.collection(name).drop_indexes();
                 assert!(dropped.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::Namespace), "{dropped:?}");
             }
@@ -137,7 +140,7 @@ fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
     }
 }
 
-/// Looks at snapshots, and again later.
+/// Reads at snapshots, and reads them again later.
 fn watch(db: &Database, writers: u64) {
     loop {
         let snapshot = db.snapshot();
@@ -146,7 +149,7 @@ fn watch(db: &Database, writers: u64) {
             let first = look.counters(writer);
             let second = look.whole(writer, false);
             if first.is_err() || first != second {
-                // The parent takes this line for what it is.
+                // The parent process recognizes this line.
                 report(&format!("broken: at one snapshot {first:?} and then {second:?}"));
                 return;
             }

@@ -1,7 +1,8 @@
-//! A disk that fails while several threads write, flush and compact: every writer gets an error, no thread waits for
-//! ever, and reads continue and show each writer whole. Opening again finds every acknowledged batch, and at most the
-//! one batch of each writer whose outcome was reported as unknown. A power cut leaves the same, or, if writes do not
-//! wait for the disk, the batches acknowledged before the last sync began.
+//! A disk that fails while several threads write, flush and compact. Every writer gets an error, no
+//! thread waits forever, and reads continue and show complete batches of each writer. The next open
+//! finds every acknowledged batch, and for each writer at most the one batch whose outcome was
+//! reported as unknown. A power cut leaves the same, or, if writes do not wait for the disk, the
+//! batches acknowledged before the last sync began.
 
 use super::trails::{self, TrailView};
 use crate::worlds::World;
@@ -10,21 +11,21 @@ use alluvium_env::fault::{Fault, OpKind};
 use alluvium_env::mem::CrashStyle;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How much is done.
+/// The size of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     /// Threads that write.
     pub writers: u64,
-    /// What each writes.
+    /// The number of batches of each writer.
     pub batches: u64,
-    /// The fault comes within this number of changes to the disk.
+    /// The fault occurs within this number of changes to the disk.
     pub changes: u64,
 }
 
-/// How a writer ended: what it had acknowledged, and the error that stopped it.
+/// The end of a writer: its last acknowledged batch, and the error that stopped it.
 type End = (u64, Option<ErrorKind>);
 
-/// What each writer has had acknowledged so far.
+/// The last acknowledged batch of each writer.
 type Progress = [AtomicU64];
 
 fn write(db: &Database, writer: u64, batches: u64, progress: &AtomicU64) -> End {
@@ -39,8 +40,8 @@ fn write(db: &Database, writer: u64, batches: u64, progress: &AtomicU64) -> End 
     (batches, None)
 }
 
-/// Flushes, compacts and syncs until the writers are done. What of each writer is durable since, whatever the
-/// durability of its batches.
+/// Flushes, compacts and syncs until the writers are done. Returns for each writer the batches that
+/// this made durable, whatever their durability.
 fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut durable = vec![0; progress.len()];
@@ -59,22 +60,22 @@ fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) ->
         if result.is_ok() {
             durable = before;
         }
-        // An operation that fails at once would be tried for ever.
+        // An operation that fails at once would be repeated forever.
         alluvium_env::thread::yield_now();
     }
     durable
 }
 
-/// The invariants are checked at most this often.
+/// The maximum number of checks of the invariants.
 const LOOKS: usize = 200;
 
-/// Checks the invariants between any steps of the other threads, also after some have failed.
+/// Checks the invariants between any steps of the other threads, even after some have failed.
 fn watch(db: &Database, done: &AtomicBool) {
     for _ in 0..LOOKS {
         if done.load(Ordering::SeqCst) {
             break;
         }
-        // Only changes fail, and the check changes nothing.
+        // Only changes fail, and the check makes none.
         let broken = db.store().broken_invariant().expect("reads go on");
         assert!(broken.is_none(), "{broken:?}");
         alluvium_env::thread::yield_now();
@@ -85,7 +86,7 @@ fn fault(rng: &mut fastrand::Rng, size: Size) -> Fault {
     let fault = Fault::nth(rng.u64(1..size.changes)).of_changes();
     let fault = match rng.u32(0..7) {
         0 => fault.of(OpKind::Sync).losing_pages(),
-        // Of the log's directory, or of one in which several threads make files.
+        // Of the log's directory, or of one in which several threads create files.
         6 => {
             let dir = if rng.bool() { "wal" } else { "/p0" };
             Fault::nth(rng.u64(1..15)).of(OpKind::SyncDir).on(dir).losing_pages()
@@ -99,7 +100,8 @@ fn fault(rng: &mut fastrand::Rng, size: Size) -> Fault {
     if rng.bool() { fault.from_then_on() } else { fault }
 }
 
-/// Checks that each writer's acknowledged batches are found, or at least those up to `durable`. True if all are.
+/// Checks that each writer's acknowledged batches exist, or at least those up to `durable`. True if
+/// all exist.
 fn compare(db: &Database, ends: &[End], durable: Option<&[u64]>, when: &str) -> bool {
     let snapshot = db.snapshot();
     let look = TrailView::at(db, &snapshot);
@@ -118,7 +120,8 @@ fn compare(db: &Database, ends: &[End], durable: Option<&[u64]>, when: &str) -> 
     all
 }
 
-/// Writers and maintenance until all of them have ended: how, and what is durable of each.
+/// Runs writers and maintenance until all have ended. Returns how each ended, and which of its
+/// batches are durable.
 fn race(db: &Database, seed: u64, size: Size) -> (Vec<End>, Vec<u64>) {
     let progress: Vec<AtomicU64> = (0..size.writers).map(|_| AtomicU64::new(0)).collect();
     let done = AtomicBool::new(false);
@@ -136,10 +139,10 @@ fn race(db: &Database, seed: u64, size: Size) -> (Vec<End>, Vec<u64>) {
     })
 }
 
-/// Runs a seed. Returns how the writers ended, and whether something was lost that may be lost.
+/// Runs a seed. Returns how the writers ended, and whether writes were lost that may be lost.
 ///
 /// # Panics
-/// If something was lost, or an error was not reported.
+/// If any other write was lost, or an error was not reported.
 pub fn run(seed: u64, size: Size) -> Vec<String> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let world = World::new(seed);
@@ -148,7 +151,7 @@ pub fn run(seed: u64, size: Size) -> Vec<String> {
     (options.background, options.threads) = (true, Some(2));
     let db = world.open(&options).expect("a good disk");
     for writer in 0..size.writers {
-        // The collections exist before the disk fails.
+        // The collections are created before the disk fails.
         trails::batch(&db, writer, 0).expect("a good disk").commit().expect("a good disk");
         db.collection("main.trail").delete((writer * 1_000_000_000) as i64).expect("a good disk");
     }
@@ -165,7 +168,7 @@ pub fn run(seed: u64, size: Size) -> Vec<String> {
     options.partitions = None;
     let db = killed.open(&options).expect("a good disk");
     compare(&db, &ends, None, "after a kill");
-    // What was found is durable, whatever the disk had lost before.
+    // The documents found are durable, whatever the disk lost before.
     let again = killed.cut(seed, CrashStyle::Any);
     drop(db);
     compare(&again.open(&options).expect("a good disk"), &ends, None, "after a kill and a power cut");

@@ -1,11 +1,12 @@
-//! Histories: the calls of several clients and their answers, over several crashes, and whether it can have happened
-//! one call after the other.
+//! Histories: the calls of several clients with their results, across several crashes, and a check
+//! that some sequential order explains them.
 //!
-//! Clients on threads of their own read and write a few documents in two collections, blind, checked, as deltas, in
-//! batches and by an index, while others flush, merge, and make and drop indexes. At some change to the disk,
-//! anywhere in the middle of anything, the machine stops: its process is killed, or its power is cut. What is found
-//! after opening the disk again is one more read in the history, and the next clients continue from there.
-//! [`checker`] then looks for an order of all calls that explains every answer.
+//! Each client has its own thread. Clients read and write a few documents in two collections:
+//! blind, checked, as deltas, in batches and by an index. Other threads flush, merge, and create
+//! and drop indexes. At an arbitrary change to the disk the machine stops: its process is killed,
+//! or its power is cut. The documents found after the next open are recorded as another read of the
+//! history, and the next clients continue from there. [`checker`] then searches for an order of all
+//! calls that explains every result.
 
 pub mod checker;
 mod client;
@@ -27,51 +28,51 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Checkpoints made in a life, at most.
+/// The maximum number of checkpoints between two crashes.
 const CHECKPOINTS: usize = 3;
 
-/// Checks of the invariants in a life, at most.
+/// The maximum number of checks of the invariants between two crashes.
 const LOOKS: usize = 200;
 
-/// A life that is to crash has at most this multiple of its share of the calls: enough to reach the moment, and then
-/// a change.
+/// The maximum number of calls before a crash, as a multiple of its share of the calls: enough to
+/// reach the time of the crash, and then a change.
 const MOST_SHARES: usize = 6;
 
-/// How large a history is.
+/// The size of a history.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Threads that call.
+    /// The number of client threads.
     pub clients: usize,
-    /// Calls in all, at least.
+    /// The minimum number of calls in total.
     pub calls: usize,
-    /// Crashes in between: all of them happen.
+    /// The number of crashes; all of them happen.
     pub crashes: usize,
 }
 
-/// What was done.
+/// The work done.
 #[derive(Debug, Default, Clone)]
 pub struct Done {
     /// Histories.
     pub histories: u64,
-    /// Calls of clients whose answers were explained, or whose outcome is unknown.
+    /// Calls of clients that were explained, or whose outcome is unknown.
     pub calls: u64,
-    /// Calls whose outcome is unknown, since the machine stopped.
+    /// Calls with unknown outcome, because the machine stopped.
     pub unknown: u64,
-    /// Processes killed.
+    /// The number of killed processes.
     pub kills: u64,
-    /// Powers cut.
+    /// The number of power cuts.
     pub cuts: u64,
 }
 
 impl Size {
-    /// Calls of a client in a life, at most.
+    /// The maximum number of calls of a client between two crashes.
     pub fn calls_of_a_client(&self) -> u32 {
         (MOST_SHARES * self.calls.div_ceil(self.crashes + 1).max(self.clients)).div_ceil(self.clients) as u32
     }
 }
 
 impl Done {
-    /// Adds what another history has done.
+    /// Adds the work of another history.
     pub fn add(&mut self, other: &Self) {
         self.histories += other.histories;
         self.calls += other.calls;
@@ -81,16 +82,16 @@ impl Done {
     }
 }
 
-/// What the threads of one life of the process share.
+/// The state that the threads of one process share.
 pub struct Shared {
     clock: AtomicU64,
     values: Arc<AtomicI64>,
     stop: AtomicBool,
     documents: usize,
     default: Durability,
-    /// The numbers of the calls that a client makes; all, if there are none here.
+    /// The numbers of the calls that a client executes; `None` for all.
     only: Option<BTreeSet<u32>>,
-    /// When the last `sync` that has returned was called.
+    /// For each writer, the call time of its last returned `sync`.
     synced: Mutex<Vec<(u64, u64)>>,
 }
 
@@ -103,7 +104,7 @@ impl Shared {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Values lie so far apart that what is added never leads from one to the next.
+    /// Values are so far apart that additions never lead from one to another.
     fn value(&self) -> i64 {
         self.values.fetch_add(1_000_000, Ordering::SeqCst)
     }
@@ -113,14 +114,14 @@ impl Shared {
     }
 }
 
-/// How a machine stops.
+/// The way in which a machine stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     Kill,
     Cut(CrashStyle),
 }
 
-/// The disk as it was when the machine stopped, which was between two moments.
+/// The disk at the time of the crash, which is between two ticks of the clock.
 struct Crash {
     disk: World,
     before: u64,
@@ -130,13 +131,13 @@ struct Crash {
 /// Runs one history.
 ///
 /// # Panics
-/// If no order of the calls explains their answers, or something fails that must not.
+/// If no order of the calls explains their results, or an operation fails that must not.
 pub fn run(seed: u64, size: Size) -> Done {
     run_some(seed, size, None)
 }
 
-/// As [`run`], or with those calls of each client only that have these numbers. Crashes come where they would have
-/// come, if the calls lead so far.
+/// As [`run`], but each client executes only the calls with these numbers. Crashes happen at the
+/// same times, if the calls last that long.
 ///
 /// # Panics
 /// As [`run`].
@@ -178,12 +179,12 @@ pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
             _ => Stop::Cut(CrashStyle::AllLost),
         };
         let last = life == size.crashes;
-        // The lives that come share what is left of the calls; one that crashes does so after half of its share to
-        // one and a half.
+        // The remaining lives share the remaining calls. A life that ends in a crash takes between
+        // half and one and a half of its share.
         let left = size.calls.saturating_sub(done.calls as usize);
         let share = left.div_ceil(size.crashes + 1 - life).max(size.clients);
         let each = if last { share } else { MOST_SHARES * share }.div_ceil(size.clients);
-        // A call takes two moments at least.
+        // A call takes at least two ticks.
         let at = rng.u64(share as u64..=3 * share as u64);
         let crash = (!last).then(|| arm(&world, &shared, stop, at, rng.u64(..)));
         let calls = live(&db, &world.env, &shared, &mut rng, size.clients, each);
@@ -205,8 +206,8 @@ pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
     done
 }
 
-/// Writes a history that nothing explains to a file: threads will hardly race in the same way again. Says where it is.
-// A real file, which outlives the test.
+/// Writes an unexplained history to a file, because the threads will hardly race in the same way
+/// again, and returns a message with its path. It is a real file, which remains after the test.
 #[allow(clippy::disallowed_methods)]
 fn keep(seed: u64, life: usize, known: &Docs, history: &[Call]) -> String {
     let path = std::env::temp_dir().join(format!("alluvium-history-{seed}-{life}.jsonl"));
@@ -220,7 +221,7 @@ fn keep(seed: u64, life: usize, known: &Docs, history: &[Call]) -> String {
     }
 }
 
-/// Stops the machine at the first change to the disk from a moment on.
+/// Stops the machine at the first change to the disk from a given time on.
 fn arm(world: &World, shared: &Arc<Shared>, stop: Stop, at: u64, seed: u64) -> Arc<Mutex<Option<Crash>>> {
     let slot: Arc<Mutex<Option<Crash>>> = Arc::default();
     let (into, shared, mem) = (slot.clone(), shared.clone(), world.mem.clone());
@@ -240,7 +241,7 @@ fn arm(world: &World, shared: &Arc<Shared>, stop: Stop, at: u64, seed: u64) -> A
     slot
 }
 
-/// Lets the clients call, while another thread flushes and merges.
+/// Runs the clients, while another thread flushes and merges.
 fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clients: usize, each: usize) -> Vec<Call> {
     let seeds: Vec<u64> = (0..clients).map(|_| rng.u64(..)).collect();
     let keeper = rng.u64(..);
@@ -265,9 +266,9 @@ fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clie
     })
 }
 
-/// Makes a checkpoint and a database of it: what that holds is one more read of all documents.
+/// Makes a checkpoint and restores it; its content is recorded as another read of all documents.
 fn through_a_checkpoint(db: &Database, env: &Env, shared: &Shared) -> Call {
-    // No other life of the process has had it.
+    // A number that no other life of the process has used.
     let number = shared.value();
     let (dir, to) = (PathBuf::from(format!("checkpoint-{number}")), PathBuf::from(format!("restored-{number}")));
     let from = shared.tick();
@@ -285,7 +286,8 @@ fn through_a_checkpoint(db: &Database, env: &Env, shared: &Shared) -> Call {
     Call { act: Act::All, from, returned, durable: false, recovery: false, client: usize::MAX - 1 }
 }
 
-/// Flushes, merges, syncs, sweeps, makes and drops an index; makes checkpoints, and returns what they held.
+/// Flushes, merges, syncs, sweeps, creates and drops an index, and makes checkpoints. Returns the
+/// contents of the checkpoints.
 fn maintain(db: &Database, env: &Env, shared: &Shared, over: &AtomicBool, seed: u64) -> Vec<Call> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut calls = Vec::new();
@@ -301,7 +303,7 @@ fn maintain(db: &Database, env: &Env, shared: &Shared, over: &AtomicBool, seed: 
             }
             5..=6 => drop(collection.create_index(r#"{"v":1}"#).run().expect("a good disk")),
             7 => {
-                // There may be none.
+                // The index may not exist.
                 let dropped = collection.drop_index("v_1");
                 assert!(dropped.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::Namespace), "{dropped:?}");
             }
@@ -313,7 +315,7 @@ fn maintain(db: &Database, env: &Env, shared: &Shared, over: &AtomicBool, seed: 
     calls
 }
 
-/// Looks whether all that must hold at any moment does, between whatever steps of the others.
+/// Checks the invariants between any steps of the other threads.
 fn watch(db: &Database, shared: &Shared, over: &AtomicBool) {
     for _ in 0..LOOKS {
         if over.load(Ordering::SeqCst) || shared.stopped() {
@@ -325,7 +327,8 @@ fn watch(db: &Database, shared: &Shared, over: &AtomicBool) {
     }
 }
 
-/// The machine has stopped, or closes in peace: the disk, what is found on it, and the history with that at its end.
+/// Ends a life, by a crash or a close. Returns the disk, the documents found on it, and the history
+/// that ends with them.
 fn end(
     world: World,
     db: Database,
@@ -344,7 +347,8 @@ fn end(
         }
     };
     drop(db);
-    // What had not returned by then may have been done; what has only been read does not matter, or came later.
+    // Calls that had not returned may have taken effect. Reads among them do not matter, nor do
+    // calls after the crash.
     calls.retain(|call| {
         call.from < after && (call.act.writes() || call.returned.as_ref().is_some_and(|r| r.0 < before))
     });
@@ -360,8 +364,8 @@ fn end(
         || crate::model::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
     sound();
     if rng.bool() {
-        // By then the entries of builds were merged with those written concurrently, and a sweep has gone by the
-        // remaining sequence numbers.
+        // At this point the entries of builds were merged with those written concurrently, and a
+        // sweep has processed the remaining sequence numbers.
         opened
             .compact()
             .run()
@@ -381,7 +385,7 @@ fn end(
     (disk, found, calls)
 }
 
-/// Options to look at what is on a disk.
+/// Options for inspecting a disk.
 fn looking(rng: &mut fastrand::Rng) -> alluvium_store::Options {
     alluvium_store::Options { partitions: None, ..random_options(rng, 1, Durability::Sync) }
 }

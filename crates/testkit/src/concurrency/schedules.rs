@@ -1,5 +1,5 @@
-//! Scenarios under the seeded scheduler, which decides at each lock, condition variable and thread which thread runs
-//! next.
+//! Scenarios under the seeded scheduler, which decides at each lock, condition variable and thread
+//! operation which thread runs next.
 
 use crate::replay::seed;
 use alluvium::Durability;
@@ -7,7 +7,7 @@ use alluvium_env::schedules::OF_A_SEED;
 use alluvium_store::{Options, Tuning};
 use std::sync::Arc;
 
-/// Two partitions and no threads of the store's own: the writing thread flushes and compacts.
+/// Options with two partitions and no background threads: the writing thread flushes and compacts.
 pub fn small_options() -> Options {
     Options {
         partitions: Some(2),
@@ -17,16 +17,16 @@ pub fn small_options() -> Options {
         segment_bytes: Some(64 << 10),
         disk_reserve_bytes: Some(0),
         background: false,
-        // A run of a build has a few entries.
+        // A run of an index build has only a few entries.
         tuning: Tuning { gather_bytes: Some(60), ..Tuning::default() },
         ..Options::default()
     }
 }
 
-/// Runs a scenario of a test file under many schedules. What a seed runs follows from it alone.
+/// Runs a scenario of a test file under many schedules. A seed determines everything in a run.
 ///
 /// # Panics
-/// As the scenario does, after printing the seed and how to run it again.
+/// If the scenario does, after printing the seed and the command that repeats it.
 pub fn schedules(file: &str, name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
     let scenario = Arc::new(scenario);
     let test = format!("{file} --features shuttle {name}");

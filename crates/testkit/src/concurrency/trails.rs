@@ -1,29 +1,29 @@
-//! Many threads at once, each of which leaves a trail that shows at any moment how far it is.
+//! Concurrent threads, each of which leaves a trail that always shows its progress.
 //!
-//! Writer `t` at count `c` has written: [`COUNTERS`] documents that all say `c`, spread over the
-//! partitions and two collections, one document for each of its last [`WINDOW`] counts, and two sums
-//! that deltas have added up to `c`, one of them under an index. All of it changes in one batch, so at
-//! every moment, in every snapshot and after every kill, what is found of a writer is exactly what one
-//! count says. One more client, [`SINGLE`], counts by writes of one document, in each way there is.
+//! Writer `t` at count `c` has written: [`COUNTERS`] documents that all contain `c`, spread over
+//! the partitions and two collections; one document for each of its last [`WINDOW`] counts; and two
+//! sums that deltas have increased to `c`, one of them in an index. All of it changes in one batch,
+//! so at any time, in every snapshot and after every kill, the documents of a writer are exactly
+//! those of one count. One more client, [`SINGLE`], counts by single writes in every possible way.
 
 use crate::model::map_of;
 use alluvium::{CollectionAt, Database, Document, Map, Snapshot, Value, WriteBatch};
 
-/// Documents that hold a writer's count.
+/// The number of documents that contain a writer's count.
 pub const COUNTERS: u64 = 5;
-/// Documents of past counts that are kept.
+/// The number of documents of past counts that are kept.
 pub const WINDOW: u64 = 300;
 const COLLECTIONS: [&str; 2] = ["main.counts", "other.counts"];
 const TRAIL: &str = "main.trail";
-/// Collections of the sums. An index may read those of the second.
+/// The collections of the sums. An index may read those of the second.
 const SUMS: [&str; 2] = ["main.counts", "other.sums"];
-/// A sum is put again after this number of deltas.
+/// A sum is rewritten after this number of deltas.
 const DELTAS: u64 = 40;
-/// Where the client of single writes counts.
+/// The collection of the client of single writes.
 const SINGLES: &str = "main.singles";
-/// Its document.
+/// The `_id` of its document.
 pub const SINGLE: &str = "single";
-/// Indexes over what writers leave, by collections. Every one of them can be built at any time.
+/// Indexes on the documents of writers, with their collections. Each can be built at any time.
 pub const INDEXES: [(&str, &str); 6] = [
     ("main.counts", r#"{"count":1}"#),
     ("other.counts", r#"{"list":1,"count":-1}"#),
@@ -33,7 +33,7 @@ pub const INDEXES: [(&str, &str); 6] = [
     ("main.singles", r#"{"n":1}"#),
 ];
 
-/// The `_id` of a counter. Numbers and text take turns.
+/// The `_id` of a counter, alternately a number and a string.
 fn counter_id(writer: u64, at: u64) -> String {
     format!("writer-{writer}-counter-{at}")
 }
@@ -42,7 +42,7 @@ fn trail_id(writer: u64, count: u64) -> i64 {
     (writer * 1_000_000_000 + count) as i64
 }
 
-/// The document of a counter. Its shape changes with the count, and so does its size.
+/// The document of a counter. Its shape and size change with the count.
 fn counter(count: u64, at: u64) -> Map {
     let pad = "x".repeat((count * 7 + at * 3) as usize % 60);
     match (count + at) % 3 {
@@ -64,12 +64,12 @@ fn sum_id(writer: u64) -> String {
     format!("writer-{writer}-sum")
 }
 
-/// The count at which the sum of `count` was put; deltas have done the rest.
+/// The count at which the sum of `count` was last rewritten; deltas did the rest.
 fn sum_base(count: u64) -> u64 {
     count - count.saturating_sub(1) % DELTAS
 }
 
-/// What puts and deltas have made of a sum.
+/// A sum after its rewrite and deltas.
 fn sum(writer: u64, count: u64) -> Map {
     let (id, base) = (sum_id(writer), sum_base(count));
     match count - base {
@@ -78,7 +78,7 @@ fn sum(writer: u64, count: u64) -> Map {
     }
 }
 
-/// The batch that takes a writer to `count`, from the one before.
+/// The batch that advances a writer to `count` from the previous count.
 pub fn batch(db: &Database, writer: u64, count: u64) -> alluvium::Result<WriteBatch> {
     let mut batch = db.write_batch();
     for at in 0..COUNTERS {
@@ -109,11 +109,11 @@ pub fn batch(db: &Database, writer: u64, count: u64) -> alluvium::Result<WriteBa
     Ok(batch)
 }
 
-/// Takes the client of single writes to `count`, from the one before, in one of the ways there are to change a
-/// document.
+/// Advances the client of single writes to `count` from the previous count, in one of the possible
+/// ways to change a document.
 ///
 /// # Errors
-/// As these ways; or that the document was not as it should have been.
+/// Errors of the write; or the document was not as expected.
 pub fn single(db: &Database, count: u64) -> alluvium::Result<Result<(), Broken>> {
     let singles = db.collection(SINGLES);
     let add = r#"{"$inc":{"n":1}}"#;
@@ -150,10 +150,10 @@ fn n_of(document: &Document) -> Option<u64> {
     document.to_map().ok()?.get("n")?.as_i64().map(|n| n as u64)
 }
 
-/// What is found of a writer that is broken.
+/// A description of what is inconsistent about a writer.
 pub type Broken = String;
 
-/// What a counter says; 0 if it is missing.
+/// The count in a counter; 0 if it is missing.
 fn count_in(found: alluvium::Result<Option<Document>>, writer: u64, at: u64) -> Result<u64, Broken> {
     let id = counter_id(writer, at);
     let found = found.map_err(|e| format!("{id}: {e}"))?;
@@ -168,11 +168,11 @@ fn count_in(found: alluvium::Result<Option<Document>>, writer: u64, at: u64) -> 
     Ok(count as u64)
 }
 
-/// A writer's counters, read one after the other without a snapshot: what one shows of a batch, those that are read
-/// after it show, too.
+/// Reads a writer's counters one after the other without a snapshot. If one shows a batch, those
+/// that are read later must show it, too.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of the inconsistency.
 pub fn never_back(db: &Database, writer: u64) -> Result<(), Broken> {
     let mut before = 0;
     for at in 0..COUNTERS {
@@ -188,7 +188,7 @@ pub fn never_back(db: &Database, writer: u64) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The three collections at one moment.
+/// The three collections at one snapshot.
 pub struct TrailView {
     counts: Vec<CollectionAt>,
     sums: Vec<CollectionAt>,
@@ -207,7 +207,7 @@ impl TrailView {
     /// The count of the client of single writes; 0 if it is missing.
     ///
     /// # Errors
-    /// What is wrong.
+    /// A description of the inconsistency.
     pub fn single(&self) -> Result<u64, Broken> {
         match self.singles.get(SINGLE) {
             Err(e) => Err(format!("{SINGLE}: {e}")),
@@ -216,7 +216,7 @@ impl TrailView {
         }
     }
 
-    /// A writer's sums are those of its count.
+    /// Checks that a writer's sums equal its count.
     fn check_sums(&self, writer: u64, count: u64) -> Result<(), Broken> {
         for (name, collection) in SUMS.iter().zip(&self.sums) {
             let found = collection.get(sum_id(writer)).map_err(|e| format!("a sum of {name}: {e}"))?;
@@ -232,12 +232,12 @@ impl TrailView {
         Ok(())
     }
 
-    /// A writer's count by one of its counters; 0 if it is missing.
+    /// The count in one of a writer's counters; 0 if it is missing.
     fn count_of(&self, writer: u64, at: u64) -> Result<u64, Broken> {
         count_in(self.counts[at as usize % 2].get(counter_id(writer, at)), writer, at)
     }
 
-    /// A writer's count, by its counters alone. They must agree.
+    /// A writer's count from its counters, which must agree.
     pub fn counters(&self, writer: u64) -> Result<u64, Broken> {
         let count = self.count_of(writer, 0)?;
         for at in 1..COUNTERS {
@@ -250,7 +250,7 @@ impl TrailView {
         Ok(count)
     }
 
-    /// A writer's count, by all that it has written. All must agree.
+    /// A writer's count from all its documents, which must agree.
     pub fn whole(&self, writer: u64, reverse: bool) -> Result<u64, Broken> {
         let count = self.counters(writer)?;
         let scan = self.trail.scan().from(trail_id(writer, 0)).to(trail_id(writer + 1, 0));

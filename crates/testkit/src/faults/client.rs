@@ -1,4 +1,5 @@
-//! A client on a failing disk. It interprets every error as documented, and knows which states may be found.
+//! A client on a failing disk. It interprets every error as documented, and knows which states may
+//! be found.
 
 mod recovery;
 pub(super) mod steps;
@@ -14,32 +15,33 @@ use std::sync::Arc;
 /// The first collections.
 const NAMES: [&str; 2] = ["main.a", "other.b"];
 
-/// A database on a bad disk, and what its client knows.
+/// A database on a failing disk, and the knowledge of its client.
 pub struct FaultClient {
     /// The machine.
     pub world: World,
     pub(super) db: Option<Database>,
     /// All acknowledged writes.
     pub acknowledged: State,
-    /// The state with the write whose outcome is unknown, if there is such a write.
+    /// The state after the write with unknown outcome, if there is one.
     pub unknown: Option<State>,
-    /// What a power cut may leave: from the last state that was promised to be durable on.
+    /// The states that a power cut may leave, from the last one that was promised to be durable.
     pub(super) since_durable: Vec<State>,
-    /// Where the operation under way leads.
+    /// The state after the current operation.
     pub(super) under_way: Vec<State>,
-    /// Where those of the last step have led: some make a collection first.
+    /// The states after the operations of the last step: some create a collection first.
     pub(super) of_step: Vec<State>,
     /// A write was refused because the database is poisoned.
     pub poisoned: bool,
-    /// The power was cut, and the database was not opened since: it holds what is durable, or more.
+    /// True if the power was cut and the database was not opened since; it then holds at least what
+    /// is durable.
     cut: bool,
-    /// Faults hit reads, too. Otherwise reads always succeed.
+    /// True if faults also affect reads. Otherwise reads always succeed.
     pub reads_may_fail: bool,
-    /// The kinds of error that were met.
+    /// The kinds of errors that occurred.
     pub errors: Vec<ErrorKind>,
-    /// What is being done.
+    /// The current phase.
     pub(super) phase: Arc<Mutex<Phase>>,
-    /// The unknown write, as the open database shows it: it does not change its mind.
+    /// Whether the open database shows the write with unknown outcome. This must not change.
     shows_unknown: Option<bool>,
     snapshots: Vec<(Snapshot, State)>,
     checkpoints: Vec<Checkpoint>,
@@ -50,12 +52,12 @@ pub struct FaultClient {
     pub(super) log: Vec<String>,
 }
 
-/// A checkpoint that was begun.
+/// A checkpoint that was started.
 struct Checkpoint {
     dir: PathBuf,
-    /// What it may hold.
+    /// The states that it may contain.
     states: Vec<State>,
-    /// It was said to be there.
+    /// True if it was reported as complete.
     acknowledged: bool,
 }
 
@@ -72,7 +74,7 @@ impl FaultClient {
         client
     }
 
-    /// No database yet: the first step creates it.
+    /// Without a database: the first step creates it.
     pub fn begin(seed: u64, disk_bytes: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let partitions = rng.u32(1..=3);
@@ -110,7 +112,8 @@ impl FaultClient {
         &mut self.rng
     }
 
-    /// Opens the database, or creates it. What is found is durable, and writes are taken again.
+    /// Opens the database, or creates it. Its content is then durable, and writes are accepted
+    /// again.
     fn open(&mut self) -> bool {
         let begun = *self.phase.lock();
         match begun {
@@ -140,8 +143,8 @@ impl FaultClient {
         }
     }
 
-    /// Removes the empty directory that a failed creation has left: its own name may be lost, which no caller can know
-    /// (docs/DURABILITY.md).
+    /// Removes the empty directory of a failed creation: its own name may be lost, which no caller
+    /// can know (docs/DURABILITY.md).
     fn remove_empty(&self) {
         let (fs, path) = (&self.world.env.fs, Path::new(PATH));
         if fs.exists(path).is_ok_and(|is| is) && fs.list(path).is_ok_and(|entries| entries.is_empty()) {
@@ -149,7 +152,7 @@ impl FaultClient {
         }
     }
 
-    /// Closes the database, or only lets go of it, and opens it again.
+    /// Closes or merely drops the database, and opens it again.
     fn reopen(&mut self) -> bool {
         *self.phase.lock() = Phase::Close;
         self.snapshots.clear();
@@ -169,7 +172,8 @@ impl FaultClient {
         self.open()
     }
 
-    /// Runs an operation that leads to `next`, if it goes well, and makes all so far durable if it is such a one.
+    /// Runs an operation that leads to `next` if it succeeds, and that may make all earlier writes
+    /// durable.
     fn attempt<T>(
         &mut self,
         phase: Phase,
@@ -198,8 +202,8 @@ impl FaultClient {
                 Ok(done)
             }
             Err(error) => {
-                // What is in doubt may have dropped, renamed or created the collection. Else it is there, or not, as
-                // is known.
+                // The operation in doubt may have dropped, renamed or created the collection.
+                // Otherwise its existence is known.
                 if error.kind() == ErrorKind::Namespace {
                     assert!(self.unknown.is_some(), "{what}: {error}\nafter {:?}", self.log);
                     return Err(ErrorKind::Namespace);
@@ -223,12 +227,13 @@ impl FaultClient {
         self.since_durable = vec![self.acknowledged.clone()];
     }
 
-    /// Takes note of an error: of one of the kinds that a bad disk explains, naming what failed.
+    /// Records an error, which must be of a kind that a failing disk explains, and must name what
+    /// failed.
     fn note(&mut self, error: &Error) -> ErrorKind {
         let (kind, text) = (error.kind(), error.to_string());
         let explained = [ErrorKind::Io, ErrorKind::NoSpace, ErrorKind::Poisoned, ErrorKind::OutcomeUnknown];
         assert!(explained.contains(&kind), "{kind:?}: {text}, after {:?}", self.log);
-        // The directory of databases and checkpoints is the current one.
+        // The directory of databases and checkpoints is the current directory.
         let named = ["db/", "db:", "checkpoint-", " .:", " ./"].iter().any(|name| text.contains(name));
         assert!(named, "the error names no file: {text}");
         self.poisoned |= matches!(kind, ErrorKind::Poisoned | ErrorKind::OutcomeUnknown);
@@ -236,15 +241,15 @@ impl FaultClient {
         kind
     }
 
-    /// What is found is what was acknowledged, with or without the write that is in doubt.
+    /// Checks that `found` is the acknowledged state, with or without the write in doubt.
     fn expect(&self, found: &State, when: &str) {
         let fine = *found == self.acknowledged || self.unknown.as_ref() == Some(found);
         let difference = || self.acknowledged.difference(found);
         assert!(fine, "{when}: acknowledged and found differ:\n{}\nafter {:?}", difference(), self.log);
     }
 
-    /// Reads everything, and at all snapshots: all that was acknowledged is there, also in a database that is
-    /// poisoned or has no space.
+    /// Reads everything, also at all snapshots: all acknowledged writes must be present, even if
+    /// the database is poisoned or has no space.
     pub fn look(&mut self, when: &str) {
         let Some(db) = &self.db else { return };
         match read_state(db) {
@@ -283,8 +288,8 @@ impl FaultClient {
         self.note(error);
     }
 
-    /// The disk is good again: the open database is right and takes writes; a poisoned one does after it is opened
-    /// again.
+    /// The disk works again: the open database must be correct and accept writes, or, if poisoned,
+    /// after it is opened again.
     pub fn goes_on(&mut self) {
         self.reads_may_fail = false;
         let opened = self.db.is_some() || self.open();

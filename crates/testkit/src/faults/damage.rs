@@ -1,7 +1,8 @@
-//! Damage: bytes flipped, files cut, removed, and taken from elsewhere; and what may come of it.
+//! Damage: bytes flipped, files truncated, removed and replaced, and the allowed outcomes.
 //!
-//! A [`Subject`] is a directory on a disk, a function that opens and reads it, and a table of the allowed outcomes
-//! for each kind of damage. Wrong answers, panics and errors that name no file fail at once, whatever the table says.
+//! A [`Subject`] is a directory on a disk, a function that opens and reads it, and a table of the
+//! allowed outcomes for each kind of damage. Wrong results, panics and errors that do not name a
+//! file always fail, whatever the table contains.
 
 mod copies;
 mod coverage;
@@ -24,23 +25,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Files, each with its path and what is in it.
+/// Files with their paths and contents.
 pub type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// What is done to a file.
+/// The damage to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
-    /// The byte there is changed in these bits.
+    /// These bits of the byte at an offset are flipped.
     Flip(u64, u8),
-    /// It ends there.
+    /// The file is truncated to this length.
     Cut(u64),
-    /// It is gone.
+    /// The file is removed.
     Remove,
-    /// It holds what another file held.
+    /// The file has the content of another file.
     Swap(Vec<u8>),
-    /// It has its contents of an earlier moment.
+    /// The file has an earlier content of its own.
     Older(Vec<u8>),
-    /// It had been removed, and is back with its old contents.
+    /// The file had been removed, and exists again with its old content.
     Back(Vec<u8>),
 }
 
@@ -49,11 +50,11 @@ pub enum Damage {
 pub struct Case {
     /// The file.
     pub path: PathBuf,
-    /// Its length before.
+    /// Its length before the damage.
     pub len: u64,
     /// What is done to it.
     pub damage: Damage,
-    /// In words.
+    /// A description of the damage.
     words: String,
 }
 
@@ -68,10 +69,10 @@ impl Case {
         Self { path: path.to_owned(), len: bytes.len() as u64, damage, words: format!("{} {words}", path.display()) }
     }
 
-    /// Does it to the disk.
+    /// Damages the disk.
     ///
     /// # Panics
-    /// If it cannot be done.
+    /// If this fails.
     pub fn apply(&self, fs: &dyn Fs) {
         let file = || fs.open(&self.path, OpenMode::ReadWrite).expect("the file");
         match &self.damage {
@@ -98,56 +99,57 @@ impl Case {
 /// The outcome of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// Opening, or the check, names it, and nothing has changed.
+    /// Opening, or the check, reports the damage, and no file has changed.
     Refused,
-    /// It opened; what is damaged is named when it is read, and by the check.
+    /// It opened. The damage is reported on reading and by the check.
     Found,
-    /// It opened and reported a torn place, and holds everything.
+    /// It opened, reported a torn end, and has all content.
     Reported,
-    /// It opened and reported a torn place, and this number of its last writes are gone.
+    /// It opened, reported a torn end, and lacks this number of its last writes.
     Dropped(usize),
-    /// It opened and reported nothing, and this number of its last writes are gone.
+    /// It opened without a report, and lacks this number of its last writes.
     Earlier(usize),
-    /// It holds everything, and reported nothing.
+    /// It opened without a report, and has all content.
     Harmless,
-    /// It holds something else, and reported nothing.
+    /// It opened without a report, and has other content.
     Other,
 }
 
-/// Opens the directory on a disk, reads all of it, and returns the outcome.
+/// Opens the directory on a disk, reads everything, and returns the outcome.
 type Judge = Box<dyn Fn(&World, &str) -> Outcome>;
-/// Whether an outcome is allowed.
+/// True if an outcome is allowed.
 type Allowed = Box<dyn Fn(&Case, Outcome) -> bool>;
 
-/// Something that is damaged.
+/// An object to damage.
 pub struct Subject {
-    /// A whole one.
+    /// An intact disk.
     pub disk: World,
     /// Its directory.
     pub dir: &'static str,
-    /// Files of another of its kind, under the same paths where it has them.
+    /// Files of another object of the same kind, with the same paths if it has them.
     pub foreign: Files,
-    /// Files of its own as they were at earlier moments: of one path there may be several.
+    /// Earlier contents of its own files; a path may occur several times.
     pub earlier: Files,
     judge: Judge,
     allowed: Allowed,
 }
 
-/// How much of a file is tried under one seed: one byte in this many; fewer of zeros far from other bytes, unless
-/// every byte is tried.
+/// The step between the bytes of a file that one seed damages. Bytes in long ranges of zeros are
+/// damaged less often, unless the step is 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Stride {
-    /// Of the bytes that are flipped.
+    /// The step between flipped bytes.
     pub flips: u64,
-    /// Of the lengths at which it is cut.
+    /// The step between lengths to truncate to.
     pub cuts: u64,
 }
 
-/// How often what was done to which kind of file, and what became of it.
+/// The number of outcomes for each kind of damage and file.
 pub type Counts = BTreeMap<(String, &'static str, Outcome), u64>;
 
 impl Subject {
-    /// Does each damage of a seed, and judges it. `stride` says how much of a file is tried.
+    /// Applies each damage of a seed, and checks the outcome. `stride` returns the steps for a
+    /// file.
     ///
     /// # Panics
     /// If a promise is broken.
@@ -179,7 +181,7 @@ impl Subject {
     }
 }
 
-/// Prints what was being done, if the thread panics.
+/// Prints the current damage if the thread panics.
 struct PrintOnPanic<'a>(&'a str);
 
 impl Drop for PrintOnPanic<'_> {
@@ -201,29 +203,30 @@ fn what(damage: &Damage) -> &'static str {
     }
 }
 
-/// The kind of a file, by its name without its numbers.
+/// The kind of a file: its name without numbers.
 pub fn kind_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let kind: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
     kind.trim_start_matches('.').trim_end_matches('-').to_owned()
 }
 
-/// A number that follows from a seed and a place.
+/// A number derived from a seed and a position.
 fn mixed(seed: u64, at: u64) -> u64 {
     alluvium_codec::checksum64(&at.to_le_bytes(), seed)
 }
 
-/// Of zeros far from other bytes, which are many and alike, one in this many is tried.
+/// One in this many bytes in long ranges of zeros is damaged, since they are many and alike.
 const ZEROS: u64 = 40;
 
-/// True for a byte that is worth flipping in a round of seeds: the zeros take turns, so that each has one in time.
+/// True for a byte to flip in a round of seeds: the zeros are distributed over the rounds, so that
+/// each is flipped eventually.
 fn is_worth(bytes: &[u8], at: u64, round: u64, stride: u64) -> bool {
     let near = &bytes[at.saturating_sub(64) as usize..(at as usize + 64).min(bytes.len())];
     stride == 1 || near.iter().any(|byte| *byte != 0) || (at / stride + round).is_multiple_of(ZEROS)
 }
 
-/// What is done to a file under a seed. Seeds that follow each other try other bytes and lengths, and when all were
-/// tried, other bits.
+/// The damage to a file under a seed. Consecutive seeds damage different bytes and lengths, and
+/// after all of these different bits.
 pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u64, stride: Stride) -> Vec<Case> {
     let case = |damage: Damage, words: &str| Case::new(path, bytes, damage, words);
     let (len, mut all) = (bytes.len() as u64, vec![case(Damage::Remove, "is missing")]);
@@ -231,7 +234,7 @@ pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u6
     for at in
         (0..len).filter(|at| at % stride.flips == seed % stride.flips && is_worth(bytes, *at, round, stride.flips))
     {
-        // Mostly one bit; sometimes several.
+        // Usually one bit, sometimes several.
         let mask = match mixed(seed, at) {
             n if n % 4 > 0 => 1 << ((at + seed / stride.flips) % 8),
             n => (n >> 8) as u8 | 1,
@@ -249,7 +252,7 @@ pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u6
             all.push(case(Damage::Swap(other.1.clone()), &words));
         }
     };
-    // The same file of another, one of its kind, and any.
+    // The same file of another object, one of the same kind, and any.
     let place = foreign.iter().position(|(other, _)| other == path);
     let pick = |files: &Files, kind: Option<&str>, salt: u64| -> Option<(PathBuf, Vec<u8>)> {
         let fits = |other: &&(PathBuf, Vec<u8>)| other.0 != *path && kind.is_none_or(|kind| kind_of(&other.0) == kind);
@@ -274,10 +277,10 @@ fn named(error: &alluvium::Error, name: &str, context: &str) {
     assert!(text.contains(name), "{context}: the error names no file: {error}");
 }
 
-/// All of a table of what must be met, with what was.
+/// Checks that all outcomes of a table occurred.
 ///
 /// # Panics
-/// If something was never met.
+/// If one did not.
 pub fn must_have_met(counts: &Counts, wanted: &[(&str, &str, Outcome)]) {
     for (kind, what, outcome) in wanted {
         let met = counts.keys().any(|(k, w, o)| k == kind && w == what && o == outcome);

@@ -1,10 +1,10 @@
 //! A fault at every change to the disk of a sequence.
 //!
-//! The sequence runs once on a good disk, and its changes are counted. Then it runs again for each change, and for
-//! each way in which that can fail, once or with everything that comes after it. Reads continue, and are right, the
-//! whole time. The power is cut before the next change. At the end the power is cut or the process is killed; before
-//! that, the disk is good again, and the open database takes writes, or reports that it is poisoned and takes them
-//! after it is opened again.
+//! The sequence runs once on a working disk, and its changes are counted. Then it runs again for
+//! each change and each way in which it can fail, alone or with all later changes. Reads continue,
+//! and are correct, the whole time. The power is cut before the next change. At the end the power
+//! is cut or the process is killed. Before that, the disk works again, and the open database must
+//! accept writes; or it reports that it is poisoned, and accepts them after it is opened again.
 
 use super::client::FaultClient;
 use super::client::steps::Step;
@@ -19,27 +19,27 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// What was being done, to what kind of file (other files count as directories, and so does a checkpoint's listing),
-/// by which operation.
+/// The phase, the kind of file and the operation of a change. Other files, including a checkpoint's
+/// listing, count as directories.
 pub type Point = (Phase, FileKind, OpKind);
 
-/// How a change fails.
+/// The way in which a change fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// An I/O error; nothing was done.
+    /// An I/O error without effect.
     Error,
-    /// No space; nothing was done.
+    /// No space, without effect.
     NoSpace,
-    /// A part of a write is done.
+    /// Part of a write is executed.
     Short,
-    /// A sync loses the pages, that of a directory its new entries.
+    /// A sync loses the pages; a sync of a directory loses its new entries.
     LostPages,
-    /// It is done, and said to have failed.
+    /// The change is executed, but reported as failed.
     ThoughDone,
 }
 
 impl Effect {
-    /// How an operation of this kind can fail.
+    /// The ways in which an operation of this kind can fail.
     pub fn all(kind: OpKind) -> &'static [Self] {
         match kind {
             OpKind::Write => &[Self::Error, Self::NoSpace, Self::Short, Self::ThoughDone],
@@ -60,20 +60,20 @@ impl Effect {
     }
 }
 
-/// What was met.
+/// The faults and their results.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Faults by where they struck, how, and whether everything after them failed too.
+    /// Faults by place, effect, and whether all later changes failed too.
     pub faults: BTreeMap<(Point, Effect, bool), u64>,
-    /// The kinds of error that the client got.
+    /// The kinds of errors that the client received.
     pub errors: BTreeMap<String, u64>,
-    /// Ends: poisoned, not open, or neither.
+    /// Final states: poisoned, not open, or neither.
     pub ends: BTreeMap<&'static str, u64>,
     /// Power cuts before the change after a fault.
     pub cuts: u64,
 }
 
-/// The steps of a sequence: each kind several times, in an order of its own.
+/// The steps of a sequence: each kind several times, in a random order.
 fn steps(seed: u64) -> Vec<Step> {
     use Step::{
         Checkpoint, Compact, Flush, Index, Insert, Load, Look, Pending, Reopen, Schema, Snapshot, Sync, Update, Write,
@@ -85,13 +85,13 @@ fn steps(seed: u64) -> Vec<Step> {
         Reopen,
     ];
     rng.shuffle(&mut steps);
-    // It is created, has something to flush and to merge, and is closed at the end.
+    // It is created, has data to flush and to merge, and is closed at the end.
     steps.splice(0..0, [Reopen, Schema, Schema, Write, Write, Flush, Write, Flush, Compact]);
     steps.extend([Look, Reopen]);
     steps
 }
 
-/// The steps of a short sequence: one of three.
+/// The steps of one of three short sequences.
 fn short_steps(seed: u64) -> Vec<Step> {
     use Step::{Checkpoint, Compact, Flush, Index, Insert, Reopen, Schema, Sync, Update, Write};
     match seed % 3 {
@@ -101,13 +101,13 @@ fn short_steps(seed: u64) -> Vec<Step> {
     }
 }
 
-/// A sequence: its steps, and what they draw from.
+/// A sequence: its steps, and their source of randomness.
 struct Sequence {
     seed: u64,
     steps: Vec<Step>,
 }
 
-/// The changes of a sequence on a good disk.
+/// The changes of a sequence on a working disk.
 fn points(sequence: &Sequence) -> Vec<Point> {
     let mut client = FaultClient::begin(sequence.seed, u64::MAX);
     let points: Arc<Mutex<Vec<Point>>> = Arc::default();
@@ -126,18 +126,18 @@ fn points(sequence: &Sequence) -> Vec<Point> {
 /// A change that fails.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
-    /// Which one of a sequence, from 1.
+    /// The number of the change in the sequence, from 1.
     at: u64,
     point: Point,
     effect: Effect,
     lasting: bool,
 }
 
-/// Seeds that share a sequence; each fails a part of its changes.
+/// The number of seeds that share a sequence; each fails a part of its changes.
 pub const PARTS: u64 = 10;
 
-/// Fails a part of the changes of one sequence: of one of each kind, or of all of them if `every`, in an order of its
-/// own as long as there is time; each in every way.
+/// Fails a part of the changes of one sequence, each in every way: one of each kind, or, if
+/// `every`, all of them in a random order until the time is over.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -168,8 +168,8 @@ pub fn run(seed: u64, every: bool, met: &mut Tally) {
     }
 }
 
-/// Fails a part of the changes of one short sequence, each in every way, once and with all that comes after. How many
-/// faults all parts of the sequence make, and how many this one has made.
+/// Fails a part of the changes of one short sequence, each in every way, alone and with all later
+/// changes. Returns the number of faults of all parts of the sequence, and of this one.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -187,7 +187,7 @@ pub fn run_short(seed: u64, met: &mut Tally) -> (u64, u64) {
     (all, made)
 }
 
-/// A change that fails, and how.
+/// A change that fails, and its effect.
 struct Strike {
     /// The number of the change.
     at: u64,
@@ -195,7 +195,7 @@ struct Strike {
     effect: Effect,
 }
 
-/// Fails a change once or with all that comes after, or, with `both`, one after the other.
+/// Fails a change alone or with all later ones; with `both`, first one and then the other.
 fn strike_each_way(sequence: &Sequence, place: Strike, both: bool, met: &mut Tally) -> u64 {
     let Strike { at, point, effect } = place;
     let mut rng = fastrand::Rng::with_seed(sequence.seed ^ at.rotate_left(32) ^ effect as u64);
@@ -256,7 +256,8 @@ fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Tal
     client.recover();
 }
 
-/// Cuts the power before the change after the fault, and checks that the fault is where it was meant to be.
+/// Cuts the power before the change after the fault, and checks that the fault struck the intended
+/// change.
 fn arm(client: &FaultClient, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed: u64) {
     let (mem, phase, changes) = (client.world.mem.clone(), client.phase.clone(), Mutex::new(0));
     client.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
@@ -275,8 +276,8 @@ fn arm(client: &FaultClient, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed:
     })));
 }
 
-/// If the power was cut in the step that has just ended: the disk holds what was durable before it, what is durable
-/// now, or a state on the way.
+/// If the power was cut in the step that has just ended, checks that the disk has a state that was
+/// durable before it, is durable now, or is in between.
 fn check_cut(client: &mut FaultClient, cut: &Mutex<Option<World>>, before: Vec<State>) -> bool {
     let Some(disk) = cut.lock().take() else { return false };
     let done = client.of_step.iter().chain(&client.since_durable).chain(&client.under_way).cloned();

@@ -1,4 +1,4 @@
-//! Power cuts at every step of a sequence, and what must be found after each.
+//! Power cuts at every step of a sequence, and the checks after each.
 
 mod calm;
 
@@ -19,33 +19,33 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// A kind of crash point: what was being done, to what kind of file, by which operation.
+/// A kind of crash point: phase, kind of file, operation.
 pub type PointKind = (Phase, FileKind, OpKind);
 
-/// What was tried, by kind of crash point.
+/// Counts of crash points.
 #[derive(Debug, Default, Clone)]
 pub struct Hits {
-    /// How often each kind was hit.
+    /// The number of cuts for each kind.
     pub points: BTreeMap<PointKind, u64>,
     /// Cuts during the recovery from another cut.
     pub second_cuts: u64,
-    /// Those of them after which everything was checked, written on and opened again.
+    /// Those after which everything was checked, and the database was written to and reopened.
     pub second_cuts_written_on: u64,
-    /// Cuts after which not all of the last state was found.
+    /// Cuts after which the last state was not found completely.
     pub lossy: u64,
-    /// Cuts after which the build of an index was continued.
+    /// Cuts after which the build of an index continued.
     pub unfinished: u64,
-    /// The most documents that were found after one.
+    /// The maximum number of documents found after a cut.
     pub documents: u64,
 }
 
 impl Hits {
-    /// All cuts of the first kind.
+    /// The total number of cuts, without second ones.
     pub fn total(&self) -> u64 {
         self.points.values().sum()
     }
 
-    /// Adds what another run has hit.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         for (kind, count) in &other.points {
             *self.points.entry(*kind).or_default() += count;
@@ -61,10 +61,10 @@ impl Hits {
 struct Cutter {
     seed: u64,
     hits: Mutex<Hits>,
-    /// Which changes are cut, if not all are.
+    /// Selects the changes to cut, unless all are.
     calm: Option<Calm>,
-    /// The first broken promise. It is not thrown out of the hook: the store is in the middle of
-    /// an operation there, and could not be closed any more.
+    /// The first broken promise. It must not unwind through the hook: the store is in the middle of
+    /// an operation there, and could not be closed afterwards.
     failure: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -75,7 +75,7 @@ impl Cutter {
         if self.failure.lock().is_some() {
             return;
         }
-        // The timeline's lock is free: operations on files never happen under it.
+        // The timeline's lock is free: it is never held during operations on files.
         let phase = timeline.lock().phase;
         let kind = (phase, FileKind::of(op.path), op.kind);
         if self.calm.as_ref().is_some_and(|calm| !calm.cuts(kind, self.seed)) {
@@ -111,7 +111,7 @@ struct After {
     rng: fastrand::Rng,
     hits: Hits,
     context: String,
-    /// The cut came during the recovery from another one.
+    /// True if the cut came during the recovery from another one.
     second: bool,
 }
 
@@ -126,7 +126,7 @@ impl After {
         options
     }
 
-    /// Opens the disk, compares, checks, writes on, cuts again, opens again.
+    /// Opens the disk, compares, checks, writes, cuts again, and reopens.
     fn check(&mut self, disk: &World, allowed: &Allowed) {
         if !self.second && self.rng.u8(0..80) == 0 {
             self.cut_in_recovery(disk, allowed);
@@ -144,7 +144,7 @@ impl After {
         }
         self.check_indexes(&db);
         let mut next = self.finish_indexes(&db, found);
-        // Nothing beyond the cut comes back, and new writes get new sequence numbers.
+        // Nothing after the cut reappears, and new writes get new sequence numbers.
         if self.rng.u8(0..3) == 0 {
             self.write_on(&db, &mut next);
             self.check_indexes(&db);
@@ -185,7 +185,8 @@ impl After {
         crate::model::indexes::check_now(db).unwrap_or_else(|broken| self.fail(&broken));
     }
 
-    /// Mostly continues the builds that were cut; an index that cannot be built is removed, and nothing else.
+    /// Usually continues the interrupted builds. An index that cannot be built is removed, and
+    /// nothing else.
     fn finish_indexes(&mut self, db: &Database, found: State) -> State {
         let unfinished =
             |state: &State| state.collections.values().any(|c| c.indexes.values().any(|index| !index.ready));
@@ -205,7 +206,8 @@ impl After {
         next
     }
 
-    /// A blind delete and a blind put into an existing collection: they get new sequence numbers.
+    /// Writes a blind delete and a blind put to an existing collection: they get new sequence
+    /// numbers.
     fn write_on(&mut self, db: &Database, next: &mut State) {
         let names: Vec<String> = next.collections.keys().cloned().collect();
         if names.is_empty() {
@@ -250,7 +252,8 @@ impl After {
         drop(db);
         let cuts = std::mem::take(&mut *cuts.lock());
         for (disk, words, changed) in cuts {
-            // A recovery that had changed nothing yet, or had nothing to do, begins again like the first time.
+            // If the recovery has changed nothing so far, or had nothing to do, a second one is the
+            // same as the first.
             if recovers && changed {
                 marks::CRASH_DURING_RECOVERY.hit();
             }
@@ -278,14 +281,14 @@ impl After {
     }
 }
 
-/// Steps of a sequence, at least; there are more until it has flushed and compacted.
+/// The minimum number of steps of a sequence; there are more until it has flushed and compacted.
 pub const STEPS: u32 = 20;
-/// What every sequence does at least.
+/// The minimum number of flushes of every sequence.
 const FLUSHES: u32 = 3;
 
-/// Documents by which a database of [`run_calm`] grows at once before anything is cut.
+/// The number of documents that [`run_calm`] adds at once before the first cut.
 const GROWS_BY_AT_FIRST: u32 = 500;
-/// How many are added after every fifth step.
+/// The number of documents that are added after every fifth step.
 const GROWS_BY: u32 = 60;
 
 /// Runs one sequence of steps with a power cut before each of its changes to the disk.
@@ -309,7 +312,8 @@ pub fn run(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
     end(&cutter, runner)
 }
 
-/// Lets a database grow, and then runs a sequence of steps with a power cut before some of its changes to the disk.
+/// Lets a database grow, and then runs a sequence of steps with power cuts before some of its
+/// changes to the disk.
 ///
 /// # Panics
 /// If a promise is broken after a cut.
@@ -318,7 +322,7 @@ pub fn run_calm(seed: u64, durability: Durability, steps: &[u32], size: Size) ->
     let growths = size.documents / GROWS_BY_AT_FIRST;
     for number in 0..growths {
         runner.grow(number, GROWS_BY_AT_FIRST, if number % 2 == 0 { By::Load } else { By::Insert });
-        // Documents in files, and runs of them to be merged.
+        // The documents are in files, with runs to merge.
         runner.flush();
     }
     cutter.calm.as_ref().expect("it is calm").end();

@@ -1,10 +1,11 @@
-//! Fixtures: small whole databases of a format version, which every later build must open, with what
-//! they hold beside them.
+//! Fixtures: small complete databases of one format version, which every later build must open,
+//! with files that list their contents.
 //!
-//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes those that this build makes ([`all`]):
-//! `closed/`, `killed/`, `ranges/` and `segments/`, databases each with `expected.jsonl`, and what [`copies`] makes.
-//! One line for each document, or for a whole collection that is too large to be read by anybody, and one for each
-//! key of the multivalue tree; as extended JSON that keeps every type ([`alluvium_document::json::print_exact`]).
+//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes the fixtures of this build
+//! ([`all`]): `closed/`, `killed/`, `ranges/` and `segments/`, which are databases with a file
+//! `expected.jsonl`, and those of [`copies`]. The file has one line for each document, or for a
+//! whole collection that is too large to read, and one for each key of the multivalue tree, as
+//! Extended JSON that keeps every type ([`alluvium_document::json::print_exact`]).
 
 mod copies;
 
@@ -19,27 +20,29 @@ use alluvium_document::json::{parse_exact, print_exact};
 use alluvium_store::{Options, TreeId, ValuesOf};
 use std::path::{Path, PathBuf};
 
-/// How the process ended that wrote a fixture.
+/// How the process that wrote a fixture ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It closed the database. This one is large enough for dictionaries.
+    /// It closed the database, which is large enough for dictionaries.
     Closed,
     /// It was killed.
     Killed,
-    /// It was killed after it had deleted ranges, some of which are in the manifests and some in the log alone.
+    /// It was killed after it had deleted ranges, of which some are in the manifests and some only
+    /// in the log.
     Ranges,
-    /// It was killed when the log had several segments, each of which but the newest says that another follows.
+    /// It was killed when the log had several segments, each of which except the newest notes its
+    /// successor.
     Segments,
 }
 
-/// The description of the multivalue tree. It is no collection's.
+/// The description of the multivalue tree, which belongs to no collection.
 pub const VALUES: &[u8] = b"\xffvalues";
-/// Where a segment of the log says that another follows (`docs/format/wal.md`).
+/// The offset of the note of a segment's successor (`docs/format/wal.md`).
 const FOLLOWER: usize = 4608;
-/// A collection of more documents than this is expected by its count and a checksum.
+/// Collections with more documents are listed by their count and a checksum.
 const MANY: usize = 100;
 
-/// The options that fixtures are written and read with.
+/// The options for writing and reading fixtures.
 pub fn options(compression: Compression) -> Options {
     Options {
         memory_bytes: 8 << 20,
@@ -54,10 +57,10 @@ pub fn options(compression: Compression) -> Options {
     }
 }
 
-/// Makes a fixture: its files, by their paths within the database, and what is expected of it.
+/// Creates a fixture: its files, by their paths within the database, and its expected content.
 ///
 /// # Panics
-/// If the database does not hold what was written, or not in all the ways that a fixture is for.
+/// If the database does not have the written content, or lacks a feature of the fixture.
 pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let mut world = World::new(1);
     let db = fill(&world, end, &mut |_| {});
@@ -78,10 +81,10 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     (files, expected)
 }
 
-/// All fixtures, as this build writes them, by name.
+/// All fixtures of this build, by name.
 ///
 /// # Panics
-/// If one cannot be made.
+/// If one cannot be created.
 pub fn all() -> Vec<(&'static str, Fixture)> {
     let ends = [("closed", End::Closed), ("killed", End::Killed), ("ranges", End::Ranges), ("segments", End::Segments)];
     let database = |(name, end)| {
@@ -93,10 +96,11 @@ pub fn all() -> Vec<(&'static str, Fixture)> {
     ends.into_iter().map(database).chain(copies()).collect()
 }
 
-/// Makes the database of a fixture on an empty disk. Calls `watch` after each write that is in the log alone.
+/// Creates the database of a fixture on an empty disk. Calls `watch` after each write that is only
+/// in the log.
 ///
 /// # Panics
-/// If the database does not hold what was written, or not in all the ways that a fixture is for.
+/// If the database does not have the written content, or lacks a feature of the fixture.
 pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Database {
     let mut maker = Maker { world, db: None, state: State::default(), watch: None };
     maker.first_run();
@@ -120,13 +124,13 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
     db
 }
 
-/// True for a sorted file that has a dictionary: the fifth number of its footer (`docs/format/sst.md`).
+/// True for a sorted file with a dictionary: the fifth number of its footer (`docs/format/sst.md`).
 fn dictionary(file: &[u8]) -> bool {
     let number = |at: usize| file[file.len() - at..][..8].iter().any(|byte| *byte != 0);
     number(112 - 32)
 }
 
-/// An index in a line: its definition, and what it leads to, if it is ready.
+/// An index in one line: its definition, and its entries if it is ready.
 fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'static str, Value)> {
     let mut line = vec![("ns", name.into()), ("index", Value::Map(index.definition)), ("ready", index.ready.into())];
     if index.ready {
@@ -138,7 +142,7 @@ fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'s
     line
 }
 
-/// What a database holds, as it is expected: one line for each thing.
+/// The content of a database in the expected form: one line for each item.
 ///
 /// # Panics
 /// If it cannot be read.
@@ -188,7 +192,7 @@ struct Maker<'a> {
     world: &'a World,
     db: Option<Database>,
     state: State,
-    /// Called after each write, once writes are in the log alone.
+    /// Called after each write, from the time when writes are only in the log.
     watch: Option<&'a mut dyn FnMut(&Database)>,
 }
 
@@ -252,7 +256,7 @@ impl Maker<'_> {
         self.written();
     }
 
-    /// By one range, whatever there is.
+    /// Deletes all values of a key by one range.
     fn delete_values(&mut self, key: &str) {
         let mut batch = self.db().store().batch();
         batch.delete_values(self.values(), key.as_bytes());
@@ -260,7 +264,7 @@ impl Maker<'_> {
         self.written();
     }
 
-    /// All types, and most documents, in a base of blocks that are not compressed.
+    /// All types, and most documents, in a base of uncompressed blocks.
     fn first_run(&mut self) {
         self.open(Compression::None);
         for (at, (name, value)) in types().into_iter().enumerate() {
@@ -284,11 +288,11 @@ impl Maker<'_> {
         self.db().collection(name).create_index(keys).options(options).run().expect("an index");
     }
 
-    /// Indexes over the existing documents; then tombstones, other shapes, stale entries, and a dropped collection,
-    /// in blocks of LZ4.
+    /// Indexes on the existing documents; then tombstones, other shapes, stale entries, and a
+    /// dropped collection, in blocks of LZ4.
     fn second_run(&mut self) {
         self.open(Compression::Lz4);
-        // Updates of what no index reads stay deltas.
+        // Updates of fields that no index reads remain deltas.
         self.index("main.people", r#"{"name":-1}"#, r#"{"unique":true}"#);
         self.index("main.people", r#"{"name":1,"tags":-1}"#, "{}");
         self.index("main.people", r#"{"tags":1}"#, r#"{"sparse":true}"#);
@@ -306,8 +310,8 @@ impl Maker<'_> {
         self.db().flush().expect("it flushes");
     }
 
-    /// Deltas on rows of the runs below, in blocks of zstd; where there is enough of a collection,
-    /// with its dictionary.
+    /// Deltas on rows of the runs below, in blocks of zstd, with dictionaries for collections that
+    /// are large enough.
     fn third_run(&mut self, end: End) {
         self.open(Compression::Zstd { level: 3 });
         for id in (0..60).step_by(4) {
@@ -317,7 +321,7 @@ impl Maker<'_> {
             self.delete("main.people", id + 1);
         }
         if end == End::Ranges {
-            // Values in the base and in the memtable; some come after the range, and stay.
+            // Values in the base and in the memtable. Some are added after the range, and remain.
             self.value("red", "gone");
             self.delete_values("red");
             self.value("red", "after the range");
@@ -329,7 +333,8 @@ impl Maker<'_> {
         self.db().flush().expect("it flushes");
     }
 
-    /// What is in the log alone: puts, deletes, deltas, a batch over collections, a value, an index that is not built.
+    /// Only in the log: puts, deletes, deltas, a batch over collections, a value, an index that is
+    /// not built.
     fn tail(&mut self) {
         let declared = self.db().collection("main.types").create_index(r#"{"value":1}"#).start();
         drop(declared.expect("an index"));
@@ -351,7 +356,7 @@ impl Maker<'_> {
         self.written();
     }
 
-    /// More in the log alone than one segment of it takes, of the same documents again and again.
+    /// More data than fits one segment, only in the log, as rewrites of the same documents.
     fn segments(&mut self) {
         for round in 0..30 {
             let text = "so many words that a segment is full of them soon ".repeat(20);
@@ -361,10 +366,10 @@ impl Maker<'_> {
     }
 }
 
-/// True if every line of `expected` is whole; for changes by hand.
+/// Checks that every line of `expected` is valid, for changes by hand.
 ///
 /// # Panics
-/// With the line that is not.
+/// With the first invalid line.
 pub fn check(expected: &[u8]) {
     for line in expected.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let parsed = parse_exact(line);

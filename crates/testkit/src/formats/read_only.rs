@@ -1,4 +1,4 @@
-//! Read-only stores, made to be damaged, fuzzed and kept as fixtures.
+//! Read-only stores for damage, fuzzing and fixtures.
 
 use super::types::types;
 use crate::model::map_of;
@@ -15,10 +15,10 @@ pub fn documents(many: i32) -> Vec<Map> {
     (0..many).map(pet).chain(typed).collect()
 }
 
-/// Makes a read-only store of documents, with two index files.
+/// Creates a read-only store of documents, with two index files.
 ///
 /// # Panics
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn build(env: &Env, dir: &str, documents: &[Map]) {
     let build = ReadOnly::build(dir, "main.pets").env(env.clone()).memory(8 << 20).block_bytes(512);
     let build = build.index_intervals([4, 16]).compression(Compression::Lz4);

@@ -1,11 +1,11 @@
-//! Hostile descriptions of trees, collections and indexes, and definitions of shapes, as a record of the log brings
-//! them.
+//! Hostile descriptions of trees, collections and indexes, and definitions of shapes, in a record
+//! of the log.
 
 use super::sealed::append;
 use super::storage::{options, read_all, small};
 use alluvium_codec::varint;
 
-/// Bytes of an internal key: the registry's of a tree.
+/// Bytes of an internal key of a tree in the registry.
 fn registry(tag: u8, tree: u32) -> Vec<u8> {
     [&[0, 0, 0, 0, tag][..], &tree.to_be_bytes()].concat()
 }
@@ -18,7 +18,7 @@ fn put(key: &[u8], value: &[u8]) -> Vec<u8> {
     record
 }
 
-/// A description: the first byte says of which tree or shape, and the rest describes the tree.
+/// A description: the first byte selects the tree or shape, and the rest is its description.
 pub fn catalog(data: &[u8]) {
     let Some((&which, value)) = data.split_first() else { return };
     let tree = u32::from(which >> 4);
@@ -34,7 +34,7 @@ pub fn catalog(data: &[u8]) {
     read_all(&world, &options());
 }
 
-/// The descriptions of a database, as other trees' too.
+/// The descriptions of a database, also for other trees.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let world = small();
     let db = world.open(&options()).unwrap_or_else(|e| panic!("{e}"));

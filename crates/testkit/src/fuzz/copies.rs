@@ -1,5 +1,5 @@
-//! Hostile files of what is made of a database: superblocks, listings of checkpoints, read-only stores, dumps. A
-//! first byte that is odd leaves the content as it is; else it is put under right checksums.
+//! Hostile files derived from a database: superblocks, listings of checkpoints, read-only stores,
+//! dumps. If the first byte is even, the content gets valid checksums.
 
 use super::storage::{options, read_all, small};
 use crate::formats::read_only as store;
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 /// The version of formats.
 const VERSION: u32 = 1;
 
-/// Puts bytes in the place of a file.
+/// Replaces the content of a file.
 fn replace(world: &World, path: &Path, bytes: &[u8]) {
     let file = world.env.fs.open(path, OpenMode::ReadWrite).expect("a file");
     file.set_len(0).and_then(|()| file.write_at(bytes, 0)).expect("a write");
@@ -64,12 +64,12 @@ fn with_checkpoint() -> World {
     MADE.get_or_init(make).killed()
 }
 
-/// The listing of a checkpoint; what the check passes is restored, and can be read.
+/// The listing of a checkpoint. If it passes the check, it is restored and read.
 pub fn listings(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let mut bytes = data.to_vec();
     if kind % 2 == 0 {
-        // The words of the last line, and the checksum behind them.
+        // The words of the last line, and the checksum after them.
         let body = data.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let sum = alluvium_codec::checksum64(&data[..body], u64::from(VERSION));
         bytes.extend_from_slice(format!(" {sum:016x}\n").as_bytes());
@@ -99,13 +99,13 @@ fn with_read_only() -> World {
     MADE.get_or_init(make).killed()
 }
 
-/// Opens the read-only store, if it opens, and reads all of it.
+/// Opens the read-only store, and if that succeeds, reads everything.
 fn read_store(world: &World, interval: Option<u64>) {
     let options = ReadOnly::options().env(world.env.clone()).memory(1 << 20).index_interval(interval);
     let Ok(store) = options.open("ro") else { return };
     let _damage = store.verify();
     let _got = (store.get(7).is_ok(), store.get("string").is_ok(), store.get("absent").is_ok());
-    // A hostile file may lead around for ever.
+    // A hostile file may contain cycles.
     if let Ok(scan) = store.scan().limit(10_000).run() {
         scan.filter_map(Result::ok).for_each(|document| drop(document.to_map()));
     }
@@ -120,7 +120,8 @@ pub fn read_only(data: &[u8]) {
     read_store(&world, None);
 }
 
-/// Bytes over an index file: the first two say where; of an odd place the footer's checksum is made right again.
+/// Bytes written over an index file. The first two are the offset; if it is odd, the footer's
+/// checksum is updated.
 pub fn index_files(data: &[u8]) {
     let Some((place, data)) = data.split_first_chunk::<2>() else { return };
     let world = with_read_only();
@@ -151,7 +152,7 @@ fn with_dump() -> World {
     MADE.get_or_init(make).killed()
 }
 
-/// The metadata of a collection of a dump: the indexes in it are made, or the reason why not is returned.
+/// The metadata of a collection in a dump: its indexes are created, or refused with a reason.
 pub fn metadata(data: &[u8]) {
     let world = with_dump();
     replace(&world, Path::new("dump/main/pets.metadata.json"), data);
@@ -174,7 +175,7 @@ pub fn metadata(data: &[u8]) {
     assert!(db.verify().run().expect("it can be checked").damage.is_empty());
 }
 
-/// What there is of these.
+/// The seeds of these targets.
 pub(super) fn seeds(target: &str) -> Vec<Vec<u8>> {
     let both = |payload: Vec<u8>, bytes: Vec<u8>| vec![[&[0][..], &payload].concat(), [&[1][..], &bytes].concat()];
     match target {

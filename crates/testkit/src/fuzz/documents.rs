@@ -1,4 +1,4 @@
-//! Documents in every form.
+//! Documents in every format.
 
 use alluvium_document::json::{self, Format};
 use alluvium_document::row::{decode_row, encode_row};
@@ -11,7 +11,7 @@ fn same(a: &Value, b: &Value, what: &str) {
     assert!(a == b, "{what}: {a:?} became {b:?}");
 }
 
-/// A value in all forms that can hold it, and back.
+/// Converts a value to every format that can represent it, and back.
 fn round_trips(value: &Value) {
     let mut bytes = Vec::new();
     own::encode(value, &mut bytes);
@@ -29,7 +29,7 @@ fn round_trips(value: &Value) {
         let mut bytes = Vec::new();
         if bson_form::encode_document(map, &mut bytes).is_ok() {
             assert_eq!(bytes.len(), bson_form::document_size(map), "the size of {map:?} in BSON");
-            // Once read, options of regular expressions are sorted.
+            // After the first decoding, options of regular expressions are sorted.
             let (once, twice) = (bson_again(&bytes), bson_again(&bson_again(&bytes)));
             assert_eq!((bytes.len(), &once), (once.len(), &twice), "{map:?} in BSON, and back");
         }
@@ -37,7 +37,7 @@ fn round_trips(value: &Value) {
     }
 }
 
-/// The BSON of what BSON says.
+/// Decodes and encodes BSON.
 fn bson_again(bytes: &[u8]) -> Vec<u8> {
     let map = bson_form::decode_document(bytes).unwrap_or_else(|e| panic!("{e}: {bytes:?}"));
     let mut again = Vec::new();
@@ -45,7 +45,7 @@ fn bson_again(bytes: &[u8]) -> Vec<u8> {
     again
 }
 
-/// A document as a row under new shapes.
+/// A document as a row with new shapes.
 fn as_row(map: &Map) {
     let Some(id) = map.get("_id") else { return };
     let Ok(key) = key::id_key(id) else { return };
@@ -60,13 +60,13 @@ fn as_row(map: &Map) {
     let document = Document::from_row(&table, &key, row).unwrap_or_else(|e| panic!("{e}: {map:?}"));
     for (name, value) in map.iter().filter_map(|(name, value)| Some((name.as_str()?, value))) {
         let found = document.get(name).unwrap_or_else(|e| panic!("{e}: {name} of {map:?}"));
-        // Of two fields with one name the first counts.
+        // Of two fields with the same name the first counts.
         let first = map.get(name).unwrap_or(value);
         assert!(found.is_some_and(|found| found.to_value().is_ok_and(|found| found == *first)), "{name} of {map:?}");
     }
 }
 
-/// JSON text: what is read is printed so that it is read as the same again.
+/// JSON text: a parsed value is printed such that it is parsed as the same value.
 pub fn json(data: &[u8]) {
     let Ok(value) = json::parse(data) else { return };
     round_trips(&value);
@@ -89,7 +89,7 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Lines of JSON, speculating: rows, keys and errors as by the full parser.
+/// Speculative encoding of JSON lines: rows, keys and errors are those of the full parser.
 pub fn json_lines(data: &[u8]) {
     let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, max_in_use: 64 };
     let (table, plain) = (Arc::new(ShapeTable::new(options)), ShapeTable::new(options));
@@ -98,7 +98,7 @@ pub fn json_lines(data: &[u8]) {
         let (mut row, mut id) = (Vec::new(), Vec::new());
         let fast = encoder.encode_json_line(line, &mut row, &mut id);
         let mut slow = json::parse(line);
-        // The `_id` comes first, wherever it was.
+        // The `_id` comes first, wherever it was in the line.
         if let Ok(Value::Map(map)) = &mut slow
             && let Some(id) = map.remove("_id")
         {
@@ -128,7 +128,7 @@ pub fn json_lines(data: &[u8]) {
     }
 }
 
-/// BSON: what is taken is given back byte by byte.
+/// BSON: accepted bytes are encoded identically.
 pub fn bson(data: &[u8]) {
     let Ok((map, used)) = bson_form::take_document(data) else { return };
     let mut bytes = Vec::new();
@@ -137,14 +137,14 @@ pub fn bson(data: &[u8]) {
     }
     let back = bson_form::decode_document(&bytes).unwrap_or_else(|e| panic!("{e}: {map:?}"));
     assert!(back == map, "{map:?} became {back:?}");
-    // Names of an array's elements are written as they should be.
+    // The names of an array's elements are normalised.
     if bytes.len() == used {
         assert_eq!(bytes.len(), bson_form::document_size(&map));
     }
     round_trips(&Value::Map(map));
 }
 
-/// The self-describing form.
+/// The self-describing encoding.
 pub fn encoding(data: &[u8]) {
     let (mut rest, mut passed) = (data, data);
     let decoded = own::decode(&mut rest);
@@ -155,7 +155,7 @@ pub fn encoding(data: &[u8]) {
     }
 }
 
-/// Two keys: they order as their values do.
+/// Two keys compare like their values.
 pub fn keys(data: &[u8]) {
     let mut rest = data;
     let Ok(first) = key::decode(&mut rest) else { return };
@@ -171,7 +171,7 @@ pub fn keys(data: &[u8]) {
     round_trips(&first);
 }
 
-/// A shape, and a row under it.
+/// A shape, and a row with it.
 pub fn rows(data: &[u8]) {
     let mut rest = data;
     let Ok(shape) = Shape::decode(&mut rest) else { return };

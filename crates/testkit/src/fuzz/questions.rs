@@ -1,4 +1,5 @@
-//! Updates, filters, projections, orders and definitions of indexes, over a few documents of every kind.
+//! Updates, filters, projections, sorts and definitions of indexes, applied to a few documents of
+//! every kind.
 
 use alluvium_document::json;
 use alluvium_document::{Document, Draft, Map, Value};
@@ -41,7 +42,7 @@ fn map_in(data: &[u8]) -> Option<Map> {
     }
 }
 
-/// An update: through a map, a draft and a delta it does the same.
+/// An update has the same result on a map, on a draft and as a delta.
 pub fn updates(data: &[u8]) {
     let Some(Ok(update)) = map_in(data).map(|map| Update::parse(&map)) else { return };
     let delta = update.to_delta(&CONTEXT);
@@ -67,7 +68,7 @@ pub fn updates(data: &[u8]) {
     }
 }
 
-/// A delta, from bytes.
+/// A delta from bytes.
 pub fn deltas(data: &[u8]) {
     let Ok(update) = Update::from_delta(data) else { return };
     let again = update.to_delta(&CONTEXT).unwrap_or_else(|e| panic!("{e}: {update:?}"));
@@ -83,7 +84,7 @@ pub fn deltas(data: &[u8]) {
     }
 }
 
-/// A filter, by values and by rows; a projection and an order, of the same text.
+/// A filter, evaluated on values and on rows; a projection and a sort, from the same text.
 pub fn filters(data: &[u8]) {
     let Some(map) = map_in(data) else { return };
     if let Ok(filter) = Filter::parse(&map) {
@@ -110,7 +111,7 @@ pub fn filters(data: &[u8]) {
     }
 }
 
-/// A definition of an index, as two texts with a line between them: keys and options.
+/// A definition of an index, as two texts separated by a newline: keys and options.
 pub fn indexes(data: &[u8]) {
     let mut parts = data.splitn(2, |byte| *byte == b'\n');
     let (Some(keys), options) = (parts.next().and_then(map_in), parts.next().and_then(map_in).unwrap_or_default())

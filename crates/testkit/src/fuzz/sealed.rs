@@ -1,4 +1,5 @@
-//! Hostile content under right checksums: what a checksum does not prove must be checked where it is read.
+//! Hostile content with valid checksums: everything that a checksum does not prove must be checked
+//! on reading.
 
 use super::storage::{options, read_all, small};
 use crate::worlds::{PATH, World};
@@ -11,19 +12,19 @@ use alluvium_wal::{Record, Wal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The number of the sorted files here.
+/// The number of the sorted files in these targets.
 const NUMBER: u64 = 7;
-/// The bytes of a stored block that hold its checksum.
+/// The size of the checksum of a stored block.
 const CHECKSUM: usize = 4;
 
-/// A sorted file, and the places of its blocks.
+/// A sorted file, and the positions of its blocks.
 struct Sorted {
     bytes: Vec<u8>,
     meta: FileMeta,
     blocks: Vec<(usize, usize)>,
 }
 
-/// Entries of all kinds under keys that are built alike: those of documents, or those of an index.
+/// Entries of all kinds, with keys of documents or of an index.
 fn entries(small: bool) -> Vec<(Vec<u8>, u64, Kind, Vec<u8>)> {
     let entry = |n: u64| {
         let kind = if n.is_multiple_of(7) { Kind::Delete } else { Kind::Put };
@@ -57,7 +58,8 @@ fn sorted_file(which: usize) -> Sorted {
     Sorted { bytes, meta, blocks }
 }
 
-/// Bytes in a block of a sorted file, sealed again. The first bytes say of which file, which block, and where.
+/// Bytes written into a block of a sorted file, which is sealed again. The first bytes select the
+/// file, the block and the offset.
 pub fn blocks(data: &[u8]) {
     static FILES: OnceLock<Vec<Sorted>> = OnceLock::new();
     let Some((&[file, block, low, high], content)) = data.split_first_chunk::<4>() else { return };
@@ -83,7 +85,7 @@ pub fn blocks(data: &[u8]) {
     read_file(&reader);
 }
 
-/// Everything that a reader does, whatever comes of it.
+/// All operations of a reader, whatever their results.
 fn read_file(reader: &Arc<Reader>) {
     let _checked = (reader.verify(), reader.properties(), reader.aux());
     let mut value = Vec::new();
@@ -96,7 +98,7 @@ fn read_file(reader: &Arc<Reader>) {
         }
     }
     let mut iter = reader.iter(false);
-    // Entries that are out of order could lead around for ever: more than there ever were is enough.
+    // Entries out of order could form a cycle; no more than this number ever existed.
     let mut steps = 0;
     let mut at = iter.seek_first();
     while at.is_ok() && iter.valid() && steps < 100_000 {
@@ -133,7 +135,7 @@ pub fn records(data: &[u8]) {
     read_all(&world, &options());
 }
 
-/// Appends a record to the log, with this number of numbers after its first.
+/// Appends a record to the log, with this number of sequence numbers after its first.
 pub(super) fn append(world: &World, numbers: u8, payload: &[u8]) {
     let log = Path::new(PATH).join("wal");
     let (wal, found) = Wal::recover(&world.env, &log, log_options(world), &mut |_| Ok(())).expect("a whole log");
@@ -153,7 +155,7 @@ pub fn manifests(data: &[u8]) {
     read_all(&world, &options());
 }
 
-/// What the small database has of these.
+/// The seeds of these targets, from the small database.
 pub(super) fn seeds(target: &str) -> Vec<Vec<u8>> {
     let world = small();
     match target {

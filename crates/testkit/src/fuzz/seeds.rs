@@ -1,4 +1,4 @@
-//! Inputs to begin with.
+//! Initial inputs.
 
 use alluvium_document::json;
 use alluvium_document::shape::{Field, FieldKind, Shape};
@@ -42,7 +42,7 @@ const INDEXES: &[&str] = &[
 
 const PATHS: &[&str] = &["a", "a.b", "a.0.b", "", ".", "a..b", "$a", "a.$[].b"];
 
-/// Loads: the first byte says which format.
+/// Inputs of loads: the first byte selects the format.
 const LOADS: &[(u8, &str)] = &[
     (0, "{\"_id\":1,\"a\":\"x\"}\n\n{\"_id\":2,\"a\":[1]}\n"),
     (
@@ -85,7 +85,7 @@ fn made<T>(from: Vec<T>, make: impl Fn(&T, &mut Vec<u8>)) -> Vec<Vec<u8>> {
     from.iter().map(each).collect()
 }
 
-/// Inputs for a target.
+/// The initial inputs of a target.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     match target {
         "json" => text(JSON),

@@ -1,4 +1,4 @@
-//! Files that are loaded, and files of a database.
+//! Files to load, and files of a database.
 
 use crate::worlds::{PATH, World, contents_of};
 use alluvium::export::{self, Encoder};
@@ -26,7 +26,8 @@ pub(super) fn options() -> Options {
     }
 }
 
-/// How a CSV file is read, from two bytes: its separator, whether the names of fields are given, and their types.
+/// The options for a CSV file, from two bytes: its delimiter, whether the field names are given,
+/// and their types.
 fn csv([first, second]: [u8; 2]) -> Csv {
     let kinds = ["auto", "string", "int", "long", "double", "decimal", "bool", "date", "objectId", "json"];
     let kind = |n: u8| kinds[usize::from(n) % kinds.len()].parse().expect("a type");
@@ -43,7 +44,7 @@ fn csv([first, second]: [u8; 2]) -> Csv {
     }
 }
 
-/// The format that the first byte names, and the content behind it.
+/// The format that the first byte selects, and the content after it.
 fn format_of(data: &[u8]) -> Option<(Format, &[u8])> {
     let (kind, content) = data.split_first()?;
     if kind & 0x0f == 8 {
@@ -76,8 +77,8 @@ fn all(collection: &Collection) -> Vec<Map> {
     decoded.map(|map| map.expect("what was loaded can be decoded")).collect()
 }
 
-/// A file to load; its first byte says of which format. What is loaded can be read; exported and loaded again it is
-/// the same.
+/// A file to load; its first byte selects the format. The loaded documents can be read, and
+/// exporting and loading them again gives the same.
 pub fn loads(data: &[u8]) {
     let Some((format, content)) = format_of(data) else { return };
     let db = Database::builder().env(Env::in_memory(1)).options(options()).open("db").expect("an empty disk");
@@ -107,7 +108,7 @@ pub fn loads(data: &[u8]) {
                 false
             })
         {}
-        // What a format cannot hold is refused by name.
+        // Values that a format cannot represent are refused by name.
         if encoded.is_err() {
             continue;
         }
@@ -126,8 +127,9 @@ pub fn loads(data: &[u8]) {
     }
 }
 
-/// Documents written as rows and loaded again, with the types that fields have in all of them, are what they were but
-/// for what rows do not hold: whatever is null or empty, and that an integer which fits 32 bits had 64.
+/// Documents that are exported as rows and loaded again, with the common types of their fields, are
+/// unchanged, except for what rows cannot represent: null and empty values, and integers of 64 bits
+/// that fit 32 bits.
 fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     let columns = columns(found);
     if columns.first().is_none_or(|(name, _)| name != "_id") {
@@ -150,8 +152,8 @@ fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     assert_eq!(all(&again), found.iter().map(kept).collect::<Vec<_>>(), "rows");
 }
 
-/// The fields, the `_id` first, whose values are of one type in all documents that have them, and that a row of names
-/// can name. Nothing if the `_id`s are not of one type.
+/// The fields, `_id` first, whose values have one type in all documents that have them, and whose
+/// names can be in a header row. Empty if the `_id`s have several types.
 fn columns(found: &[Map]) -> Vec<(String, FieldType)> {
     let names: BTreeSet<&str> =
         found.iter().flat_map(|map| &map.entries).filter_map(|(name, _)| name.as_str()).collect();
@@ -174,7 +176,7 @@ fn columns(found: &[Map]) -> Vec<(String, FieldType)> {
     [id].into_iter().chain(others).collect()
 }
 
-/// The type of a column of such values.
+/// The type of a column with such values.
 fn kind_of(value: &Value) -> Option<FieldType> {
     Some(match value {
         Value::String(_) => FieldType::String,
@@ -188,7 +190,7 @@ fn kind_of(value: &Value) -> Option<FieldType> {
     })
 }
 
-/// What comes back of a value in a row.
+/// The value after a round trip through a row.
 fn in_a_row(value: &Value) -> Option<Value> {
     match value {
         Value::Null => None,
@@ -208,7 +210,7 @@ pub fn edits(data: &[u8]) {
     assert_eq!(format!("{edit:?}"), format!("{again:?}"));
 }
 
-/// A small database with sorted files, an index and a log, as the death of its process left it.
+/// A small database with sorted files, an index and a log, in the state after a kill.
 pub(super) fn small() -> World {
     static MADE: OnceLock<World> = OnceLock::new();
     MADE.get_or_init(make_small).killed()
@@ -230,7 +232,8 @@ fn make_small() -> World {
     world.killed()
 }
 
-/// Writes bytes over a file of the database, from a place on, and reads all that can be read.
+/// Writes bytes over a file of the database from an offset on, and reads everything that is
+/// readable.
 fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
     let (Some(place), Some(bytes)) = (data.first_chunk::<4>(), data.get(4..)) else { return };
     let world = small();
@@ -247,7 +250,8 @@ fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
     read_all(&world, &Options { accept_log_damage: data[0] & 1 == 1, ..options() });
 }
 
-/// Saves what can be saved, which changes nothing; opens the database, if it opens, and reads all that can be read.
+/// Repairs the database, which must not change it; opens it, and if that succeeds, reads everything
+/// that is readable.
 pub(super) fn read_all(world: &World, options: &Options) {
     saves(world);
     let Ok(db) = world.open(options) else { return };
@@ -258,18 +262,18 @@ pub(super) fn read_all(world: &World, options: &Options) {
     let _closed = db.close();
 }
 
-/// Repairs the database into another directory, or is refused: the source does not change.
+/// Repairs the database into another directory, or is refused: the source must not change.
 fn saves(world: &World) {
     let (from, to) = (Path::new(PATH), Path::new("saved"));
     let before = contents_of(&*world.mem, from);
     let _saved = repair::repair(from, to).env(world.env.clone()).memory(8 << 20).run();
     let mut after = contents_of(&*world.mem, from);
-    // It may have been made to be locked.
+    // The lock file may have been created.
     after.retain(|path, _| before.contains_key(path) || !path.ends_with("LOCK"));
     assert!(after == before, "a repair has changed the database");
 }
 
-/// Every document, whatever its `_id`: content under right checksums may say anything.
+/// Reads every document, whatever its `_id`: content with valid checksums may be arbitrary.
 fn read_documents(db: &alluvium::Database) -> alluvium::Result<()> {
     for info in db.collections() {
         let collection = db.collection(&info.full_name());
@@ -282,12 +286,12 @@ fn read_documents(db: &alluvium::Database) -> alluvium::Result<()> {
     Ok(())
 }
 
-/// Bytes in the log, with checksums that do not matter here.
+/// Bytes written into the log, where checksums are ignored.
 pub fn segments(data: &[u8]) {
     over(data, |path| path.extension().is_some_and(|extension| extension == "log"));
 }
 
-/// Bytes in a sorted file.
+/// Bytes written into a sorted file.
 pub fn sorted_files(data: &[u8]) {
     over(data, |path| path.extension().is_some_and(|extension| extension == "sst"));
 }

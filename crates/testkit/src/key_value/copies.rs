@@ -1,13 +1,13 @@
-//! Copies of the store among the operations: checkpoints, also incremental ones, databases restored from them,
-//! and repaired ones. Each holds what the store held when it was made, whatever a power cut does during that time: it
-//! has its name only when it is whole.
+//! Copies of the store between operations: checkpoints, including incremental ones, databases
+//! restored from them, and repaired ones. Each has the content of the store at the time of its
+//! creation, whatever a power cut does meanwhile: it has its name only when it is complete.
 
 use super::{Beside, Cut, KvRunner, State, open_at, options, read};
 use crate::worlds::{PATH, remove_dir};
 use alluvium_store::{CheckpointOptions, RestoreOptions, Store, restore_checkpoint};
 use std::path::{Path, PathBuf};
 
-/// Checkpoints kept, at most.
+/// The maximum number of checkpoints kept.
 const MOST: usize = 3;
 const RESTORED: &str = "restored";
 
@@ -48,7 +48,7 @@ impl KvRunner {
         let state = self.state.clone();
         self.begin(&dir, &state, true);
         self.store().checkpoint(&dir, &options).expect("checkpoint");
-        // Its note was synced, and with it all that came before.
+        // Its note was synced, and so were all earlier writes.
         self.durable();
         self.ended();
         if self.kept() > MOST {
@@ -58,7 +58,7 @@ impl KvRunner {
         }
     }
 
-    /// Restores a checkpoint beside the store, and checks that it holds what the store held then.
+    /// Restores a checkpoint beside the store, and checks that it has the content of that time.
     fn look_at_checkpoint(&mut self) {
         let kept = self.any_kept();
         self.note(format!("look at {}", kept.dir.display()));
@@ -77,8 +77,8 @@ impl KvRunner {
         remove_dir(&self.world.env, to);
     }
 
-    /// Checks the copies beside a store after a power cut: finished ones are whole, an unfinished one is whole or
-    /// absent.
+    /// Checks the copies beside a store after a power cut: a finished one is complete; an
+    /// unfinished one is complete or absent.
     pub(super) fn check_beside(&mut self, cut: &Cut) {
         for beside in &cut.beside {
             let env = &cut.disk.env;
@@ -104,7 +104,7 @@ impl KvRunner {
                 remove_dir(env, &dir);
             }
         }
-        // What was cut short does not stop the next attempt.
+        // An interrupted copy must not prevent the next attempt.
         if let Some(begun) = cut.beside.iter().find(|beside| beside.checkpoint && !beside.done)
             && !cut.disk.env.fs.exists(&begun.dir).expect("exists")
         {

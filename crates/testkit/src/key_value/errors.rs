@@ -1,5 +1,6 @@
-//! The disk fails at a change of a sequence of the key/value store, among whose operations are deletes of ranges:
-//! each batch is there or is not, as the store says, for readers now, at older snapshots, and after opening again.
+//! The disk fails at a change of a sequence of the key/value store with deletes of ranges. Each
+//! batch is present or absent, as the store reports, for current readers, at older snapshots, and
+//! after opening again.
 
 use super::{Cuts, KvRunner, State, options, read};
 use crate::faults::errors::Effect;
@@ -15,50 +16,51 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Steps of a sequence.
+/// The number of steps of a sequence.
 const STEPS: u32 = 40;
-/// Snapshots kept, at most.
+/// The maximum number of snapshots kept.
 const SNAPSHOTS: usize = 3;
 
-/// What a step does to the disk.
+/// The kind of work of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Doing {
     /// A batch is written.
     Write,
-    /// Memtables become files.
+    /// Memtables are written to files.
     Flush,
     /// Files are merged.
     Merge,
     /// `sync`.
     Sync,
-    /// The store is closed, or dropped, and opened.
+    /// The store is closed or dropped, and opened.
     Reopen,
 }
 
-/// A change: what was being done, to what kind of file, by which operation.
+/// A change: kind of work, kind of file, operation.
 pub type Point = (Doing, FileKind, OpKind);
 
-/// What was met.
+/// The faults and their results.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Faults, by where they struck and how.
+    /// Faults by place and effect.
     pub faults: BTreeMap<(Point, Effect), u64>,
-    /// What the store answered instead of a result.
+    /// The errors of the store.
     pub reported: BTreeMap<&'static str, u64>,
     /// Power cuts before the change after a fault.
     pub cuts: u64,
 }
 
-/// A store on a bad disk, and what its client knows. The runner's state is what was acknowledged.
+/// A store on a failing disk, and the knowledge of its client. The runner's state is the
+/// acknowledged state.
 struct Client {
     runner: KvRunner,
-    /// The state with the batch whose outcome is unknown, if there is such a batch.
+    /// The state after the batch with unknown outcome, if there is one.
     unknown: Option<State>,
-    /// That batch, as the open store shows it: it does not change its mind.
+    /// Whether the open store shows that batch. This must not change.
     shows_unknown: Option<bool>,
-    /// What a power cut may leave.
+    /// The states that a power cut may leave.
     since_durable: Vec<State>,
-    /// Where the batch of the last step leads.
+    /// The state after the batch of the last step.
     under_way: Option<State>,
     poisoned: bool,
     reported: Vec<&'static str>,
@@ -81,7 +83,7 @@ impl Client {
         }
     }
 
-    /// Takes note of an error: one that a bad disk explains.
+    /// Records an error, which must be one that a failing disk explains.
     fn note(&mut self, error: &Error) {
         let word = match error {
             Error::Storage(alluvium_env::Error::Io { .. }) => "an error",
@@ -100,7 +102,7 @@ impl Client {
         }
     }
 
-    /// Does the step with this number. True if it went well.
+    /// Executes the step with this number. True if it succeeded.
     fn step(&mut self, number: u32) -> bool {
         self.runner.rng = sequence::rng_of(self.runner.seed, number);
         self.under_way = None;
@@ -124,7 +126,7 @@ impl Client {
     fn write(&mut self) -> bool {
         *self.doing.lock() = Doing::Write;
         let (batch, next) = self.runner.batch();
-        // It would say nothing of the disk.
+        // The success of an empty batch would have no meaning.
         if batch.is_empty() {
             return true;
         }
@@ -155,7 +157,8 @@ impl Client {
         }
     }
 
-    /// Does what leaves all as it is, and makes it durable unless it is one merge.
+    /// Executes an operation that does not change the content, and makes it durable unless it is a
+    /// single merge.
     fn attempt(&mut self, doing: Doing, act: impl FnOnce(&Store) -> alluvium_store::Result<()>) -> bool {
         *self.doing.lock() = doing;
         let done = act(self.runner.store());
@@ -194,7 +197,7 @@ impl Client {
         self.open()
     }
 
-    /// Opens the store. What is found is durable, and batches are taken again.
+    /// Opens the store. Its content is then durable, and batches are accepted again.
     fn open(&mut self) -> bool {
         *self.doing.lock() = Doing::Reopen;
         let runner = &mut self.runner;
@@ -222,7 +225,7 @@ impl Client {
         assert!(fine, "{when}: what is found was not acknowledged, after {:?}", self.reported);
     }
 
-    /// Reads everything, and at all snapshots.
+    /// Reads everything, also at all snapshots.
     fn look(&mut self, when: &str) {
         let Some(store) = &self.runner.store else { return };
         let found = read(store, &store.snapshot());
@@ -235,8 +238,8 @@ impl Client {
         (0..self.runner.snapshots.len()).for_each(|at| self.runner.check_snapshot(at));
     }
 
-    /// The disk is good again: an open store is right and takes batches, a poisoned one takes them after it is opened
-    /// again.
+    /// The disk works again: an open store must be correct and accept batches; a poisoned one must
+    /// accept them after it is opened again.
     fn goes_on(&mut self) {
         self.runner.world.faults.clear();
         assert!(self.runner.store.is_some() || self.open(), "it does not open on a good disk");
@@ -257,8 +260,8 @@ impl Client {
         self.look("after going on");
     }
 
-    /// Opens what the end of the process or a power cut leaves: it holds what it may, durably, and stays so when
-    /// files are merged.
+    /// Opens the disk after the end of the process or a power cut: it must have an allowed content,
+    /// durably, and keep it when files are merged.
     fn recover(mut self) {
         let runner = &mut self.runner;
         let (disk, allowed): (World, Vec<State>) = match runner.rng.bool() {
@@ -288,7 +291,7 @@ impl Client {
     }
 }
 
-/// The changes of a sequence on a good disk.
+/// The changes of a sequence on a working disk.
 fn points(seed: u64) -> Vec<Point> {
     let mut client = Client::new(seed);
     let points: Arc<Mutex<Vec<Point>>> = Arc::default();
@@ -305,8 +308,8 @@ fn points(seed: u64) -> Vec<Point> {
     points.lock().clone()
 }
 
-/// Fails changes of one sequence: one of each kind in each way, or, where a number of seconds was requested, all of
-/// them in an order of their own as long as there is time.
+/// Fails changes of one sequence: one of each kind in each way; or, if a number of seconds was
+/// requested, all of them in a random order until the time is over.
 ///
 /// # Panics
 /// If a promise is broken.

@@ -1,5 +1,5 @@
-//! Power cuts before changes to the disk: what each leaves holds one of the states that were promised, and takes
-//! writes on.
+//! Power cuts before changes to the disk. After each, the disk has one of the promised states, and
+//! accepts writes.
 
 use super::{Cut, KvRunner, Options, open, options, read};
 use crate::marks;
@@ -12,27 +12,27 @@ use std::sync::Arc;
 
 /// With [`Cuts::Some`], the power is cut before one in this many changes.
 const CUT_EVERY: u64 = 24;
-/// Parts of the changes of a sequence, see [`Cuts::Part`].
+/// The number of parts of the changes of a sequence, see [`Cuts::Part`].
 pub const PARTS: u64 = 8;
-/// With [`Cuts::Part`], after one cut in this many it is cut again at every change of the recovery.
+/// With [`Cuts::Part`], one cut in this many is followed by a cut at every change of the recovery.
 const CUT_RECOVERY_EVERY: u32 = 40;
 /// The styles of a cut.
 const STYLES: [CrashStyle; 3] = [CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept];
 
-/// Before which changes to the disk the power is cut.
+/// The changes to the disk before which the power is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cuts {
     /// None.
     None,
-    /// Some, by chance.
+    /// Some, at random.
     Some,
-    /// Those of one part of [`PARTS`], which are all changes together; in any durability. For some of them also at
-    /// every change of the recovery.
+    /// Those of one of [`PARTS`] parts, which together are all changes; with any durability. After
+    /// some of them the power is also cut at every change of the recovery.
     Part(u64),
 }
 
 impl Cuts {
-    /// Options for a store whose power is cut so.
+    /// Options for a store with such power cuts.
     pub(super) fn options(self, rng: &mut fastrand::Rng, partitions: u32, background: bool) -> Options {
         let options = options(rng, partitions, background);
         match self {
@@ -43,7 +43,7 @@ impl Cuts {
 }
 
 impl KvRunner {
-    /// Cuts the power from now on, before changes that follow from this seed.
+    /// Cuts the power from now on, before changes that the seed determines.
     pub(super) fn begin_cuts(&self, seed: u64) {
         let cutting = self.cutting;
         if cutting == Cuts::None {
@@ -70,7 +70,7 @@ impl KvRunner {
         })));
     }
 
-    /// Opens the disks that power cuts have left.
+    /// Opens the disks after power cuts.
     pub(super) fn check_cuts(&mut self) {
         let cuts = std::mem::take(&mut *self.cuts.lock());
         for cut in cuts {
@@ -82,7 +82,7 @@ impl KvRunner {
         }
     }
 
-    /// One of the states is found, and stays when files are merged.
+    /// Checks that one of the states is found, and remains when files are merged.
     fn check_cut(&mut self, cut: &Cut) {
         let options = options(&mut self.rng, self.partitions, false);
         let store = open(&cut.disk, &options);

@@ -1,4 +1,4 @@
-//! Random documents: a few shapes that come again and again, and odd ones.
+//! Random documents: a few recurring shapes, and unusual ones.
 
 use super::Id;
 use alluvium::{Map, Value};
@@ -6,16 +6,16 @@ use alluvium_document::decimal::Decimal;
 use alluvium_document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
 use std::str::FromStr;
 
-/// The date on a clock that was not moved yet ([`alluvium_env::ManualClock`]).
+/// The initial date of a manual clock ([`alluvium_env::ManualClock`]).
 const START_MS: i64 = 1_767_225_600_000;
 
-/// Makes documents. Each has a serial number in it, so that no two are equal.
+/// Creates documents. Each contains a serial number, so that no two are equal.
 #[derive(Debug, Default, Clone)]
 pub struct Documents {
     serial: i64,
 }
 
-/// A map of one JSON text.
+/// Parses a JSON text to a map.
 pub fn map_of(json: &str) -> Map {
     match alluvium_document::json::parse(json.as_bytes()) {
         Ok(Value::Map(map)) => map,
@@ -24,7 +24,7 @@ pub fn map_of(json: &str) -> Map {
 }
 
 impl Documents {
-    /// Makes documents that are equal to none of others.
+    /// Creates documents that differ from those of any other generator.
     pub fn after() -> Self {
         Self { serial: 1_000_000 }
     }
@@ -55,7 +55,7 @@ impl Documents {
             }
             5 => map.push("deep", any(rng, 4)),
             6 => {
-                // Any of these names or none: many shapes that are alike.
+                // Any subset of these names: many similar shapes.
                 for name in ["a", "b", "c", "", "a.b", "ü"] {
                     if rng.bool() {
                         map.push(name, any(rng, 2));
@@ -63,7 +63,7 @@ impl Documents {
                 }
             }
             _ => {
-                // Now and then longer than a sector, than a block, than a segment of the log.
+                // Sometimes longer than a sector, than a block, or than a segment of the log.
                 let most = [8, 8, 60, 200, 400][rng.usize(0..5)];
                 map.push("long", "lorem ipsum ".repeat(rng.usize(0..most)));
             }
@@ -71,11 +71,11 @@ impl Documents {
         map
     }
 
-    /// A document with `_id`, mostly in front.
+    /// A document with `_id`, usually as the first field.
     pub fn with_id(&mut self, id: &Id, rng: &mut fastrand::Rng) -> Map {
         let mut map = self.body(rng);
         if rng.u8(0..50) == 0 {
-            // More digits than BSON has.
+            // More digits than BSON can represent.
             map.push("wide", Value::Decimal(Decimal::from_str(&"123456789".repeat(5)).unwrap()));
         }
         let at = if rng.u8(0..5) == 0 { rng.usize(0..=map.len()) } else { 0 };
@@ -83,7 +83,7 @@ impl Documents {
         map
     }
 
-    /// A document with `_id` that JSON text can hold without loss.
+    /// A document with `_id` that JSON text can represent without loss.
     pub fn for_json(&mut self, id: &Id, rng: &mut fastrand::Rng) -> Map {
         let body = self.body(rng);
         let mut map = Map::new();
@@ -93,7 +93,8 @@ impl Documents {
     }
 }
 
-/// One of few values, so that documents share them and come back to them, of several types that are equal.
+/// One of few values, so that documents share them and return to them, including equal values of
+/// several types.
 fn few(rng: &mut fastrand::Rng) -> Value {
     match rng.u32(0..10) {
         0..=3 => Value::Int32(rng.i32(0..3)),

@@ -1,5 +1,5 @@
-//! Filters, sort orders and projections of the model: written down for the database, and evaluated by the model itself
-//! ([`crate::model::values`]).
+//! Filters, sorts and projections of the model: written for the database, and evaluated by the
+//! model itself ([`crate::model::values`]).
 
 use super::Id;
 use super::values::{any_at, compare, is_nan, same_type, sorted_by};
@@ -98,7 +98,7 @@ impl Filter {
         }
     }
 
-    /// As the database reads it.
+    /// The form that the database parses.
     pub fn to_map(&self) -> Map {
         let list = |filters: &[Self]| Value::Array(filters.iter().map(|filter| Value::Map(filter.to_map())).collect());
         let mut map = Map::new();
@@ -121,17 +121,17 @@ impl Filter {
     }
 }
 
-/// An order of documents: fields, and whether they descend.
+/// An order of documents: fields, and whether each is descending.
 #[derive(Debug, Clone)]
 pub(crate) struct SortOrder(pub Vec<(&'static str, bool)>);
 
 impl SortOrder {
-    /// By `_id`.
+    /// The order of `_id`.
     pub fn by_id(descending: bool) -> Self {
         Self(vec![("_id", descending)])
     }
 
-    /// As the database reads it.
+    /// The form that the database parses.
     pub fn to_map(&self) -> Map {
         self.0.iter().map(|(name, descending)| (*name, if *descending { -1 } else { 1 })).collect()
     }
@@ -155,7 +155,7 @@ impl SortOrder {
 #[derive(Debug, Clone)]
 pub(crate) struct Projection {
     names: Vec<&'static str>,
-    /// These, or all but these.
+    /// True for only these fields, false for all but these.
     includes: bool,
     id: bool,
 }
@@ -169,7 +169,7 @@ impl Projection {
         Self { names, includes: rng.u8(0..3) > 0, id: rng.u8(0..4) > 0 }
     }
 
-    /// As the database reads it.
+    /// The form that the database parses.
     pub fn to_map(&self) -> Map {
         let mut map: Map = self.names.iter().map(|name| (*name, i32::from(self.includes))).collect();
         if !self.id {

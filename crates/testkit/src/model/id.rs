@@ -1,4 +1,4 @@
-//! The model's `_id`s, with an order of their own, so that the model trusts nothing of the database.
+//! The model's `_id`s, with an order of their own, independent of the database.
 
 use alluvium::{Map, Value};
 use alluvium_document::decimal::Decimal;
@@ -6,20 +6,20 @@ use alluvium_document::value::{Binary, Double};
 use std::cmp::Ordering;
 use std::str::FromStr;
 
-/// An `_id` as the model sees it.
+/// An `_id` in the model.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Id {
     /// Null.
     Null,
-    /// A number, in halves: 3 is 1.5.
+    /// A number in units of one half: 3 is 1.5.
     Number(i64),
-    /// A tenth: 1 as a decimal, which is exact; 2 as a double, which is a little more.
+    /// A tenth: 1 is the exact decimal; 2 is the double, which is slightly greater.
     Tenth(u8),
-    /// Text; compared by bytes.
+    /// A string; compared by bytes.
     Text(String),
-    /// A map of names and numbers, texts or nulls.
+    /// A map from names to numbers, strings or nulls.
     Map(Vec<(String, Id)>),
-    /// Bytes, after their number and their subtype.
+    /// Bytes, ordered by their number, then by their subtype.
     Binary(usize, u8, Vec<u8>),
     /// An object id.
     Object([u8; 12]),
@@ -29,7 +29,7 @@ pub enum Id {
     Date(i64),
 }
 
-/// Where an `_id` is in MongoDB's order: the variants are in the order of the types.
+/// The position of an `_id` in MongoDB's order: the variants are in the order of the types.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Place<'a> {
     Null,
@@ -70,7 +70,7 @@ impl Id {
         }
     }
 
-    /// The order of the types that maps have.
+    /// The rank of the type of a value in a map.
     fn rank(&self) -> u8 {
         match self {
             Self::Null => 0,
@@ -84,7 +84,7 @@ impl Id {
         Self::Number(2 * n)
     }
 
-    /// The whole number that it is.
+    /// The whole number, if it is one.
     pub fn to_whole(&self) -> Option<i64> {
         match self {
             Self::Number(halves) if halves % 2 == 0 => Some(halves / 2),
@@ -92,7 +92,7 @@ impl Id {
         }
     }
 
-    /// A random one, from a small set, so that operations meet.
+    /// A random `_id` from a small set, so that operations hit the same documents.
     pub fn random(rng: &mut fastrand::Rng) -> Self {
         match rng.u32(0..22) {
             0..=9 => Self::Number(rng.i64(-6..24) * 2),
@@ -125,12 +125,12 @@ impl Id {
         Self::Binary(bytes.len(), subtype, bytes)
     }
 
-    /// A value that is equal to it: numbers come in any of their types.
+    /// A value equal to it: numbers have any numeric type.
     pub fn value(&self, rng: &mut fastrand::Rng) -> Value {
         match self {
             Self::Null => Value::Null,
             Self::Number(halves) if rng.u8(0..9) == 0 => {
-                // With more zeros or fewer, it is the same number.
+                // With more or fewer zeros it is the same number.
                 let text = format!("{}{}", *halves as f64 / 2.0, if halves % 2 == 0 { ".00" } else { "0" });
                 Value::Decimal(Decimal::from_str(&text).expect("a number"))
             }
@@ -154,7 +154,7 @@ impl Id {
         }
     }
 
-    /// The model's `_id` of a value; `None` for what the generator never makes.
+    /// The model's `_id` of a value; `None` for values that the generator never creates.
     pub fn of(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Null => Self::Null,
@@ -183,8 +183,8 @@ impl Id {
     }
 }
 
-/// Empty, short, with a NUL, of other alphabets, with a common prefix, and longer than a prefix
-/// that blocks may share.
+/// Empty, short, with a NUL, of other scripts, with a common prefix, and longer than a prefix that
+/// blocks may share.
 const TEXTS: [&str; 16] = [
     "",
     "a",

@@ -1,6 +1,6 @@
-//! Index entries derived a second time: from the text of the definitions and the values of documents, without the
-//! code that the database makes keys with. An error in that code is the same on both sides of
-//! [`crate::model::indexes`], and is seen here.
+//! Index entries, derived independently from the text of the definitions and the values of
+//! documents, without the database's code for keys. An error in that code affects both sides of
+//! [`crate::model::indexes`], but is detected here.
 
 use super::Id;
 use super::filters::Filter;
@@ -20,11 +20,11 @@ struct ModelIndex {
     partial: Option<Filter>,
 }
 
-/// A document cannot be indexed: two arrays side by side, or one that is to be hashed.
+/// A document cannot be indexed: it has two parallel arrays, or an array in a hashed part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unindexable;
 
-/// What the parts of one entry are.
+/// The parts of one entry.
 type Parts = Vec<Option<Value>>;
 
 impl ModelIndex {
@@ -48,7 +48,7 @@ impl ModelIndex {
         }
     }
 
-    /// The entries of a document, each once.
+    /// The entries of a document, without duplicates.
     fn entries(&self, map: &Map) -> Result<Vec<Parts>, Unindexable> {
         if self.partial.as_ref().is_some_and(|filter| !filter.matches(map)) {
             return Ok(Vec::new());
@@ -88,13 +88,13 @@ impl ModelIndex {
     }
 }
 
-/// What is missing is null in an entry.
+/// A missing value is null in an entry.
 fn same(a: &[Option<Value>], b: &[Option<Value>]) -> bool {
     let value = |part: &Option<Value>| part.clone().unwrap_or(Value::Null);
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare(&value(a), &value(b)).is_eq())
 }
 
-/// The values at a path, and whether the way to them leads through an array.
+/// The values at a path, and whether the path leads through an array.
 fn expand(map: &Map, path: &str) -> (Parts, bool) {
     let (name, rest) = split(path);
     match (map.get(name), rest) {
@@ -121,7 +121,7 @@ fn expand(map: &Map, path: &str) -> (Parts, bool) {
     }
 }
 
-/// The indexes that are drawn, by their names; nothing of others.
+/// The index with this name, if it is one of those that are drawn.
 fn own(name: &str) -> Option<&'static ModelIndex> {
     static ALL: OnceLock<BTreeMap<String, ModelIndex>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
@@ -133,8 +133,8 @@ fn own(name: &str) -> Option<&'static ModelIndex> {
     all.get(name)
 }
 
-/// What [`crate::model::indexes::refused`] says, found out the other way; nothing, if it cannot be for one of the
-/// indexes.
+/// The result of [`crate::model::indexes::refused`], derived independently; `None` if one of the
+/// indexes is not supported here.
 pub(crate) fn refused(
     indexes: &BTreeMap<String, Index>,
     documents: &BTreeMap<Id, Arc<Map>>,
@@ -144,7 +144,7 @@ pub(crate) fn refused(
     Some(indexes.iter().any(|own| ids.iter().any(|id| own.refuses(documents, id))))
 }
 
-/// Compares what an index shows with what the documents should have there.
+/// Compares the entries of an index with those that the documents should have.
 pub(crate) fn check(
     collection: &Collection,
     at: &Snapshot,

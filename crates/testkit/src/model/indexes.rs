@@ -1,7 +1,7 @@
-//! Secondary indexes: what the model knows of them, and what must be true of them at any moment.
+//! Secondary indexes: the model's knowledge of them, and their invariants.
 //!
-//! Nothing here asks how entries were written. What an index leads to at a snapshot is compared with what the documents
-//! of that snapshot yield, and the definition that yields it is the same pure function for both.
+//! The history of writes does not matter here. The entries of an index at a snapshot are compared
+//! with those that the documents at that snapshot yield, by the same pure function.
 
 use super::Id;
 use crate::read_entries::IndexEntries;
@@ -11,11 +11,11 @@ use alluvium_query::index::Definition;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// First byte of the description of an index's tree (`docs/format/store.md`).
+/// The first byte of the description of an index's tree (`docs/format/store.md`).
 const INDEX: u8 = 4;
 
-/// Keys and options that indexes are made of. Many documents have the fields, in several types, and some cannot be
-/// indexed.
+/// Keys and options of the indexes that are created. Many documents have the fields, with several
+/// types, and some cannot be indexed.
 pub const DEFINITIONS: [(&str, &str); 18] = [
     (r#"{"k":1}"#, "{}"),
     (r#"{"k":-1,"set":1}"#, "{}"),
@@ -40,29 +40,29 @@ pub const DEFINITIONS: [(&str, &str); 18] = [
 /// An index of the model.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// What it is over.
+    /// The definition of the index.
     pub definition: Arc<Definition>,
-    /// No two of a runner are the same, also under one name.
+    /// A serial number, unique in a runner even for indexes with the same name.
     pub serial: u64,
-    /// It was built.
+    /// True if it was built.
     pub ready: bool,
 }
 
-/// What a collection's documents yield under an index: key, `_id`'s key, and the values of the parts.
+/// An entry of a document in an index: key, key of the `_id`, and the values of the parts.
 pub type Entry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
 
-/// The definition of a pair of [`DEFINITIONS`].
+/// The definition for a pair of [`DEFINITIONS`].
 ///
 /// # Panics
-/// If it does not parse.
+/// If it cannot be parsed.
 pub fn definition(keys: &str, options: &str) -> Definition {
     Definition::parse(&crate::model::map_of(keys), &crate::model::map_of(options)).expect("a definition")
 }
 
-/// All entries that documents yield, in their order.
+/// All entries that documents yield, in order.
 ///
 /// # Panics
-/// If a document cannot be indexed: it must not be there.
+/// If a document cannot be indexed, which should then not exist.
 pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a Map>) -> Vec<Entry> {
     let mut found = Vec::new();
     for document in documents {
@@ -77,8 +77,8 @@ pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a 
     found
 }
 
-/// Why the documents with these ids cannot be in a collection with these indexes: no keys can be made of them, or
-/// another document has one of their unique keys. Nothing, if they can.
+/// The reasons why the documents with these ids cannot be in a collection with these indexes: they
+/// cannot be indexed, or another document has one of their unique keys. Empty if they can.
 pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<Map>>, ids: &[Id]) -> Vec<ErrorKind> {
     let written: BTreeSet<&Id> = ids.iter().collect();
     let invalid = |index: &Index| {
@@ -89,7 +89,7 @@ pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<M
         let mut taken: BTreeSet<Vec<u8>> = BTreeSet::new();
         for document in written.iter().filter_map(|id| documents.get(*id)) {
             let Ok(keys) = index.definition.keys(document) else { continue };
-            // A document may have a key twice.
+            // A document may have the same key twice.
             let own: BTreeSet<Vec<u8>> = keys.keys.into_iter().map(|key| key.bytes).collect();
             if index.definition.is_unique() && own.into_iter().any(|key| !taken.insert(key)) {
                 return true;
@@ -105,10 +105,11 @@ pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<M
     why
 }
 
-/// What the description of an index's tree says of arrays: bit n, part n leads through one in some document.
+/// The array bits in the description of an index's tree: bit n is set if part n leads through an
+/// array in some document.
 ///
 /// # Panics
-/// If there is no such index, or its description cannot be read.
+/// If there is no such index, or its description cannot be decoded.
 pub fn marks(db: &Database, definition: &Definition, documents: u32) -> u32 {
     for (_, description) in db.store().trees() {
         let Some((&INDEX, mut rest)) = description.split_first() else { continue };
@@ -135,10 +136,10 @@ fn documents_tree(db: &Database, name: &str) -> u32 {
     tree.unwrap_or_else(|| panic!("no tree of {name}")).0.0
 }
 
-/// Checks an index that serves a snapshot: the four invariants, as far as they can be seen from outside.
+/// Checks the four invariants of an index at a snapshot, as far as they are visible from outside.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of the violation.
 pub fn check_at<'a>(
     collection: &Collection,
     definition: &Definition,
@@ -153,7 +154,7 @@ pub fn check_at<'a>(
     if let Some(missing) = missing {
         return Err(format!("index {name}: the entry {missing:?} is missing"));
     }
-    // By numbers and by documents.
+    // Proved by sequence numbers, and by documents.
     for fetch in [false, true] {
         let shown = collection.index_shown(snapshot, name, fetch).map_err(fail)?;
         if shown != expected {
@@ -166,10 +167,10 @@ pub fn check_at<'a>(
     Ok(())
 }
 
-/// Checks all indexes that are ready, against the documents that there are.
+/// Checks all ready indexes against the current documents.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of the violation.
 pub fn check_now(db: &Database) -> Result<(), String> {
     for info in db.collections() {
         let collection = db.collection(&info.full_name());

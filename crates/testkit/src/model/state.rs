@@ -1,4 +1,4 @@
-//! The model: what the database should hold.
+//! The model: the expected content of the database.
 
 use super::Id;
 use super::indexes::Index;
@@ -26,14 +26,15 @@ impl Contents {
     }
 }
 
-/// Everything that a database should hold, by the collections' full names. Cheap to clone.
+/// The expected content of a database, by the collections' full names. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct State {
     /// The collections.
     pub collections: BTreeMap<String, Contents>,
 }
 
-/// Equal if the same documents are in collections of the same names, with the same indexes, ready or not.
+/// Equal if collections of the same names have the same documents and the same indexes, ready or
+/// not.
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         self.collections.len() == other.collections.len()
@@ -55,7 +56,7 @@ impl State {
         self.documents(name)?.get(id)
     }
 
-    /// The same without the indexes that are being built: what a dump has.
+    /// The state without indexes that are being built, as in a dump.
     pub fn without_unready(mut self) -> Self {
         for contents in self.collections.values_mut() {
             contents.indexes.retain(|_, index| index.ready);
@@ -72,7 +73,7 @@ impl State {
         true
     }
 
-    /// Puts a document, its `_id` in front; its collection exists.
+    /// Puts a document, with its `_id` first; its collection must exist.
     pub fn put(&mut self, name: &str, id: Id, mut map: Map) {
         if let Some(at) = map.entries.iter().position(|(name, _)| name.as_str() == Some("_id")) {
             map.entries[..=at].rotate_right(1);
@@ -81,7 +82,7 @@ impl State {
         Arc::make_mut(&mut contents.documents).insert(id, Arc::new(map));
     }
 
-    /// Deletes a document; true if it was there.
+    /// Deletes a document; true if it existed.
     pub fn delete(&mut self, name: &str, id: &Id) -> bool {
         match self.collections.get_mut(name) {
             Some(contents) if contents.documents.contains_key(id) => {
@@ -91,12 +92,13 @@ impl State {
         }
     }
 
-    /// True if documents of a collection cannot be there as they are now: see [`State::refusals`].
+    /// True if documents of a collection cannot exist as they are: see [`State::refusals`].
     pub fn refuses(&self, name: &str, ids: &[Id]) -> bool {
         !self.refusals(name, ids).is_empty()
     }
 
-    /// Why documents of a collection cannot be there as they are now: see [`crate::model::indexes::refused`].
+    /// The reasons why documents of a collection cannot exist as they are: see
+    /// [`crate::model::indexes::refused`].
     pub fn refusals(&self, name: &str, ids: &[Id]) -> Vec<ErrorKind> {
         let Some(Contents { documents, indexes }) = self.collections.get(name) else { return Vec::new() };
         let why = crate::model::indexes::refused(indexes, documents, ids);
@@ -106,28 +108,28 @@ impl State {
         why
     }
 
-    /// True if an index of the collection has to do with a field.
+    /// True if an index of the collection depends on a field.
     pub fn is_read_by_index(&self, name: &str, field: &str) -> bool {
         let Some(contents) = self.collections.get(name) else { return false };
         let quoted = format!("\"{field}");
         contents.indexes.values().any(|index| format!("{:?}", index.definition.to_map()).contains(&quoted))
     }
 
-    /// True if an index can make no keys of one of these documents.
+    /// True if one of these documents cannot be indexed.
     pub fn unindexable(&self, name: &str, ids: &[Id]) -> bool {
         let Some(contents) = self.collections.get(name) else { return false };
         let mut documents = ids.iter().filter_map(|id| contents.documents.get(id));
         documents.any(|map| contents.indexes.values().any(|index| index.definition.keys(map).is_err()))
     }
 
-    /// The same documents, without indexes.
+    /// The state without indexes.
     pub fn without_indexes(&self) -> Self {
         let mut state = self.clone();
         state.collections.values_mut().for_each(|contents| contents.indexes.clear());
         state
     }
 
-    /// A hash of what it holds.
+    /// A hash of the content.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for (name, contents) in &self.collections {
@@ -140,7 +142,7 @@ impl State {
         hasher.finish()
     }
 
-    /// What is different in `other`, in a few lines.
+    /// A short description of the differences to `other`.
     pub fn difference(&self, other: &Self) -> String {
         let mut lines = Vec::new();
         let names = self.collections.keys().chain(other.collections.keys()).collect::<std::collections::BTreeSet<_>>();
@@ -169,13 +171,13 @@ impl State {
     }
 }
 
-/// A document in at most 100 bytes.
+/// A document as text of at most 100 bytes.
 pub fn brief(map: &Map) -> String {
     let text = format!("{:?}", map.entries);
     text.chars().take(100).collect()
 }
 
-/// Reads all that a database holds. Ids are checked to rise, and counts to agree.
+/// Reads the whole content of a database. Checks that `_id`s are ascending, and that counts agree.
 ///
 /// # Panics
 /// If they do not.

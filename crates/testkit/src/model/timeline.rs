@@ -1,9 +1,9 @@
-//! What a power cut may leave: the states after each batch, and which of them were promised.
+//! The states that a power cut may leave: those after each batch, and which of them were promised.
 
 use super::State;
 use std::sync::Arc;
 
-/// What is being done when the power is cut.
+/// The kind of work during which the power is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// A database is being created.
@@ -16,15 +16,15 @@ pub enum Phase {
     Write,
     /// A collection is created, renamed or dropped.
     Schema,
-    /// An index is made or dropped.
+    /// An index is created or dropped.
     Index,
     /// `sync`.
     Sync,
-    /// Memtables become files.
+    /// Memtables are written to files.
     Flush,
     /// Files are merged.
     Compaction,
-    /// The same, after a collection was dropped: its keys and files go.
+    /// Files are merged after a collection was dropped, whose keys and files are removed.
     Purge,
     /// Lines are loaded.
     Load,
@@ -32,14 +32,14 @@ pub enum Phase {
     Checkpoint,
 }
 
-/// The states that a database went through, each a whole batch after the one before.
+/// The states of a database, each one batch after the previous one.
 #[derive(Debug)]
 pub struct Timeline {
-    /// The states, with their digests; the last ones may be on their way.
+    /// The states with their digests; the last ones may not be complete yet.
     states: Vec<(Arc<State>, u64)>,
-    /// What is promised to survive: this state or a later one.
+    /// The index of the state that is promised to survive: it or a later one does.
     durable: usize,
-    /// What is being done.
+    /// The current phase.
     pub phase: Phase,
 }
 
@@ -51,7 +51,7 @@ impl Timeline {
         Self { states: vec![(Arc::new(nothing), digest)], durable: 0, phase: Phase::Create }
     }
 
-    /// A batch is on its way that leads to this state.
+    /// Adds the state after a batch that is being written.
     pub fn push(&mut self, state: &State) {
         if self.states.last().is_some_and(|(last, _)| **last == *state) {
             return;
@@ -59,10 +59,10 @@ impl Timeline {
         self.states.push((Arc::new(state.clone()), state.digest()));
     }
 
-    /// All that was pushed is promised to be durable.
+    /// Marks everything so far as promised to be durable.
     pub fn durable(&mut self) {
         self.durable = self.states.len() - 1;
-        // What came before is of no use any more.
+        // Earlier states are no longer needed.
         self.states.drain(..self.durable);
         self.durable = 0;
     }
@@ -92,28 +92,29 @@ impl Allowed {
         Self { states: vec![(Arc::new(state), digest)] }
     }
 
-    /// Which of them it is.
+    /// The index of a state that was found.
     pub fn find(&self, found: &State) -> Option<usize> {
         let digest = found.digest();
         self.states.iter().rposition(|(state, d)| *d == digest && **state == *found)
     }
 
-    /// Those from the one at `first` on.
+    /// The states from index `first` on.
     pub fn from(&self, first: usize) -> Self {
         Self { states: self.states[first..].to_vec() }
     }
 
-    /// How many there are.
+    /// The number of states.
     pub fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// False.
+    /// Always false.
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
-    /// How a state that is not allowed differs from the first, which was promised, and the last.
+    /// Describes how a state that is not allowed differs from the first one, which was promised,
+    /// and from the last.
     pub fn explain(&self, found: &State) -> String {
         let first = &self.states[0].0;
         let last = &self.states[self.states.len() - 1].0;

@@ -1,4 +1,4 @@
-//! Updates by operators: drawn, and what each makes of a document.
+//! Random updates by operators, and the effect of each on a document.
 
 use super::State;
 use alluvium::{Map, Value};
@@ -6,27 +6,27 @@ use alluvium::{Map, Value};
 /// An update by operators.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
-    /// The fields that it is about, which mostly only updates write.
+    /// The fields that it changes, which usually only updates write.
     fields: &'static [&'static str],
-    /// As the database reads it.
+    /// The form that the database parses.
     pub update: String,
     k: i32,
     change: fn(&mut Map, i32),
 }
 
 impl Change {
-    /// What it does to a document.
+    /// Applies the update to a document.
     pub fn apply(&self, map: &mut Map) {
         (self.change)(map, self.k);
     }
 
-    /// True if an index of the collection has to do with what it changes.
+    /// True if an index of the collection depends on a changed field.
     pub fn is_read_by_index(&self, state: &State, name: &str) -> bool {
         self.fields.iter().any(|field| state.is_read_by_index(name, field))
     }
 }
 
-/// The paths of each update: of those that apply to any document, and of those that may not.
+/// The paths of each update: first of those that apply to any document, then of the others.
 const FIELDS: [&[&str]; 19] = [
     &["set"],
     &["inc"],
@@ -49,7 +49,7 @@ const FIELDS: [&[&str]; 19] = [
     &["deep.x"],
 ];
 
-/// The number of them that apply to any document.
+/// The number of updates that apply to any document.
 const ALWAYS: usize = 17;
 
 type Apply = fn(&mut Map, i32);
@@ -59,7 +59,7 @@ pub(crate) fn any_update(rng: &mut fastrand::Rng, k: i32) -> Change {
     numbered(rng.usize(0..ALWAYS), k)
 }
 
-/// An update that may not apply, too, which a checked one would report.
+/// An update that may not apply; as a checked update it would be an error.
 pub(crate) fn any_blind_update(rng: &mut fastrand::Rng, k: i32) -> Change {
     let which = match rng.u8(0..6) {
         0 => rng.usize(ALWAYS..FIELDS.len()),
@@ -95,7 +95,7 @@ fn numbered(which: usize, k: i32) -> Change {
             });
         }),
         8 => (format!(r#"{{"$set":{{"set":{k}}},"$inc":{{"inc":{k}}}}}"#), |map, k| {
-            // New fields come in the order of their names, not in that of the operators.
+            // New fields are added in the order of their names, not of the operators.
             add(map, k);
             map.insert("set", k);
         }),
@@ -113,16 +113,16 @@ fn numbered(which: usize, k: i32) -> Change {
                 list.retain(|element| *element != Value::from(k));
             }
         }),
-        // What has the other name already gives way.
+        // An existing field with the new name is replaced.
         16 => (r#"{"$rename":{"set":"moved"}}"#.to_owned(), |map, _| {
             if let Some(value) = map.get("set").cloned() {
                 map.remove("set");
                 map.insert("moved", value);
             }
         }),
-        // Of what is mostly a text, where it is at all: then it does nothing.
+        // The field is usually a string, if it exists: then the update has no effect.
         17 => (format!(r#"{{"$push":{{"body":{k}}}}}"#), |map, k| list(map, "body", |list| list.push(Value::from(k)))),
-        // Below what is no map it does nothing.
+        // No effect below a value that is not a map.
         _ => (format!(r#"{{"$set":{{"deep.x":{k}}}}}"#), |map, k| {
             within(map, "deep", true, |deep| drop(deep.insert("x", k)))
         }),
@@ -130,7 +130,7 @@ fn numbered(which: usize, k: i32) -> Change {
     Change { fields: FIELDS[which], update, k, change }
 }
 
-/// Updates of what is in a map, which may not be there.
+/// Updates of a field in a map, which may not exist.
 fn below(which: usize, k: i32) -> (String, Apply) {
     match which {
         9 => (format!(r#"{{"$set":{{"by.name":{k}}}}}"#), |map, k| {
@@ -148,7 +148,8 @@ fn below(which: usize, k: i32) -> (String, Apply) {
     }
 }
 
-/// Changes the map in a field, a new one if it is missing and `makes`; other values stay.
+/// Changes the map in a field; if the field is missing and `makes` is set, creates it. Other values
+/// are unchanged.
 fn within(map: &mut Map, name: &str, makes: bool, change: impl FnOnce(&mut Map)) {
     match map.get_mut(name) {
         Some(Value::Map(inner)) => change(inner),
@@ -166,7 +167,8 @@ fn add(map: &mut Map, k: i32) {
     calculate(map, "inc", k, k, i64::wrapping_add);
 }
 
-/// Calculates with an integer, and sets a missing field to `missing`. A 32-bit integer stays one if the result fits.
+/// Computes with an integer, and sets a missing field to `missing`. A 32-bit integer keeps its
+/// width if the result fits.
 fn calculate(map: &mut Map, name: &str, missing: i32, k: i32, of: fn(i64, i64) -> i64) {
     match map.get_mut(name) {
         Some(Value::Int64(n)) => *n = of(*n, i64::from(k)),
@@ -179,7 +181,7 @@ fn calculate(map: &mut Map, name: &str, missing: i32, k: i32, of: fn(i64, i64) -
     }
 }
 
-/// Changes the array in a field, a new one if it is missing; other values stay.
+/// Changes the array in a field, or creates it if the field is missing. Other values are unchanged.
 fn list(map: &mut Map, name: &str, change: impl FnOnce(&mut Vec<Value>)) {
     match map.get_mut(name) {
         Some(Value::Array(list)) => change(list),

@@ -1,11 +1,11 @@
-//! The model's own order of values and its own way along paths, written from MongoDB's rules and not from the
-//! database's code: what it computes with them shows what the database has computed wrongly.
+//! The model's own order of values and its own handling of paths, implemented from MongoDB's rules
+//! and not from the database's code, so that it detects errors in that code.
 
 use alluvium::{Map, Value};
 use alluvium_document::value::Double;
 use std::cmp::Ordering;
 
-/// The place of a value's type in MongoDB's order of types.
+/// The rank of a value's type in MongoDB's order of types.
 fn rank(value: &Value) -> u8 {
     match value {
         Value::MinKey => 0,
@@ -28,12 +28,13 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// True if values are of one type, all numbers being one.
+/// True if values have the same type; all numbers are one type.
 pub(crate) fn same_type(a: &Value, b: &Value) -> bool {
     rank(a) == rank(b)
 }
 
-/// The order of two values. Good for what the generators make: not for two decimals that are equal as doubles.
+/// Compares two values. Correct for values of the generators, but not for two decimals that are
+/// equal as doubles.
 pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     rank(a).cmp(&rank(b)).then_with(|| match (a, b) {
         (Value::String(a) | Value::Symbol(a), Value::String(b) | Value::Symbol(b)) => a.as_bytes().cmp(b.as_bytes()),
@@ -79,7 +80,7 @@ fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     };
     match (integer(a), integer(b), a.as_f64(), b.as_f64()) {
         (Some(a), Some(b), ..) => a.cmp(&b),
-        // Not a number is below all numbers.
+        // NaN is less than all numbers.
         (_, _, Some(x), Some(y)) if x == y && x.is_finite() => match (a, b) {
             (Value::Decimal(_), Value::Double(_)) => compare_fractions(a, b, x < 0.0),
             (Value::Double(_), Value::Decimal(_)) => compare_fractions(b, a, x < 0.0).reverse(),
@@ -90,7 +91,8 @@ fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// A decimal and the double that is next to it, by all their digits: 0.1 is a little less than the double of that name.
+/// Compares a decimal with the nearest double by all their digits: 0.1 is slightly less than the
+/// double of that name.
 fn compare_fractions(decimal: &Value, double: &Value, negative: bool) -> Ordering {
     let (Value::Decimal(decimal), Value::Double(Double(double))) = (decimal, double) else { return Ordering::Equal };
     let fraction = |text: &str| format!("{:0<80}", text.split_once('.').map_or("", |(_, digits)| digits));
@@ -107,8 +109,9 @@ pub(crate) fn is_nan(value: &Value) -> bool {
     }
 }
 
-/// True if `test` takes something that a condition on this path looks at: the value there, the elements of an array
-/// there, or nothing, where there is nothing. Names lead into maps and into the maps of arrays.
+/// True if `test` accepts a value that a condition on this path examines: the value at the path,
+/// the elements of an array there, or `None` if nothing is there. Names lead into maps, and into
+/// maps in arrays.
 pub(crate) fn any_at(map: &Map, path: &str, test: &dyn Fn(Option<&Value>) -> bool) -> bool {
     let (name, rest) = split(path);
     match (map.get(name), rest) {
@@ -125,7 +128,8 @@ pub(crate) fn any_at(map: &Map, path: &str, test: &dyn Fn(Option<&Value>) -> boo
     }
 }
 
-/// The values that `distinct` returns for a document: those at the path, and for arrays their elements.
+/// The values that `distinct` returns for a document: those at the path, and the elements of
+/// arrays.
 pub(crate) fn distinct_at<'a>(map: &'a Map, path: &str, found: &mut Vec<&'a Value>) {
     let (name, rest) = split(path);
     match (map.get(name), rest) {
@@ -139,7 +143,8 @@ pub(crate) fn distinct_at<'a>(map: &'a Map, path: &str, found: &mut Vec<&'a Valu
     }
 }
 
-/// What a document sorts by at the name of a field: an array's least element, or its greatest where the order descends.
+/// The sort value of a document for a field: of an array the least element, or the greatest in
+/// descending order.
 pub(crate) fn sorted_by(map: &Map, name: &str, descending: bool) -> Value {
     match map.get(name) {
         Some(Value::Array(elements)) => {

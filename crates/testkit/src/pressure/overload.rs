@@ -1,5 +1,5 @@
-//! Writers that want more than the disk can do, in simulated time: what they get each second, and what memory that
-//! takes.
+//! Writers that demand more than the disk can deliver, in simulated time: measures their throughput
+//! in each second, and the memory.
 
 use crate::replay::seed;
 use alluvium::{Database, Durability};
@@ -19,40 +19,40 @@ use std::time::Duration;
 pub struct Load {
     /// Partitions of the database.
     pub partitions: u32,
-    /// Threads that write.
+    /// The number of writing threads.
     pub writers: usize,
-    /// Documents in a batch.
+    /// The number of documents in a batch.
     pub batch: usize,
-    /// Bytes that the disk does in a second.
+    /// The throughput of the disk in bytes per second.
     pub disk_bytes_per_s: u64,
-    /// The writers want to write this many times as much.
+    /// The demand of the writers, as a multiple of the disk's throughput.
     pub times: f64,
-    /// How long they write, in seconds.
+    /// The duration in seconds.
     pub seconds: u64,
 }
 
-/// What came of it.
+/// The results.
 #[derive(Debug, Clone, Default)]
 pub struct Served {
-    /// Bytes that were acknowledged in each second.
+    /// Bytes acknowledged in each second.
     pub seconds: Vec<u64>,
-    /// Bytes that were acknowledged to each writer.
+    /// Bytes acknowledged for each writer.
     pub writers: Vec<u64>,
-    /// The longest that a write took.
+    /// The longest duration of a write.
     pub longest: Duration,
-    /// The most that the database said it held, and its budget.
+    /// The maximum memory that the database reported, and its budget.
     pub memory: (usize, usize),
 }
 
-/// The first seconds fill what was empty.
+/// The number of first seconds to ignore, in which empty buffers fill up.
 const WARM_UP: usize = 4;
 
 impl Served {
-    /// Panics unless the worst second was over half the median, every writer got over half of its share, and memory
-    /// kept within 15% of the budget.
+    /// Panics unless the worst second had over half the median, every writer had over half of its
+    /// share, and memory stayed within 15% of the budget.
     ///
     /// # Panics
-    /// If not.
+    /// Otherwise.
     pub fn check(&self) {
         let mut steady: Vec<u64> = self.seconds[WARM_UP.min(self.seconds.len())..].to_vec();
         steady.sort_unstable();
@@ -145,7 +145,7 @@ fn write(shared: &Shared, load: Load, writer: usize, seed: u64) {
         }
         let texts: Vec<String> = (0..load.batch)
             .map(|_| {
-                // Half of it does not compress.
+                // Half of the content is incompressible.
                 let id = shared.ids.fetch_add(1, Ordering::SeqCst).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12;
                 let noise: String = (0..500).map(|_| rng.alphanumeric()).collect();
                 format!(r#"{{"_id":{id},"noise":"{noise}","plain":"{}"}}"#, "a word and another ".repeat(25))
@@ -161,7 +161,7 @@ fn write(shared: &Shared, load: Load, writer: usize, seed: u64) {
             *second += bytes as u64;
         }
         drop(served);
-        // Who is late does not want to make up for it.
+        // A late writer does not try to catch up.
         next = began.max(next) + Duration::from_secs_f64(bytes as f64 / rate);
     }
 }

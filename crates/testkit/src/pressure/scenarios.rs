@@ -1,4 +1,4 @@
-//! The scenarios that have a process of their own.
+//! The scenarios that run in their own process.
 
 use super::{Figures, Meter, measured, reads, status};
 use alluvium::{Collection, Database, Durability, Map, Snapshot, Value};
@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Text that compresses as text does: words that come again, and here and there a number that does not.
+/// Text that compresses like prose: recurring words, and occasionally a random number.
 pub struct Text {
     rng: fastrand::Rng,
-    /// Words are spelled in one of several ways.
+    /// One of several spellings of the words.
     spelling: u64,
 }
 
@@ -68,14 +68,14 @@ fn open(path: &Path, options: &Options, figures: &mut Figures) -> Database {
     Database::builder().options(options.clone()).open(path).expect("it opens")
 }
 
-/// Writes documents with numbers from `from` to below `to`, from two threads, until `bytes` are written.
+/// Writes documents with numbers in a range, from two threads, until `bytes` are written.
 fn fill(collection: &Collection, bytes: u64, each: usize, written: &AtomicU64, ids: &AtomicU64) {
     std::thread::scope(|scope| {
         for thread in 0..2 {
             scope.spawn(move || {
                 while written.load(Ordering::SeqCst) < bytes {
                     let first = ids.fetch_add(50, Ordering::SeqCst);
-                    // What people write about changes in the middle.
+                    // The vocabulary changes halfway.
                     let mut text = Text::new(first + thread, written.load(Ordering::SeqCst) * 2 / bytes);
                     let documents: Vec<String> = (first..first + 50).map(|id| text.document(id, each)).collect();
                     let sum: usize = documents.iter().map(String::len).sum();
@@ -87,7 +87,8 @@ fn fill(collection: &Collection, bytes: u64, each: usize, written: &AtomicU64, i
     });
 }
 
-/// `amount` MB of documents of 1 kB under a budget of 32 MB: written, read, scanned, sorted, changed.
+/// `amount` MB of documents of 1 kB with a budget of 32 MB: written, read, scanned, sorted,
+/// changed.
 fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options { memory_bytes: 32 << 20, durability: Durability::Periodic, ..Options::default() };
     let db = open(path, &options, figures);
@@ -124,8 +125,9 @@ fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) 
     db.close().expect("it closes");
 }
 
-/// What pressure alone does not bring about: one document that is written again and again while the log waits for the
-/// others, a chain of deltas over a value in a file, and index entries of which most are stale.
+/// Cases that pressure alone does not produce: one document that is rewritten repeatedly while the
+/// log waits for the others, a chain of deltas on a value in a file, and index entries that are
+/// mostly stale.
 fn odd_paths(db: &Database, documents: &Collection, count: u64) {
     let mut text = Text::new(9, 0);
     for _ in 0..20_000 {
@@ -147,7 +149,7 @@ fn odd_paths(db: &Database, documents: &Collection, count: u64) {
     }
 }
 
-/// Merges everything, and is stopped in the middle.
+/// Merges everything, and stops in the middle.
 fn stop_a_merge(db: &Database) {
     db.wait_for_compaction().expect("room");
     let stop = AtomicBool::new(false);
@@ -160,8 +162,8 @@ fn stop_a_merge(db: &Database) {
     });
 }
 
-/// Documents of 16 MB, less a little, among `amount` small ones, under a budget of 128 MB. Their text is there before
-/// the database is.
+/// Documents of almost 16 MB among `amount` small ones, with a budget of 128 MB. Their text is
+/// created before the database.
 fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64) {
     let options = Options { memory_bytes: 128 << 20, durability: Durability::Periodic, ..Options::default() };
     let (head, mut words) = (r#"{"_id":""#, Text::new(3, 0));
@@ -198,7 +200,7 @@ fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64
     db.close().expect("it closes");
 }
 
-/// `amount` collections of ten documents each; the database is opened again, and each is read.
+/// `amount` collections of ten documents each; the database is reopened, and each is read.
 fn many_collections(path: &Path, meter: &Meter, figures: &mut Figures, count: u64) {
     let options = Options { memory_bytes: 64 << 20, durability: Durability::Bulk, ..Options::default() };
     let db = open(path, &options, figures);
@@ -227,7 +229,7 @@ fn many_collections(path: &Path, meter: &Meter, figures: &mut Figures, count: u6
     db.close().expect("it closes");
 }
 
-/// Documents with more sets of fields than a collection remembers.
+/// Documents with more combinations of fields than a collection remembers.
 fn many_shapes(db: &Database) {
     let odd = db.collection("odd");
     for n in 0..5000 {
@@ -238,8 +240,8 @@ fn many_shapes(db: &Database) {
     }
 }
 
-/// `amount` MB of documents in files that are as small as they can be, all of which are read again and again; with a
-/// snapshot that keeps many.
+/// `amount` MB of documents in the smallest possible files, all of which are read repeatedly, with
+/// a snapshot that pins many of them.
 fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options {
         memory_bytes: 32 << 20,

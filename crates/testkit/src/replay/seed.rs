@@ -1,11 +1,12 @@
-//! Seeds: every random test runs from one number, prints it when it fails, and runs it again.
+//! Seeds: every random test is determined by one number, which it prints when it fails, and which
+//! repeats it.
 //!
-//! `ALLUVIUM_SEED=7 cargo test -p alluvium-testkit --test NAME` runs the one sequence that
-//! failed; `ALLUVIUM_SEQUENCES=10000` runs this many instead of the usual number, `ALLUVIUM_SECONDS=60` as many as
-//! there is time for, and `ALLUVIUM_FIRST=100` begins with that seed. What was done is appended to the file that
-//! `ALLUVIUM_TALLY` names, for `tests/soak/run` to add up.
+//! `ALLUVIUM_SEED=7 cargo test -p alluvium-testkit --test NAME` repeats one failed sequence.
+//! `ALLUVIUM_SEQUENCES=10000` runs this number of sequences instead of the usual number,
+//! `ALLUVIUM_SECONDS=60` as many as fit the time, and `ALLUVIUM_FIRST=100` starts with that seed.
+//! Counts are appended to the file named in `ALLUVIUM_TALLY`, for `tests/soak/run` to add up.
 
-// The environment says what to replay, and results for the soak go into a real file.
+// The environment selects what to repeat, and results for the soak go to a real file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::marks;
@@ -22,46 +23,47 @@ pub(crate) fn number(name: &str) -> Option<u64> {
     Some(text.trim().parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }
 
-/// How many sequences to run, where `usual` is the number without `ALLUVIUM_SEQUENCES`.
+/// The number of sequences to run; `usual` is the default without `ALLUVIUM_SEQUENCES`.
 pub fn sequences(usual: u64) -> u64 {
     number("ALLUVIUM_SEQUENCES").unwrap_or(usual)
 }
 
-/// For how long sequences are run, in place of a number of them.
+/// The time for running sequences, instead of a number of them.
 fn seconds() -> Option<Duration> {
     requested_seconds().map(Duration::from_secs)
 }
 
-/// The requested seconds, in place of the usual number of sequences.
+/// The requested seconds, instead of the usual number of sequences.
 pub fn requested_seconds() -> Option<u64> {
     number("ALLUVIUM_SECONDS")
 }
 
-/// Set to 1, tests that have a size for the soak take it; their failures print that.
+/// If set to 1, tests that have a size for the soak use it. Their failures print the variable.
 pub const LARGE: &str = "ALLUVIUM_LARGE";
 
-/// True if tests that have a size for the soak are to take it: there is time, or a seed of one is run again.
+/// True if tests should use their size for the soak: there is time, or a seed of such a run is
+/// repeated.
 pub fn is_large() -> bool {
     seconds().is_some() || number(LARGE) == Some(1)
 }
 
-/// True if as many sequences are run as usual, so that rare things must be met; never under `ALLUVIUM_MUTANTS`, where
-/// only broken promises count.
+/// True if the usual number of sequences runs, so that rare events must occur; never under
+/// `ALLUVIUM_MUTANTS`, where only broken promises count.
 pub fn is_usual(usual: u64) -> bool {
     number("ALLUVIUM_MUTANTS").is_none() && replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
 }
 
-/// The start that is passed to [`has_time`].
+/// The start time for [`has_time`].
 pub fn now() -> Instant {
     Instant::now()
 }
 
-/// True while `ALLUVIUM_SECONDS` are not over; false if no time was requested.
+/// True until `ALLUVIUM_SECONDS` have passed; false if no time was requested.
 pub fn has_time(started: Instant) -> bool {
     seconds().is_some_and(|limit| started.elapsed() < limit)
 }
 
-/// True while more sequences are to be run, where `usual` is the default number.
+/// True while more sequences are to run; `usual` is the default number.
 pub fn continues(started: Instant, done: u64, usual: u64) -> bool {
     match seconds() {
         Some(limit) => started.elapsed() < limit,
@@ -77,7 +79,7 @@ pub fn tally(what: &str, count: u64) {
     written.unwrap_or_else(|e| panic!("ALLUVIUM_TALLY={}: {e}", path.display()));
 }
 
-/// Reports to the soak how often this process has taken each rare path since the last report.
+/// Reports to the soak how often this process took each rare path since the last report.
 pub fn tally_rare() {
     static REPORTED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
     if std::env::var_os("ALLUVIUM_TALLY").is_none() {
@@ -92,16 +94,16 @@ pub fn tally_rare() {
     }
 }
 
-/// The row of the soak's table that counts a rare path.
+/// The row for a rare path in the soak's table.
 pub fn rare_row(description: &str) -> String {
     format!("rare: {description}")
 }
 
-/// Errors unless each of these paths was taken by this process: for a test that runs as many sequences as `usual`,
-/// which always meet them.
+/// Panics unless this process took each of these paths. For a test that runs `usual` sequences,
+/// which always take them.
 ///
 /// # Panics
-/// If one was not.
+/// If one was not taken.
 pub fn must_have_met(usual: u64, paths: &[&Mark]) {
     if is_usual(usual) {
         let never: Vec<&str> = paths.iter().filter(|mark| mark.hits() == 0).map(|mark| mark.description()).collect();
@@ -109,28 +111,28 @@ pub fn must_have_met(usual: u64, paths: &[&Mark]) {
     }
 }
 
-/// The seed to begin with.
+/// The first seed.
 pub fn first() -> u64 {
     replayed().unwrap_or_else(|| number("ALLUVIUM_FIRST").unwrap_or(0))
 }
 
-/// The seed to replay, if there is one.
+/// The seed to repeat, if one is given.
 pub fn replayed() -> Option<u64> {
     number("ALLUVIUM_SEED")
 }
 
-/// Runs `body` for the seeds from `first` on, `usual` of them, or for the one of `ALLUVIUM_SEED`.
+/// Runs `body` for `usual` seeds from `first` on, or for the seed in `ALLUVIUM_SEED`.
 ///
 /// # Panics
-/// As `body` does, after printing the seed and how to run it again.
+/// If `body` does, after printing the seed and the command that repeats it.
 pub fn each(test: &str, first: u64, usual: u64, body: impl Fn(u64)) {
     run(test, "", first, usual, &body);
 }
 
-/// As [`each`], for one part of a test, which an environment variable chooses: a failure prints it.
+/// As [`each`], for one part of a test that an environment variable selects; a failure prints it.
 ///
 /// # Panics
-/// As `body` does, after printing the seed and how to run it again.
+/// If `body` does, after printing the seed and the command that repeats it.
 pub fn each_of(test: &str, variable: &str, part: &str, usual: u64, body: impl Fn(u64)) {
     run(test, &format!("{variable}={part} "), 0, usual, &body);
 }
@@ -152,7 +154,7 @@ fn run(test: &str, chosen: &str, first: u64, usual: u64, body: &impl Fn(u64)) {
 
 fn one(test: &str, chosen: &str, seed: u64, body: &impl Fn(u64)) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(seed))) {
-        // Tests of other packages say which.
+        // Names of tests in other packages include the package.
         let package = if test.starts_with("-p ") { "" } else { "-p alluvium-testkit --test " };
         eprintln!("seed {seed} failed; run it alone: {chosen}ALLUVIUM_SEED={seed} cargo test {package}{test}");
         resume_unwind(panic);

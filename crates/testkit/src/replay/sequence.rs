@@ -1,18 +1,19 @@
-//! Sequences of numbered steps, cut down when they fail.
+//! Sequences of numbered steps, which are shortened when they fail.
 //!
-//! Each step draws what it does from the seed and its own number, so that steps can be left out and the others do
-//! what they did. A sequence that fails is run again with fewer and fewer of them, as long as it fails: what is left
-//! is printed with the command that runs it. `ALLUVIUM_STEPS=3,17,20`, beside `ALLUVIUM_SEED`, runs just these;
-//! `ALLUVIUM_SHRINK=0` leaves a failing sequence as it is (it is a number of seconds).
+//! Each step is determined by the seed and its own number, so that steps can be left out without
+//! changing the others. A failing sequence is repeated with fewer and fewer steps, as long as it
+//! still fails. The shortest is printed with the command that runs it. `ALLUVIUM_STEPS=3,17,20`,
+//! together with `ALLUVIUM_SEED`, runs only these steps. `ALLUVIUM_SHRINK` is the time for
+//! shortening in seconds; 0 disables it.
 
-// The environment says what to replay; real time bounds the search for a shorter sequence.
+// The environment selects what to repeat; real time limits the search for a shorter sequence.
 #![allow(clippy::disallowed_methods)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Seconds for which a failing sequence is cut down.
+/// The time for shortening a failing sequence in seconds.
 const LOOK_FOR: u64 = 30;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -22,7 +23,7 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::SeqCst)
 }
 
-/// The randomness of a step.
+/// The random number generator of a step.
 pub(crate) fn rng_of(seed: u64, step: u32) -> fastrand::Rng {
     fastrand::Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(step) << 32 | 0x5eed))
 }
@@ -35,11 +36,11 @@ fn given() -> Option<Vec<u32>> {
     Some(text.split(',').filter(|part| !part.trim().is_empty()).map(number).collect())
 }
 
-/// Runs `body` with the steps from 0 to `count`, or with those of `ALLUVIUM_STEPS`. If it fails, prints the shortest
-/// sequence found that does, and what that one did last.
+/// Runs `body` with the steps from 0 to `count`, or with those in `ALLUVIUM_STEPS`. If it fails,
+/// prints the shortest failing sequence found, and the last output of that sequence.
 ///
 /// # Panics
-/// As `body` does.
+/// If `body` does.
 pub fn check(count: u32, body: impl Fn(&[u32])) {
     if let Some(steps) = given() {
         return body(&steps);
@@ -60,17 +61,17 @@ pub fn check(count: u32, body: impl Fn(&[u32])) {
     let words: Vec<String> = steps.iter().map(u32::to_string).collect();
     eprintln!("\n{} of {count} steps are enough to fail: ALLUVIUM_STEPS={}", steps.len(), words.join(","));
     body(&steps);
-    // It did not fail this time: the schedule of threads decides, too.
+    // It did not fail again: the schedule of threads matters, too.
     resume_unwind(failure);
 }
 
-/// Leaves out halves, quarters, and so on, as long as what is left fails.
+/// Leaves out halves, quarters and so on, as long as the rest fails.
 fn shrink(mut steps: Vec<u32>, limit: Duration, fails: impl Fn(&[u32]) -> bool) -> Vec<u32> {
     let began = Instant::now();
     let mut size = steps.len().div_ceil(2);
     while size > 0 {
         let mut end = steps.len();
-        // From the back: what comes after the failure goes first.
+        // From the end: steps after the failure are removed first.
         while end > 0 && began.elapsed() < limit {
             let start = end.saturating_sub(size);
             let fewer = [&steps[..start], &steps[end..]].concat();

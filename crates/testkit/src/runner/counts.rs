@@ -1,9 +1,10 @@
-//! Counts of operations that had an effect: an operation that is never drawn, or never does anything, proves nothing.
+//! Counts of operations that had an effect: an operation that is never drawn, or never has an
+//! effect, tests nothing.
 
 use crate::replay::seed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The operations of the model, by what they are counted as.
+/// The names under which operations are counted.
 const OPERATIONS: [&str; 62] = [
     "put",
     "insert",
@@ -71,22 +72,23 @@ const OPERATIONS: [&str; 62] = [
 
 static COUNTS: [AtomicU64; OPERATIONS.len()] = [const { AtomicU64::new(0) }; OPERATIONS.len()];
 
-/// Counts an operation, if it did something: changed a document, or found one.
+/// Counts an operation if it had an effect: it changed a document, or found one.
 pub(super) fn add(operation: &str, any: bool) {
     let at = OPERATIONS.iter().position(|name| *name == operation);
     let at = at.unwrap_or_else(|| panic!("{operation} is not among the operations that are counted"));
     COUNTS[at].fetch_add(u64::from(any), Ordering::Relaxed);
 }
 
-/// How often each operation did something, in this process.
+/// The counts of this process.
 pub fn counted() -> impl Iterator<Item = (&'static str, u64)> {
     OPERATIONS.iter().copied().zip(COUNTS.iter().map(|count| count.load(Ordering::Relaxed)))
 }
 
-/// Errors unless each operation did something so often: for a test that runs as many sequences as `usual`.
+/// Panics unless each operation had an effect at least `least` times. For a test that runs `usual`
+/// sequences.
 ///
 /// # Panics
-/// If one did not.
+/// If one had not.
 pub fn must_have_done(usual: u64, least: u64) {
     if seed::is_usual(usual) {
         println!("what was done: {:?}", counted().collect::<Vec<_>>());

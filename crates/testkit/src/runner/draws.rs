@@ -7,14 +7,14 @@ use crate::model::values::distinct_at;
 use alluvium::Value;
 use alluvium_document::value::Double;
 
-/// Paths in filters; indexes are over most of them.
+/// Paths in filters; most of them are indexed.
 const PATHS: [&str; 14] =
     ["k", "k", "k", "set", "inc", "n", "u", "score", "tags", "list", "by.name", "deep.x", "when", "missing"];
 
-/// Fields that documents are sorted by; at most one of them may be an array.
+/// Fields to sort documents by; at most one of them may be an array.
 const SORTED: [&str; 6] = ["k", "set", "inc", "n", "score", "u"];
 
-/// A filter, mostly one that some documents match.
+/// A filter, usually one that some documents match.
 pub(crate) fn any_filter(session: &mut Session, name: &str) -> Filter {
     match session.rng.u8(0..12) {
         0 => Filter::And(Vec::new()),
@@ -34,7 +34,7 @@ pub(crate) fn any_field_filter(session: &mut Session, name: &str) -> Filter {
     let mut b = any_operand(session, name, path);
     let which = session.rng.u8(0..12);
     if which > 6 {
-        // Null is no bound of a range.
+        // Null is not a bound of a range.
         for bound in [&mut a, &mut b].into_iter().filter(|bound| **bound == Value::Null) {
             *bound = Value::Int32(1);
         }
@@ -77,7 +77,7 @@ fn any_operand(session: &mut Session, name: &str, path: &str) -> Value {
     }
 }
 
-/// A total order of documents: it ends with `_id`.
+/// A total order of documents, which ends with `_id`.
 pub(crate) fn any_sort_order(session: &mut Session) -> SortOrder {
     let mut order = Vec::new();
     for _ in 0..session.rng.usize(0..3) {
@@ -90,13 +90,13 @@ pub(crate) fn any_sort_order(session: &mut Session) -> SortOrder {
     SortOrder(order)
 }
 
-/// A projection, now and then.
+/// Sometimes a projection.
 pub(crate) fn any_projection(session: &mut Session) -> Option<Projection> {
     (session.rng.u8(0..3) == 0).then(|| Projection::random(&mut session.rng))
 }
 
-/// The name or the keys of an index that may be hinted at, or the natural order; and whether it may be refused, as
-/// those are that do not have all documents, or no ranges.
+/// The name or the keys of an index as a hint, or the natural order; and whether it may be refused,
+/// because the index does not have all documents, or no ranges.
 pub(crate) fn any_hint(session: &mut Session, name: &str, now: bool) -> Option<(alluvium::Hint, bool)> {
     if session.rng.u8(0..3) > 0 {
         return None;
@@ -121,13 +121,13 @@ pub(crate) fn any_change(session: &mut Session) -> Change {
     any_update(&mut session.rng, k)
 }
 
-/// An update that may not apply to a document; a checked one would report that.
+/// An update that may not apply to a document; as a checked update it would be an error.
 pub(crate) fn any_blind_change(session: &mut Session) -> Change {
     let k = any_number(session);
     any_blind_update(&mut session.rng, k)
 }
 
-/// Mostly one of few, so that documents come back to what they were.
+/// Usually one of few numbers, so that documents return to earlier contents.
 fn any_number(session: &mut Session) -> i32 {
     if session.rng.bool() { session.rng.i32(0..3) } else { session.rng.i32(0..1000) }
 }

@@ -1,8 +1,8 @@
-//! What the answer to an operation must be.
+//! Checks of the results of operations.
 
 use alluvium::ErrorKind;
 
-/// Whether something could be done with a name: else it is not there, or taken.
+/// Expects success, or that the name does not exist or is a duplicate.
 pub(crate) fn expect_there(result: alluvium::Result<()>, expected: bool) {
     match result {
         Ok(()) => assert!(expected, "it is not there, or taken, and nothing was said"),
@@ -10,7 +10,8 @@ pub(crate) fn expect_there(result: alluvium::Result<()>, expected: bool) {
     }
 }
 
-/// True if the write was refused, by an index, as it should have been: for one of these reasons, if there are any.
+/// True if the write was refused by an index as expected: for one of these reasons, if there are
+/// any.
 pub(crate) fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, why: &[ErrorKind]) -> bool {
     match result {
         Ok(_) => assert!(why.is_empty(), "what an index refuses was written: {why:?}"),
@@ -19,7 +20,7 @@ pub(crate) fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, wh
     !why.is_empty()
 }
 
-/// `taken`: an `_id` is taken; `refused`: an index refuses a document.
+/// `taken` if the `_id` exists; `refused` if an index refuses a document.
 pub(crate) fn expect_duplicate(result: alluvium::Result<()>, taken: bool, refused: bool) {
     match result {
         Ok(()) => assert!(!taken && !refused, "an _id or a key that is taken was not refused"),

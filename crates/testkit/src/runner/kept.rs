@@ -1,4 +1,5 @@
-//! What a sequence keeps open between operations: snapshots, checkpoints, cursors, versions of documents.
+//! Objects that a sequence keeps open between operations: snapshots, checkpoints, cursors, versions
+//! of documents.
 
 use crate::model::{Id, State};
 use alluvium::{Cursor, Map, Snapshot, Version};
@@ -6,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A snapshot with what it should show for ever.
+/// A snapshot with the state that it must always show.
 pub(crate) struct KeptSnapshot {
     pub snapshot: Snapshot,
     pub state: State,
@@ -17,7 +18,7 @@ pub(crate) struct KeptSnapshot {
 pub(crate) struct Checkpoints {
     pub kept: Vec<KeptCheckpoint>,
     pub made: u32,
-    /// Rises when the database is replaced by a restored one.
+    /// Increases when the database is replaced by a restored one.
     pub generation: u32,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct KeptCheckpoint {
     pub generation: u32,
 }
 
-/// A version that was read, and the document that it was of.
+/// A version that was read, and its document.
 pub(crate) struct ReadVersion {
     pub name: String,
     pub id: Id,
@@ -36,7 +37,7 @@ pub(crate) struct ReadVersion {
     pub was: Arc<Map>,
 }
 
-/// What a cursor has still to return.
+/// The documents that a cursor has still to return.
 pub(crate) enum Remaining {
     /// In this order.
     Ordered(VecDeque<Arc<Map>>),
@@ -59,7 +60,8 @@ impl Remaining {
         }
     }
 
-    /// Takes the document that a found one has to be: the next, or the one that `is_it`.
+    /// Removes the document that the cursor must return: the next one, or the one that `is_it`
+    /// accepts.
     pub fn take(&mut self, is_it: impl Fn(&Map) -> bool) -> Option<Arc<Map>> {
         match self {
             Self::Ordered(left) if left.front().is_some_and(|map| is_it(map)) => left.pop_front(),
@@ -72,7 +74,7 @@ impl Remaining {
     }
 }
 
-/// A cursor, and what it has to return.
+/// A cursor, and the documents that it has to return.
 pub(crate) struct OpenCursor {
     pub cursor: Cursor,
     pub left: Remaining,

@@ -1,5 +1,5 @@
-//! Looks at a database in the middle of a flush or a compaction: between two of its changes to
-//! the disk, everything reads as before, and snapshots taken there last.
+//! Reads a database in the middle of a flush or a compaction: between two of its changes to the
+//! disk, all content is unchanged, and snapshots taken then remain valid.
 
 use crate::model::{State, read_state};
 use alluvium::{Database, Snapshot};
@@ -7,34 +7,34 @@ use alluvium_env::fault::{Hook, Op};
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
-/// What the observer reads now.
+/// The database that the observer reads.
 struct Open {
     db: Database,
     state: State,
     rng: fastrand::Rng,
     taken: Vec<Snapshot>,
-    /// Not thrown out of the hook: the store is in the middle of an operation there.
+    /// Must not unwind through the hook: the store is in the middle of an operation there.
     broken: Option<String>,
 }
 
-/// Reads the database from a hook, while the operation under way changes no document.
+/// Reads the database from a hook, while an operation runs that changes no document.
 #[derive(Clone, Default)]
 pub(crate) struct Observer {
     open: Arc<Mutex<Option<Open>>>,
 }
 
 impl Observer {
-    /// Opens it.
+    /// Starts observing the database.
     pub fn open(&self, db: &Database, state: &State, seed: u64) {
         let rng = fastrand::Rng::with_seed(seed);
         let (db, state) = (db.clone(), state.clone());
         *self.open.lock() = Some(Open { db, state, rng, taken: Vec::new(), broken: None });
     }
 
-    /// Closes it, and returns the snapshots that were taken.
+    /// Stops observing, and returns the snapshots that were taken.
     ///
     /// # Panics
-    /// If something was not as it should be.
+    /// If a read had a wrong result.
     pub fn close(&self) -> Vec<Snapshot> {
         let Some(open) = self.open.lock().take() else { return Vec::new() };
         if let Some(broken) = open.broken {
@@ -43,7 +43,7 @@ impl Observer {
         open.taken
     }
 
-    /// The hook that looks, at some of the changes.
+    /// The hook that reads, at some of the changes.
     pub fn hook(&self) -> Hook {
         let observer = self.clone();
         Arc::new(move |op: &Op<'_>| {

@@ -1,4 +1,5 @@
-//! Random operations: each is drawn, applied to the database and to the model, and the answers compared.
+//! Random operations: each is drawn, applied to the database and to the model, and the results are
+//! compared.
 //!
 //! An operation is a function of a [`Session`]. The modules:
 //!
@@ -30,7 +31,7 @@ pub(super) mod snapshots;
 
 use super::session::{Mix, Session};
 
-/// Does one random operation.
+/// Executes one random operation.
 pub(crate) fn step(session: &mut Session) {
     if session.mix == Mix::All {
         match session.rng.u32(0..100) {
@@ -97,7 +98,7 @@ fn upkeep(session: &mut Session) {
     }
 }
 
-/// Those that change something on the disk.
+/// Those that write to the disk.
 fn writing_upkeep(session: &mut Session) {
     match session.rng.u8(0..4) {
         0 => maintenance::settle(session),

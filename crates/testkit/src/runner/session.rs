@@ -1,4 +1,4 @@
-//! What every operation works on: a database, its model, and the randomness that drives both.
+//! The context of every operation: a database, its model, and the randomness for both.
 
 use super::counts;
 use super::kept::{Checkpoints, KeptSnapshot, OpenCursor, ReadVersion};
@@ -17,33 +17,33 @@ use std::time::Duration;
 /// The collections that operations choose from.
 pub(super) const NAMES: [&str; 6] = ["main.a", "main.b", "other.c", "other.a", "main.d.e", "third.ü"];
 
-/// Which operations are done.
+/// The set of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mix {
     /// All of them.
     All,
-    /// Those that write, for power cuts.
+    /// Only those that write, for power cuts.
     Writes,
 }
 
-/// Makes a hook for a world: the first one, and each after a kill.
+/// Creates a hook for a world: the first one, and each one after a kill.
 pub type MakeHook = Box<dyn Fn(&World, &Arc<Mutex<Timeline>>) -> Hook>;
 
-/// A database, its model, and the randomness that drives both.
+/// A database, its model, and the randomness for both.
 pub(crate) struct Session {
-    /// Where the database runs.
+    /// The world of the database.
     pub(super) world: World,
     /// The database; `None` only while it is being reopened.
     pub(super) db: Option<Database>,
-    /// The state that it should hold.
+    /// The expected state.
     pub(super) state: State,
-    /// What a power cut may leave.
+    /// The states that a power cut may leave.
     pub(super) timeline: Arc<Mutex<Timeline>>,
-    /// What it was opened with.
+    /// The options of the open database.
     pub(super) options: Options,
-    /// Flushes of something, so far.
+    /// The number of flushes that wrote something.
     pub(super) flushes: u32,
-    /// Calls that merged files, so far.
+    /// The number of calls that merged files.
     pub(super) compactions: u32,
     pub(super) seed: u64,
     pub(super) rng: fastrand::Rng,
@@ -51,14 +51,14 @@ pub(crate) struct Session {
     pub(super) documents: Documents,
     pub(super) snapshots: Vec<KeptSnapshot>,
     pub(super) checkpoints: Checkpoints,
-    /// Cursors that are open.
+    /// Open cursors.
     pub(super) cursors: Vec<OpenCursor>,
     /// Versions of documents that were read.
     pub(super) versions: Vec<ReadVersion>,
     pub(super) dirty: bool,
-    /// A collection or an index was dropped since files were merged.
+    /// True if a collection or an index was dropped since files were merged.
     pub(super) dropped: bool,
-    /// The number of the last index.
+    /// The serial number of the last index.
     pub(super) serial: u64,
     pub(super) partitions: u32,
     pub(super) durability: Option<Durability>,
@@ -119,7 +119,7 @@ impl Session {
         self.db.as_ref().expect("the database is open")
     }
 
-    /// Opens the database with other random options.
+    /// Opens the database with new random options.
     pub(super) fn open(&mut self) {
         let durability =
             self.durability.unwrap_or([Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)]);
@@ -130,7 +130,7 @@ impl Session {
         }
         self.options.direct_io = self.rng.u8(0..4) == 0;
         if self.mix == Mix::All && !self.background {
-            // Snapshots that are kept may be ended then.
+            // Kept snapshots may be ended then.
             self.options.snapshot_max_age =
                 [Duration::from_secs(3600), Duration::from_millis(300)][self.rng.usize(0..2)];
             self.options.snapshot_max_debt_bytes = [None, Some(4 << 10)][self.rng.usize(0..2)];
@@ -146,14 +146,14 @@ impl Session {
         let db = self.world.open(&self.options).unwrap_or_else(|e| panic!("the database does not open: {e}"));
         self.db = Some(db);
         self.timeline.lock().phase = Phase::Write;
-        // Opening makes what it has found durable.
+        // Opening makes the content found durable.
         self.timeline.lock().durable();
         let found = read_state(self.db()).unwrap_or_else(|e| panic!("after opening: {e}"));
         assert!(found == self.state, "expected and found differ after opening:\n{}", self.state.difference(&found));
     }
 
     pub(super) fn any_name(&mut self) -> String {
-        // Mostly one that exists.
+        // Usually one that exists.
         let names: Vec<&String> = self.state.collections.keys().collect();
         if !names.is_empty() && self.rng.u8(0..8) > 0 {
             return names[self.rng.usize(0..names.len())].clone();
@@ -172,7 +172,7 @@ impl Session {
         }
     }
 
-    /// A handle, and whether its writes are acknowledged when they are durable.
+    /// A handle, and whether its writes are durable when acknowledged.
     pub(super) fn handle(&mut self, name: &str) -> (Collection, bool) {
         let collection = self.db().collection(name);
         match self.rng.u8(0..10) {
@@ -182,7 +182,7 @@ impl Session {
         }
     }
 
-    /// The states before a write that come from creating its collections.
+    /// The states before a write that result from creating its collections.
     pub(super) fn created(&self, names: &[&str]) -> Vec<State> {
         let mut steps = Vec::new();
         let mut state = self.state.clone();
@@ -198,7 +198,7 @@ impl Session {
         steps.last().unwrap_or(&self.state).clone()
     }
 
-    /// Runs `act`, which takes the database through `steps`, each a batch.
+    /// Runs `act`, which takes the database through `steps`, one batch each.
     pub(super) fn write<T>(
         &mut self,
         phase: Phase,
@@ -243,12 +243,12 @@ impl Session {
         self.log.push_back(what);
     }
 
-    /// Counts an operation, if it changed or found something.
+    /// Counts an operation if it changed or found something.
     pub(super) fn effect(&self, operation: &str, any: bool) {
         counts::add(operation, any);
     }
 
-    /// True if the options end snapshots, for their age or for the space that they keep.
+    /// True if the options end snapshots because of their age or the space that they pin.
     pub(super) fn snapshots_may_end(&self) -> bool {
         let usual = alluvium_store::Options::default();
         self.options.snapshot_max_age < usual.snapshot_max_age || self.options.snapshot_max_debt_bytes.is_some()

@@ -1,10 +1,10 @@
-//! Files of a world: their kinds, all of them with their contents, and removing a directory.
+//! Files of a world: their kinds, their contents, and removal of directories.
 
 use alluvium_env::{Env, Fs, OpenMode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The kinds of file by which operations are distinguished.
+/// Kinds of files, for distinguishing operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// A log segment.
@@ -36,7 +36,7 @@ impl FileKind {
     }
 }
 
-/// All files in a directory and below, by their paths.
+/// All files below a directory, by path.
 ///
 /// # Panics
 /// If they cannot be read.
@@ -56,7 +56,7 @@ pub fn files_in(fs: &dyn Fs, dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// The same as a map; empty if the directory does not exist.
+/// As [`files_in`], as a map; empty if the directory does not exist.
 ///
 /// # Panics
 /// If they cannot be read.
@@ -67,10 +67,10 @@ pub fn contents_of(fs: &dyn Fs, dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     }
 }
 
-/// Removes a directory and all that is in it.
+/// Removes a directory and its content.
 pub(crate) fn remove_dir(env: &Env, dir: &Path) {
     remove_all(env, dir);
-    // A power cut must not bring parts of it back into the next directory of that name.
+    // A power cut must not restore parts of it in the next directory with that name.
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
     env.fs.sync_dir(parent.unwrap_or(Path::new("."))).expect("sync");
 }

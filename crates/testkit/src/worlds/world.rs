@@ -1,4 +1,4 @@
-//! The world that a database runs in: files in memory, a clock that is moved by hand.
+//! The world of a database: files in memory, a manual clock.
 
 use alluvium::{Compression, Database, Durability};
 use alluvium_env::fault::FaultFs;
@@ -18,7 +18,7 @@ pub struct World {
     pub faults: Arc<FaultFs>,
     /// The clock.
     pub clock: Arc<ManualClock>,
-    /// All of it, as a database takes it.
+    /// The environment with these parts, for the database.
     pub env: Env,
     seed: u64,
 }
@@ -52,14 +52,14 @@ impl World {
     /// Opens the database.
     ///
     /// # Errors
-    /// As [`alluvium::Builder::open`].
+    /// As for [`alluvium::Builder::open`].
     pub fn open(&self, options: &Options) -> alluvium::Result<Database> {
         Database::builder().env(self.env.clone()).options(options.clone()).open(PATH)
     }
 }
 
-/// Small random options, without background threads. The partitions are given, since they are
-/// fixed for a database's life.
+/// Small random options, without background threads. The number of partitions is given, since it
+/// cannot change after the creation of a database.
 pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Durability) -> Options {
     Options {
         partitions: if rng.bool() { Some(partitions) } else { None },
@@ -73,11 +73,11 @@ pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Dura
             Compression::Zstd { level: 1 },
             Compression::Zstd { level: 3 },
         ][rng.usize(0..4)],
-        // Groups begin at 8 KiB: one group to a segment, a few, and many.
+        // Groups begin at 8 KiB: one group per segment, a few, and many.
         segment_bytes: [Some(4 << 10), Some(9 << 10), Some(12 << 10), Some(64 << 10)][rng.usize(0..4)],
         file_bytes: [None, Some(1 << 10), Some(4 << 10), Some(64 << 10)][rng.usize(0..4)],
         filter_bits_per_key: [0, 4, 10][rng.usize(0..3)],
-        // None, small enough to be reached, and the usual one.
+        // None, one that is small enough to be reached, and the usual one.
         disk_reserve_bytes: [Some(0), Some(0), Some(100 << 10), None][rng.usize(0..4)],
         background: false,
         tuning: random_tuning(rng),
@@ -85,7 +85,8 @@ pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Dura
     }
 }
 
-/// Sizes so small that a sequence of some hundred operations does what a large database does; some of them, or none.
+/// Sizes so small that a sequence of a few hundred operations covers what happens in a large
+/// database; some of them, or none.
 fn random_tuning(rng: &mut fastrand::Rng) -> Tuning {
     if rng.u8(0..4) == 0 {
         return Tuning::default();

@@ -1,5 +1,5 @@
-//! `alluvium-bench demo`: a million documents are loaded, read, changed, killed, recovered and
-//! verified; a table at the end.
+//! `alluvium-bench demo`: loads a million documents, reads and changes them, kills a load, recovers
+//! and verifies; prints a table at the end.
 
 mod child;
 mod expected;

@@ -111,7 +111,7 @@ pub(crate) fn write_file(path: &Path, lines: u64, stop: &Stop, line: impl FnMut(
     })
 }
 
-/// Gathers lines into chunks, and writes each by `hand_on`.
+/// Collects lines in chunks, and passes each chunk to `hand_on`.
 fn chunks(lines: u64, mut line: impl FnMut(&mut Vec<u8>), mut hand_on: impl FnMut(&[u8]) -> Outcome) -> Outcome {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES + (64 << 10));
     for _ in 0..lines {

@@ -110,7 +110,7 @@ impl Args {
     }
 }
 
-/// The library's errors keep their exit codes.
+/// Errors of the library keep their exit codes.
 fn failure(error: iibench::Failure) -> Failure {
     match error.downcast::<alluvium::Error>() {
         Ok(error) => (*error).into(),

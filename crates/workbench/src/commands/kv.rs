@@ -73,7 +73,7 @@ impl Args {
         print(&outcome, self.run.json, describe)
     }
 
-    /// The scenario writes random keys into an existing store: it refuses a store with documents.
+    /// Refuses a store with documents, because the scenario writes random keys.
     fn refuse_documents(&self, options: &Options) -> Outcome {
         let env = alluvium_env::Env::os();
         if !env.fs.exists(self.database.path())? {

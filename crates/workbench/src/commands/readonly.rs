@@ -88,7 +88,7 @@ impl Args {
         print(&report, self.json, describe)
     }
 
-    /// The scenario fills the directory: it refuses one with other files.
+    /// Refuses a directory with other files, because the scenario fills it.
     fn refuse_others(&self, env: &Env) -> Outcome {
         let is_ours = |name: &str| name.starts_with("readonly-") || name.starts_with("ordinary-");
         match env.fs.list(&self.dir)?.iter().all(|entry| is_ours(&entry.name)) {

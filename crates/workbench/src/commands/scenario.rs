@@ -1,4 +1,4 @@
-//! What scenarios share: how long they run, and how their figures are printed.
+//! Common parts of the scenarios: their duration, and printing the results.
 
 use crate::scenarios;
 use alluvium_cli::exit::{Failure, Outcome};
@@ -7,7 +7,7 @@ use alluvium_cli::text;
 use serde::Serialize;
 use std::time::Duration;
 
-/// How long and with how many threads.
+/// The duration and the number of threads.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
     /// The number of threads
@@ -28,7 +28,7 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
-    /// How long to run.
+    /// The duration.
     pub(super) fn duration(&self) -> Outcome<Duration> {
         if self.threads == 0 {
             return Err(Failure::Usage("--threads is at least 1".to_owned()));
@@ -57,7 +57,7 @@ pub(super) fn print<T: Serialize>(figures: &T, json: bool, describe: impl FnOnce
     out.finish()
 }
 
-/// The figures of a run, a line each.
+/// The results of a run, one per line.
 pub(super) fn describe(outcome: &scenarios::Outcome) -> String {
     let (latency, usage) = (&outcome.latency, &outcome.usage);
     let per_operation = |n: u64| n as f64 / outcome.operations.max(1) as f64;

@@ -1,21 +1,23 @@
-//! Authors: a name, an account number and the time it was made, all of them functions of the author's rank.
+//! Authors: a name, an account number and the time of its creation, all functions of the author's
+//! rank.
 
 use super::digits;
 use super::lexicon::{Class, Lexicon};
 use super::random::{Random, mix, permute};
 
-/// The population holds `2^RANK_BITS` authors; a full month of 147 million comments meets about 7 million of them.
+/// The population has `2^RANK_BITS` authors; a full month of 147 million comments includes about 7
+/// million of them.
 const RANK_BITS: u32 = 23;
 
 /// The ranks with the most comments are equally likely up to `2^HEAD_BITS`: no author writes one comment in fifty.
 const HEAD_BITS: u32 = 7;
 
-/// An author, known by the rank in the order of activity.
+/// An author, identified by the rank in the order of activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Author(u32);
 
 impl Author {
-    /// Draws an author: the busy ones often, most of them rarely.
+    /// Draws an author: active ones often, most of them rarely.
     #[inline]
     pub(crate) fn draw(random: &mut Random) -> Self {
         Self(random.zipf(1 << RANK_BITS, HEAD_BITS) as u32)
@@ -32,12 +34,13 @@ impl Author {
         mix(u64::from(self.0) ^ 0xa076_1d64_78bd_642f)
     }
 
-    /// The place in the order in which accounts were made.
+    /// The position in the order in which accounts were created.
     fn place(self) -> u64 {
         permute(u64::from(self.0), RANK_BITS)
     }
 
-    /// The account's number (in base 36 after `t2_`) and when it was made, in seconds since 1970. Both rise together.
+    /// The account's number (in base 36 after `t2_`) and its creation time, in seconds since 1970.
+    /// Both ascend together.
     pub(crate) fn account(self) -> (u64, u64) {
         const YEARS_5_DIGITS: u64 = 3 << (RANK_BITS - 3);
         const YEARS_6_DIGITS: u64 = 7 << (RANK_BITS - 3);
@@ -53,9 +56,10 @@ impl Author {
         }
     }
 
-    /// Appends the name. Names differ where ranks differ: the words and the number spell the place.
+    /// Appends the name. Different ranks have different names: the words and the number encode the
+    /// position.
     pub(crate) fn write_name(self, lexicon: &Lexicon, out: &mut Vec<u8>) {
-        // 8 bits for the first word, 9 for the second, 6 for how they are put together.
+        // 8 bits for the first word, 9 for the second, 6 for the way in which they are combined.
         let place = permute(self.place(), RANK_BITS);
         let (first, second, style) = ((place & 255) as usize, (place >> 8 & 511) as usize, place >> 17);
         const PLAIN: u64 = 24;

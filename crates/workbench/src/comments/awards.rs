@@ -1,4 +1,4 @@
-//! Awards: deep, wide and rare. Each award's map has many fields and an array of maps inside.
+//! Awards: deeply nested, wide and rare. Each award's map has many fields and an array of maps.
 
 use super::author::write_capital;
 use super::digits;
@@ -6,7 +6,8 @@ use super::lexicon::{Class, Lexicon};
 use super::random::{Random, mix};
 use super::subreddit::Subreddit;
 
-/// The awards of one comment: how often each of the site's three, and the subreddit's own.
+/// The awards of one comment: the counts of the site's three awards, and the subreddit's own
+/// awards.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Awards {
     /// Silver, gold, platinum.
@@ -31,12 +32,12 @@ impl Awards {
         awards
     }
 
-    /// How many in all.
+    /// The total number.
     pub(crate) fn total(&self) -> u64 {
         self.site.iter().sum::<u64>() + u64::from(self.own.count_ones())
     }
 
-    /// How many are gold.
+    /// The number of gold awards.
     pub(crate) fn gold(&self) -> u64 {
         self.site[1]
     }
@@ -131,8 +132,8 @@ fn write_site_award(out: &mut Vec<u8>, place: usize, count: u64) {
     push(out, ",\"subreddit_id\":null}");
 }
 
-/// Appends an award that a subreddit invented. Which optional fields it has depends on the award: the site added
-/// them over the years, and they stayed as they were.
+/// Appends an award of a subreddit. Its optional fields depend on the award, as if the site had
+/// added them over the years without changing older awards.
 fn write_own_award(lexicon: &Lexicon, out: &mut Vec<u8>, subreddit: Subreddit, own: u64) {
     let hash = mix(subreddit.hash() ^ (own + 1));
     let has = |bit: u32| hash >> bit & 1 == 1;

@@ -1,10 +1,10 @@
-//! Bodies: English of a sort, in the lengths that real comments have.
+//! Bodies: English-like text with the lengths of real comments.
 
 use super::lexicon::{Group, Lexicon};
 use super::random::Random;
 
-/// Lengths in bytes at cumulative shares of 65,536, joined by straight lines. Fitted so that whole lines have the
-/// quantiles of a real month of such comments.
+/// Lengths in bytes at cumulative shares of 65,536, interpolated linearly. Fitted such that whole
+/// lines have the quantiles of a real month of such comments.
 const LENGTHS: [(u32, u32); 16] = [
     (0, 2),
     (3_000, 8),
@@ -30,7 +30,7 @@ const LENGTHS: [(u32, u32); 16] = [
 pub(crate) struct Lengths(u64);
 
 impl Lengths {
-    /// A sequence that begins where `seed` says.
+    /// A sequence whose start `seed` determines.
     pub(crate) fn new(seed: u64) -> Self {
         Self(super::random::mix(seed))
     }
@@ -42,14 +42,14 @@ impl Lengths {
         let share = (self.0 >> 48) as u32;
         let above = LENGTHS.partition_point(|(at, _)| *at <= share).clamp(1, LENGTHS.len() - 1);
         let ((low, short), (high, long)) = (LENGTHS[above - 1], LENGTHS[above]);
-        // A further 16 bits between two shares keep the tail from having steps.
+        // 16 more bits between two shares keep the tail smooth.
         let fine = ((self.0 >> 32) as u32 & 0xffff) as u64;
         let along = (u64::from(share.min(high) - low) << 16) + fine;
         short as usize + ((u64::from(long - short) * along) / (u64::from(high - low) << 16)) as usize
     }
 }
 
-/// How an author writes.
+/// The writing style of an author.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
     /// Without capitals.
@@ -115,7 +115,8 @@ fn write_sentence(lexicon: &Lexicon, random: &mut Random, out: &mut Vec<u8>, end
         lexicon.write_phrase(out, random, Group::Links);
     }
     if manner.is_casual {
-        // An address keeps its case, and so does an escape: only the first letter is at stake.
+        // An address or an escape starts with another character and keeps its case: only the first
+        // byte changes.
         if let Some(first) = out.get_mut(start) {
             first.make_ascii_lowercase();
         }

@@ -1,4 +1,5 @@
-//! Flair: what a subreddit shows beside an author's name. It is a function of the two, so an author keeps theirs.
+//! Flair: the text beside an author's name in a subreddit. It is a function of both, so it never
+//! changes.
 
 use super::author::Author;
 use super::digits;
@@ -14,7 +15,7 @@ pub(crate) struct Flair {
     look: Look,
 }
 
-/// What kind of flair it is.
+/// The kind of flair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     None,

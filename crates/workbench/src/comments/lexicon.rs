@@ -1,7 +1,7 @@
-//! The words and phrases that bodies, titles and names are made of.
+//! The words and phrases of bodies, titles and names.
 //!
-//! `words.txt` holds the words by class, `phrases.txt` the phrases with slots for words. Both are read once, when a
-//! generator is made; after that writing a phrase is a walk over its pieces, each one copy.
+//! `words.txt` has the words by class, `phrases.txt` the phrases with slots for words. Both are
+//! parsed once, when a generator is created. Writing a phrase then copies its pieces one by one.
 
 use std::ops::Range;
 
@@ -14,13 +14,14 @@ const PHRASES: &str = include_str!("phrases.txt");
 /// The flat head of the distribution of words, in bits.
 const WORD_HEAD_BITS: u32 = 5;
 
-/// How many nouns of a clause in 65,536 get an adjective that the phrase does not ask for.
+/// The number of nouns of a clause, in 65,536, that get an adjective although the phrase has no
+/// slot for one.
 const EXTRA_ADJECTIVES: u64 = 20_000;
 
-/// How many words of a clause in 65,536 have two letters swapped.
+/// The number of words of a clause, in 65,536, that have two letters swapped.
 const TYPOS: u64 = 1_600;
 
-/// A class of words; the discriminant is its place in [`Lexicon::words`].
+/// A class of words; the discriminant is its index in [`Lexicon::words`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Noun,
@@ -35,16 +36,16 @@ pub(crate) enum Class {
 
 const CLASSES: usize = 8;
 
-/// A group of phrases; the discriminant is its place in [`Lexicon::groups`].
+/// A group of phrases; the discriminant is its index in [`Lexicon::groups`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// What a sentence may begin with.
+    /// The start of a sentence.
     Openers,
     /// Whole clauses.
     Clauses,
     /// Between two clauses of a sentence.
     Joins,
-    /// What ends a sentence.
+    /// The end of a sentence.
     Closers,
     /// Whole short comments.
     Shorts,
@@ -86,8 +87,8 @@ enum Piece {
     Token,
 }
 
-/// Up to [`SHORT_BYTES`] bytes in place. Copying all of them and cutting the rest off again is a single store,
-/// several times faster than a copy of just as many bytes as there are.
+/// Up to [`SHORT_BYTES`] bytes inline. Copying all of them and truncating is a single store,
+/// several times faster than a copy of the exact length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Short {
     bytes: [u8; SHORT_BYTES],
@@ -165,7 +166,7 @@ impl Lexicon {
         }
     }
 
-    /// Fills a slot. Clauses get adjectives and slips of the finger that their phrases do not ask for.
+    /// Fills a slot. Clauses get additional adjectives and typing errors.
     #[inline]
     fn write_slot(&self, out: &mut Vec<u8>, random: &mut Random, group: Group, class: Class, article: bool) {
         let Some(word) = self.draw(random, class) else { return };
@@ -241,7 +242,7 @@ impl Lexicon {
                 group = GROUPS.iter().position(|(known, _)| *known == name);
                 continue;
             }
-            // A final `$` only keeps the blank before it.
+            // A final `$` preserves the blank before it.
             let phrase = line.strip_suffix('$').unwrap_or(line);
             if let Some(group) = group
                 && !phrase.is_empty()
@@ -277,7 +278,7 @@ impl Lexicon {
     }
 
     fn add_text_piece(&mut self, text: &str) {
-        // The phrases are ASCII, so every cut falls between two characters.
+        // The phrases are ASCII, so every position is between two characters.
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.len().min(SHORT_BYTES));

@@ -1,4 +1,4 @@
-//! Comment ids by author or subreddit, without the comments: what a multivalue store is filled with.
+//! Comment ids by author or subreddit, without the comments, for filling a multivalue store.
 
 use super::FIRST_COMMENT;
 use super::author::Author;
@@ -7,7 +7,7 @@ use super::random::Random;
 use super::subreddit::Subreddits;
 use serde::Serialize;
 
-/// What the ids are kept under.
+/// The key of the ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {

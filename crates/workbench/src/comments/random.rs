@@ -1,6 +1,7 @@
 //! A small, fast generator of pseudo-random numbers whose output never changes.
 //!
-//! Generated files must stay the same from release to release, so the algorithm lives here and not in a dependency.
+//! Generated files must stay the same in every release, so the algorithm is here and not in a
+//! dependency.
 
 /// Pseudo-random numbers: Wang Yi's `wyrand` (wyhash, final version 4), one multiplication per number.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! Subreddits: a name, an id and a way with flair, all of them functions of the subreddit's rank.
+//! Subreddits: a name, an id and a handling of flair, all functions of the subreddit's rank.
 
 use super::author::write_capital;
 use super::digits;
@@ -12,7 +12,8 @@ pub(crate) const COUNT: u32 = (1 << 17) - 1 + LAST_OCTAVE as u32;
 /// The ranks in the last octave, which the population does not fill.
 const LAST_OCTAVE: u64 = 20_000;
 
-/// How many comments in 1,024 go to the octaves of ranks 0, 1-2, 3-6, 7-14, …: the busiest subreddit alone has 5%.
+/// The number of comments in 1,024 that belong to the octaves of ranks 0, 1-2, 3-6, 7-14, …: the
+/// busiest subreddit alone has 5%.
 const OCTAVE_WEIGHTS: [u16; 18] = [54, 42, 48, 58, 72, 82, 86, 94, 97, 95, 84, 70, 53, 39, 26, 15, 7, 2];
 
 /// The names at the head; the rest are made of two words.
@@ -102,7 +103,7 @@ impl Subreddits {
         Self { octaves }
     }
 
-    /// Draws a subreddit as often as comments go there.
+    /// Draws a subreddit, weighted by its number of comments.
     pub(crate) fn draw(&self, random: &mut Random) -> Subreddit {
         let octave = u32::from(self.octaves[(random.next() >> 54) as usize]);
         let span = if octave == 17 { LAST_OCTAVE } else { 1 << octave };
@@ -127,7 +128,7 @@ impl Subreddit {
         4_594_000 + permute(u64::from(self.0), 18) * 13
     }
 
-    /// `public` or, seldom, `restricted`.
+    /// `public` or, rarely, `restricted`.
     pub(crate) fn kind(self) -> &'static str {
         if self.0 > 100 && self.hash() & 63 == 0 { "restricted" } else { "public" }
     }

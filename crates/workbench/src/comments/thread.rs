@@ -1,5 +1,5 @@
-//! Threads: the submissions that are under discussion at the moment. Each has an id, a title, an author and a
-//! subreddit; when it has had its share of comments, a new one takes its place.
+//! Threads: the submissions under discussion. Each has an id, a title, an author and a subreddit;
+//! after its share of comments it is replaced by a new one.
 
 use super::author::Author;
 use super::digits;
@@ -7,7 +7,7 @@ use super::lexicon::{Group, Lexicon};
 use super::random::Random;
 use super::subreddit::{Subreddit, Subreddits};
 
-/// How many threads are under discussion at once.
+/// The number of threads under discussion at once.
 const SLOTS: usize = 1 << 14;
 
 /// The busiest `2^HEAD_BITS` threads are alike.
@@ -22,17 +22,17 @@ const FIRST_LINK: u64 = 759_864_364;
 /// A submission under discussion.
 #[derive(Debug, Clone)]
 pub(crate) struct Thread {
-    /// Where it was posted.
+    /// Its subreddit.
     pub(crate) subreddit: Subreddit,
-    /// Who posted it.
+    /// Its author.
     pub(crate) author: Author,
-    /// Who wrote the last comment.
+    /// The author of the last comment.
     pub(crate) last_author: Author,
-    /// The number of the last comment, 0 without one.
+    /// The number of the last comment; 0 if there is none.
     pub(crate) last_comment: u64,
     /// Whether it is locked.
     pub(crate) is_locked: bool,
-    /// Comments to come.
+    /// The number of remaining comments.
     rest: u32,
     texts: [u8; TEXT_BYTES],
     name_end: u8,

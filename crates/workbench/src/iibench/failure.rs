@@ -1,4 +1,4 @@
-//! Why a run ends early.
+//! Errors that end a run.
 
 use std::error::Error;
 

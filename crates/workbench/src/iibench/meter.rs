@@ -1,4 +1,4 @@
-//! Figures that are taken while the loaders work.
+//! Measurements while the loaders work.
 
 use super::failure::Failure;
 use super::report::Cost;
@@ -15,7 +15,7 @@ pub(super) struct Tally {
     inserted: AtomicU64,
     harness_ns: AtomicU64,
     insert_ns: AtomicU64,
-    /// No loader begins another batch.
+    /// True if no loader may begin another batch.
     stopped: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
@@ -23,21 +23,22 @@ pub(super) struct Tally {
 
 #[derive(Default)]
 struct State {
-    /// The loaders' threads, as the kernel names them.
+    /// The kernel's ids of the loaders' threads.
     threads: Vec<u32>,
     finished: usize,
-    /// The last figures are taken: the threads may end.
+    /// True after the last measurement: the threads may end.
     released: bool,
     failure: Option<Failure>,
 }
 
 impl Tally {
-    /// A loader begins.
+    /// Registers a loader.
     pub fn enter(&self) {
         self.state.lock().threads.push(process::thread_id());
     }
 
-    /// A loader has inserted rows: the processor time that making them took, and that of inserting.
+    /// Adds the rows that a loader inserted in an interval, with the processor time for generating
+    /// and for inserting them.
     pub fn add(&self, rows: u64, harness: Duration, insert: Duration, interval: u64) {
         self.harness_ns.fetch_add(harness.as_nanos() as u64, Ordering::Relaxed);
         self.insert_ns.fetch_add(insert.as_nanos() as u64, Ordering::Relaxed);
@@ -60,7 +61,8 @@ impl Tally {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// A loader has ended; it waits until the last figures are taken, since its own figures end with it.
+    /// Registers the end of a loader. Waits until after the last measurement, since its counters
+    /// end with the thread.
     pub fn leave(&self, result: Result<(), Failure>) {
         let mut state = self.state.lock();
         if let Err(failure) = result {
@@ -74,7 +76,8 @@ impl Tally {
         }
     }
 
-    /// Waits until `mark` rows are inserted, all loaders have ended, or the time is over; true if all loaders have ended.
+    /// Waits until `mark` rows are inserted, all loaders have ended, or the time is over; true if
+    /// all loaders have ended.
     pub fn wait(&self, mark: u64, loaders: usize, timeout: Option<Duration>) -> bool {
         let mut state = self.state.lock();
         while state.finished < loaders && self.inserted() < mark {
@@ -140,7 +143,7 @@ impl Meter {
 }
 
 impl Reading {
-    /// What happened from `before` on.
+    /// The difference from `before`.
     pub fn since(&self, before: &Self) -> Cost {
         let usage = self.usage.since(&before.usage);
         let foreground = self.foreground.since(&before.foreground);

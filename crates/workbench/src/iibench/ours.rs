@@ -15,20 +15,20 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is measured.
+/// The layer to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// Documents, inserted as values: rows and index entries are Alluvium's to make.
+    /// Documents, inserted as values: Alluvium encodes rows and index entries.
     Documents,
-    /// The key/value store below, given the same bytes as the peers: rows as BSON, and index entries in trees of their
-    /// own.
+    /// The underlying key/value store, with the same bytes as the peers: rows as BSON, and index
+    /// entries in separate trees.
     Pairs,
 }
 
 /// A new database at `path`.
 ///
 /// # Errors
-/// What opening says; that the directory is not empty; that there is no index of this kind yet.
+/// Errors of opening; the directory is not empty; there is no index of this kind.
 pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn Engine>, Failure> {
     let fs = alluvium_env::Env::os().fs;
     if fs.exists(path)? && !fs.list(path)?.is_empty() {
@@ -38,7 +38,7 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
     Ok(match layer {
         Layer::Documents => {
             let tuning = Tuning { memtable_bytes: settings.memtable_bytes, ..Tuning::default() };
-            // As the peers: the log is written, and no insert waits for the disk.
+            // As for the peers: the log is written, but inserts do not wait for the disk.
             let durability = Durability::Bulk;
             let direct_io = settings.direct;
             let options = Options { memory_bytes: memory, direct_io, durability, tuning, ..Options::default() };
@@ -64,12 +64,12 @@ fn declare_indexes(collection: &Collection, indexes: usize) -> Result<Vec<String
     INDEXES[..indexes].iter().map(|index| Ok(collection.create_index(keys(index)).run()?)).collect()
 }
 
-/// About the raw bytes of a row and of an index entry.
+/// The approximate raw bytes of a row, and of an index entry.
 const ROW_BYTES: u64 = 150;
 const ENTRY_BYTES: u64 = 40;
 
-/// The bytes that the trees take of the sorted files. Files of several trees are divided by the raw bytes of the entries
-/// that are not in files of their own.
+/// The bytes of the trees in the sorted files. Files with several trees are divided in proportion
+/// to the raw bytes of entries that are not in files of a single tree.
 fn divide(store: &Store, rows: &TreeStats, indexes: &[TreeStats]) -> Sizes {
     let files: u64 = store.stats().partitions.iter().map(|partition| partition.bytes).sum();
     let own: u64 = indexes.iter().map(|index| index.bytes).sum();
@@ -99,8 +99,8 @@ impl Documents {
             .indexes())
     }
 
-    /// Walks proved entries of an index from the first key of `from`; with `fetch`, with their documents. Returns their count,
-    /// at most `limit`.
+    /// Reads proved entries of an index from the first key of `from` on, with `fetch` also their
+    /// documents. Returns their count, at most `limit`.
     fn walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize, Failure> {
         let set = self.index_set()?;
         let keys = set.find(index).map(|index| index.keys(from, &[])).transpose()?;

@@ -1,4 +1,4 @@
-//! The figures of iibench, and their text.
+//! The results of iibench, and their text.
 
 mod text;
 
@@ -6,7 +6,8 @@ use super::engine::Sizes;
 use super::settings::Settings;
 use serde::{Deserialize, Serialize};
 
-/// The cost of a part of a run: of the whole process, background work included, except where a field names less.
+/// The cost of a part of a run: of the whole process, including background work, unless a field is
+/// more specific.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Rows inserted.
@@ -15,17 +16,17 @@ pub struct Cost {
     pub seconds: f64,
     /// Processor time.
     pub cpu_seconds: f64,
-    /// Of that, what making the rows and their bytes took: the harness's own.
+    /// The part of it for generating and encoding the rows, which is work of the harness.
     pub harness_cpu_seconds: f64,
-    /// Of that, what the loaders' threads spent in the engine; the rest is background work.
+    /// The part of it that the loaders' threads spent in the engine; the rest is background work.
     pub foreground_cpu_seconds: f64,
-    /// Times that a thread waited.
+    /// The number of times that a thread waited.
     pub voluntary_switches: u64,
-    /// Times that a thread was preempted.
+    /// The number of times that a thread was preempted.
     pub involuntary_switches: u64,
-    /// Kilobytes that reached storage, or will.
+    /// Kilobytes written to storage, now or later.
     pub written_kb: u64,
-    /// Kilobytes that came from storage.
+    /// Kilobytes read from storage.
     pub read_kb: u64,
     /// System calls that read.
     pub read_calls: u64,
@@ -33,7 +34,7 @@ pub struct Cost {
     pub write_calls: u64,
     /// System calls that read, by the loaders' threads.
     pub foreground_read_calls: u64,
-    /// Kilobytes that came from storage for them.
+    /// Kilobytes read from storage for them.
     pub foreground_read_kb: u64,
 }
 
@@ -52,7 +53,7 @@ impl Cost {
 /// The figures of an interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Rows that were inserted until its end.
+    /// Rows inserted before its end.
     pub rows: u64,
     /// Its cost.
     pub cost: Cost,
@@ -90,7 +91,7 @@ pub struct Report {
     pub intervals: Vec<Interval>,
     /// From the first row to the last.
     pub load: Cost,
-    /// From there until no background work was due.
+    /// From there until no background work was pending.
     pub settle: Cost,
     /// Bytes by tree, settled.
     pub sizes: Sizes,
@@ -131,7 +132,7 @@ impl Report {
         text::intervals(self)
     }
 
-    /// The figures of several runs side by side; of one alone, too.
+    /// The results of one or several runs, side by side.
     pub fn side_by_side(reports: &[Self]) -> String {
         text::side_by_side(reports)
     }

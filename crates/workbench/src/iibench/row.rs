@@ -8,14 +8,14 @@ use alluvium_document::{Map, Value, key};
 const CUSTOMERS: u64 = 100_000;
 const CASH_REGISTERS: u64 = 1_000;
 const PRODUCTS: u64 = 10_000;
-/// The milliseconds since 1970 of the first row, and how many rows have the same.
+/// The time of the first row in milliseconds since 1970, and the number of rows with the same time.
 const FIRST_DATE_MS: i64 = 1_417_392_000_000;
 const ROWS_PER_MS: u64 = 20;
 
-/// The most secondary indexes.
+/// The maximum number of secondary indexes.
 pub const MAX_INDEXES: usize = 3;
 
-/// The fields of each secondary index, in their order.
+/// The fields of each secondary index, in order.
 pub const INDEXES: [&[Field]; MAX_INDEXES] = [
     &[Field::Price, Field::CustomerId],
     &[Field::CashRegisterId, Field::Price, Field::CustomerId],
@@ -47,7 +47,8 @@ impl Field {
     }
 }
 
-/// One row. Which one follows from the seed and the `_id` alone, so that every engine gets the same rows, however its threads run.
+/// One row. It is determined by the seed and the `_id`, so that every engine gets the same rows,
+/// however its threads run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// `_id`, from 0 on without gaps.
@@ -120,27 +121,29 @@ impl Row {
     }
 }
 
-/// The key of the row to which an entry of a secondary index leads; `entry` is its key.
+/// The key of the row of an entry in a secondary index; `entry` is the key of the entry.
 ///
 /// # Errors
-/// [`Failure`] if it is no such key.
+/// [`Failure`] if it is not such a key.
 pub fn row_key(index: usize, entry: &[u8]) -> Result<&[u8], Failure> {
     let mut rest = entry;
     INDEXES[index].iter().try_for_each(|_| key::skip(&mut rest, false))?;
     Ok(rest)
 }
 
-/// A batch of rows as bytes: what engines of keys and values are given.
+/// A batch of rows as bytes, for key/value engines.
 #[derive(Debug, Default)]
 pub struct Pairs {
-    /// The bytes of all keys and values, one behind the other.
+    /// The bytes of all keys and values, concatenated.
     pub bytes: Vec<u8>,
-    /// The tree (0: rows, then the indexes), where the key begins, where the value begins, where it ends.
+    /// The tree (0: rows, then the indexes), the start of the key, the start of the value, and its
+    /// end.
     pub pairs: Vec<(usize, usize, usize, usize)>,
 }
 
 impl Pairs {
-    /// Makes the pairs of these rows in the first `indexes` indexes: a row's BSON under its key, index keys without a value.
+    /// Encodes these rows and their entries in the first `indexes` indexes: BSON under a row's key,
+    /// index keys without a value.
     pub fn fill(&mut self, rows: &[Row], indexes: usize) {
         self.bytes.clear();
         self.pairs.clear();
@@ -148,7 +151,7 @@ impl Pairs {
             let at = self.bytes.len();
             row.put_key(&mut self.bytes);
             let value_at = self.bytes.len();
-            // These documents have nothing that BSON could not hold.
+            // These documents can always be encoded as BSON.
             let _encoded = alluvium_document::bson::encode_document(&row.document(), &mut self.bytes);
             self.pairs.push((0, at, value_at, self.bytes.len()));
             for index in 0..indexes {

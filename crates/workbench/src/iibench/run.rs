@@ -12,14 +12,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Entries that a query walks.
+/// The number of entries that a query reads.
 const QUERY_ENTRIES: usize = 10;
 
-/// Runs the benchmark over an empty engine, whose files are in the directory `dir`, and closes it. `line` receives each
-/// interval when it ends.
+/// Runs the benchmark on an empty engine with its files in the directory `dir`, and closes it.
+/// `line` receives each interval at its end.
 ///
 /// # Errors
-/// Those of the engine.
+/// Errors of the engine.
 pub fn run(
     name: &str,
     engine: Box<dyn Engine>,
@@ -33,7 +33,7 @@ pub fn run(
     let tally = Tally::default();
     let meter = Meter::new(env.clock.clone());
     load(&*engine, settings, &env, &tally, &meter, &mut report, line)?;
-    // Not on this thread, whose own reads the meter does not count.
+    // On another thread, since the meter does not count the reads of its own thread.
     let before = meter.read(&tally);
     apart(|| engine.settle())?;
     report.settle = meter.read(&tally).since(&before);
@@ -41,7 +41,7 @@ pub fn run(
     report.disk_bytes = disk_bytes(&*env.fs, dir)?;
     let indexes = if report.rows == 0 { 0 } else { settings.indexes + 1 };
     for index in 0..indexes {
-        // The rows by `_id` are all there is to fetch.
+        // Index 0 is the rows themselves, so there is nothing to fetch.
         for fetch in [false, true].into_iter().take(if index == 0 { 1 } else { 2 }) {
             if let Some(query) = queries(&*engine, settings, report.rows, index, fetch, &meter, &tally)? {
                 report.queries.push(query);
@@ -115,7 +115,7 @@ fn load(
     tally.take_failure().map_or(Ok(()), Err)
 }
 
-/// One loader: takes the next batch of numbers, until there are none.
+/// One loader: inserts batches of numbers until none are left.
 fn load_batches(engine: &dyn Engine, settings: &Settings, tally: &Tally, next: &AtomicU64) -> Result<(), Failure> {
     let mut session = engine.session()?;
     let mut rows = Vec::new();
@@ -137,7 +137,7 @@ fn load_batches(engine: &dyn Engine, settings: &Settings, tally: &Tally, next: &
     Ok(())
 }
 
-/// Range queries from entries at random; `None` if the engine has no such index.
+/// Range queries from random entries; `None` if the engine has no such index.
 fn queries(
     engine: &dyn Engine,
     settings: &Settings,
@@ -172,7 +172,7 @@ fn queries(
     }))
 }
 
-/// Entries that were found, and processor time.
+/// The entries found, and the processor time.
 fn query_all(
     session: &mut dyn Session,
     count: u64,

@@ -26,9 +26,10 @@ pub struct Settings {
     pub seed: u64,
     /// The engine's memory budget in bytes.
     pub memory_bytes: u64,
-    /// Of Alluvium's documents: a partition's memtable is sealed at this number of bytes of keys and values, whatever the budget is.
+    /// Only for Alluvium's documents: a partition's memtable is sealed at this number of bytes of
+    /// keys and values, whatever the budget.
     pub memtable_bytes: Option<u64>,
-    /// The engine keeps out of the system's page cache.
+    /// True if the engine bypasses the system's page cache.
     pub direct: bool,
 }
 

@@ -7,17 +7,17 @@ use alluvium::{Collection, Database, Error, Map, Result, Value};
 use std::io::Read;
 use std::time::Duration;
 
-/// The most `_id`s that are remembered for random gets.
+/// The maximum number of `_id`s that are kept for random gets.
 const MOST_IDS: usize = 1 << 20;
 
-/// How gets and updates are run.
+/// Parameters of gets and updates.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The number of threads.
     pub threads: usize,
     /// How long the threads run.
     pub duration: Duration,
-    /// The threads end earlier after this number of operations; 0 is no limit.
+    /// The number of operations after which the threads end early; 0 is no limit.
     pub operations: u64,
     /// The share of gets whose `_id` exists, 0 to 1.
     pub find_rate: f64,
@@ -34,7 +34,7 @@ impl Default for Settings {
 /// Loads generated comments, as if from a file, with `id` as their `_id`.
 ///
 /// # Errors
-/// Those of the load.
+/// Errors of the load.
 pub fn load(collection: &Collection, documents: u64, seed: u64, options: LoadOptions) -> Result<LoadReport> {
     let options = LoadOptions { id_field: "id".to_owned(), ..options };
     collection.load(comments(documents, seed), options)
@@ -75,7 +75,7 @@ impl Read for Comments {
 /// A uniform sample of the collection's `_id`s.
 ///
 /// # Errors
-/// Those of the scan.
+/// Errors of the scan.
 pub fn sample_ids(collection: &Collection, seed: u64) -> Result<Vec<Value>> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut ids = Vec::new();
@@ -100,7 +100,7 @@ pub fn sample_ids(collection: &Collection, seed: u64) -> Result<Vec<Value>> {
 /// Gets random documents by `_id`.
 ///
 /// # Errors
-/// Those of the gets.
+/// Errors of the gets.
 pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
     let clock = alluvium_env::Env::os().clock;
     run(&plan("get", settings), &clock, &state(database), &|worker| {
@@ -123,7 +123,7 @@ pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings
 /// Updates random documents: gets, adds 1 to the score, puts, as one step ([`Collection::modify`]).
 ///
 /// # Errors
-/// Those of the updates.
+/// Errors of the updates.
 pub fn update(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
     updates("update", database, ids, settings, &|id| {
         let add_one = |draft: &mut alluvium::Draft| {
@@ -138,7 +138,7 @@ pub fn update(database: &Database, collection: &Collection, ids: &[Value], setti
 /// Updates random documents with `{"$inc": {"score": 1}}`, read and checked ([`Collection::update`]).
 ///
 /// # Errors
-/// Those of the updates.
+/// Errors of the updates.
 pub fn update_checked(
     database: &Database,
     collection: &Collection,
@@ -151,10 +151,11 @@ pub fn update_checked(
     })
 }
 
-/// Updates random documents with `{"$inc": {"score": 1}}`, without reading ([`Collection::apply`]).
+/// Updates random documents with `{"$inc": {"score": 1}}`, without reading
+/// ([`Collection::update_blind`]).
 ///
 /// # Errors
-/// Those of the updates.
+/// Errors of the updates.
 pub fn update_blind(
     database: &Database,
     collection: &Collection,

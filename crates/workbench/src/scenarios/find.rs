@@ -1,18 +1,18 @@
-//! Questions over comments: what they take in time, blocks and index entries, before and after documents were rewritten
-//! without reading.
+//! Queries on comments: measures time, blocks and index entries, before and after documents were
+//! rewritten without being read.
 
 use alluvium::{Collection, Database, Document, Find, Result, Value};
 use serde::Serialize;
 
-/// How questions are asked.
+/// Parameters of the queries.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How often each kind of question is asked, with other values each time.
+    /// The number of runs of each kind of query, each with other values.
     pub rounds: usize,
     /// For repeatable choices.
     pub seed: u64,
-    /// The share of the documents, in percent, that are rewritten without reading before the second round: each with a
-    /// higher score and another time. 0: there is no second round.
+    /// The share of the documents, in percent, that are rewritten without being read before the
+    /// second round, each with a higher score and another time. With 0 there is no second round.
     pub rewrite_percent: u8,
 }
 
@@ -22,24 +22,24 @@ impl Default for Settings {
     }
 }
 
-/// The indexes that the questions are made for; those that are missing are made.
+/// The indexes that the queries use; missing ones are created.
 pub const INDEXES: [&str; 2] = [r#"{"subreddit": 1}"#, r#"{"author": 1, "created_utc": -1}"#];
 
-/// What one kind of question took.
+/// The results of one kind of query.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Asked {
-    /// What was asked.
+    /// The kind of query.
     pub question: &'static str,
     /// The share of documents that were rewritten before, in percent.
     pub rewritten_percent: u8,
-    /// How often.
+    /// The number of runs.
     pub times: usize,
-    /// Microseconds for each, the middle one and that at 99%.
+    /// The median time in microseconds.
     pub median_us: f64,
-    /// At 99%.
+    /// The 99th percentile in microseconds.
     pub p99_us: f64,
-    /// Documents returned, or counted, by each on average.
+    /// The average number of documents returned, or counted.
     pub returned: f64,
     /// Index entries examined for each document returned.
     pub keys_per_returned: f64,
@@ -47,21 +47,21 @@ pub struct Asked {
     pub documents_per_returned: f64,
     /// Stale entries for each document returned.
     pub stale_per_returned: f64,
-    /// Blocks read from files for each question.
+    /// Blocks read from files for each query.
     pub blocks_read: f64,
 }
 
-/// Values that questions are made of, from documents that are there.
+/// Values for the queries, from existing documents.
 struct Samples {
     ids: Vec<Value>,
     subreddits: Vec<String>,
     authors: Vec<String>,
 }
 
-/// Asks the questions, makes indexes before if they are missing, and rewrites documents between two rounds.
+/// Creates missing indexes, runs the queries, and rewrites documents between two rounds.
 ///
 /// # Errors
-/// What the questions say.
+/// Errors of the queries.
 pub fn run(database: &Database, collection: &Collection, settings: &Settings) -> Result<Vec<Asked>> {
     for index in INDEXES {
         collection.create_index(index).run()?;
@@ -144,7 +144,8 @@ fn one(question: &'static str, ask: &Ask<'_>, times: usize, seed: u64, rewritten
     for _ in 0..times {
         let (find, counts) = ask(&mut random);
         let again = find.clone();
-        // First the figures, as blocks are read, then the time, with the blocks in memory.
+        // First counts blocks, which are read from files; then measures time, with the blocks
+        // cached.
         if counts {
             let explained = again.projection(r#"{"subreddit": 1, "_id": 0}"#).explain()?;
             (keys, documents) = (keys + explained.keys_examined, documents + explained.documents_examined);
@@ -182,7 +183,7 @@ fn one(question: &'static str, ask: &Ask<'_>, times: usize, seed: u64, rewritten
     })
 }
 
-/// Puts some of the documents again, with a higher score and another time, without reading at the time of the put.
+/// Rewrites some of the documents, with a higher score and another time, by puts that do not read.
 fn rewrite(collection: &Collection, settings: &Settings) -> Result<()> {
     let mut random = fastrand::Rng::with_seed(settings.seed);
     for document in collection.scan().run()? {
@@ -201,7 +202,7 @@ fn rewrite(collection: &Collection, settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// The figures as a table.
+/// The results as a table.
 pub fn table(asked: &[Asked]) -> String {
     let mut out = format!(
         "{:<40} {:>9} {:>10} {:>10} {:>9} {:>8} {:>8} {:>8} {:>8}\n",

@@ -1,4 +1,4 @@
-//! An index built on a loaded collection, and what that costs a writer beside it.
+//! Builds an index on a loaded collection, and measures the effect on a concurrent writer.
 
 use super::documents::{self, Settings};
 use super::run::{Counters, Outcome, Plan, run};
@@ -11,26 +11,27 @@ use std::time::Duration;
 /// Longer than any build.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
 
-/// What the build took.
+/// The results of the build.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Built {
     /// The index.
     pub name: String,
-    /// Seconds until it answered questions.
+    /// Seconds until it was ready for queries.
     pub seconds: f64,
-    /// Checked updates of other fields before, beside and after the build; beside it, processor time is both's.
+    /// Checked updates of other fields before the build.
     pub before: Outcome,
-    /// Beside the build.
+    /// The same during the build; the processor time includes that of the build.
     pub beside: Outcome,
-    /// With the index.
+    /// The same with the index.
     pub after: Outcome,
 }
 
-/// Updates documents for a time, then builds an index while the updates go on, then updates for that time again.
+/// Updates documents for a time, then builds an index while the updates continue, then updates for
+/// that time again.
 ///
 /// # Errors
-/// What updates and build say; [`Error::Load`] if the index is there already.
+/// Errors of updates and build; [`Error::Load`] if the index already exists.
 pub fn run_build(
     database: &Database,
     collection: &Collection,
@@ -73,7 +74,7 @@ pub fn run_build(
     Ok(Built { name, seconds, before, beside, after })
 }
 
-/// The figures as a table.
+/// The results as a table.
 pub fn table(built: &Built) -> String {
     let mut out = format!("{} took {:.1} s\n", built.name, built.seconds);
     out.push_str("checked updates     a second     p50 us     p99 us   p99.9 us     max us  peak memory\n");

@@ -1,5 +1,5 @@
-//! Key/value mixes: random keys, values of one length, puts, gets and deletes in fixed shares; part of the gets use a
-//! known key.
+//! Key/value mixes: random keys, values of one length, puts, gets and deletes in fixed shares. Some
+//! gets use a key that was put before.
 
 use super::run::{Counters, Outcome, Plan, Worker, run};
 use crate::keys::Generator;
@@ -72,7 +72,7 @@ const KNOWN: usize = 1 << 17;
 /// Runs the mix on a store at `path`, which is created if it does not exist.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn kv(path: &Path, options: Options, settings: &Settings) -> alluvium_store::Result<Outcome> {
     let env = alluvium_env::Env::os();
     let durability = options.durability;
@@ -158,7 +158,7 @@ impl<'a> Thread<'a> {
         self.store.write(batch, self.durability).map(drop)
     }
 
-    /// Looks, then deletes: the seed counts the deletes that found something.
+    /// Gets, then deletes: the statistics count the deletes of existing keys.
     fn delete(&self, key: &[u8]) -> alluvium_store::Result<bool> {
         let found = self.store.contains(self.tree, key)?;
         let mut batch = self.store.batch();

@@ -1,5 +1,5 @@
-//! Many values under a key (the read side and write side of the multivalue store): comment ids by author
-//! or by subreddit.
+//! Many values under a key, written and read in a multivalue store: comment ids by author or by
+//! subreddit.
 
 use super::Latency;
 use super::run::{histogram, latency_of};
@@ -23,7 +23,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// What was found.
+/// The results.
 #[derive(Debug, Clone, Serialize)]
 pub struct Found {
     /// The keys.
@@ -44,11 +44,11 @@ pub struct Found {
     pub values_per_second: f64,
     /// Values under the key that has most of those looked up.
     pub largest: u64,
-    /// Its values read a second, forward.
+    /// Its values read per second, forward.
     pub largest_values_per_second: f64,
-    /// The same backward.
+    /// Its values read per second, backward.
     pub largest_values_per_second_back: f64,
-    /// The estimate of its length over its length.
+    /// The estimated number of its values divided by the actual number.
     pub estimate_over_length: f64,
     /// The most bytes of memory resident.
     pub peak_memory_bytes: u64,
@@ -60,7 +60,7 @@ const BATCH: u64 = 1000;
 /// Fills a new store at `path`, settles it, and reads it.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn multivalue(path: &Path, options: Options, settings: &Settings) -> alluvium_store::Result<Found> {
     let env = alluvium_env::Env::os();
     let clock = env.clock.clone();
@@ -110,7 +110,8 @@ fn look_up(
     settings: &Settings,
     found: &mut Found,
 ) -> alluvium_store::Result<()> {
-    // The same names in the same order, so keys with many values are asked for as often as they have values.
+    // The same names in the same order, so that the frequency of a key's look-ups is proportional
+    // to the number of its values.
     let mut pairs = Pairs::new(settings.by, settings.seed);
     let (mut name, mut largest) = (Vec::new(), Vec::new());
     let mut times = histogram();

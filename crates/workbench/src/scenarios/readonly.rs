@@ -1,5 +1,5 @@
-//! Random gets from read-only stores: every combination of the parameters, in trials of random order,
-//! each of which opens the store again; medians and quartiles of the rates.
+//! Random gets from read-only stores: every combination of the parameters, in trials of random
+//! order, each of which opens the store again. The results are medians and quartiles of the rates.
 
 use crate::keys::{Generator, KEY_BYTES};
 use alluvium::{ReadOnly, Result};
@@ -15,7 +15,7 @@ mod trial;
 
 pub use trial::{Quartiles, quartiles};
 
-/// The parameters. Of each list every value is combined with all of the others'.
+/// The parameters. Each value of a list is combined with all values of the other lists.
 #[derive(Debug, Clone, Serialize)]
 pub struct Settings {
     /// Bytes of keys and values.
@@ -24,7 +24,7 @@ pub struct Settings {
     pub value_bytes: Vec<usize>,
     /// Keys for each index entry: an index file is built for each.
     pub index_intervals: Vec<u64>,
-    /// The share of gets that ask for a key that is there, 0 to 1.
+    /// The share of gets of existing keys, 0 to 1.
     pub find_rates: Vec<f64>,
     /// Threads that read.
     pub threads: Vec<usize>,
@@ -44,12 +44,12 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// What building a store took. Nothing of it is known of one that was there before.
+/// The cost of building a store. Zeros for a store of an earlier run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Built {
     /// The store.
     pub path: PathBuf,
-    /// An ordinary store, beside which the others are seen.
+    /// True for an ordinary store, for comparison.
     pub ordinary: bool,
     /// Pairs.
     pub pairs: u64,
@@ -59,11 +59,11 @@ pub struct Built {
     pub disk_bytes: u64,
     /// Wall clock.
     pub seconds: f64,
-    /// Processor time, making the pairs included.
+    /// Processor time, including the generation of the pairs.
     pub cpu_seconds: f64,
-    /// Bytes that went to sorted runs on the way.
+    /// Bytes written to intermediate sorted runs.
     pub run_bytes: u64,
-    /// The most bytes of memory that the process had so far.
+    /// The peak resident memory of the process so far, in bytes.
     pub peak_memory_bytes: u64,
 }
 
@@ -76,15 +76,15 @@ pub struct Combination {
     pub data_bytes: u64,
     /// Bytes of a value.
     pub value_bytes: usize,
-    /// The index; nothing for an ordinary store, and where the store has no index files.
+    /// The index; `None` for an ordinary store, and for a store without index files.
     pub index_interval: Option<u64>,
-    /// The share of keys that are there.
+    /// The share of existing keys.
     pub find_rate: f64,
     /// Threads.
     pub threads: usize,
 }
 
-/// What the trials of a combination gave.
+/// The results of a combination.
 #[derive(Debug, Clone, Serialize)]
 pub struct Found {
     /// The combination.
@@ -100,7 +100,7 @@ pub struct Found {
     pub reads: f64,
 }
 
-/// All of it.
+/// All results.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// The parameters.
@@ -113,16 +113,16 @@ pub struct Report {
 
 /// Progress of a run.
 pub enum Event<'a> {
-    /// A store is being built: its path, the pairs written so far, and all pairs.
+    /// A store is being built: its path, the pairs written so far, and the total.
     Building(&'a Path, u64, u64),
-    /// Trials that have ended, and all trials.
+    /// Trials that have ended, and the total.
     Trials(usize, usize),
 }
 
-/// Runs everything in the directory `dir`. Stores of an earlier run are used again.
+/// Runs everything in the directory `dir`. Stores of an earlier run are reused.
 ///
 /// # Errors
-/// Those of the stores.
+/// Errors of the stores.
 pub fn readonly(dir: &Path, settings: &Settings, progress: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
     let env = Env::os();
     let mut built = Vec::new();
@@ -149,7 +149,7 @@ pub fn readonly(dir: &Path, settings: &Settings, progress: &mut dyn FnMut(Event<
     Ok(Report { settings: settings.clone(), built, found })
 }
 
-/// Every combination; an ordinary store has no interval to choose.
+/// Every combination; an ordinary store has no index interval.
 fn combinations(settings: &Settings) -> Vec<Combination> {
     let mut intervals: Vec<(bool, Option<u64>)> =
         settings.index_intervals.iter().map(|interval| (false, Some(*interval))).collect();
@@ -181,7 +181,7 @@ fn combinations(settings: &Settings) -> Vec<Combination> {
     all
 }
 
-/// The stores of one size and one length of values.
+/// The stores of one data size and one length of values.
 struct Place<'a> {
     dir: &'a Path,
     data_bytes: u64,
@@ -189,7 +189,7 @@ struct Place<'a> {
     settings: &'a Settings,
 }
 
-/// What is measured of a store that is being filled.
+/// Measurements of a store that is being filled.
 struct Filling {
     started: Duration,
     cpu: Duration,
@@ -215,7 +215,7 @@ impl Filling {
     }
 }
 
-/// Pairs between two reports of how far a store is.
+/// The number of pairs between two progress reports.
 const TELL_EVERY: u64 = 1 << 16;
 /// Pairs of a batch of the ordinary store.
 const BATCH: u64 = 256;
@@ -229,7 +229,7 @@ impl Place<'_> {
         (self.data_bytes / (KEY_BYTES + self.value_bytes) as u64).max(1)
     }
 
-    /// Keys of the first half of its space are in the stores, those of the second are not.
+    /// Keys of the first half of its space are in the stores; those of the second half are not.
     fn keys(&self) -> Generator {
         Generator::new(self.settings.seed, 2 * self.pairs(), self.value_bytes)
     }
@@ -289,7 +289,7 @@ impl Place<'_> {
         store.wait_for_compaction()?;
         let disk_bytes = store.stats().disk_bytes;
         store.close()?;
-        // So that a run that is cut short is not taken for a filled store.
+        // Created last, so that an interrupted run is not mistaken for a filled store.
         env.fs.open(&done, alluvium_env::OpenMode::CreateNew).map_err(alluvium_store::Error::from)?;
         let raw_bytes = pairs * (KEY_BYTES + self.value_bytes) as u64;
         Ok(Some(filling.end(env, path, true, pairs, raw_bytes, disk_bytes)))
@@ -347,7 +347,7 @@ impl Place<'_> {
 /// Gets a key's value; false if there is none.
 type Get<'a> = dyn Fn(&[u8], &mut Vec<u8>) -> Result<bool> + Sync + 'a;
 
-/// What a thread of a trial needs.
+/// The context of a thread of a trial.
 struct Reading<'a> {
     clock: &'a dyn Clock,
     until: Duration,
@@ -356,7 +356,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Gets, and those that found something.
+    /// The numbers of gets, and of those that found their key.
     fn run(self, get: &Get<'_>, find_rate: f64, seed: u64) -> Result<(u64, u64)> {
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut gets, mut found, mut value) = (0, 0, Vec::new());

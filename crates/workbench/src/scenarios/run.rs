@@ -1,4 +1,4 @@
-//! Threads, counters, samples: what the scenarios have in common.
+//! Common parts of the scenarios: threads, counters, samples.
 
 use alluvium_cli::process::{Usage, peak_resident_bytes, resident_bytes};
 use alluvium_env::Clock;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What happened in one second. Counts are of that second.
+/// The events of one second.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Sample {
     /// Seconds since the start.
@@ -18,15 +18,15 @@ pub struct Sample {
     pub put: u64,
     /// Deletes.
     pub delete: u64,
-    /// Deletes of keys that were there.
+    /// Deletes of existing keys.
     pub delete_found: u64,
     /// Gets.
     pub get: u64,
-    /// Gets of keys that were there.
+    /// Gets of existing keys.
     pub get_found: u64,
     /// Bytes of all files now.
     pub file_bytes: u64,
-    /// Debt now, 0 to 1.
+    /// The current compaction debt, 0 to 1.
     pub debt: f64,
     /// Bytes of resident memory now.
     pub memory_bytes: u64,
@@ -54,7 +54,7 @@ pub struct Latency {
     pub max: f64,
 }
 
-/// What a scenario found.
+/// The results of a scenario.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
     /// Its name.
@@ -67,7 +67,7 @@ pub struct Outcome {
     pub rate: f64,
     /// Processor time for each operation in microseconds, background work included.
     pub cpu_us: f64,
-    /// The worst whole second's operations over the median second's.
+    /// The operations of the worst whole second divided by those of the median second.
     pub worst_over_median: f64,
     /// The latency of an operation.
     pub latency: Latency,
@@ -107,16 +107,16 @@ impl Counters {
     }
 }
 
-/// How long a scenario runs.
+/// The duration of a scenario.
 pub(crate) struct Plan {
     pub name: String,
     pub threads: usize,
     pub duration: Duration,
-    /// Operations after which it ends before its time; 0 for no such number.
+    /// The number of operations after which it ends early; 0 for no limit.
     pub operations: u64,
 }
 
-/// What a thread is given.
+/// The context of a thread.
 pub(crate) struct Worker<'a> {
     pub counters: &'a Counters,
     pub index: usize,
@@ -127,7 +127,7 @@ pub(crate) struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// True while there is another operation to do.
+    /// True while there are more operations to run.
     pub fn goes_on(&self) -> bool {
         if self.stop.load(Ordering::Relaxed) {
             return false;
@@ -135,7 +135,7 @@ impl Worker<'_> {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
-    /// Runs one operation and takes its time.
+    /// Runs one operation and records its duration.
     pub fn timed<T>(&mut self, operation: impl FnOnce() -> T) -> T {
         let start = self.clock.now();
         let result = operation();
@@ -181,7 +181,7 @@ pub(crate) fn run<E: Send>(
                         stop.store(true, Ordering::Relaxed);
                         failure.lock().get_or_insert(error);
                     }
-                    // Both have the same bounds, so adding cannot fail.
+                    // Both histograms have the same bounds, so adding cannot fail.
                     let _added = all.lock().add(&worker.latencies);
                 })
             })
@@ -201,12 +201,13 @@ pub(crate) fn run<E: Send>(
     Ok(outcome(plan, seconds, &counters, usage, &all.into_inner(), samples.into_inner()))
 }
 
-/// Nanoseconds up to a minute, three digits.
+/// A histogram of nanoseconds up to a minute, with three digits.
 pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap_or_else(|_| unreachable_histogram())
 }
 
-/// The bounds above are constants that the library takes; a histogram of its defaults otherwise.
+/// The bounds above are constants that the library accepts; otherwise a histogram with its
+/// defaults.
 fn unreachable_histogram() -> Histogram<u64> {
     Histogram::new(0).unwrap_or_else(|_| unreachable_histogram())
 }
@@ -293,7 +294,7 @@ pub(crate) fn latency_of(times: &Histogram<u64>) -> Latency {
     }
 }
 
-/// The worst second over the median one, without the first, in which threads start.
+/// The worst second divided by the median one, without the first, in which threads start.
 fn worst_over_median(samples: &[Sample]) -> f64 {
     let mut counts: Vec<u64> = samples.iter().skip(1).map(Sample::operations).collect();
     counts.sort_unstable();

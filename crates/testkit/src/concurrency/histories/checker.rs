@@ -1,13 +1,14 @@
-//! Whether a history can have happened one call after the other.
+//! Checks whether a history is linearizable.
 //!
-//! The order of calls and returns is walked once, with every set of calls that may have taken effect so far and what
-//! the documents are after them (just-in-time linearization: Lowe, "Testing for linearizability", 2017). All documents
-//! are one object here, so that what several of them show at one moment is checked as well as each of them.
+//! Walks the starts and returns of calls once, with every set of calls that may have taken effect
+//! so far and the documents after them (just-in-time linearization: Lowe, "Testing for
+//! linearizability", 2017). All documents are treated as one object, so that what several of them
+//! show at one time is checked, too.
 //!
-//! A call that is known to change nothing takes effect as soon as the documents are as it has answered: whatever could
-//! come later without it having taken effect can come with it, too, so that there is no need to follow both. And
-//! before a call that returns only those others take effect that share documents with it, or with others that do: the
-//! rest may as well come after it.
+//! Two optimisations: a call that is known to change nothing takes effect as soon as the documents
+//! match its result, because anything that could happen without it can also happen after it. And
+//! before a call returns, only those other calls take effect that share documents with it, directly
+//! or through further calls: the rest can take effect later.
 
 #[cfg(test)]
 mod tests;
@@ -16,37 +17,39 @@ use super::spec::{Act, Answer, Docs, apply};
 use hashbrown::HashSet;
 use std::collections::HashMap;
 
-/// A call, from when to when it lasted, by a clock that never gives the same number twice.
+/// A call with its start and end, by a clock that never returns the same number twice.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// What was called.
+    /// The operation.
     pub act: Act,
-    /// When.
+    /// The start.
     pub from: u64,
-    /// When it returned, and what; `None` if its outcome is unknown: it took effect at any time from then on, or never.
+    /// The end and the result; `None` if the outcome is unknown: the call took effect at any time
+    /// after the start, or never.
     pub returned: Option<(u64, Answer)>,
-    /// Once it has returned, a cut of the power does not undo it.
+    /// True if a power cut does not undo the call once it has returned.
     pub durable: bool,
-    /// This is what was found after a crash: no earlier than all calls that are durable.
+    /// True for the read after a crash, which takes place after all durable calls.
     pub recovery: bool,
-    /// Who called.
+    /// The client.
     pub client: usize,
 }
 
-/// The calls that have begun and not returned have places, a bit each; with these of them done the documents are so.
+/// The calls that have begun and not returned have a bit each. A configuration is the set of those
+/// that took effect, and the documents after them.
 type Config = (u64, Docs);
 
 struct Checker<'a> {
     calls: &'a [Call],
-    /// The calls under way, by place.
+    /// The calls in progress, by bit.
     open: Vec<Option<usize>>,
     configs: HashSet<Config>,
 }
 
-/// Walks a history from documents that are known.
+/// Checks a history that starts with known documents.
 ///
 /// # Errors
-/// The call that cannot have been answered as it was, and what the documents may have been.
+/// The call whose result is impossible, and the documents that were possible.
 pub fn check(first: &Docs, calls: &[Call]) -> Result<(), String> {
     let mut moments: Vec<(u64, usize, bool)> = Vec::with_capacity(calls.len() * 2);
     for (at, call) in calls.iter().enumerate() {
@@ -77,7 +80,8 @@ impl Checker<'_> {
         if place < 64 { Ok(place) } else { Err("more than 64 calls at once".to_owned()) }
     }
 
-    /// A call returns: it took effect before, after any of the others under way.
+    /// Processes the return of a call: it took effect before, possibly after other calls in
+    /// progress.
     fn end(&mut self, at: usize, place: usize) -> Result<(), String> {
         let bit = 1 << place;
         let mut ended = HashSet::new();
@@ -109,8 +113,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The calls that may have to take effect before one that returns: those not done that share documents with it,
-    /// or with others of these; those that change something, by place.
+    /// The calls that may have to take effect before one that returns: those that have not taken
+    /// effect, change something, and share documents with it or with other such calls; by bit.
     fn near(&self, at: usize, done: u64) -> Vec<(usize, usize)> {
         let mut documents = self.calls[at].act.documents();
         let waits =
@@ -130,7 +134,7 @@ impl Checker<'_> {
         near
     }
 
-    /// Whether a call has changed nothing, whenever it took effect.
+    /// True if a call has changed nothing, whenever it took effect.
     fn changes_nothing(&self, call: usize) -> bool {
         let call = &self.calls[call];
         match &call.returned {
@@ -139,7 +143,8 @@ impl Checker<'_> {
         }
     }
 
-    /// What is done once all calls under way that change nothing, and have answered what is there now, are.
+    /// Adds to `done` all calls in progress that change nothing and whose result matches the
+    /// current documents.
     fn with_what_changes_nothing(&self, mut done: u64, docs: &Docs) -> u64 {
         for (place, call) in self.open.iter().enumerate() {
             let Some(call) = call.filter(|call| done & (1 << place) == 0 && self.changes_nothing(*call)) else {

@@ -1,4 +1,4 @@
-//! A client of a history: random calls, each written down with when it began and returned.
+//! A client of a history: random calls, recorded with start and end.
 
 use super::Shared;
 use super::checker::Call;
@@ -7,10 +7,10 @@ use crate::model::map_of;
 use crate::replay::sequence;
 use alluvium::{Collection, Database, Document, Durability, ErrorKind, Map, ReturnDocument, Snapshot, Value};
 
-/// The two collections; the places of documents take turns.
+/// The two collections. Even documents are in the first, odd ones in the second.
 pub const NAMES: [&str; 2] = ["main.even", "other.odd"];
 
-/// The `_id` of a document. Numbers and text take turns.
+/// The `_id` of a document, alternately a number and a string.
 pub fn id(at: usize) -> Value {
     if at % 4 < 2 { Value::from(at as i64) } else { Value::from(format!("document {at}")) }
 }
@@ -22,7 +22,7 @@ fn place(id: &Value) -> usize {
     }
 }
 
-/// The bytes of a document: some are long, so that memtables and blocks fill.
+/// The content of a document: some are long, so that memtables and blocks fill up.
 fn document(v: i64) -> String {
     let pad = "p".repeat(((v * 7919) % 211) as usize);
     format!(r#"{{"v":{v},"n":0,"pad":"{pad}"}}"#)
@@ -48,7 +48,7 @@ pub struct Client<'a> {
     pub rng: fastrand::Rng,
     pub number: usize,
     pub calls: Vec<Call>,
-    /// A snapshot, and what it showed.
+    /// A snapshot, and the documents that it showed.
     kept: Option<(Snapshot, Docs)>,
 }
 
@@ -57,8 +57,8 @@ impl<'a> Client<'a> {
         Self { shared, db, seed, rng: fastrand::Rng::with_seed(seed), number, calls: Vec::new(), kept: None }
     }
 
-    /// Calls until this number is done, or the machine has crashed. What a call is follows from its number, so that
-    /// others can be left out.
+    /// Executes calls until this number is done, or the machine has crashed. A call is determined
+    /// by its number, so that calls can be left out.
     pub fn run(&mut self, calls: usize) {
         for number in
             (0..calls as u32).filter(|number| self.shared.only.as_ref().is_none_or(|only| only.contains(number)))
@@ -76,7 +76,7 @@ impl<'a> Client<'a> {
                 Call { act: act.clone(), from, returned: None, durable: false, recovery: false, client: self.number };
             self.calls.push(call);
             let (answer, when) = self.call(&act, durability);
-            // The caller may know the moment better: it is when the snapshot existed.
+            // The call may report a more precise time: when the snapshot existed.
             self.calls[place].durable = durable && act.wrote(&answer);
             self.calls[place].returned = Some((when.unwrap_or_else(|| self.shared.tick()), answer));
         }
@@ -86,7 +86,7 @@ impl<'a> Client<'a> {
         self.rng.usize(0..self.shared.documents)
     }
 
-    /// A `v` that no other call gives, with room for what is added.
+    /// A `v` that no other call writes, with a gap for additions.
     fn value(&mut self) -> i64 {
         self.shared.value()
     }
@@ -121,7 +121,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A swap of what is there now, which is a read of its own.
+    /// A compare-and-set of the current document, which is read by a call of its own.
     fn swap(&mut self, at: usize) -> Act {
         let found = self.collection(at).get(id(at)).unwrap_or_else(|e| self.broken(&e));
         match found {
@@ -138,7 +138,8 @@ impl<'a> Client<'a> {
         panic!("client {}: {error}", self.number)
     }
 
-    /// Does it; answers, and says when it was over if that is known better than by returning.
+    /// Executes the call. Returns its result, and its end if that is known more precisely than by
+    /// the return.
     fn call(&mut self, act: &Act, durability: Option<Durability>) -> (Answer, Option<u64>) {
         let answer = match act {
             Act::All => return self.all(),
@@ -237,7 +238,7 @@ impl<'a> Client<'a> {
         (Answer::Many(docs), Some(when))
     }
 
-    /// A scan of a collection, either way.
+    /// A scan of a collection in either direction.
     fn scan(&mut self, half: usize) -> alluvium::Result<Answer> {
         let scan = self.collection(half).scan();
         let scan = if self.rng.bool() { scan.reverse() } else { scan };

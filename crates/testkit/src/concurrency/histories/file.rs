@@ -1,4 +1,4 @@
-//! A history in a file: one call a line, as JSON, so that it can be checked again.
+//! A history in a file, one call per line as JSON, so that it can be checked again.
 
 use super::checker::Call;
 use super::spec::{Act, Answer, Doc, Docs, Write};
@@ -53,7 +53,7 @@ fn of_answer(answer: &Answer) -> Value {
     }
 }
 
-/// A history, and what was known of the documents before it.
+/// A history, and the documents before it.
 pub fn print(first: &Docs, calls: &[Call]) -> String {
     let mut lines = Vec::new();
     let mut line = |map: Map| {
@@ -144,10 +144,10 @@ fn answer(value: &Value) -> Answer {
     }
 }
 
-/// What [`print`] has printed.
+/// Parses the output of [`print`].
 ///
 /// # Panics
-/// If it is something else.
+/// If the text is not such output.
 pub fn read(text: &str) -> (Docs, Vec<Call>) {
     let mut lines = text.lines().map(crate::model::map_of);
     let first = docs(lines.next().and_then(|map| map.get("first").cloned()).as_ref().expect("a first line"));

@@ -1,8 +1,9 @@
-//! What clients do to a handful of documents, and what each of it does to them all in one step.
+//! The operations of clients on a few documents, and the effect of each on all documents as one
+//! step.
 
-/// A document, as far as histories know it: `v` and `n`. No two writes ever give a document the same pair.
+/// A document in a history: `v` and `n`. No two writes give a document the same pair.
 pub type Doc = (i64, i64);
-/// All documents, by their place.
+/// All documents, by index.
 pub type Docs = Vec<Option<Doc>>;
 
 /// A write that does not read.
@@ -12,9 +13,9 @@ pub enum Write {
     Put(i64),
     /// Deletes it.
     Delete,
-    /// Adds to `n`, which no index reads; nothing if the document is not there.
+    /// Adds to `n`, which no index reads; no effect on a missing document.
     AddN(i64),
-    /// Adds to `v`, which an index may read; nothing if the document is not there.
+    /// Adds to `v`, which an index may read; no effect on a missing document.
     AddV(i64),
 }
 
@@ -32,37 +33,37 @@ impl Write {
 /// One call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
-    /// Writes without reading, all of it or nothing. Answered by [`Answer::Done`].
+    /// Writes without reading, atomically. The result is [`Answer::Done`].
     Write(Vec<(usize, Write)>),
-    /// Adds to `n`, and says whether there was a document.
+    /// Adds to `n`, and returns whether the document existed.
     Update(usize, i64),
-    /// Adds to `n`, and returns the document as it was.
+    /// Adds to `n`, and returns the previous document.
     FindAndAdd(usize, i64),
     /// Deletes the document, and returns it.
     Take(usize),
-    /// Puts a document if its `_id` is free, and returns whether it did.
+    /// Inserts a document if its `_id` does not exist, and returns whether it did.
     Insert(usize, i64),
-    /// Puts a document with another `v` where this one still is, and says whether it did.
+    /// Replaces a document if it still has this content, and returns whether it did.
     Swap(usize, Doc, i64),
     /// Reads a document.
     Get(usize),
-    /// Reads all documents at one moment.
+    /// Reads all documents at one time.
     All,
-    /// Reads those of one half, the even or the odd ones, of which `v` is in a range, first and last included.
+    /// Reads the even or the odd documents with `v` in a range (inclusive).
     Find(usize, i64, i64),
-    /// Reads those of one half, in the order of their `_id`s.
+    /// Reads the even or the odd documents in the order of their `_id`s.
     Scan(usize),
 }
 
 impl Act {
-    /// Whether it may change something.
+    /// True if the call may change something.
     pub fn writes(&self) -> bool {
         !matches!(self, Self::Get(_) | Self::All | Self::Find(..) | Self::Scan(_))
     }
 }
 
 impl Act {
-    /// The documents that it reads or changes, a bit each by their place, of which there are 64.
+    /// The documents that the call reads or changes: one bit for each index, of which there are 64.
     pub fn documents(&self) -> u64 {
         match self {
             Self::Write(writes) => writes.iter().fold(0, |all, (at, _)| all | 1 << at),
@@ -73,9 +74,9 @@ impl Act {
         }
     }
 
-    /// Whether a call that was answered so has surely written something. A delta on what an index reads may be a
-    /// checked update, which writes nothing where there is no document, and so are all others of its batch on the
-    /// same document.
+    /// True if a call with this result has certainly written something. A delta on a field of an
+    /// index may become a checked update, which writes nothing if the document does not exist; so
+    /// do all other deltas of its batch on the same document.
     pub fn wrote(&self, answer: &Answer) -> bool {
         match (self, answer) {
             (Self::Write(writes), _) => {
@@ -94,20 +95,20 @@ impl Act {
     }
 }
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// Nothing but that it is done.
     Done,
-    /// Whether there was something to do it to.
+    /// True if there was a document to change.
     Whether(bool),
     /// A document.
     One(Option<Doc>),
-    /// Documents, by their place.
+    /// Documents, by index.
     Many(Docs),
 }
 
-/// What a call does to all documents and answers, done at one moment.
+/// The effect of a call on all documents, and its result.
 pub fn apply(docs: &Docs, act: &Act) -> (Docs, Answer) {
     let with = |at: usize, doc: Option<Doc>| {
         let mut docs = docs.clone();

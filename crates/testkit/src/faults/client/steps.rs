@@ -1,4 +1,4 @@
-//! What the client does.
+//! The steps of the client.
 
 use super::{Checkpoint, FaultClient};
 use crate::model::{Id, Phase, State};
@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All collections that there may be.
+/// The names of all possible collections.
 const NAMES: [&str; 4] = ["main.a", "other.b", "main.c", "other.d"];
-/// Indexes that refuse none of the documents.
+/// Indexes that accept all of the documents.
 const INDEXES: [(&str, &str); 4] = [
     (r#"{"k":1}"#, "{}"),
     (r#"{"n":-1}"#, r#"{"unique":true}"#),
     (r#"{"by.name":1}"#, r#"{"sparse":true}"#),
     (r#"{"tags":1,"_id":1}"#, r#"{"partialFilterExpression":{"n":{"$gt":3}}}"#),
 ];
-/// Snapshots kept, at most.
+/// The maximum number of snapshots kept.
 const SNAPSHOTS: usize = 3;
 
 /// A kind of step.
@@ -27,17 +27,17 @@ pub enum Step {
     Write,
     /// New documents, one or several.
     Insert,
-    /// A change by an operator, checked or blind.
+    /// A change by operators, checked or blind.
     Update,
-    /// Lines of text.
+    /// A load of lines.
     Load,
     /// A collection is created, renamed or dropped.
     Schema,
-    /// An index is made or dropped, builds continue, entries are swept.
+    /// An index is created or dropped, builds continue, entries are swept.
     Index,
-    /// Memtables become files.
+    /// Memtables are written to files.
     Flush,
-    /// Merges that are due.
+    /// Pending merges are executed.
     Pending,
     /// Everything is merged.
     Compact,
@@ -54,7 +54,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// How often each comes among a hundred or so.
+    /// The weights of the steps, about one hundred in total.
     const WEIGHTS: [(Self, u32); 14] = [
         (Self::Write, 34),
         (Self::Insert, 8),
@@ -86,20 +86,20 @@ impl Step {
 }
 
 impl FaultClient {
-    /// Does one random operation, drawn from the seed of the sequence and the step's number; of a database that is
-    /// not open, opens it. True if it went well.
+    /// Executes one random operation, drawn from the seed of the sequence and the step's number. If
+    /// the database is not open, opens it. True if it succeeded.
     pub fn numbered_step(&mut self, seed: u64, number: u32) -> bool {
         self.rng = crate::replay::sequence::rng_of(seed, number);
         self.step()
     }
 
-    /// Does one random operation; of a database that is not open, opens it. True if it went well.
+    /// Executes one random operation. If the database is not open, opens it. True if it succeeded.
     pub fn step(&mut self) -> bool {
         let step = Step::random(&mut self.rng);
         self.take(step)
     }
 
-    /// Does one operation of a kind. True if it went well.
+    /// Executes one operation of a kind. True if it succeeded.
     pub fn take(&mut self, step: Step) -> bool {
         self.of_step.clear();
         if self.db.is_none() {
@@ -138,7 +138,7 @@ impl FaultClient {
 
     /// One of the existing collections; creates the first one.
     fn any_name(&mut self) -> Option<String> {
-        // Of those that are there, also if what is in doubt was done.
+        // Collections that exist whether or not the operation in doubt took effect.
         let there = |name: &&String| self.unknown.as_ref().is_none_or(|state| state.collections.contains_key(*name));
         let names: Vec<String> = self.acknowledged.collections.keys().filter(there).cloned().collect();
         if names.is_empty() && !self.create("main.a") {
@@ -195,7 +195,7 @@ impl FaultClient {
                     batch.put(&collection, value, map)
                 }
             };
-            // It may have read.
+            // It may have had to read.
             if let Err(error) = added {
                 self.note(&error);
                 return false;
@@ -204,7 +204,7 @@ impl FaultClient {
         self.attempt(Phase::Write, &words, Some(next), durable, |_| batch.commit()).is_ok()
     }
 
-    /// Inserts documents under `_id`s that are not there.
+    /// Inserts documents with `_id`s that do not exist.
     fn insert(&mut self) -> bool {
         let Some(name) = self.any_name() else { return false };
         let mut next = self.acknowledged.clone();
@@ -237,14 +237,15 @@ impl FaultClient {
         let (update, change) = any_update(&mut self.rng);
         let mut map = Map::clone(&old);
         change(&mut map);
-        // What changes nothing is not written, and says nothing of the database.
+        // An update without effect writes nothing, and so its success has no meaning.
         if map == *old {
             return self.write();
         }
         let mut next = self.acknowledged.clone();
         next.put(&name, id, map);
         let durable = self.durability == Durability::Sync;
-        // Where a delete of unknown outcome is what one sees, an update finds nothing, and has nothing to write.
+        // If a delete of unknown outcome is visible, an update finds no document and writes
+        // nothing.
         let blind = self.rng.bool() || self.poisoned;
         let words = format!("{} {name} {value:?} {update}", if blind { "apply" } else { "update" });
         let before = self.log.clone();
@@ -257,10 +258,10 @@ impl FaultClient {
         done.is_ok()
     }
 
-    /// Loads some lines, which are one batch, and become durable at the end. When that fails, they may be there
-    /// already.
+    /// Loads some lines as one batch, which is durable at the end. If the load fails, they may
+    /// already be present.
     fn load(&mut self) -> bool {
-        // What is there then has to be read.
+        // The load has to read existing documents.
         let Some(name) = self.any_name().filter(|_| !self.reads_may_fail) else { return true };
         let replace = self.rng.bool();
         let (mut next, mut lines) = (self.acknowledged.clone(), Vec::new());
@@ -280,7 +281,7 @@ impl FaultClient {
         let options = LoadOptions { readers: 1, on_duplicate, ..LoadOptions::default() };
         let words = format!("load {name} {on_duplicate:?} of {} bytes", lines.len());
         let input = Input::stream("lines", std::io::Cursor::new(lines));
-        // All are passed over.
+        // All lines are skipped.
         let writes = (next != self.acknowledged).then(|| next.clone());
         let done =
             self.attempt(Phase::Load, &words, writes.clone(), true, |db| db.collection(&name).load(input, options));
@@ -292,7 +293,7 @@ impl FaultClient {
         false
     }
 
-    /// A failed operation may have written: checks whether it has.
+    /// Checks whether a failed operation has written.
     fn find_out(&mut self, next: State) {
         let found = crate::model::read_state(self.db());
         let found = found.unwrap_or_else(|e| panic!("reads do not go on: {e}\nafter {:?}", self.log));
@@ -341,7 +342,8 @@ impl FaultClient {
         }
     }
 
-    /// Makes an index, continues builds, drops one, or sweeps. Whatever fails, documents do not change.
+    /// Creates an index, continues builds, drops one, or sweeps. Whatever fails, documents must not
+    /// change.
     fn index(&mut self) -> bool {
         let Some(name) = self.any_name() else { return false };
         let collection = self.db().collection(&name);
@@ -354,7 +356,7 @@ impl FaultClient {
             5 => db.finish_indexes(),
             6 => db.sweep_indexes().map(drop),
             _ => match collection.drop_index(&name) {
-                // There may be none.
+                // The index may not exist.
                 Err(alluvium::Error::NoSuchIndex { .. }) => Ok(()),
                 done => done,
             },
@@ -362,7 +364,7 @@ impl FaultClient {
         matches!(done, Ok(()) | Err(ErrorKind::Namespace))
     }
 
-    /// Makes a checkpoint, whole or based on an earlier one.
+    /// Makes a checkpoint, either complete or based on an earlier one.
     fn checkpoint(&mut self) -> bool {
         let dir = PathBuf::from(format!("checkpoint-{}", self.checkpoints.len()));
         let whole: Vec<PathBuf> =
@@ -393,7 +395,7 @@ impl FaultClient {
         true
     }
 
-    /// All that a snapshot shows.
+    /// The state at a snapshot.
     pub(super) fn at_snapshot(&self, snapshot: &Snapshot) -> alluvium::Result<State> {
         let mut state = State::default();
         for info in self.db().collections_at(snapshot)? {
@@ -414,12 +416,12 @@ impl FaultClient {
 /// A change to a document.
 type Change = Box<dyn Fn(&mut Map)>;
 
-/// An update by an operator that always applies, and what it does to a document.
+/// An update that always applies, and its effect on a document.
 fn any_update(rng: &mut fastrand::Rng) -> (String, Change) {
     let k = rng.i32(0..1000);
     match rng.u8(0..4) {
         0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), Box::new(move |map| drop(map.insert("set", k)))),
-        // An index may read it.
+        // An index may read this field.
         1 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), Box::new(move |map| drop(map.insert("k", k)))),
         2 => (
             format!(r#"{{"$push":{{"list":{k}}}}}"#),

@@ -1,4 +1,4 @@
-//! What is made of a database, or beside one: checkpoints, read-only stores, dumps.
+//! Derived from a database, or beside one: checkpoints, read-only stores, dumps.
 
 use super::database::{Specimen, made};
 use super::{Case, Damage, Files, Outcome, Subject, named};
@@ -11,13 +11,13 @@ use alluvium::dump;
 use alluvium::{Compression, Database, Map, ReadOnly};
 use std::path::{Path, PathBuf};
 
-/// The documents of a collection of a fixture.
+/// A collection of a fixture with documents.
 const PEOPLE: &str = "main.people";
 
-/// An incremental checkpoint, beside the one that it was based on.
+/// An incremental checkpoint, with its base beside it.
 ///
 /// # Panics
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn checkpoint() -> Subject {
     let options = fixture::options(Compression::Zstd { level: 3 });
     let made = made(options, false, 1, |world, watch| {
@@ -41,8 +41,8 @@ pub fn checkpoint() -> Subject {
         foreign,
         earlier: Files::new(),
         judge: Box::new(move |disk, context| judge_checkpoint(&made, disk, context)),
-        // The lock is held while it is made, and of no use later. Nothing else may pass: a byte of it is under a
-        // checksum.
+        // The lock file is needed only during creation. No other damage is harmless: every byte has
+        // a checksum.
         allowed: Box::new(|case: &Case, outcome| match case.path.ends_with("LOCK") {
             true => matches!(outcome, Outcome::Harmless | Outcome::Refused),
             false => outcome == Outcome::Refused,
@@ -85,7 +85,7 @@ fn judge_checkpoint(made: &Specimen, disk: &World, context: &str) -> Outcome {
 /// A read-only store of documents with index files.
 ///
 /// # Panics
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn read_only() -> Subject {
     let (world, other, all) = (World::new(1), World::new(2), documents(40));
     build(&world.env, "ro", &all);
@@ -146,13 +146,14 @@ fn judge_read_only(documents: &[Map], disk: &World, context: &str) -> Outcome {
     }
 }
 
-/// A dump of all collections of a database, packed or not.
+/// A dump of all collections of a database, compressed or not.
 ///
-/// What `mongodump` writes has no checksums, and Alluvium keeps to it: in a plain dump another byte is another
-/// document. But lengths and the number of documents are there, and gzip has a checksum.
+/// `mongodump` writes no checksums, and Alluvium uses its format: in an uncompressed dump a changed
+/// byte changes a document. But the lengths and the number of documents are checked, and gzip has a
+/// checksum.
 ///
 /// # Panics
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn dump(gzip: bool) -> Subject {
     let make = |seed: u64| {
         let world = World::new(seed);
@@ -175,20 +176,20 @@ pub fn dump(gzip: bool) -> Subject {
         allowed: Box::new(move |case: &Case, outcome| {
             use Outcome::{Harmless, Other, Refused, Reported};
             match case.damage {
-                // A header of gzip has bytes that say nothing of the content.
+                // Some bytes of a gzip header do not affect the content.
                 Damage::Flip(..) if gzip => matches!(outcome, Refused | Reported | Harmless),
                 Damage::Flip(..) => matches!(outcome, Refused | Reported | Harmless | Other),
-                // The last line feed of a text.
+                // The final line feed of a text.
                 Damage::Cut(at) if !gzip && at + 1 == case.len && is_text(&case.path) => outcome == Harmless,
                 Damage::Cut(_) => matches!(outcome, Refused | Reported),
-                // Without metadata there are no indexes, as in a dump of old.
+                // Without metadata there are no indexes, as in old dumps.
                 Damage::Remove if case.path.to_string_lossy().contains(".metadata.json") => {
                     let path = case.path.to_string_lossy();
                     let of = |name: &String| path.contains(&format!("/{}.metadata.json", name.replace('.', "/")));
                     outcome == if plain.iter().any(of) { Harmless } else { Other }
                 }
                 Damage::Remove => matches!(outcome, Refused | Reported),
-                // Nothing ties a file to its dump.
+                // Files of a dump cannot be attributed to it.
                 Damage::Swap(_) | Damage::Older(_) | Damage::Back(_) => matches!(outcome, Refused | Reported | Other),
             }
         }),
@@ -204,7 +205,7 @@ fn judge_dump(state: &State, disk: &World, context: &str) -> Outcome {
     let db = db.expect("an empty disk");
     let refused = |error: alluvium::Error| {
         let text = error.to_string();
-        // What the documents say, not their bytes, is said of the collection.
+        // An error about a document's content, rather than its bytes, names the collection.
         let names = ["dump/", "collection main.", "collection library."];
         assert!(names.iter().any(|name| text.contains(name)), "{context}: the error names nothing: {error}");
         assert!(db.verify().run().expect("it can be checked").damage.is_empty(), "{context}: the database is damaged");
@@ -225,7 +226,7 @@ fn judge_dump(state: &State, disk: &World, context: &str) -> Outcome {
     }
 }
 
-/// True if a database holds just this; ids of any type are met on the way.
+/// True if a database has exactly this content; its `_id`s may have any type.
 fn holds(db: &Database, state: &State) -> bool {
     let mut names = Vec::new();
     for info in db.collections() {

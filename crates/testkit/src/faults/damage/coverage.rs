@@ -1,4 +1,4 @@
-//! Which bytes were flipped, over many seeds.
+//! Records which bytes were flipped, over many seeds.
 
 use super::{Case, Damage, kind_of};
 use crate::replay::seed;
@@ -15,7 +15,7 @@ pub struct Coverage {
 type Share = (u64, u64);
 
 impl Coverage {
-    /// Takes note of what is done to a file.
+    /// Records the damage to a file.
     pub(super) fn note(&mut self, case: &Case) {
         let bytes = self.files.entry(case.path.clone()).or_insert_with(|| vec![false; case.len as usize]);
         if let Damage::Flip(at, _) = case.damage {
@@ -23,7 +23,7 @@ impl Coverage {
         }
     }
 
-    /// Of each kind of file: how many bytes were flipped, and how many there are.
+    /// For each kind of file, the number of flipped bytes and the total.
     pub fn of_kinds<'a>(subjects: impl IntoIterator<Item = &'a Self>) -> BTreeMap<String, Share> {
         let mut kinds: BTreeMap<String, Share> = BTreeMap::new();
         for (path, bytes) in subjects.into_iter().flat_map(|coverage| &coverage.files) {
@@ -35,7 +35,7 @@ impl Coverage {
         kinds
     }
 
-    /// Reports it to the soak.
+    /// Reports the coverage to the soak.
     pub fn tally<'a>(test: &str, subjects: impl IntoIterator<Item = &'a Self>) {
         for (kind, (flipped, all)) in Self::of_kinds(subjects) {
             seed::tally(&format!("bytes {test}, {kind}: all"), all);

@@ -1,4 +1,4 @@
-//! Databases that are damaged: closed and killed ones, with all that a database can hold.
+//! Databases to damage: closed and killed ones, with every kind of content.
 
 use super::earlier::Earlier;
 use super::probes::{Probe, answers};
@@ -15,44 +15,44 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Where the groups of a segment begin (`docs/format/wal.md`).
+/// The offset of the first group in a segment (`docs/format/wal.md`).
 const GROUPS: usize = 8192;
 
-/// Where its seal is.
+/// The offsets of the seal.
 const SEAL: Range<u64> = 4096..4160;
 
-/// A database on a disk, the probes of it, and their answers since its last flush.
+/// A database on a disk, with probes and their results since its last flush.
 pub struct Specimen {
     /// The disk.
     pub disk: World,
-    /// It was closed.
+    /// True if the database was closed.
     pub closed: bool,
-    /// How it is opened.
+    /// The options for opening it.
     pub options: Options,
     probes: Vec<Probe>,
-    /// The oldest first; the last one is what it answers now.
+    /// Results of all probes, the oldest first; the last are the current ones.
     states: Vec<Vec<String>>,
-    /// What its files held while it was made.
+    /// The contents of its files while it was created.
     earlier: Files,
-    /// The documents that it has held.
+    /// All documents that it ever held.
     ever: Written,
-    /// The documents of its last states, as many as there are of these.
+    /// The documents of its last states, one set for each entry of `states`.
     written: Vec<Written>,
 }
 
 /// Called after each write.
 pub(super) type Watch<'a> = &'a mut dyn FnMut(&Database);
 
-/// Options with which a database takes little room.
+/// Options for a small database.
 fn options(compression: Compression) -> Options {
     Options { partitions: Some(2), ..fixture::options(compression) }
 }
 
-/// A database of two collections and an index: sorted files in two runs, and some batches in the log. Its random
-/// numbers follow from `id`.
+/// A database with two collections and an index: sorted files in two runs, and some batches in the
+/// log. `id` seeds its random numbers.
 ///
 /// # Panics
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
     made(options(compression), closed, id, |world, watch| {
         let db = world.open(&options(compression)).expect("an empty disk");
@@ -63,7 +63,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
         for n in 0..46 {
             let name = if n % 3 == 0 { "other.b" } else { "main.a" };
             let id = n % 35;
-            // What is in the log alone takes more than a segment.
+            // The content that is only in the log exceeds one segment.
             let text = "some text ".repeat(if (41..44).contains(&n) { 300 } else { n % 4 });
             let map = map_of(&format!(r#"{{"_id":{id},"n":{n},"text":"{text}"}}"#));
             db.collection(name).put(id as i32, map).expect("a put");
@@ -80,22 +80,22 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
     })
 }
 
-/// What fixtures are made as: all types, indexes of all kinds, tombstones, deltas, ranges, many values under a key, a
-/// dropped collection; closed, with dictionaries too.
+/// A database with the content of fixtures: all types, indexes of all kinds, tombstones, deltas,
+/// ranges, many values under a key, a dropped collection; if closed, dictionaries, too.
 ///
 /// # Panics
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn fixture(end: End, id: u64) -> Specimen {
     made(fixture::options(Compression::Zstd { level: 3 }), end == End::Closed, id, |world, watch| {
         fixture::fill(world, end, watch)
     })
 }
 
-/// A database that `fill` makes on an empty disk, twice the same: it returns it open, and calls what it is given
-/// after each write that is in the log alone.
+/// A database that `fill` creates on an empty disk, twice in the same way. `fill` returns it open,
+/// and calls its last argument after each write that is only in the log.
 ///
 /// # Panics
-/// If it cannot be made.
+/// If it cannot be created.
 pub(super) fn made(options: Options, closed: bool, id: u64, fill: impl Fn(&World, Watch<'_>) -> Database) -> Specimen {
     let first = World::new(id);
     let (moments, mut ever, mut written) = (Moments::watch(&first), Written::new(), Vec::new());
@@ -118,14 +118,15 @@ pub(super) fn made(options: Options, closed: bool, id: u64, fill: impl Fn(&World
 }
 
 impl Specimen {
-    /// Opens a damaged disk and reads all of it.
+    /// Opens a damaged disk and reads everything.
     ///
     /// # Panics
-    /// If an answer is wrong, or an error names no file.
+    /// If a result is wrong, or an error does not name a file.
     pub fn judge(&self, disk: &World, path: &str, context: &str) -> Outcome {
         let repaired = repaired::repair(&self.options, &self.ever, disk, path, context);
         let outcome = self.opened(disk, path, context);
-        // If nothing is lost, as it reports or as its answers show, the repair has everything.
+        // If nothing is lost, according to the report or the results, the repaired database must be
+        // complete.
         if let Some((whole, certain)) = repaired {
             let is_last = self.written.last() == Some(&certain);
             assert!(is_last || outcome != Outcome::Harmless, "{context}: harmless, and not all of it is repaired");
@@ -141,7 +142,7 @@ impl Specimen {
             Err(error) => {
                 named(&error, &file, context);
                 let now = contents_of(&*disk.mem, Path::new(path));
-                // The lock file is made if it was not there.
+                // The lock file is created if it was missing.
                 let same = before.iter().all(|(path, bytes)| now.get(path) == Some(bytes));
                 assert!(same && now.len() <= before.len() + 1, "{context}: {error}; and files have changed");
                 return Outcome::Refused;
@@ -152,7 +153,7 @@ impl Specimen {
         damage.iter().for_each(|error| named(error, &file, context));
         let reported = db.report().dropped.is_some() || !db.report().manifest_tails.is_empty();
         let found: Vec<_> = self.probes.iter().map(|probe| probe.ask(&db)).collect();
-        // What can be read of a damaged database has not changed.
+        // Readable parts of a damaged database must be unchanged.
         let last = &self.states[self.states.len() - 1];
         for (at, error) in found.iter().enumerate().filter_map(|(at, found)| Some((at, found.as_ref().err()?))) {
             named(error, &file, context);
@@ -178,7 +179,7 @@ impl Specimen {
         }
     }
 
-    /// The facts of its files that the table goes by.
+    /// The properties of its files on which the table depends.
     fn facts(&self) -> BTreeMap<PathBuf, Facts> {
         let files = files_in(&*self.disk.mem, Path::new(PATH));
         let last_segment = files.iter().map(|(path, _)| path).filter(|path| FileKind::of(path) == FileKind::Log).max();
@@ -203,16 +204,16 @@ impl Specimen {
     }
 }
 
-/// What is known of a file that is damaged.
+/// Properties of a file that is damaged.
 struct Facts {
     kind: FileKind,
-    /// Its bytes that mean something; others are zeros, or reserved.
+    /// The ranges of bytes that are used; the rest is zero or reserved.
     used: Vec<Range<u64>>,
-    /// Where the last group, or the last edit, begins.
+    /// The start of the last group or the last edit.
     last_begins: u64,
-    /// It is the last segment of the log.
+    /// True for the last segment of the log.
     is_last: bool,
-    /// What it holds.
+    /// The content.
     bytes: Vec<u8>,
 }
 
@@ -238,7 +239,7 @@ impl Facts {
         self.used.iter().any(|range| range.contains(&at))
     }
 
-    /// True if other bytes are the same wherever these mean something.
+    /// True if `other` has the same bytes in all used ranges.
     fn holds_the_same(&self, other: &[u8]) -> bool {
         let range = |range: &Range<u64>| range.start as usize..range.end as usize;
         self.used.iter().all(|used| other.get(range(used)) == self.bytes.get(range(used)))
@@ -252,49 +253,51 @@ impl Facts {
         self.used.iter().map(|range| range.end).max().unwrap_or(0)
     }
 
-    /// What may become of a database whose file was damaged so.
+    /// True if the outcome is allowed for a database after this damage.
     fn allow(&self, closed: bool, damage: &Damage, outcome: Outcome) -> bool {
         use Outcome::{Dropped, Earlier, Found, Harmless, Refused, Reported};
         match (self.kind, damage) {
-            // It is empty, and made again.
+            // The lock file is empty, and recreated.
             (FileKind::Lock, _) => outcome == Harmless,
             (FileKind::Superblock, _) => outcome == Refused,
-            // Edits and the zeros behind them. What is torn is the last edit, and can be done again, or else is
-            // noticed.
+            // Edits, followed by zeros. Only the last edit can be torn; it is then redone from the
+            // log, or the loss is detected.
             (FileKind::Manifest, Damage::Flip(at, _)) if *at < self.last_begins => outcome == Refused,
             (FileKind::Manifest, Damage::Flip(..)) => matches!(outcome, Refused | Reported),
-            // Without its last edit, ended where that began, it is as it was before, and the log has the rest.
+            // If the file ends before its last edit, the database is in its earlier state, and the
+            // log has the rest.
             (FileKind::Manifest, Damage::Cut(at)) if *at == self.last_begins || *at >= self.end() => {
                 matches!(outcome, Refused | Reported | Harmless)
             }
             (FileKind::Manifest, Damage::Cut(at)) if *at > self.last_begins => matches!(outcome, Refused | Reported),
-            // Without its last edits it names files that are gone, or the log has the rest.
+            // Without its last edits the manifest refers to removed files, or the log has the rest.
             (FileKind::Manifest, Damage::Older(_)) => matches!(outcome, Refused | Reported | Harmless),
             (FileKind::Manifest, _) => outcome == Refused,
-            // Each byte is under a checksum, and the manifest knows the length.
+            // Each byte has a checksum, and the manifest has the length.
             (FileKind::Sst, Damage::Cut(_) | Damage::Remove) => outcome == Refused,
             (FileKind::Sst, _) => matches!(outcome, Refused | Found),
             (FileKind::Log, Damage::Flip(at, _)) if !self.is_used(*at) => match closed {
                 true => outcome == Harmless,
-                // Behind the end it looks like a torn write.
+                // A change after the end looks like a torn write.
                 false => matches!(outcome, Harmless | Reported),
             },
-            // Without its seal it is the log of a process that was killed, and all of its groups are whole.
+            // Without its seal the log looks like that of a killed process, and all of its groups
+            // are complete.
             (FileKind::Log, Damage::Flip(at, _)) if self.is_seal(*at) => outcome == Harmless,
             (FileKind::Log, Damage::Cut(at)) if *at >= self.end() => outcome == Harmless,
-            // The end of a log that was not closed is where its last group is whole: one that was damaged, if it is
-            // the last, cannot be distinguished from a torn one.
+            // The end of an unclosed log is its last complete group. If the last group is damaged,
+            // it cannot be distinguished from a torn one.
             (FileKind::Log, Damage::Flip(at, _)) if !closed && self.is_last && *at >= self.last_begins => {
                 matches!(outcome, Dropped(1))
             }
-            // A segment is made with room for groups.
+            // Segments are preallocated.
             (FileKind::Log, Damage::Cut(at)) if !closed && self.is_last && *at >= GROUPS as u64 => {
                 matches!(outcome, Refused | Dropped(_) | Earlier(_) | Harmless)
             }
-            // All that means something is there; the follower may be missing.
+            // All used bytes are present, except perhaps the successor.
             (FileKind::Log, Damage::Older(old)) if self.holds_the_same(old) => matches!(outcome, Harmless | Reported),
-            // The last segment as it was is the log of a process that was killed then: nothing outside of it records
-            // how far it went, unless files hold more.
+            // An earlier version of the last segment looks like the log of a process killed then.
+            // Nothing else records the length of the log, unless files have later writes.
             (FileKind::Log, Damage::Older(_)) if self.is_last => matches!(outcome, Refused | Earlier(_) | Harmless),
             (FileKind::Log, _) => outcome == Refused,
             (FileKind::Directory, _) => false,
@@ -302,7 +305,7 @@ impl Facts {
     }
 }
 
-/// A database that is damaged, beside another whose files may be taken for its own.
+/// A database to damage, and another one whose files are used as replacements.
 pub fn subject(made: Specimen, other: &Specimen) -> Subject {
     let facts = made.facts();
     let (closed, made) = (made.closed, Rc::new(made));
@@ -315,13 +318,13 @@ pub fn subject(made: Specimen, other: &Specimen) -> Subject {
         judge: Box::new(move |disk, context| judged.judge(disk, PATH, context)),
         allowed: Box::new(move |case: &Case, outcome| match facts.get(&case.path) {
             Some(facts) => facts.allow(closed, &case.damage, outcome),
-            // What is there again of what had been removed.
+            // A removed file that exists again.
             None => matches!(outcome, Outcome::Refused | Outcome::Harmless),
         }),
     }
 }
 
-/// The last segment of the log, where its groups end, and where the first of them does.
+/// The last segment of the log, the end of its groups, and the end of the first of them.
 ///
 /// # Panics
 /// If there is no log.

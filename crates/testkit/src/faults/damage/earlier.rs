@@ -1,4 +1,4 @@
-//! Files of the same database as they were at earlier moments: the right id, the right checksums, and out of date.
+//! Outdated files of the same database: with the right id and valid checksums.
 
 use super::{Case, Damage, Files, kind_of, mixed};
 use crate::worlds::{FileKind, World, contents_of};
@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Older contents of one file that are tried under a seed.
+/// The maximum number of earlier contents of one file that a seed tries.
 const EACH: usize = 6;
-/// Removed files that are put back under a seed.
+/// The maximum number of removed files that a seed restores.
 const BACK: usize = 24;
-/// Contents of one file that are kept.
+/// The maximum number of recorded contents of one file.
 const MOST: usize = 200;
 
-/// What each file held, the oldest first.
+/// The contents of each file, the oldest first.
 type Held = BTreeMap<PathBuf, Vec<Vec<u8>>>;
 
-/// What each file held, over time.
+/// Records the contents of each file over time.
 pub(super) struct Earlier(Arc<Mutex<Held>>);
 
 fn note(held: &mut Held, path: PathBuf, bytes: Vec<u8>) {
@@ -29,7 +29,7 @@ fn note(held: &mut Held, path: PathBuf, bytes: Vec<u8>) {
     }
     known.push(bytes);
     if known.len() > MOST {
-        // Every other one.
+        // Every second content.
         let mut odd = false;
         known.retain(|_| {
             odd = !odd;
@@ -39,8 +39,8 @@ fn note(held: &mut Held, path: PathBuf, bytes: Vec<u8>) {
 }
 
 impl Earlier {
-    /// Looks at the directory whenever a file comes, gets another name, or goes, and at the log and at manifests
-    /// whenever they are written to.
+    /// Records the directory whenever a file is created, renamed or removed, and the log and
+    /// manifests whenever they are written to.
     pub fn watch(world: &World, dir: &'static str) -> Self {
         let seen: Arc<Mutex<Held>> = Arc::default();
         let (into, mem) = (seen.clone(), world.mem.clone());
@@ -61,7 +61,7 @@ impl Earlier {
         Self(seen)
     }
 
-    /// All that was seen.
+    /// All recorded contents.
     pub fn end(self, world: &World) -> Files {
         world.faults.set_hook(None);
         let seen = std::mem::take(&mut *self.0.lock());
@@ -69,8 +69,8 @@ impl Earlier {
     }
 }
 
-/// Earlier files in place of those that are there under the same names, of one of the same kind, and beside those
-/// that are there.
+/// Cases with earlier files: in place of the current file with the same name, in place of another
+/// of the same kind, and in addition to the current files.
 pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Case> {
     let older: Vec<_> = earlier.iter().filter(|old| !old.1.is_empty() && !files.contains(old)).collect();
     let mut all = Vec::new();
@@ -86,7 +86,7 @@ pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Ca
             all.extend(some(&among, most, seed, path).map(|old| case(old)));
         }
     }
-    // The last that a file held before it went, and what it held before that in turn.
+    // The last content of each removed file, preceded by its earlier ones.
     let gone: BTreeMap<&Path, Vec<&[u8]>> = older.iter().fold(BTreeMap::new(), |mut gone, old| {
         if !files.iter().any(|(path, _)| *path == old.0) {
             gone.entry(old.0.as_path()).or_default().push(old.1.as_slice());
@@ -103,7 +103,7 @@ pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Ca
     all
 }
 
-/// Some of many, from a place that follows from a seed, far apart.
+/// A few of many items, spread widely, from a start that the seed determines.
 fn some<'a, T>(among: &'a [T], most: usize, seed: u64, of: &Path) -> impl Iterator<Item = &'a T> {
     let (count, from) = (most.min(among.len()), mixed(seed, path_salt(of)) as usize);
     (0..count).map(move |n| &among[(from % among.len() + n * among.len() / count) % among.len()])

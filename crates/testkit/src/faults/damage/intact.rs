@@ -1,4 +1,5 @@
-//! What of a database must survive damage, computed from its whole files alone: where each version of each key is.
+//! Determines what of a database must survive damage, from the locations of all versions of keys in
+//! its intact files.
 
 use super::{Case, Damage};
 use crate::worlds::{PATH, World, files_in};
@@ -12,16 +13,16 @@ use std::path::{Path, PathBuf};
 pub struct Unit {
     /// The file.
     pub path: PathBuf,
-    /// Where it begins.
+    /// The start offset.
     pub from: u64,
-    /// Where it ends.
+    /// The end offset.
     pub to: u64,
-    /// It is of the log.
+    /// True if it is part of the log.
     pub of_log: bool,
 }
 
 impl Unit {
-    /// True if damage changes it.
+    /// True if the damage changes it.
     pub fn is_hit(&self, case: &Case) -> bool {
         self.path == case.path
             && match case.damage {
@@ -35,11 +36,11 @@ impl Unit {
 /// One version of a key.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// Its number.
+    /// Its sequence number.
     pub seq: Seq,
-    /// What it does to the key.
+    /// The kind of operation.
     pub kind: Kind,
-    /// Its place.
+    /// Its location.
     pub unit: Unit,
 }
 
@@ -50,10 +51,10 @@ pub struct Places {
 }
 
 impl Places {
-    /// Reads the files of a whole database.
+    /// Reads the files of an intact database.
     ///
     /// # Panics
-    /// If it is not whole.
+    /// If it is damaged.
     pub fn read(world: &World) -> Self {
         let mut places = Self::default();
         let registry = alluvium_sst::DictionaryRegistry::new();
@@ -90,7 +91,7 @@ impl Places {
         self.versions.entry(key.to_vec()).or_default().push(Version { seq, kind, unit: unit.clone() });
     }
 
-    /// The operations of a batch, as `docs/format/store.md` draws them.
+    /// Adds the operations of a batch (layout: `docs/format/store.md`).
     fn add_record(&mut self, payload: &[u8], first: Seq, unit: &Unit) {
         let Some((&0, mut rest)) = payload.split_first() else { return };
         let mut next = first;
@@ -106,7 +107,7 @@ impl Places {
         }
     }
 
-    /// Of what is in files, the log is of no use.
+    /// Drops locations in the log of versions that are also in sorted files.
     fn finish(&mut self) {
         for versions in self.versions.values_mut() {
             let filed: Vec<Seq> = versions.iter().filter(|v| !v.unit.of_log).map(|v| v.seq).collect();
@@ -115,14 +116,14 @@ impl Places {
         }
     }
 
-    /// The versions of a key that make its value, the newest first: down to a full write.
+    /// The versions that make up the value of a key, the newest first, down to a complete write.
     pub fn chain(&self, key: &[u8]) -> &[Version] {
         let all = self.versions.get(key).map_or(&[][..], Vec::as_slice);
         let full = all.iter().position(|version| version.kind != Kind::Delta);
         &all[..full.map_or(all.len(), |at| at + 1)]
     }
 
-    /// The units that hold entries.
+    /// The units that contain entries.
     pub fn units(&self) -> impl Iterator<Item = &Unit> {
         self.versions.values().flatten().map(|version| &version.unit)
     }

@@ -1,4 +1,5 @@
-//! Reads of a database that may be damaged: small ones, so that whole parts are distinguished from damaged ones.
+//! Small reads of a database that may be damaged, so that intact parts are distinguished from
+//! damaged ones.
 
 use crate::formats::fixtures::VALUES;
 use crate::read_entries::IndexEntries;
@@ -6,24 +7,24 @@ use alluvium::{Database, Document, Result, Value};
 use alluvium_store::ValuesOf;
 use std::fmt::Write;
 
-/// One question.
+/// A read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Probe {
-    /// The names of collections, and of their indexes, and whether these are ready.
+    /// The names of collections, and of their indexes with their states.
     Names,
     /// All documents of a collection; forwards or backwards.
     Scan(String, bool),
     /// One document.
     Get(String, Value),
-    /// What an index leads to.
+    /// The documents that an index refers to.
     Shown(String, String),
-    /// The documents that a filter matches, by the index of this name.
+    /// The documents that match a filter, found by the index with this name.
     Find(&'static str, &'static str, &'static str),
     /// The values of a key of the multivalue tree.
     Values(Vec<u8>),
 }
 
-/// Questions to the collections that fixtures have.
+/// Queries on the collections of fixtures.
 const FINDS: [(&str, &str, &str); 4] = [
     ("main.people", r#"{"name":{"$gte":"changed 3","$lt":"late 9"}}"#, "name_-1"),
     ("main.people", r#"{"tags":"a"}"#, "tags_1"),
@@ -32,7 +33,7 @@ const FINDS: [(&str, &str, &str); 4] = [
 ];
 
 impl Probe {
-    /// All probes of a whole database.
+    /// All probes of an intact database.
     pub fn all(db: &Database) -> Vec<Self> {
         let mut all = vec![Self::Names];
         for info in db.collections() {
@@ -41,7 +42,7 @@ impl Probe {
             all.extend([Self::Scan(name.clone(), false), Self::Scan(name.clone(), true)]);
             let mut ids: Vec<Value> =
                 collection.scan().run().expect("a scan").map(|document| document.expect("one").id().clone()).collect();
-            // Of many, a few.
+            // Only a few, if there are many.
             if ids.len() > 100 {
                 ids = ids.into_iter().step_by(20).collect();
             }
@@ -60,7 +61,7 @@ impl Probe {
         all
     }
 
-    /// What the database answers, as text.
+    /// The result as text.
     pub fn ask(&self, db: &Database) -> Result<String> {
         let mut out = String::new();
         match self {
@@ -107,17 +108,17 @@ impl Probe {
     }
 }
 
-/// A document with all of its types.
+/// A document with all its types.
 fn show(document: &Document, out: &mut String) -> Result<()> {
     let map = document.to_map().map_err(|e| alluvium::Error::InvalidDocument(e.to_string()))?;
     let _ = writeln!(out, "{:?}: {:?}", document.id(), map.entries);
     Ok(())
 }
 
-/// What a database answers to each question.
+/// The results of all probes.
 ///
 /// # Panics
-/// If it is not whole.
+/// If the database is damaged.
 pub(super) fn answers(db: &Database, probes: &[Probe]) -> Vec<String> {
     probes.iter().map(|probe| probe.ask(db).unwrap_or_else(|e| panic!("{probe:?}: {e}"))).collect()
 }

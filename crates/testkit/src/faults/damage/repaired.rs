@@ -1,4 +1,5 @@
-//! Repairs of damaged databases: they do not change the source, and every document that they call certain has existed.
+//! Repairs of damaged databases: they must not change the source, and every document that they
+//! report as certain must have existed.
 
 use crate::worlds::{FileKind, World, contents_of};
 use alluvium::Database;
@@ -10,10 +11,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// One case in this many is repaired as well.
+/// One case in this many is also repaired.
 const ONE_IN: u64 = 40;
 
-/// Documents, written out.
+/// Documents as text.
 pub(super) type Written = BTreeSet<String>;
 
 /// All documents of some collections.
@@ -30,7 +31,7 @@ pub(super) fn all(db: &Database, into: &mut Written) {
     documents(db, db.collections().iter().map(alluvium::CollectionInfo::full_name), into);
 }
 
-/// The disk as it was before each change of a manifest, while a database was filled.
+/// The disk before each change of a manifest, while a database was filled.
 pub(super) struct Moments(Arc<Mutex<Vec<World>>>);
 
 impl Moments {
@@ -45,18 +46,19 @@ impl Moments {
         Self(seen)
     }
 
-    /// The documents of all these moments.
+    /// The documents of all recorded disks.
     pub fn end(self, world: &World, path: &str, options: &Options, into: &mut Written) {
         world.faults.set_hook(None);
         for disk in std::mem::take(&mut *self.0.lock()) {
-            // The first ones come before there is a database.
+            // The first disks have no database yet.
             let opened = Database::builder().env(disk.env.clone()).options(options.clone()).open(path);
             opened.iter().for_each(|db| all(db, into));
         }
     }
 }
 
-/// Repairs a damaged disk, for a few of the cases. Whether that says that nothing is lost, and what it calls certain.
+/// Repairs a damaged disk, for a few of the cases. Returns whether the report claims that nothing
+/// is lost, and the documents that it calls certain.
 pub(super) fn repair(
     options: &Options,
     ever: &Written,
@@ -71,7 +73,7 @@ pub(super) fn repair(
     let before = contents_of(&*disk.mem, from);
     let report = repair::repair(from, to).env(disk.env.clone()).memory(8 << 20).run();
     let mut after = contents_of(&*disk.mem, from);
-    // It is made to be locked.
+    // The lock file may have been created.
     after.retain(|path, _| before.contains_key(path) || !path.ends_with("LOCK"));
     assert!(after == before, "{context}: a repair changes what it repairs");
     let report = report.unwrap_or_else(|e| panic!("{context}: it is not repaired: {e}"));

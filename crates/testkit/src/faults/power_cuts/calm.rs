@@ -1,4 +1,4 @@
-//! Which changes are cut in sequences that let a database grow.
+//! Selects the changes to cut in sequences that let a database grow.
 
 use super::PointKind;
 use crate::replay::seed;
@@ -6,14 +6,14 @@ use alluvium_env::sync::Mutex;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// How large a calm sequence is.
+/// The size of a calm sequence.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Documents of the database before anything is cut.
+    /// The number of documents before the first cut.
     pub documents: u32,
-    /// Cuts, at most: each reads the whole database, several times.
+    /// The maximum number of cuts; each reads the whole database several times.
     pub cuts: u64,
-    /// Sizes of files and memtables are those of large databases, not small ones by chance.
+    /// True for the file and memtable sizes of large databases, instead of random small ones.
     pub usual_tuning: bool,
 }
 
@@ -21,19 +21,20 @@ impl Size {
     /// The default.
     pub const USUAL: Self = Self { documents: 3_000, cuts: 40, usual_tuning: false };
 
-    /// Of a seed that is run as long as there is time.
+    /// The size for a seed that runs as long as there is time.
     pub fn large(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed ^ 0x1a26e);
         let (documents, cuts) = [(3_000, 200), (3_000, 200), (8_000, 100), (30_000, 60)][rng.usize(0..4)];
-        // Files of some hundred bytes would be tens of thousands, each in every version.
+        // Files of a few hundred bytes would number tens of thousands, each in every version.
         Self { documents, cuts, usual_tuning: rng.bool() || documents > 8_000 }
     }
 }
 
-/// Nothing is cut before the database has grown; then some changes of each kind, the first ones mostly.
+/// Cuts nothing before the database has grown; then some changes of each kind, mostly the first
+/// ones.
 pub(super) struct Calm {
     most: u64,
-    /// Of four changes that may be cut, this many are.
+    /// The number of changes that are cut, of four that may be.
     of_4: u8,
     started: Instant,
     seen: Mutex<Seen>,
@@ -52,7 +53,7 @@ impl Calm {
         Self { most: size.cuts, of_4, started: seed::now(), seen: Mutex::default() }
     }
 
-    /// The database is large now.
+    /// Marks the database as large.
     pub(super) fn end(&self) {
         self.seen.lock().grown = true;
     }
@@ -67,7 +68,8 @@ impl Calm {
         let count = seen.kinds.entry(kind).or_default();
         *count += 1;
         let (phase, file, op) = kind;
-        // The first, the second, the fourth, ..., of each kind, and of these a part: others in each sequence.
+        // Of each kind a selection of the first, the second, the fourth, ...; different in each
+        // sequence.
         let mixed = seed ^ (phase as u64) << 40 ^ (file as u64) << 50 ^ (op as u64) << 56 ^ *count;
         let taken = count.is_power_of_two() && fastrand::Rng::with_seed(mixed).u8(0..4) < self.of_4;
         seen.cuts += u64::from(taken);

@@ -1,4 +1,5 @@
-//! Writes by filter, alone and many in one call. What each does to a state is computed first, without the database.
+//! Writes by filter, alone and many in one call. Their effect on a state is computed first, without
+//! the database.
 
 use crate::model::filters::{Filter, Projection, SortOrder, matching};
 use crate::model::updates::Change;
@@ -8,7 +9,7 @@ use crate::runner::session::{Mix, Session};
 use alluvium::{Collection, Delete, Document, Error, ErrorKind, FindOneAndModify, Hint, Map, ReturnDocument};
 use alluvium::{Update, UpdateResult, Value, WriteModel};
 
-/// What is done to a document.
+/// The change of a document.
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
     Update(Change),
@@ -23,9 +24,9 @@ pub(crate) struct FilteredWrite {
     pub filter: Filter,
     pub action: Action,
     pub many: bool,
-    /// Of several documents the one with the highest `_id`.
+    /// If several documents match, selects the one with the highest `_id`.
     pub last: bool,
-    /// Inserts this where nothing matches.
+    /// The document to insert if nothing matches.
     pub upsert: Option<Map>,
     pub hint: Option<Hint>,
 }
@@ -36,10 +37,10 @@ pub(crate) struct Outcome {
     pub matched: u64,
     pub modified: u64,
     pub upserted: Option<Value>,
-    /// The document, before and afterwards.
+    /// The document before the write.
     pub before: Option<Map>,
     pub after: Option<Map>,
-    /// An index refuses what comes next, or the `_id` is taken.
+    /// True if an index refuses the next document, or the `_id` exists.
     pub refused: bool,
 }
 
@@ -61,7 +62,7 @@ impl FilteredWrite {
         }
     }
 
-    /// Applies it to a state in the order of `_id`s; each document is a step.
+    /// Applies the write to a state in the order of `_id`s; each document is one step.
     pub fn carry_out(&self, state: &mut State, steps: &mut Vec<State>) -> Outcome {
         let mut outcome = Outcome::default();
         let found: Vec<(Id, Map)> = state.documents(&self.name).map_or_else(Vec::new, |documents| {
@@ -100,7 +101,7 @@ impl FilteredWrite {
         outcome
     }
 
-    /// The document that an upsert inserts, into a collection that may have to be created.
+    /// Inserts the document of an upsert, into a collection that may have to be created.
     fn insert(&self, map: Map, state: &mut State, steps: &mut Vec<State>, outcome: &mut Outcome) {
         if state.create(&self.name) {
             steps.push(state.clone());
@@ -183,7 +184,7 @@ fn any_write(session: &mut Session, name: &str, alone: bool) -> FilteredWrite {
     let many = !matches!(action, Action::Replace(_)) && !alone && session.rng.u8(0..3) == 0;
     let mut filter = any_filter(session, name);
     if many && matches!(action, Action::Delete) {
-        // Deletes of many documents are narrow, so that collections grow.
+        // Filters for deletes of many documents are narrow, so that collections grow.
         filter = match session.rng.u8(0..4) {
             0 => Filter::And(vec![filter, Filter::equal("k", session.rng.i32(0..3))]),
             _ => any_field_filter(session, name),
@@ -197,7 +198,8 @@ fn any_write(session: &mut Session, name: &str, alone: bool) -> FilteredWrite {
     FilteredWrite { name: name.to_owned(), filter, action, many, last, upsert, hint: None }
 }
 
-/// Makes a filter one by `_id`, and perhaps by a field, and returns the document that is inserted where none matches.
+/// Changes a filter to one by `_id`, and sometimes a field, and returns the document that is
+/// inserted if none matches.
 fn upserting(session: &mut Session, name: &str, action: &Action, filter: &mut Filter) -> Map {
     let id = session.any_id(name);
     let value = id.value(&mut session.rng);
@@ -219,8 +221,8 @@ fn upserting(session: &mut Session, name: &str, action: &Action, filter: &mut Fi
     map
 }
 
-/// Mostly no hint or a random one; the natural order where the order of documents decides the state after an error or a
-/// power cut, or which document is deleted.
+/// Usually no hint or a random one. The natural order if the order of documents determines the
+/// state after an error or a power cut, or the deleted document.
 fn hint_for(session: &mut Session, write: &FilteredWrite, outcome: &Outcome, changes: usize) -> Option<Hint> {
     let ordered = session.mix == Mix::Writes && changes > 1 || outcome.refused;
     let first = !write.many && matches!(write.action, Action::Delete);
@@ -295,7 +297,7 @@ fn find_one_and_modify(session: &mut Session) {
     assert_eq!(found, expected, "{which:?} {projection:?}: {}", describe(&write));
 }
 
-/// Several writes in one call; those after a failed one are made if the call is not ordered.
+/// Several writes in one call; those after a failed one are executed if the call is unordered.
 fn bulk_write(session: &mut Session) {
     let name = session.any_name();
     let (collection, durable) = session.handle(&name);
@@ -307,7 +309,7 @@ fn bulk_write(session: &mut Session) {
     for at in 0..session.rng.usize(1..5) {
         let mut write = any_write(session, &name, false);
         if session.rng.u8(0..3) == 0 {
-            // An insert is an upsert that finds nothing.
+            // An insert is treated as an upsert that finds nothing.
             let id = session.any_id(&name);
             let map = session.documents.with_id(&id, &mut session.rng);
             models.push(WriteModel::insert_one(&map));
@@ -344,10 +346,10 @@ fn bulk_write(session: &mut Session) {
     assert_eq!((found, errors), (total, failed), "bulk write, ordered {ordered}{all}");
 }
 
-/// Adds what one of many writes did.
+/// Adds the result of one of many writes.
 fn add(total: &mut alluvium::BulkWriteResult, at: usize, write: &FilteredWrite, outcome: Outcome) {
     match (&write.action, outcome.upserted) {
-        // An insert, whose `_id` is returned as it was given.
+        // An insert, whose `_id` is returned unchanged.
         (Action::Delete, Some(id)) => {
             total.inserted_count += 1;
             total.inserted_ids.push((at, id));
@@ -365,7 +367,7 @@ fn counts(result: UpdateResult) -> (u64, u64, Option<Value>) {
     (result.matched_count, result.modified_count, result.upserted_id)
 }
 
-/// An error that was expected, which reports what was done before.
+/// Checks an expected error, which reports the earlier writes.
 fn refused(error: &Error, outcome: &Outcome, words: &str) {
     let expected = matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid);
     assert!(outcome.refused && expected, "{words}: {error}");

@@ -1,5 +1,5 @@
-//! Writes by `_id` that look first: upserts, replacements, compare-and-set by version, updates that return the
-//! document.
+//! Writes by `_id` that read first: upserts, replacements, compare-and-set by version, updates that
+//! return the document.
 
 use crate::model::{Id, Phase, State, brief};
 use crate::runner::draws::any_change;
@@ -9,7 +9,7 @@ use crate::runner::session::Session;
 use alluvium::{ErrorKind, Map, ReturnDocument, Value};
 use std::sync::Arc;
 
-/// Versions that are remembered.
+/// The maximum number of versions kept.
 const MOST: usize = 6;
 
 pub(crate) fn step(session: &mut Session) {
@@ -41,7 +41,7 @@ fn upsert(session: &mut Session) {
         None => Map::from([("_id", value.clone())]),
     };
     if let (None, Some(score)) = (&old, on_insert) {
-        // It comes before all others by its name.
+        // The name sorts before all others.
         map.push("a", score);
     }
     change.apply(&mut map);
@@ -69,7 +69,7 @@ fn upsert(session: &mut Session) {
     assert_eq!(result.upserted_id, old.is_none().then_some(value));
 }
 
-/// A new body for a document, and the document that is stored with it: the stored `_id` stays.
+/// A new body for a document, and the resulting document: the stored `_id` is kept.
 fn replaced(session: &mut Session, old: &Map) -> (Map, Map) {
     let body = session.documents.body(&mut session.rng);
     let mut stored = body.clone();
@@ -97,7 +97,8 @@ fn replace(session: &mut Session) {
     }
 }
 
-/// The state after a document is replaced, if it exists and no index refuses that; or why an index does.
+/// The state after a document is replaced, if it exists and no index refuses the replacement; or
+/// the reasons of the index.
 fn put_in_place(session: &Session, name: &str, id: &Id, stored: Option<Map>) -> (Vec<State>, Vec<ErrorKind>) {
     let Some(stored) = stored else { return (Vec::new(), Vec::new()) };
     let mut state = session.state.clone();
@@ -136,7 +137,7 @@ fn get_and_update(session: &mut Session) {
     }
 }
 
-/// Reads a document with its version, and remembers that.
+/// Reads a document with its version, and keeps both.
 fn read_version(session: &mut Session) {
     let name = session.any_name();
     let id = session.any_id(&name);
@@ -169,7 +170,8 @@ fn replace_if(session: &mut Session) {
     let value = id.value(&mut session.rng);
     let now = session.state.get(&name, &id).cloned();
     let same = now.as_ref().is_some_and(|now| Arc::ptr_eq(now, &was));
-    // One that was written without a change of its content may have another version, or not have been written at all.
+    // A document that was rewritten with the same content may have another version, or may not have
+    // been written.
     let doubtful = !same && now.as_ref().is_some_and(|now| *now == was);
     let (given, stored) = replaced(session, &was);
     session.note(format!("replace {name} {value:?} if it is {version:?} by {} (same: {same})", brief(&given)));

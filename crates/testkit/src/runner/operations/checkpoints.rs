@@ -1,4 +1,5 @@
-//! Checkpoints: made, kept while other operations run, restored, compared, and continued from; and repaired copies.
+//! Checkpoints: made, kept during other operations, restored, compared, and continued from; and
+//! repaired copies.
 
 use super::lifecycle::close;
 use crate::model::{indexes, read_state};
@@ -11,7 +12,7 @@ use alluvium::{Database, ErrorKind};
 use alluvium_store::Options;
 use std::path::{Path, PathBuf};
 
-/// Checkpoints kept, at most.
+/// The maximum number of checkpoints kept.
 const MOST: usize = 3;
 
 pub(crate) fn step(session: &mut Session) {
@@ -58,7 +59,7 @@ fn make_checkpoint(session: &mut Session) {
     }
 }
 
-/// Restores a checkpoint beside the database; it holds what the database held.
+/// Restores a checkpoint beside the database; it has the content of that time.
 fn look_at_checkpoint(session: &mut Session) {
     let at = any_checkpoint(session);
     let kept = &session.checkpoints.kept[at];
@@ -76,7 +77,8 @@ fn look_at_checkpoint(session: &mut Session) {
     remove_dir(&session.world.env, to);
 }
 
-/// Repairs a copy of the database, as a kill would leave it: nothing is lost, and nothing comes back.
+/// Repairs a copy of the database in the state after a kill: nothing is lost, and nothing
+/// reappears.
 fn look_at_repaired(session: &mut Session) {
     session.note("repair a copy".to_owned());
     let copy = session.world.killed();
@@ -89,12 +91,12 @@ fn look_at_repaired(session: &mut Session) {
     let db = db.unwrap_or_else(|e| panic!("the repaired database does not open: {e}"));
     let mut found = read_state(&db).unwrap_or_else(|e| panic!("reading a repaired database: {e}"));
     indexes::check_now(&db).unwrap_or_else(|broken| panic!("a repaired database: {broken}"));
-    // A collection without documents is nothing that could be saved.
+    // A repair does not recover collections without documents.
     let mut expected = session.state.clone();
     for state in [&mut found, &mut expected] {
         state.collections.retain(|_, contents| !contents.documents.is_empty());
     }
-    // An index that was not ready is built, or comes to nothing.
+    // An index that was not ready is built, or omitted.
     for (name, contents) in &mut expected.collections {
         let Some(found) = found.collections.get_mut(name) else { continue };
         let unready = contents.indexes.iter().filter(|(_, index)| !index.ready);
@@ -109,7 +111,7 @@ fn look_at_repaired(session: &mut Session) {
     session.effect("repair", !found.collections.is_empty());
 }
 
-/// The database is lost, and a checkpoint takes its place.
+/// The database is lost, and a checkpoint replaces it.
 fn go_on_from_checkpoint(session: &mut Session) {
     let at = any_checkpoint(session);
     let (dir, state) = (session.checkpoints.kept[at].dir.clone(), session.checkpoints.kept[at].state.clone());
@@ -119,7 +121,7 @@ fn go_on_from_checkpoint(session: &mut Session) {
     restore(session, &dir, Path::new(PATH));
     session.checkpoints.generation += 1;
     session.timeline.lock().push(&state);
-    // Numbers that were given since the checkpoint are given again.
+    // Sequence numbers after that of the checkpoint are assigned again.
     session.versions.clear();
     session.effect("go on from a checkpoint", state != session.state);
     session.state = state;

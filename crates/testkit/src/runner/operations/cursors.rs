@@ -1,5 +1,5 @@
-//! Cursors that stay open while other operations run: what they still return is what there was when they were opened,
-//! or an error that they were ended.
+//! Cursors that stay open during other operations: they continue to return the documents of the
+//! time when they were opened, or an error that they were ended.
 
 use super::reads::fields;
 use crate::model::Id;
@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Cursors open at once, at most.
+/// The maximum number of open cursors.
 const MOST: usize = 4;
 
-/// Paths that are passed to [`alluvium::Cursor::next_fields`].
+/// Paths for [`alluvium::Cursor::next_fields`].
 const PATHS: [&str; 4] = ["k", "_id", "by.name", "missing"];
 
 /// Opens a cursor, or advances one.
@@ -37,7 +37,7 @@ pub(crate) fn step(session: &mut Session) {
     advance(session, at);
 }
 
-/// A kept snapshot, or `None` for the present.
+/// A kept snapshot, or `None` for the latest state.
 fn any_snapshot(session: &mut Session) -> Option<&KeptSnapshot> {
     match session.snapshots.len() {
         0 => None,
@@ -170,7 +170,7 @@ fn next_fields(session: &Session, open: &mut OpenCursor) -> bool {
     }
 }
 
-/// As text with all types, which is read again; or as BSON.
+/// As text with all types, which is parsed again; or as BSON.
 fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
     let text = session.rng.bool();
     let format = if text { Format::JsonLines } else { Format::Bson };
@@ -185,9 +185,10 @@ fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
             true
         }
         Ok(false) => ended(open),
-        // The document is passed over.
+        // The document is skipped.
         Err(error) if !text && error.kind() == ErrorKind::Invalid => {
-            // Of several, without an order, which one is unknown: the cursor is not used any more.
+            // Without an order, it is unknown which of several documents was skipped: the cursor is
+            // dropped.
             let one = open.left.count(|map| map.contains("wide")) == 1 || matches!(open.left, Remaining::Ordered(_));
             assert!(open.left.take(|map| map.contains("wide")).is_some(), "{}: {error}", open.words);
             one
@@ -196,7 +197,8 @@ fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
     }
 }
 
-/// Checks the error that ended a cursor: its snapshot was too old, and it returns nothing afterwards.
+/// Checks the error that ended a cursor: its snapshot was too old, and it returns nothing
+/// afterwards.
 fn was_ended(session: &Session, open: &mut OpenCursor, error: &alluvium::Error) -> bool {
     let may = session.snapshots_may_end() && error.kind() == ErrorKind::SnapshotTooOld;
     assert!(may, "{}: {error}", open.words);
@@ -205,7 +207,7 @@ fn was_ended(session: &Session, open: &mut OpenCursor, error: &alluvium::Error) 
     false
 }
 
-/// Reads from the cursors of a closed database: each returns a right document, or an error.
+/// Reads from the cursors of a closed database: each returns a correct document, or an error.
 pub(crate) fn end_cursors(session: &mut Session) {
     for mut open in std::mem::take(&mut session.cursors) {
         match open.cursor.next().transpose() {
@@ -217,7 +219,7 @@ pub(crate) fn end_cursors(session: &mut Session) {
     }
 }
 
-/// Reads all that open cursors have left, and closes them.
+/// Reads the remaining documents of open cursors, and closes them.
 pub(crate) fn drain_cursors(session: &mut Session) {
     for mut open in std::mem::take(&mut session.cursors) {
         let steps = open.left.len() + 1;
@@ -241,7 +243,7 @@ fn expect(open: &mut OpenCursor, found: &Document) {
     assert!(taken.is_some(), "{}: {found:?} is not to be found", open.words);
 }
 
-/// The end, which comes when all was returned, and stays.
+/// Checks that the cursor ends when all documents were returned, and stays at the end.
 fn ended(open: &mut OpenCursor) -> bool {
     assert_eq!(open.left.len(), 0, "{}: it ends before all was returned", open.words);
     assert!(open.cursor.next().is_none(), "{}: it continues after its end", open.words);

@@ -1,4 +1,4 @@
-//! Writes of documents: alone, several at once, and batches.
+//! Writes of documents: single, several at once, and in batches.
 
 use super::indexes::stale;
 use crate::model::{Id, Phase, brief};
@@ -41,7 +41,7 @@ pub(crate) fn insert(session: &mut Session) {
     let count = if session.rng.bool() { 1 } else { session.rng.usize(0..6) };
     let mut ids: Vec<Id> = (0..count).map(|_| Id::random(&mut session.rng)).collect();
     if session.rng.u8(0..4) > 0 {
-        // Mostly new ones.
+        // Usually new ones.
         let taken = session.state.documents(&name).cloned().unwrap_or_default();
         let mut seen = BTreeSet::new();
         ids.retain(|id| !taken.contains_key(id) && seen.insert(id.clone()));
@@ -54,7 +54,7 @@ pub(crate) fn insert(session: &mut Session) {
     for (id, map) in ids.iter().zip(&maps) {
         fails |= state.get(&name, id).is_some();
         state.put(&name, id.clone(), map.clone());
-        // Also one whose _id another of them has.
+        // Also a document with the same `_id` as another of them.
         unindexable |= state.unindexable(&name, std::slice::from_ref(id));
     }
     let refused = unindexable || state.refuses(&name, &ids);
@@ -63,7 +63,7 @@ pub(crate) fn insert(session: &mut Session) {
     }
     let durable = durable && !refused;
     session.effect("insert", !fails && !refused && !maps.is_empty());
-    // Nothing is acknowledged where nothing was to be written.
+    // An empty write is not acknowledged.
     let durable = durable && !fails && !maps.is_empty();
     let result = session.write(Phase::Write, &steps, durable, |_| match maps.as_slice() {
         [one] => collection.insert_one(one).map(|_| ()),
@@ -82,7 +82,7 @@ pub(crate) fn delete(session: &mut Session) {
     let mut state = session.state.clone();
     let was_there = state.delete(&name, &id);
     session.effect("delete", was_there);
-    // What is refused, or not there to be deleted, makes nothing durable.
+    // A refused write, or a delete of a missing document, makes nothing durable.
     let writes = was_there || blind && session.state.collections.contains_key(&name);
     let result = session.write(Phase::Write, &[state], durable && writes, |_| match blind {
         true => collection.delete(value).map(|()| was_there),
@@ -135,7 +135,7 @@ pub(crate) fn modify(session: &mut Session) {
         (state, changed) = (session.state.clone(), false);
     }
     session.effect("modify", changed);
-    // Field by field, or the document as a map: to the same end.
+    // By field, or as a whole map, with the same result.
     let result = session.write(Phase::Write, &[state], durable && changed, |_| {
         collection.modify(value, |draft| if whole { Ok(change(draft.map()?)) } else { patch(draft) })
     });
@@ -163,14 +163,15 @@ pub(crate) fn update(session: &mut Session) {
         state.put(&name, id.clone(), map);
     }
     let mut changed = state.get(&name, &id) != session.state.get(&name, &id);
-    // A blind one of a field that no index reads is refused by none, though the document could not be indexed before.
+    // A blind update of a field that no index reads is never refused, even if the document could
+    // not be indexed before.
     let checked = !blind || change.is_read_by_index(&state, &name);
     let why = if changed && checked { state.refusals(&name, std::slice::from_ref(&id)) } else { Vec::new() };
     if !why.is_empty() {
         (state, changed) = (session.state.clone(), false);
     }
     let writes = match blind {
-        // One that an index reads is checked.
+        // A blind update of an indexed field is checked.
         true if session.state.collections.get(&name).is_some_and(|c| !c.indexes.is_empty()) => changed,
         true => session.state.collections.contains_key(&name),
         false => changed,
@@ -234,7 +235,7 @@ pub(crate) fn batch(session: &mut Session) {
                 let mut map = Map::clone(before);
                 change.apply(&mut map);
                 if map == **before || !change.is_read_by_index(&state, name) {
-                    // No index looks at it for that.
+                    // No index reads the document for this.
                     written.entry(name).or_default().pop();
                 }
                 state.put(name, id, map);
@@ -242,7 +243,7 @@ pub(crate) fn batch(session: &mut Session) {
             }
             _ => {
                 let mut map = session.documents.with_id(&id, &mut session.rng);
-                // Two of a batch may have one unique key.
+                // Two documents of a batch may have the same unique key.
                 if session.rng.u8(0..4) == 0 {
                     map.insert("u", 3);
                 }

@@ -1,4 +1,4 @@
-//! Dumps: all is written into files beside the database and restored into another one.
+//! Dumps: the database is written to files, which are restored into another one.
 
 use crate::model::{indexes, read_state};
 use crate::runner::session::Session;
@@ -8,7 +8,7 @@ use alluvium::dump;
 use alluvium_store::Options;
 use std::path::Path;
 
-/// Dumps everything, restores that into an empty database, and compares.
+/// Dumps everything, restores it into an empty database, and compares.
 pub(crate) fn dump_and_restore(session: &mut Session) {
     if session.state.collections.is_empty() {
         return;

@@ -6,13 +6,14 @@ use crate::runner::session::Session;
 use alluvium::{Map, Value};
 use std::collections::BTreeMap;
 
-/// All names that documents have, at any depth.
+/// All field names in documents, at any depth.
 const NAMES: [&str; 29] = [
     "", "_id", "a", "a.b", "age", "b", "body", "by", "c", "deep", "flair", "inc", "k", "list", "long", "moved", "n",
     "name", "score", "set", "tags", "text", "u", "when", "wide", "x", "y", "z", "ü",
 ];
 
-/// Names that documents share: some may be missing, and some may be those of documents that are gone.
+/// Field names that documents share: some may be missing, and some may be of documents that no
+/// longer exist.
 pub(crate) fn field_names(session: &mut Session) {
     let name = session.any_name();
     session.note(format!("field names {name}"));
@@ -24,7 +25,7 @@ pub(crate) fn field_names(session: &mut Session) {
     assert!(found.iter().all(|name| NAMES.contains(&name.as_str())), "{found:?}");
 }
 
-/// Puts a document as a value of a type, and reads it as one.
+/// Writes a document as a value of a type, and reads it as one.
 pub(crate) fn typed(session: &mut Session) {
     let name = session.any_name();
     let id = Id::whole(i64::from(session.rng.i32(-3..12)));

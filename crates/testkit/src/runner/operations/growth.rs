@@ -1,4 +1,4 @@
-//! Steps that make a database large: many documents at once, loaded or inserted.
+//! Steps that enlarge a database: many documents at once, loaded or inserted.
 
 use super::loads::document_in;
 use crate::model::{Contents, Id, Phase};
@@ -9,17 +9,17 @@ use alluvium::load::{Format, Input, LoadOptions};
 /// The collection that is created if none qualifies.
 const NAME: &str = "main.a";
 
-/// How documents are added.
+/// The way in which documents are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// By a load, which is several batches: nothing may be cut during it.
+    /// By a load, which is several batches, so that no power cut may occur during it.
     Load,
     /// By one batch.
     Insert,
 }
 
-/// Adds new documents to the largest collection in which no index is unique; one is created
-/// if none qualifies. `number` distinguishes the growths of a sequence.
+/// Adds new documents to the largest collection without a unique index; creates one if there is
+/// none. `number` distinguishes the calls in a sequence.
 pub(crate) fn grow(session: &mut Session, number: u32, count: u32, by: By) {
     // Far from the numbers of steps.
     session.rng = sequence::rng_of(session.seed, u32::MAX - number);

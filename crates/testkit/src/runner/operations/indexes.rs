@@ -1,4 +1,5 @@
-//! Indexes: made, declared and built later, dropped, swept; builds that are stopped; and documents that expire.
+//! Indexes: created, declared and built later, dropped, swept; stopped builds; and expiry of
+//! documents.
 
 use super::maintenance::{flush, merging};
 use crate::model::indexes::{DEFINITIONS, Index, check_at, check_now, definition, refused, yielded};
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The result of making an index.
+/// The result of creating an index.
 enum Creation {
     /// It exists already.
     Same,
@@ -48,15 +49,15 @@ fn made(session: &Session, name: &str, wanted: &Definition) -> Creation {
     }
 }
 
-/// Makes an index, or declares it to be built later.
+/// Creates an index, or declares it to be built later.
 fn create_index(session: &mut Session) {
     let name = session.any_name();
     let pair = any_definition(session);
     create_index_over(session, name, pair);
 }
 
-/// Under a scheduler a minute may pass at any step, and what expires be gone: by the last definition nothing does
-/// there.
+/// Under a scheduler a minute may pass at any step, and documents expire. With the last definition
+/// nothing expires then.
 pub(crate) fn any_definition(session: &mut Session) -> (&'static str, &'static str) {
     DEFINITIONS[session.rng.usize(0..DEFINITIONS.len() - usize::from(expires_by_itself(session)))]
 }
@@ -67,7 +68,8 @@ fn expires_by_itself(session: &Session) -> bool {
 
 fn create_index_over(session: &mut Session, name: String, pair: (&str, &str)) {
     let definition = Arc::new(definition(pair.0, pair.1));
-    // One that is not built yet does not know what documents it would refuse. Background threads build it at any time.
+    // An index that is not built does not know which documents it would refuse. Background threads
+    // may build it at any time.
     let later = !session.background && !definition.is_unique() && session.rng.u8(0..4) == 0;
     session.note(format!("index {name} {pair:?} {}", if later { "later" } else { "" }));
     let made = made(session, &name, &definition);
@@ -131,12 +133,12 @@ fn finish_one(session: &mut Session, state: &mut State, name: &str, index: &str,
     steps.push(state.clone());
 }
 
-/// Goes on with all that was declared.
+/// Continues the builds of all declared indexes.
 fn finish_indexes(session: &mut Session) {
     session.note("finish indexes".to_owned());
     let mut state = session.state.clone();
     let mut steps = Vec::new();
-    // In the order in which the database takes them, which is that of collections and of their making.
+    // In the order of the database: by collection, then by creation.
     let mut unready: Vec<(String, u64, String)> = Vec::new();
     for (name, contents) in &state.collections {
         let indexes = contents.indexes.iter().filter(|(_, index)| !index.ready);
@@ -156,7 +158,7 @@ fn finish_indexes(session: &mut Session) {
     }
 }
 
-/// Stops the build of an index: it exists, and is not ready.
+/// Stops the build of an index: it exists, but is not ready.
 pub(crate) fn stop_index(session: &mut Session) {
     let name = session.any_name();
     let pair = any_definition(session);
@@ -181,7 +183,7 @@ pub(crate) fn stop_index(session: &mut Session) {
     });
     session.effect("stop an index build", result.is_err());
     match result {
-        // It may be done before it looks.
+        // The build may end before it checks the flag.
         Ok(_) => {
             let contents = session.state.collections.get_mut(&name).expect("it is there");
             contents.indexes.get_mut(definition.name()).expect("it was made").ready = true;
@@ -242,7 +244,7 @@ fn sweep(session: &mut Session) {
     if !flushed || changed || session.background || !session.snapshots.is_empty() || !session.cursors.is_empty() {
         return;
     }
-    // All is in files, and no snapshot reads what is stale: nothing of that is left.
+    // Everything is in files, and no snapshot reads stale entries, so none may remain.
     let now = session.db().snapshot();
     for (name, contents) in &session.state.collections {
         for index in contents.indexes.values().filter(|index| index.ready) {
@@ -253,7 +255,8 @@ fn sweep(session: &mut Session) {
     }
 }
 
-/// Deletes some documents that have entries: these may be in files, while only the log has that they are to go.
+/// Deletes some documents with entries: the entries may be in files, while the deletes are only in
+/// the log.
 fn delete_indexed(session: &mut Session) {
     let collections = session.state.collections.iter();
     let ready = collections.filter(|(_, contents)| contents.indexes.values().any(|index| index.ready));
@@ -269,10 +272,10 @@ fn delete_indexed(session: &mut Session) {
     }
 }
 
-/// Deletes what has expired, one document after the other.
+/// Deletes expired documents, one after the other.
 fn expire(session: &mut Session) {
     if session.rng.bool() && !expires_by_itself(session) {
-        // By the last one documents do.
+        // With the last definition documents expire.
         let name = session.any_name();
         create_index_over(session, name, DEFINITIONS[DEFINITIONS.len() - 1]);
     }
@@ -300,7 +303,7 @@ fn expire(session: &mut Session) {
     assert_eq!(deleted, steps.len() as u64);
 }
 
-/// Compares all indexes with what the documents yield, as they are now and at the snapshots.
+/// Compares all indexes with the entries that the documents yield, now and at the snapshots.
 pub(crate) fn check_indexes(session: &Session) {
     check_now(session.db()).unwrap_or_else(|broken| panic!("{broken}"));
     for kept in &session.snapshots {
@@ -312,7 +315,7 @@ pub(crate) fn check_indexes(session: &Session) {
     }
 }
 
-/// Compares all indexes that are ready with what the model itself derives from its documents.
+/// Compares all ready indexes with the entries that the model derives from its documents.
 pub(crate) fn check_derived(session: &Session) {
     let db = session.db();
     let now = db.snapshot();
@@ -324,7 +327,7 @@ pub(crate) fn check_derived(session: &Session) {
     }
 }
 
-/// The entries that no document yields now, of all indexes of a collection that are ready.
+/// The entries, in all ready indexes of a collection, that no current document yields.
 pub(crate) fn stale(session: &Session, name: &str) -> BTreeSet<(String, Vec<u8>, Vec<u8>)> {
     let mut stale = BTreeSet::new();
     // Without threads, sweeps run only as operations.
@@ -342,7 +345,7 @@ pub(crate) fn stale(session: &Session, name: &str) -> BTreeSet<(String, Vec<u8>,
     stale
 }
 
-/// An index serves the snapshots that were taken since it was ready, and no others.
+/// Checks that an index serves exactly the snapshots that were taken after it was ready.
 fn check_index_at(session: &Session, kept: &KeptSnapshot, name: &str, index: &Index) {
     let collection = session.db().collection(name);
     let then = kept.state.collections.values().find_map(|contents| {
@@ -360,7 +363,7 @@ fn check_index_at(session: &Session, kept: &KeptSnapshot, name: &str, index: &In
         None => {
             let found = collection.index_entries(&kept.snapshot, index.definition.name(), false);
             let kind = found.as_ref().err().map(alluvium::Error::kind);
-            // The collection itself may have been made later, or not be there any more.
+            // The collection itself may have been created later, or may no longer exist.
             let none = kind == Some(ErrorKind::Namespace);
             assert!(none, "{}: index {} was not ready then: {kind:?}", context(), index.definition.name());
         }
@@ -384,7 +387,7 @@ fn remove_index(state: &mut State, name: &str, index: &str) {
     state.collections.get_mut(name).expect("the collection exists").indexes.remove(index);
 }
 
-/// Documents whose first date in the index is not above the cutoff, in the index's order.
+/// Documents whose first date in the index is not above the cutoff, in the order of the index.
 fn expired(state: &State, name: &str, index: &Index, cutoff: i64) -> Vec<Id> {
     let mut found: Vec<(Vec<u8>, Vec<u8>, Id)> = Vec::new();
     for (id, map) in &*state.collections[name].documents {

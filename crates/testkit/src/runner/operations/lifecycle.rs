@@ -18,7 +18,7 @@ pub(crate) fn reopen(session: &mut Session) {
     }
 }
 
-/// Closes the database. All that was written is durable then.
+/// Closes the database, which makes all writes durable.
 pub(crate) fn close(session: &mut Session) {
     session.snapshots.clear();
     session.timeline.lock().phase = Phase::Close;
@@ -31,7 +31,7 @@ pub(crate) fn close(session: &mut Session) {
     timeline.phase = Phase::Open;
 }
 
-/// Kills the process: continues in the world that it leaves.
+/// Kills the process, and continues in the resulting world.
 pub(crate) fn kill(session: &mut Session) {
     let world = session.world.killed();
     session.snapshots.clear();

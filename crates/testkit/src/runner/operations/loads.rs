@@ -1,4 +1,4 @@
-//! Loads: in each format, by several threads, with each answer to an `_id` that is taken.
+//! Loads: in each format, by several threads, with each treatment of duplicate `_id`s.
 
 use crate::model::{Id, Phase, map_of};
 use crate::runner::expectations::expect_refused;
@@ -7,14 +7,14 @@ use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, OnDuplicate};
 use alluvium::{Error, ErrorKind, Map, Value};
 use alluvium_document::json;
 
-/// Fields of rows, in the order of their names; each row has them all.
+/// Fields of rows, sorted by name; each row has all of them.
 const COLUMNS: [(&str, FieldType); 4] =
     [("_id", FieldType::Int), ("k", FieldType::Json), ("n", FieldType::Long), ("text", FieldType::String)];
 
-/// A format, and what its loads are counted as.
+/// A format, and the name under which its loads are counted.
 type Kind = (Format, &'static str);
 
-/// What a load is given, in the order of the input, and what the model makes of it.
+/// The input of a load in its order, and the expected documents.
 struct Text {
     bytes: Vec<u8>,
     documents: Vec<(Id, Map)>,
@@ -38,15 +38,15 @@ pub(crate) fn load(session: &mut Session) {
             // Other tests cover loads of such documents.
             return;
         }
-        // What comes before one that is taken is loaded.
+        // Documents before a duplicate are loaded.
         taken |= there && on_duplicate == OnDuplicate::Error;
-        // A skipped document is not refused, whatever exists under its `_id`.
+        // A skipped document is not refused, even if a document with its `_id` exists.
         if !taken && (on_duplicate != OnDuplicate::Skip || !there) {
             ids.push(id);
             states.push(with);
         }
     }
-    // All of it is one batch: the documents before the first that is refused together with them.
+    // Everything is one batch, so all documents before the first refused one are written.
     let left = (0..=ids.len()).rev().find(|&left| !states[left].refuses(&name, &ids[..left])).unwrap_or(0);
     let refused = left < ids.len();
     steps.push(states.swap_remove(left));
@@ -90,7 +90,7 @@ fn any_format(session: &mut Session) -> Kind {
     }
 }
 
-/// Some documents in a format, and what they are when they are read.
+/// Documents in a format, and the documents that are expected when they are loaded.
 fn text(session: &mut Session, name: &str, format: &Format) -> Text {
     let mut text = Text { bytes: Vec::new(), documents: Vec::new() };
     let count = session.rng.usize(0..12);
@@ -115,7 +115,7 @@ fn text(session: &mut Session, name: &str, format: &Format) -> Text {
     text
 }
 
-/// Writes a document, and returns what is read back.
+/// Writes a document, and returns the document that is read back.
 pub(crate) fn document_in(session: &mut Session, format: &Format, id: &Id, out: &mut Vec<u8>) -> Map {
     if let Format::Csv(_) = format {
         return row(session, id, out);
@@ -143,7 +143,7 @@ pub(crate) fn document_in(session: &mut Session, format: &Format, id: &Id, out: 
     let style = if session.rng.bool() { json::Format::CANONICAL } else { json::Format::RELAXED };
     let pretty = !matches!(format, Format::JsonLines) && session.rng.bool();
     json::print_map(&map, json::Format { pretty, ..style }, out).expect("it can be printed");
-    // What the text says: a small integer of 64 bits is one of 32 there.
+    // As parsed from text: a small integer of 64 bits becomes one of 32 bits.
     let mut read = map_of(std::str::from_utf8(&out[start..]).expect("text"));
     match format {
         Format::JsonLines => out.push(b'\n'),

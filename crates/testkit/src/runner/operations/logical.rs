@@ -1,4 +1,4 @@
-//! Logical databases: their names, now and at snapshots, their collections, and dropping them whole.
+//! Logical databases: their names, now and at snapshots, their collections, and dropping them.
 
 use crate::model::{Phase, State};
 use crate::runner::session::Session;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// The logical databases of the names that operations choose from.
 const LOGICAL: [&str; 4] = ["main", "other", "third", "nothing"];
 
-/// Drops a logical database, one collection after the other. The one that has most is rarely dropped.
+/// Drops a logical database, one collection after the other. The largest one is rarely dropped.
 pub(crate) fn drop_logical(session: &mut Session) {
     let logical = match session.rng.u8(0..6) {
         0 => LOGICAL[0],
@@ -30,7 +30,8 @@ pub(crate) fn drop_logical(session: &mut Session) {
         .expect("drop of a logical database");
 }
 
-/// Compares names: of logical databases, of their collections, and of all that there were at a kept snapshot.
+/// Compares names: of logical databases, of their collections, and of all collections at a kept
+/// snapshot.
 pub(crate) fn check_names(session: &mut Session) {
     let logical: BTreeSet<&str> = session.state.collections.keys().filter_map(|name| name.split('.').next()).collect();
     assert_eq!(session.db().logical_database_names(), logical.into_iter().collect::<Vec<_>>());

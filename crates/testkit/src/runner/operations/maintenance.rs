@@ -1,4 +1,4 @@
-//! Work that changes no document: flushes, compactions, syncs, and work that is stopped.
+//! Maintenance: flushes, compactions, syncs, and interrupted work.
 
 use crate::model::Phase;
 use crate::runner::session::Session;
@@ -57,7 +57,7 @@ pub(crate) fn settle(session: &mut Session) {
     session.dirty = false;
 }
 
-/// Compacts with a stop flag that is set from the beginning, or never.
+/// Compacts with a stop flag that is set from the start, or never.
 pub(crate) fn compact_or_stop(session: &mut Session) {
     let stop = session.rng.bool();
     session.note(format!("compact unless {stop}"));
@@ -65,7 +65,7 @@ pub(crate) fn compact_or_stop(session: &mut Session) {
     let result = session.write(phase, &[], false, |db| db.compact().stop_when(Arc::new(AtomicBool::new(stop))).run());
     session.effect("compact unless", true);
     match result {
-        // There may be nothing to do before it looks.
+        // There may be nothing to do before the flag is checked.
         Ok(()) => {}
         Err(error) => assert!(stop && error.kind() == ErrorKind::Stopped, "{error}"),
     }

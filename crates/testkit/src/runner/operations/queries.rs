@@ -1,4 +1,4 @@
-//! Queries by filter: answers are compared with what the model finds by looking at every document.
+//! Queries by filter: results are compared with those of the model, which examines every document.
 
 use super::maintenance::{compact, flush};
 use crate::model::Id;
@@ -20,7 +20,7 @@ struct Query {
     projection: Option<Projection>,
     skip: u64,
     limit: Option<u64>,
-    /// The hint may be refused.
+    /// True if the hint may be refused.
     few: bool,
     /// The kept snapshot that it reads.
     at: Option<usize>,
@@ -28,7 +28,7 @@ struct Query {
 }
 
 impl Query {
-    /// How many of `matching` documents are returned.
+    /// The number of documents returned, of `matching` ones.
     fn answered(&self, matching: usize) -> usize {
         let left = matching.saturating_sub(self.skip as usize);
         // A limit of 0 means no limit.
@@ -49,8 +49,8 @@ pub(crate) fn step(session: &mut Session) {
     }
 }
 
-/// A random query, now or at a kept snapshot, and the documents that it reads; `None` if there is no such collection,
-/// which was checked then.
+/// A random query, now or at a kept snapshot, and the documents that it reads; `None` if there is
+/// no such collection, after checking that case.
 fn any_query(session: &mut Session, what: &'static str) -> (Query, Find, Arc<Documents>) {
     let at = (!session.snapshots.is_empty() && session.rng.u8(0..3) == 0)
         .then(|| session.rng.usize(0..session.snapshots.len()));
@@ -98,7 +98,7 @@ fn find(session: &mut Session) {
     session.effect("find at a snapshot", count > 0 && query.at.is_some());
     let show = |map: &Map| query.projection.as_ref().map_or_else(|| map.clone(), |projection| projection.of(map));
     let Some(order) = &query.order else {
-        // Any of them, each once.
+        // Any of them, without duplicates.
         assert_eq!(found.len(), count, "{}", query.words);
         let mut left: Vec<Map> = expected.iter().map(|(_, map)| show(map)).collect();
         for map in found {
@@ -160,8 +160,8 @@ fn distinct(session: &mut Session) {
     assert!(found.len() == expected.len() && found.iter().zip(&expected).all(same), "{}", words());
 }
 
-/// An estimate is exact only where all documents are in one run, in files of their own, and no snapshot reads older
-/// versions. In files shared with other trees, it is a share of the blocks.
+/// An estimate is exact only if all documents are in one run with its own files, and no snapshot
+/// reads older versions. In files shared with other trees it is a share of the blocks.
 fn estimate(session: &mut Session) {
     let name = session.any_name();
     let exact = !session.background && session.snapshots.is_empty() && session.cursors.is_empty() && session.rng.bool();
@@ -182,7 +182,7 @@ fn estimate(session: &mut Session) {
     }
 }
 
-/// The result; `None` if the database refused a hint that it may refuse.
+/// The result; `None` if the database refused a hint that may be refused.
 fn allowed<T>(query: &Query, found: alluvium::Result<T>) -> Option<T> {
     match found {
         Ok(found) => Some(found),

@@ -97,7 +97,7 @@ pub(crate) fn same(name: &str, id: &Id, expected: Option<&Arc<Map>>, found: Opti
     assert_eq!(found.as_ref(), expected.map(|m| &**m), "{name} {id:?}");
 }
 
-/// `_id` and the values at the paths, as `get_fields` promises them.
+/// `_id` and the values at the paths, as documented for `get_fields`.
 pub(crate) fn fields(map: &Map, paths: &[&str]) -> Map {
     let mut fields = Map::new();
     if !paths.contains(&"_id") {

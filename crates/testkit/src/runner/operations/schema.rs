@@ -1,4 +1,4 @@
-//! Collections that are created, renamed and dropped.
+//! Creating, renaming and dropping collections.
 
 use super::maintenance::{flush, pending};
 use crate::model::Phase;
@@ -12,7 +12,7 @@ pub(crate) fn step(session: &mut Session) {
     let mut state = session.state.clone();
     match session.rng.u32(0..4) {
         0 | 1 => {
-            // Half of the time with all of it in files, which go while nothing but that has made
+            // In half of the cases everything is in files, which are removed while only this makes
             // the drop durable.
             let in_files = session.rng.bool();
             if in_files {

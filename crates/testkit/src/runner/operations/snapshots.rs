@@ -23,7 +23,7 @@ pub(crate) fn step(session: &mut Session) {
     }
 }
 
-/// Lets go of kept snapshots that were ended, as they may have been under the options at hand.
+/// Drops kept snapshots that were ended, which the current options may do.
 pub(crate) fn forget_ended(session: &mut Session) {
     let mut kept = std::mem::take(&mut session.snapshots);
     if session.snapshots_may_end() {
@@ -39,8 +39,8 @@ pub(crate) fn forget_ended(session: &mut Session) {
     session.snapshots = kept;
 }
 
-/// Reads all collections at a kept snapshot, under the names that they had then; those that came
-/// later are not there.
+/// Reads all collections at a kept snapshot by their names at that time. Collections created later
+/// do not exist in it.
 pub(crate) fn check_snapshot(session: &mut Session, at: usize) {
     let kept = &session.snapshots[at];
     let names: BTreeSet<&String> = kept.state.collections.keys().chain(session.state.collections.keys()).collect();

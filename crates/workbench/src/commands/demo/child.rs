@@ -1,4 +1,4 @@
-//! Loads in processes of their own: to be measured, and to be killed.
+//! Loads in separate processes: to be measured, and to be killed.
 
 use super::Demo;
 use alluvium_cli::exit::{Failure, Outcome};
@@ -9,11 +9,11 @@ use serde_json::Value;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// The results of a load in a process of its own.
+/// The results of a load in a separate process.
 pub(super) struct Loaded {
     /// The JSON that it printed.
     pub summary: Value,
-    /// Its processor time as its parent measures it, where the kernel reports it.
+    /// Its processor time as its parent measures it, if the kernel reports it.
     pub cpu: Option<Duration>,
 }
 
@@ -25,7 +25,7 @@ impl Loaded {
 }
 
 impl Demo {
-    /// This program, about to load the comments into a collection.
+    /// This program, with the arguments to load the comments into a collection.
     fn loading(&self, collection: &str) -> Outcome<Command> {
         let program =
             std::env::current_exe().map_err(|error| Failure::Other(format!("cannot find this program: {error}")))?;
@@ -36,7 +36,7 @@ impl Demo {
         Ok(command)
     }
 
-    /// Loads to the end and settles.
+    /// Loads all documents and settles.
     pub(super) fn load(&self, collection: &str) -> Outcome<Loaded> {
         let before = process::children_cpu_time();
         let child = spawn(self.loading(collection)?.arg("--settle"))?;
@@ -51,8 +51,8 @@ impl Demo {
         Ok(Loaded { summary, cpu })
     }
 
-    /// Begins to load and kills the process, with -9, as soon as it has acknowledged a third of the
-    /// documents. Returns the number that it had acknowledged.
+    /// Starts a load and kills the process, with -9, as soon as it has acknowledged a third of the
+    /// documents. Returns the number of acknowledged documents.
     pub(super) fn load_and_kill(&self, collection: &str) -> Outcome<u64> {
         let mut command = self.loading(collection)?;
         command.arg("--progress-json").arg(&self.progress).args(["--progress-ms", "2"]);
@@ -72,7 +72,7 @@ impl Demo {
         self.acknowledged()
     }
 
-    /// The documents in the last whole line of the killed load's progress.
+    /// The documents in the last complete line of the killed load's progress.
     fn acknowledged(&self) -> Outcome<u64> {
         if !self.env.fs.exists(&self.progress)? {
             return Ok(0);

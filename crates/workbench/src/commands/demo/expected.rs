@@ -10,14 +10,14 @@ use std::collections::HashSet;
 /// The changes after loading.
 #[derive(Default)]
 pub(super) struct Changes {
-    /// Ids of documents whose score is one higher.
+    /// Ids of documents whose score was increased by one.
     pub updated: HashSet<String>,
     /// Ids of documents that were deleted.
     pub deleted: HashSet<String>,
 }
 
 impl Changes {
-    /// A document that has its loaded value must not be one that was changed.
+    /// Returns an error if a document has its loaded content although it was changed.
     fn refuse_unchanged(&self, id: &Value) -> Outcome {
         let is_changed = id.as_str().is_some_and(|id| self.updated.contains(id) || self.deleted.contains(id));
         match is_changed {
@@ -27,7 +27,7 @@ impl Changes {
     }
 }
 
-/// Compares every document of a collection with the generator's. The first `least` lines must
+/// Compares every document of a collection with the generator's lines. The first `least` lines must
 /// exist, and no line after a missing one. Returns the number of documents.
 pub(super) fn check(collection: &Collection, seed: u64, least: u64, changes: &Changes) -> Outcome<u64> {
     let mut lines = Lines { comments: Generator::new(seed), line: Vec::new(), taken: 0 };
@@ -70,7 +70,7 @@ impl Lines {
             if is_as_loaded(&printed, document.id(), &self.line) {
                 return changes.refuse_unchanged(document.id());
             }
-            // Not equal byte for byte: changed by the demo, deleted, or damaged.
+            // The texts differ: the document was changed by the demo, deleted, or damaged.
             let mut map = parse(&self.line)?;
             let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
             if changes.deleted.contains(&id) {
@@ -91,7 +91,7 @@ impl Lines {
         }
     }
 
-    /// The number of lines from the first on that are accounted for, if the next ones were deleted.
+    /// The number of lines from the start that are accounted for, if the next ones were deleted.
     fn deleted_next(&mut self, least: u64, changes: &Changes) -> Outcome<u64> {
         let mut accounted = self.taken;
         while accounted < least {
@@ -107,7 +107,7 @@ impl Lines {
     }
 }
 
-/// The printed document is `{"_id":…,` and the rest of the line after its brace.
+/// True if the printed document is `{"_id":…,` followed by the line without its opening brace.
 fn is_as_loaded(printed: &[u8], id: &Value, line: &[u8]) -> bool {
     let Some(id) = id.as_str() else { return false };
     let mut rest = printed;
@@ -142,7 +142,7 @@ pub(super) fn raise_score_of(draft: &mut Draft) -> alluvium::Result<()> {
 
 fn raised(score: Option<&Value>) -> Value {
     let raised = score.and_then(Value::as_i64).unwrap_or(0).saturating_add(1);
-    // The smaller integer that holds it, as JSON is read.
+    // The smaller integer type that can represent it, as parsed from JSON.
     i32::try_from(raised).map_or_else(|_| Value::from(raised), Value::from)
 }
 

@@ -9,7 +9,7 @@ use alluvium_document::json;
 use alluvium_env::{Rng, SeededRng};
 use std::time::Duration;
 
-/// Time for a number of operations.
+/// The time of a number of operations.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
     operations: u64,
@@ -18,12 +18,12 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Processor time of an operation in microseconds, background work included.
+    /// Processor time of an operation in microseconds, including background work.
     pub(super) fn cpu_us(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
     }
 
-    /// Operations a second.
+    /// Operations per second.
     pub(super) fn per_second(&self) -> f64 {
         self.operations as f64 / self.wall.as_secs_f64().max(1e-9)
     }
@@ -106,7 +106,7 @@ impl Demo {
         Ok((Costs { get_first, get_again, update, delete }, changes))
     }
 
-    /// Walks over all documents.
+    /// Scans all documents.
     pub(super) fn scan(&self, collection: &Collection) -> Outcome<Cost> {
         self.measure(|| {
             let mut documents = 0;

@@ -1,4 +1,4 @@
-//! A query, without an index and with one.
+//! A query without and with an index.
 
 use super::{Demo, terminal};
 use alluvium::{Collection, Document};
@@ -7,18 +7,18 @@ use alluvium_cli::output::Output;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Documents that are looked at to find an author of several comments.
+/// The number of documents that are read to find an author of several comments.
 const AUTHORS_LOOKED_AT: usize = 2_000;
-/// Accounts that are no persons.
+/// Accounts that are not people.
 const NOT_AUTHORS: [&str; 2] = ["[deleted]", "AutoModerator"];
-/// Documents that the query returns.
+/// The number of documents that the query returns.
 const LIMIT: u64 = 3;
 /// The order of the query.
 pub(super) const SORT: &str = r#"{"score": -1}"#;
 /// The fields of the index.
 const INDEX: &str = r#"{"author": 1, "score": -1}"#;
 
-/// The query, and how long it took.
+/// The query and its duration.
 pub(super) struct Queried {
     pub filter: String,
     pub without_index: Duration,
@@ -68,7 +68,7 @@ fn score(document: &Document) -> Outcome<Option<i64>> {
     Ok(map.get("score").and_then(alluvium::Value::as_i64))
 }
 
-/// The author of most of the first documents.
+/// The author of the most comments among the first documents.
 fn author(collection: &Collection, ids: &[String]) -> Outcome<String> {
     let mut comments: BTreeMap<String, usize> = BTreeMap::new();
     for id in ids.iter().take(AUTHORS_LOOKED_AT) {

@@ -1,4 +1,4 @@
-//! The steps of the demo, in their order.
+//! The steps of the demo in order.
 
 use super::child::Loaded;
 use super::expected::{self, Changes};
@@ -15,12 +15,12 @@ use alluvium_cli::signals::Stop;
 use alluvium_cli::text;
 use std::time::Duration;
 
-/// The collection that is loaded to its end.
+/// The collection that is loaded completely.
 const COMMENTS: &str = "comments";
 /// The collection whose first load is killed.
 const KILLED: &str = "killed";
 
-/// What was done with the loaded comments.
+/// The results of using the loaded comments.
 struct Used {
     costs: Costs,
     scan: Cost,
@@ -28,7 +28,7 @@ struct Used {
     changes: Changes,
 }
 
-/// What was found after the kill.
+/// The results of opening the database after the kill.
 struct Reopened {
     acknowledged: u64,
     found: u64,
@@ -36,7 +36,7 @@ struct Reopened {
 }
 
 impl Demo {
-    /// Runs all steps, and prints the table and what to try next.
+    /// Runs all steps, and prints the table and suggestions.
     pub(super) fn run(&self) -> Outcome {
         let started = self.env.clock.now();
         self.generate()?;
@@ -52,7 +52,7 @@ impl Demo {
         out.finish()
     }
 
-    /// Announces a step, carries it out, and reports its time.
+    /// Announces a step, runs it, and reports its time.
     fn step<T>(&self, what: &str, act: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
         terminal::begin(what);
         let before = self.env.clock.now();

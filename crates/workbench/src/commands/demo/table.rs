@@ -7,7 +7,7 @@ use super::query::Queried;
 use alluvium_cli::text;
 use std::time::Duration;
 
-/// What the steps measured.
+/// The results of all steps.
 pub(super) struct Findings {
     pub loaded: Loaded,
     pub costs: Costs,
@@ -15,18 +15,18 @@ pub(super) struct Findings {
     pub queried: Queried,
     /// Documents that the killed load had acknowledged.
     pub acknowledged: u64,
-    /// Documents that were found after the kill.
+    /// Documents found after the kill.
     pub found: u64,
     pub open_after_kill: Duration,
 }
 
-/// The figures, a line each.
+/// The results, one per line.
 pub(super) fn table(demo: &Demo, findings: &Findings) -> String {
     let loaded = &findings.loaded;
     let number = |name| loaded.figure(name);
     let known = |value: Option<String>| value.unwrap_or_else(|| "not known here".to_owned());
     let docs = demo.docs as f64;
-    // As the parent sees it, if it does: with the end of the process.
+    // As measured by the parent, if available: it includes the end of the process.
     let cpu = loaded.cpu.map(|cpu| cpu.as_secs_f64()).or(number("cpu_seconds"));
     let memory = number("peak_resident_bytes").zip(number("idle_resident_bytes")).map(|(peak, idle)| {
         let used = (peak - idle).max(0.0);

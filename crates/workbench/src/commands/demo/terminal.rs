@@ -1,4 +1,4 @@
-//! What the demo writes while it runs: steps on standard error, with colours and times on a terminal.
+//! Output of the demo while it runs: steps on standard error, with colours and times on a terminal.
 
 use alluvium_cli::output;
 use alluvium_cli::text;
@@ -10,7 +10,7 @@ const TIME: &str = "\x1b[36m";
 const FAINT: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Announces a step that begins.
+/// Announces the start of a step.
 pub(super) fn begin(step: &str) {
     write(&format!("- {}\n", paint(step, BOLD, &std::io::stderr())));
 }
@@ -47,6 +47,6 @@ fn paint(text: &str, colour: &str, stream: &impl IsTerminal) -> String {
 }
 
 fn write(text: &str) {
-    // Nothing can be reported if standard error is closed.
+    // If standard error is closed, there is nowhere to report it.
     let _closed = std::io::stderr().write_all(text.as_bytes());
 }

@@ -68,7 +68,7 @@ fn figures() -> Vec<(&'static str, Figure)> {
     fn figure(of: impl Fn(&Report) -> String + 'static) -> Figure {
         Box::new(of)
     }
-    // Per 200,000 inserts, as the first such table had it; without the settling.
+    // Per 200,000 inserts, as in the first such table, without settling.
     fn each(count: fn(&Cost) -> f64) -> Figure {
         figure(move |report| format!("{:.0}", count(&report.load) * 200_000.0 / report.rows.max(1) as f64))
     }

@@ -1,4 +1,4 @@
-//! From trials to medians and quartiles.
+//! Computes medians and quartiles of trials.
 
 use super::{Combination, Found};
 use serde::Serialize;
@@ -14,22 +14,22 @@ pub(super) struct Trial {
     pub reads: u64,
 }
 
-/// What trials vary by.
+/// The distribution of a figure over the trials.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quartiles {
     /// The lowest.
     pub min: f64,
-    /// A quarter is below.
+    /// The first quartile.
     pub q1: f64,
-    /// Half is.
+    /// The median.
     pub median: f64,
-    /// Three quarters are.
+    /// The third quartile.
     pub q3: f64,
     /// The highest.
     pub max: f64,
 }
 
-/// The quartiles of some figures, drawn straight between two neighbours; zeros if there are none.
+/// The quartiles of some figures, interpolated linearly; zeros if there are none.
 pub fn quartiles(mut figures: Vec<f64>) -> Quartiles {
     figures.sort_by(f64::total_cmp);
     let at = |part: f64| {
@@ -43,7 +43,7 @@ pub fn quartiles(mut figures: Vec<f64>) -> Quartiles {
     Quartiles { min: at(0.0), q1: at(0.25), median: at(0.5), q3: at(0.75), max: at(1.0) }
 }
 
-/// The figures of a combination.
+/// The results of a combination.
 pub(super) fn found(combination: Combination, trials: &[Trial]) -> Found {
     let gets: u64 = trials.iter().map(|trial| trial.gets).sum();
     let share = |sum: u64| sum as f64 / gets.max(1) as f64;
