@@ -1,5 +1,5 @@
-//! A build that goes on after the database was opened may find that documents do not go with the index: the log says that it is
-//! gone, and why.
+//! A build that continues after the database was opened may find documents that cannot be indexed:
+//! the log reports that the index was dropped, and why.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use alluvium::Database;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Keeps what is told.
+/// Collects the log's messages.
 struct Told(Mutex<Vec<String>>);
 
 static TOLD: Told = Told(Mutex::new(Vec::new()));

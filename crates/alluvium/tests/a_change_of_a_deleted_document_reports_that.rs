@@ -1,4 +1,5 @@
-//! A change reports truly whether it found its document, also when the document is deleted concurrently.
+//! A change reports correctly whether it found its document, even if the document is deleted
+//! concurrently.
 
 use alluvium::{Collection, Database, IntoDocument, Map, ReturnDocument, Value};
 use alluvium_collections::engine::EngineHandle;
@@ -6,9 +7,10 @@ use alluvium_collections::names::FullName;
 use alluvium_env::Env;
 use alluvium_store::LockMode;
 
-/// Has a document changed and deleted at the same time, so that the delete mostly comes between two attempts of the
-/// change: the second one waits for a unique key that somebody else holds. `change` makes `new` of the document with
-/// this `_id`, and says whether it found it. What it says is compared with what the delete finds.
+/// Changes and deletes a document concurrently, so that the delete usually comes between two
+/// attempts of the change: the second attempt waits for a unique key that another write has locked.
+/// `change` sets `new` in the document with this `_id`, and returns whether it found it. The result
+/// is compared with the document that the delete finds.
 #[allow(clippy::disallowed_methods, reason = "threads that wait for each other's locks")]
 fn raced(change: impl Fn(&Collection, i32) -> bool + Sync) {
     let db = Database::builder().env(Env::in_memory(1)).open("db").unwrap();

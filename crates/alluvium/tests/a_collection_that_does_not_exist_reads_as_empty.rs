@@ -1,5 +1,6 @@
-//! Reads of a collection that does not exist find nothing, now and at snapshots, writes to its documents match nothing,
-//! and none of them creates it. What needs the collection itself fails with its name.
+//! Reads of a collection that does not exist find nothing, now and at snapshots, and writes to its
+//! documents match nothing. None of them creates the collection. Operations that need the
+//! collection itself fail with its name.
 
 use alluvium::{Collection, Database, Error, ErrorKind, UpdateResult};
 
@@ -66,7 +67,7 @@ fn a_collection_that_does_not_exist_reads_as_empty() {
         let error = result.unwrap_err();
         assert!(matches!(&error, Error::NoSuchCollection { name, .. } if name == "main.pets"), "{error}");
     }
-    // Dropped since: it reads as empty again, and as it was at an older snapshot.
+    // Dropped since: it reads as empty again, and as before at an older snapshot.
     let dogs = db.collection("dogs");
     let with_rex = db.snapshot();
     db.drop_collection("dogs").unwrap();

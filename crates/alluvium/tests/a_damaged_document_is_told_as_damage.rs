@@ -1,5 +1,5 @@
-//! A document that is damaged on disk is told as damage, with its name, by whoever meets it: never as a document, a
-//! filter or an update that is wrong.
+//! Every operation that reads a document damaged on disk reports damage and the document, and never
+//! an invalid document, filter or update.
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, Value};
 use alluvium_store::{Bounds, Durability};
@@ -57,7 +57,7 @@ fn whoever_meets_it_names_it() {
     told("typed scan", typed.scan().run().unwrap().find_map(Result::err));
 }
 
-/// Where no name is known, the kind is right all the same.
+/// Reads that do not know the document's name also report damage.
 #[test]
 fn questions_that_look_further_tell_damage() {
     let (_db, pets) = damaged();
@@ -68,7 +68,7 @@ fn questions_that_look_further_tell_damage() {
     assert_eq!(kind(pets.find("{}").distinct("name").err()), Some(ErrorKind::Corruption));
 }
 
-/// What is too deep to be stored is nobody's damage.
+/// Nesting that is too deep to be stored is not damage.
 #[test]
 fn what_nests_too_deep_is_invalid() {
     let (_db, pets) = damaged();

@@ -1,4 +1,4 @@
-//! Expiry goes on behind a document that cannot be deleted, and tells of it at the end.
+//! Expiry continues after a document that cannot be deleted, and returns the error at the end.
 
 use alluvium::{Database, Error, Map, Value};
 
@@ -11,14 +11,14 @@ fn open(env: &alluvium_env::Env, memory: usize, at_a_time: usize) -> Database {
 #[test]
 fn the_others_expire() {
     let env = alluvium_env::Env::in_memory(1);
-    // What goes into one batch here goes into none of the smaller memory.
+    // This batch exceeds the limit of a database with a smaller budget.
     let db = open(&env, 256 << 20, 1 << 20);
     let c = db.collection("c");
     c.create_index(r#"{"at": 1}"#).options(r#"{"expireAfterSeconds": 60}"#).run().unwrap();
     c.create_index(r#"{"a": 1}"#).run().unwrap();
     let document =
         |elements: i32, ms: i64| Map::from([("at", Value::DateTime(ms)), ("a", Value::from_iter(0..elements))]);
-    // The first ones that have expired, so that they are found each time.
+    // The first expired documents, so that every pass finds them first.
     for id in 0..3 {
         c.put(id, document(100_000, i64::from(id))).unwrap();
     }
@@ -27,7 +27,7 @@ fn the_others_expire() {
     }
     db.close().unwrap();
 
-    // Fewer at a time than those that stay.
+    // Deletes fewer at a time than cannot be deleted.
     let db = open(&env, 8 << 20, 2);
     let c = db.collection("c");
     let error = db.delete_expired().unwrap_err();

@@ -1,4 +1,4 @@
-//! An index that is being built is in no dump: it may not go with the documents.
+//! A dump does not include an index that is being built, since the documents may not fit it.
 
 use alluvium::dump;
 use alluvium::{Database, Error};

@@ -1,4 +1,5 @@
-//! One moment of all collections; a failure anywhere leaves nothing, and a second try does not stumble.
+//! A dump has all collections at one snapshot. A failure anywhere removes it, and a second attempt
+//! succeeds.
 
 use alluvium::dump;
 use alluvium::{Database, Error};
@@ -146,7 +147,7 @@ fn what_is_there_is_not_written_over() {
     dump("empty", false).unwrap();
     assert!(matches!(dump("stopped", true), Err(Error::Stopped)));
     assert!(!env.fs.exists(Path::new("stopped")).unwrap());
-    // One that was killed, by a build that left the mark empty.
+    // A dump that was killed, by a build whose mark was empty.
     env.fs.create_dir_all(Path::new("killed/main")).unwrap();
     for file in ["killed/dump.incomplete", "killed/main/gone.bson.part", "killed/main/a.metadata.json.gz"] {
         env.fs.open(Path::new(file), OpenMode::CreateNew).unwrap();
@@ -155,7 +156,7 @@ fn what_is_there_is_not_written_over() {
     assert!(error.contains("killed was cut short"), "{error}");
     dump("killed", false).unwrap();
     assert_eq!(env.fs.list(Path::new("killed/main")).unwrap().len(), 2);
-    // What is no part of a dump stays.
+    // Other files are not removed.
     env.fs.open(Path::new("mine/dump.incomplete"), OpenMode::CreateNew).unwrap();
     let error = dump("mine", false).unwrap_err().to_string();
     assert!(error.contains("mine/file"), "{error}");

@@ -1,4 +1,5 @@
-//! What is dumped and restored is what it was: every type, the order of fields, names twice, keys of any type.
+//! A restored dump is identical: every type, the order of fields, duplicate names, keys of any
+//! type.
 
 use alluvium::dump;
 use alluvium::{Database, Map, Value};
@@ -22,7 +23,7 @@ fn content(db: &Database) -> BTreeMap<String, Vec<Map>> {
     db.collections().iter().map(|info| (info.full_name(), documents(&info.full_name()))).collect()
 }
 
-/// A document whose `_id` stands anywhere.
+/// A document whose `_id` may be at any position.
 fn document(keys: BoxedStrategy<Value>, value: BoxedStrategy<Value>) -> impl Strategy<Value = Map> {
     let entries = prop::collection::vec((keys, value.clone()), 0..4);
     let named = prop::collection::vec((names(), value.clone()), 0..4);
@@ -44,7 +45,7 @@ fn any_document() -> impl Strategy<Value = Map> {
     document(arbitrary::value().boxed(), arbitrary::value().boxed())
 }
 
-/// Stores the documents that can be stored, each `_id` once.
+/// Stores the documents that can be stored, one for each `_id`.
 fn fill(db: &Database, documents: &[Map]) -> usize {
     let mut ids = BTreeSet::new();
     let mut batch = db.write_batch();

@@ -1,4 +1,5 @@
-//! Of documents with one `_id` in a load one is kept; it is that one's unique keys that must be free.
+//! Of several documents with the same `_id` in a load one is kept, and only its unique keys must
+//! not exist.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::load::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
@@ -21,19 +22,19 @@ fn a_load_keeps_unique_keys() {
     let pets = db.collection("pets");
     pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
     pets.put("has it", r#"{"u":5}"#).unwrap();
-    // The first is kept, and its key is taken.
+    // The first is kept, and its key exists already.
     let twice = "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n";
     for on_duplicate in [OnDuplicate::Skip, OnDuplicate::Error] {
         let error = load(&pets, twice, on_duplicate).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
         assert_eq!(pets.count().unwrap(), 1, "{on_duplicate:?}");
     }
-    // One is passed over, and the load ends at the third line: the second is still looked at.
+    // One is skipped, and the load ends at the third line: the second is still checked.
     let ends = "{\"_id\":\"has it\",\"u\":50}\n{\"_id\":6,\"u\":5}\nnonsense\n";
     let error = load(&pets, ends, OnDuplicate::Skip).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
     assert_eq!(pets.count().unwrap(), 1);
-    // The first is kept, and only the other's key is taken.
+    // The first is kept, and only the other document has a key that exists.
     let other = "{\"_id\":2,\"u\":7}\n{\"_id\":2,\"u\":5}\n{\"_id\":3,\"u\":8}\n";
     assert_eq!(load(&pets, other, OnDuplicate::Skip).unwrap(), 2);
     // The last is kept.
@@ -57,14 +58,14 @@ fn the_line_that_would_take_a_key_is_named_and_those_before_it_are_loaded() {
             assert_eq!(pets.count().unwrap(), documents, "{on_duplicate:?}: {error}");
             error.to_string()
         };
-        // Of the collection: the fourth line is not the first that is wrong.
+        // A duplicate of the collection: the fourth line is not the first bad one.
         let stored = "{\"_id\":1,\"u\":1}\n\n{\"_id\":2,\"u\":5}\n{\"_id\":3,\"u\":5}\nnonsense\n";
         let error = refused(stored, 2);
         assert!(
             error.contains("lines line 3: document \"has it\" of collection main.pets already has the key {u: 5}"),
             "{error}"
         );
-        // Of the input: the later one is refused, and the earlier one has it.
+        // A duplicate within the input: the later document is refused.
         let error =
             refused("{\"_id\":11,\"u\":11}\n{\"_id\":12,\"u\":12}\n{\"_id\":13,\"u\":11}\n{\"_id\":14,\"u\":12}\n", 4);
         assert!(
@@ -114,7 +115,7 @@ fn a_put_that_is_left_out_claims_no_key() {
     assert_eq!(pets.count().unwrap(), 5);
 }
 
-/// A file of rejects that is looked at.
+/// A file of rejects that the test reads.
 #[derive(Clone, Default)]
 struct Rejects(Arc<Mutex<Vec<u8>>>);
 
@@ -151,7 +152,8 @@ fn figures(report: &LoadReport) -> (u64, u64, u64) {
 #[test]
 fn lines_whose_key_is_taken_are_passed_over() {
     for (on_duplicate, lines, counts, rejected, left) in [
-        // Of the collection, of the input, and what is no document: the rest is loaded.
+        // Duplicates of the collection and of the input, and lines that are not documents: the rest
+        // is loaded.
         (
             OnDuplicate::Error,
             "{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":6}\nx\n{\"_id\":3,\"u\":6}\n{\"_id\":4,\"u\":[7,5]}\n{\"_id\":5,\"u\":7}\n",
@@ -159,11 +161,11 @@ fn lines_whose_key_is_taken_are_passed_over() {
             &[1, 3, 4, 5][..],
             "2 5",
         ),
-        // The first with the _id is passed over, so the second is no duplicate.
+        // The first document with the _id is skipped, so the second is not a duplicate.
         (OnDuplicate::Skip, "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n{\"_id\":1,\"u\":8}\n", (1, 1, 1), &[1], "1"),
         (OnDuplicate::Error, "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n", (1, 0, 1), &[1], "1"),
         (OnDuplicate::Skip, "{\"_id\":1,\"u\":5}\n{\"_id\":1}\n", (1, 0, 1), &[1], "1"),
-        // The last is passed over, so the one before it stays.
+        // The last is skipped, so the one before it is kept.
         (
             OnDuplicate::Replace,
             "{\"_id\":1,\"u\":6}\n{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":6}\n",
@@ -171,7 +173,7 @@ fn lines_whose_key_is_taken_are_passed_over() {
             &[2, 3],
             "1",
         ),
-        // One that is there stays, with the key that it has.
+        // An existing document is kept, with its key.
         (
             OnDuplicate::Skip,
             "{\"_id\":\"has it\",\"u\":1}\n{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":1}\n",
@@ -210,7 +212,7 @@ fn a_load_that_passes_over_keys_goes_on_where_it_ended() {
     const LINES: u64 = 60_000;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("pets.jsonl");
-    // Each tenth has the key of the one before it; one has the _id of a document that is there.
+    // Every tenth has the key of the previous one; one has the _id of an existing document.
     let line = |n: u64| {
         format!("{{\"_id\":{n},\"u\":{},\"filler\":\"{}\"}}\n", if n % 10 == 9 { n - 1 } else { n }, "x".repeat(60))
     };

@@ -1,4 +1,5 @@
-//! Index entries may make a slice of a load larger than any batch: it is written in parts, and nobody sees a difference.
+//! If index entries make a slice of a load larger than any batch, it is written in parts, with the
+//! same result.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::load::{Format, Input, LoadOptions, OnBad, OnDuplicate};
@@ -6,7 +7,7 @@ use alluvium::{Collection, Database, Error, ErrorKind};
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
-/// A file of rejects that is looked at.
+/// A file of rejects that the test reads.
 #[derive(Clone, Default)]
 struct Rejects(Arc<Mutex<Vec<u8>>>);
 
@@ -20,7 +21,7 @@ impl std::io::Write for Rejects {
     }
 }
 
-/// A batch has 1.6 MB at most, and a slice of 128 KB gets more than that of entries.
+/// A batch has 1.6 MB at most, and the entries of a slice of 128 KB exceed that.
 const SMALL: usize = 8 << 20;
 const LARGE: usize = 256 << 20;
 
@@ -50,7 +51,7 @@ fn documents() -> Vec<String> {
     (0..1500).map(|id| document(id, id)).collect()
 }
 
-/// What a load says and leaves behind.
+/// The report of a load, and its effect.
 type Seen = (std::result::Result<(u64, u64, u64, u64), String>, String, Vec<String>);
 
 fn load(memory: usize, unique: bool, text: &str, options: LoadOptions) -> Seen {
@@ -61,14 +62,14 @@ fn load(memory: usize, unique: bool, text: &str, options: LoadOptions) -> Seen {
     let options = LoadOptions { rejects: Some(Box::new(rejects.clone())), ..options };
     let result = c.load(Input::stream("input", std::io::Cursor::new(text.as_bytes().to_vec())), options);
     let figures = result.map(|done| (done.documents, done.duplicates, done.rejected, done.bytes));
-    // It takes a while.
+    // This check takes a while.
     assert!(memory != SMALL || !replaces || db.verify().run().unwrap().damage.is_empty());
     let rejected = String::from_utf8(rejects.0.lock().clone()).unwrap();
     let left = c.scan().run().unwrap().map(|document| document.unwrap().to_string()).collect();
     (figures.map_err(|error| error.to_string()), rejected, left)
 }
 
-/// Loads with either memory, and compares.
+/// Loads with both budgets, and compares.
 fn compared(unique: bool, text: &str, options: impl Fn() -> LoadOptions) -> Seen {
     let (small, large) = (load(SMALL, unique, text, options()), load(LARGE, unique, text, options()));
     assert_eq!(small.0, large.0);
@@ -106,7 +107,7 @@ fn duplicates_are_found_as_ever() {
             OnDuplicate::Error => assert!(result.unwrap_err().starts_with("input line 4: "), "{}", left.len()),
         }
     }
-    // The first one that is there already stands far behind the first part.
+    // The first existing document comes long after the first part.
     let options = LoadOptions::default;
     let (result, _, left) = compared(false, &documents().join("\n"), options);
     assert!(result.unwrap_err().starts_with("input line 1201: "));
@@ -126,7 +127,7 @@ fn what_is_bad_is_told_by_its_line() {
     for format in [Format::JsonLines, Format::JsonArray] {
         let text = match format {
             Format::JsonLines => lines.join("\n"),
-            // Elements that are no documents, several on a line.
+            // Elements that are not documents, several on a line.
             _ => {
                 let elements: Vec<&String> = lines.iter().filter(|line| !line.trim().is_empty()).collect();
                 let element =
@@ -145,7 +146,7 @@ fn what_is_bad_is_told_by_its_line() {
         let (result, ..) = compared(true, &late, fail);
         assert!(result.is_err());
     }
-    // A line that ends the load, behind parts that are written.
+    // A line that ends the load, after parts that were written.
     let mut lines = documents();
     lines.truncate(1100);
     lines[1000] = "nonsense".to_owned();

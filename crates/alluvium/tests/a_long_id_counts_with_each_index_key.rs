@@ -1,4 +1,5 @@
-//! Each entry of an index has the `_id` of its document: what that takes together has a limit.
+//! Each index entry contains the `_id` of its document; the total size of a document's entries is
+//! limited.
 
 use alluvium::{Collection, Database, Error, IndexError, Map, Value};
 
@@ -24,7 +25,7 @@ fn a_document_with_too_long_an_id_for_an_index_is_refused() {
     let error = put(&c).unwrap_err();
     assert!(matches!(error, Error::IndexOf { error: IndexError::KeyTooLong(_), .. }), "{error}");
     assert!(error.to_string().contains("2000 keys, each with the 262"), "{error}");
-    // One key has room, and a change is refused alike.
+    // One key fits, and a change is refused like an insert.
     c.put(id(), r#"{"a": 1}"#).unwrap();
     let each: Vec<i32> = (0..2000).collect();
     let error = c.modify(id(), |draft| Ok(draft.set("a", Value::from_iter(each.iter().copied())).map(|()| true)?));
@@ -40,7 +41,7 @@ fn a_build_over_such_a_document_ends_by_name() {
     put(&c).unwrap();
     let error = c.create_index(r#"{"a": 1}"#).run().unwrap_err();
     assert!(matches!(error, Error::Index(IndexError::KeyTooLong(_))), "{error}");
-    // While the index is being built, the document can be changed and goes.
+    // While the index is being built, the document can be changed and deleted.
     drop(c.create_index(r#"{"a": 1}"#).start().unwrap());
     db.close().unwrap();
     let db = open(&env);

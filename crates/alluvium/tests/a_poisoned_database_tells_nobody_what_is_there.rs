@@ -1,5 +1,5 @@
-//! A document that was seen before a sync failed may be gone after a power cut: who writes it again is told that nothing is written
-//! any more, not that it is there.
+//! A document that was visible before a sync failed may be lost in a power cut. A write that finds
+//! it unchanged must report that the database is poisoned, and not success.
 
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_env::Env;
@@ -25,7 +25,7 @@ fn a_poisoned_database_tells_nobody_what_is_there() {
             pets.insert_one(r#"{"_id":"tom","tag":7}"#).unwrap_err().kind(),
         ]
     };
-    // Writes that find that nothing is to be written.
+    // Writes that find nothing to write.
     let idle = || {
         let same = r#"{"$set":{"tag":7}}"#;
         [
@@ -44,7 +44,7 @@ fn a_poisoned_database_tells_nobody_what_is_there() {
         ]
         .map(|done| done.err().map(|error| error.kind()))
     };
-    // Changes of names and indexes that find that they are made already, or cannot be.
+    // Changes of names and indexes that are already in effect, or impossible.
     let names = || {
         [
             db.create_collection("pets").map(drop),

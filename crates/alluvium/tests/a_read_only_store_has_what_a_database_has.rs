@@ -1,5 +1,5 @@
-//! Documents that are built into a read-only store come back as they do from a database that loaded
-//! the same input; duplicates and bad lines are named.
+//! Documents read from a read-only store are the same as from a database that loaded the same
+//! input. Duplicates and bad lines are reported.
 
 use alluvium::export::{Encoder, Format as Exported};
 use alluvium::load::{Csv, Format, Input, LoadOptions, OnBad};

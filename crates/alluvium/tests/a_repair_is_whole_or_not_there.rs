@@ -1,5 +1,5 @@
-//! Power cuts and failures at every step of a repair: what has the name of the copy is whole, the damaged database
-//! is as it was, and the next attempt clears what was left.
+//! Power cuts and failures at every step of a repair: if the copy has its name, it is complete; the
+//! damaged database is unchanged; and the next attempt removes the remains.
 
 use alluvium::repair::{self, RepairReport};
 use alluvium::{Database, Durability, Result};
@@ -39,7 +39,7 @@ fn repair(env: &Env) -> Result<RepairReport> {
     repair::repair("db", "new").env(env.clone()).memory(8 << 20).run()
 }
 
-/// What is named `new` is whole, and if there is nothing, it can be made.
+/// Checks that `new`, if it exists, is complete; otherwise a repair can create it.
 fn check(env: &Env, what: &str) {
     assert_eq!(open(env, "db").unwrap().collection("pets").count().unwrap(), 30, "{what}");
     if !env.fs.exists(Path::new("new")).unwrap() {
@@ -88,7 +88,7 @@ fn an_error_at_any_step_of_a_repair() {
             }
             struck += 1;
             match made {
-                // What could not be read is lost, and said to be.
+                // Everything unreadable is reported as lost.
                 Ok(report) if !report.is_whole() => {
                     let struck = faults.struck();
                     assert!(!struck.iter().any(|kind| kind.changes()), "operation {nth}: {struck:?}: {report:?}");
@@ -96,7 +96,7 @@ fn an_error_at_any_step_of_a_repair() {
                     assert!(saved <= 30 && report.documents() <= saved, "operation {nth}: {report:?}");
                     assert!(env.fs.exists(Path::new("new")).unwrap(), "operation {nth}");
                 }
-                // Where it says that all went well, nothing is missing.
+                // If it reports success, nothing is missing.
                 _ => check(&env, &format!("operation {nth}")),
             }
         }

@@ -1,5 +1,5 @@
-//! Collections with documents are refused, a restore that was cut short goes on, and dumps of
-//! others are read.
+//! A restore refuses collections with documents, continues after an interruption, and reads dumps
+//! of other programs.
 
 use alluvium::dump;
 use alluvium::load::OnDuplicate;
@@ -65,7 +65,8 @@ fn run_again_it_is_refused_and_brings_back_what_is_gone() {
     assert!(matches!(dump.restore(&other).stop_when(stop).run(), Err(Error::Stopped)));
     let figures = |name: &str, now, before| (name.to_owned(), now, before, 0);
     assert_eq!(restore(&env, &other, None).unwrap(), [figures("main.huge", 1, 0), figures("main.pets", 10, 0)]);
-    // Somebody changes a document. Run again, the restore must not seem to have put it back.
+    // A user changes a document. If the restore runs again, it must not report this document as
+    // restored.
     other.collection("pets").put(3, r#"{"mine":true}"#).unwrap();
     let error = restore(&env, &other, None).unwrap_err().to_string();
     assert!(error.contains("restored before") && error.contains("may have changed"), "{error}");
@@ -87,7 +88,7 @@ fn a_dump_that_lost_documents_is_found_out() {
     dumped(&env);
     let path = Path::new("dump/main/pets.bson");
     let file = env.fs.open(path, OpenMode::ReadWrite).unwrap();
-    // One whole document of ten.
+    // One complete document of ten.
     file.set_len(file.len().unwrap() / 10 * 9).unwrap();
     let error = restore(&env, &open(&env, "other"), None).unwrap_err().to_string();
     assert_eq!(error, "dump/main/pets.bson has 9 documents, but its metadata counts 10: the dump is incomplete");
@@ -162,7 +163,7 @@ fn what_is_no_dump_is_named() {
 
 #[test]
 fn a_dump_that_was_made_anew_is_another() {
-    // As long as before, and the same for the first megabyte and a half.
+    // The same length as before, and the same content in the first megabyte and a half.
     let documents = |last: &str| {
         let text = "x".repeat(100_000);
         let lines = (0..16).map(move |n| format!(r#"{{"_id":{n},"text":"{text}"}}"#));
@@ -178,7 +179,7 @@ fn a_dump_that_was_made_anew_is_another() {
         let len = file.len().unwrap();
         let other = open(&env, "other");
         if stopped {
-            // It ends within the documents, as if it had been cut short there.
+            // It ends within the documents, as if it had been truncated there.
             let mut end = vec![0; 40_000];
             file.read_exact_at(&mut end, len - 40_000).unwrap();
             file.set_len(len - 40_000).unwrap();

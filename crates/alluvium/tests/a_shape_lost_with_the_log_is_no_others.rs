@@ -1,5 +1,6 @@
-//! The log is gone, and with it the definition of a shape; rows that use it are in files. Whoever
-//! accepts that reads an error for them, or what they were, and never another shape's names.
+//! The log is lost, and with it the definition of a shape that rows in files use. If the database
+//! is opened anyway, reads of these rows return an error or the correct document, and never the
+//! names of another shape.
 
 use alluvium::{Database, Value};
 use alluvium_env::Env;
@@ -27,7 +28,7 @@ fn a_shape_lost_with_the_log_is_no_others() {
     db.create_collection("pets").unwrap();
     db.flush().unwrap();
     let pets = db.collection("pets");
-    // Whose partition is not that of the definition of the first shape.
+    // A document in another partition than the definition of the first shape.
     let definition = db.store().partition_of(b"s\0\0\0\x01");
     let apart = |id: &i32| {
         let key = alluvium_document::key::id_key(&Value::from(*id)).unwrap();

@@ -1,4 +1,5 @@
-//! A collection is read at a snapshot under the name that it had then, whatever became of it since.
+//! A collection is read at a snapshot by the name that it had then, even if it was renamed or
+//! dropped since.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::{CollectionAt, Database, Result, Snapshot};
@@ -16,7 +17,7 @@ fn database(seed: u64, background: bool) -> Database {
     Database::builder().env(alluvium_env::Env::in_memory(seed)).options(options).open("db").unwrap()
 }
 
-/// The documents, by every way to read them.
+/// The documents, by every way of reading them.
 fn read(at: &CollectionAt) -> Result<Vec<String>> {
     let all: Vec<String> = at.scan().run()?.map(|d| d.map(|d| d.to_string())).collect::<Result<_>>()?;
     assert_eq!(at.count()?, all.len() as u64);
@@ -28,7 +29,7 @@ fn read(at: &CollectionAt) -> Result<Vec<String>> {
 }
 
 fn put(db: &Database, name: &str, n: usize) {
-    // Another shape each time: a reader needs those of its collection and its moment.
+    // Another shape each time: a reader needs those of its collection at its snapshot.
     let fields: String = (0..n % 7).map(|at| format!(r#","f{n}_{at}":"text {at}""#)).collect();
     db.collection(name).put(1, format!(r#"{{"_id":1,"n":{n}{fields}}}"#).as_str()).unwrap();
 }
@@ -42,7 +43,7 @@ fn contents(db: &Database, name: &str, snapshot: &Snapshot) -> Option<Vec<String
     exists.then_some(all)
 }
 
-/// What is under each name.
+/// The content under each name.
 type Seen = BTreeMap<&'static str, Option<Vec<String>>>;
 
 #[test]
@@ -68,7 +69,7 @@ fn dropped_renamed_and_created_again() {
     for step in steps {
         step(&db);
         let snapshot = db.snapshot();
-        // As long as nothing changes, the present is what the snapshot sees.
+        // As long as nothing changes, current reads agree with the snapshot.
         let seen = Seen::from(look(&db, &snapshot));
         moments.push((snapshot, seen));
         for (snapshot, seen) in &moments {
@@ -88,7 +89,7 @@ fn dropped_renamed_and_created_again() {
     assert_eq!(db.collection("dog").at(&moments[1].0).get(1).unwrap(), None);
 }
 
-/// What a cursor reads at a snapshot is the same while names change under it, and afterwards.
+/// A cursor reads the same at a snapshot during and after concurrent changes of names.
 #[test]
 fn names_change_while_snapshots_are_read() {
     let db = database(2, true);
@@ -104,7 +105,7 @@ fn names_change_while_snapshots_are_read() {
                         let first = look();
                         std::thread::yield_now();
                         assert_eq!(look(), first);
-                        // Generation n is under exactly one name, or on its way.
+                        // Generation n has exactly one name, or is being created.
                         let found: Vec<_> = first.iter().flatten().flatten().collect();
                         assert!(found.len() <= 1, "{found:?}");
                         seen += found.len();

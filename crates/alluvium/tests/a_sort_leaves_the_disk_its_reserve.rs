@@ -1,4 +1,4 @@
-//! A sort that goes through files asks first whether there is room, and leaves what writes keep in reserve.
+//! A sort that needs files checks the free space first, and leaves the reserve for writes.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
@@ -28,12 +28,12 @@ fn a_sort_leaves_the_disk_its_reserve() {
     db.flush().unwrap();
     let sorted = || c.find("{}").sort(r#"{"n": 1}"#).run()?.collect::<Result<Vec<_>, _>>();
     assert_eq!(sorted().unwrap().len(), 8000);
-    // Room for the sort's files, but not for them and the reserve.
+    // Space for the sort's files, but not for both them and the reserve.
     fs.set_capacity(fs.used_bytes() + (17 << 20));
     let error = sorted().unwrap_err();
     assert!(matches!(error, Error::NotEnoughSpace { purpose: "the sort", .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::NoSpace);
-    // What fits into memory needs no room.
+    // A sort in memory needs no disk space.
     assert_eq!(c.find(r#"{"n": {"$lt": 10}}"#).sort(r#"{"n": -1}"#).run().unwrap().count(), 10);
     fs.set_capacity(256 << 20);
     assert_eq!(sorted().unwrap().len(), 8000);

@@ -1,4 +1,4 @@
-//! A load whose source panics ends with an error; what was written before stays.
+//! A load whose source panics ends with an error; documents written before remain.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::Database;

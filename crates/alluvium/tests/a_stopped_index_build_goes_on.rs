@@ -1,4 +1,5 @@
-//! A build that is stopped, or whose process dies, goes on: in the same database, or when it is opened the next time.
+//! A build that was stopped, or whose process was killed, continues: in the same database, or after
+//! the next open.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
@@ -34,7 +35,7 @@ fn the_same_command_goes_on() {
     assert!(build.is_new());
     let error = build.run().unwrap_err();
     assert!(matches!(error, Error::Stopped) && error.kind() == ErrorKind::Stopped);
-    // It is declared, kept by writes, and not asked.
+    // It is declared and maintained by writes, but not used by queries.
     assert!(!pets.indexes().unwrap()[1].ready);
     pets.put(1, r#"{"a": 77}"#).unwrap();
     assert!(pets.index_entries(&db.snapshot(), "a_1", false).is_err());
@@ -69,7 +70,7 @@ fn opening_goes_on() {
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
 }
 
-/// Builds an index until so many documents are gone over, or until it is done: how many were.
+/// Builds an index until `documents` documents were processed, or to its end; returns their number.
 fn build_some(db: &Database, (keys, options): (&str, &str), documents: u64) -> u64 {
     let stop = Arc::new(AtomicBool::new(false));
     let build = db.collection("pets").create_index(keys).options(options).stop_when(stop.clone()).start().unwrap();
@@ -90,7 +91,7 @@ fn build_some(db: &Database, (keys, options): (&str, &str), documents: u64) -> u
 #[test]
 fn it_goes_on_within_a_partition() {
     goes_on_within_a_partition((r#"{"a": 1}"#, "{}"), DOCUMENTS as usize);
-    // Of few documents, or none, there are entries.
+    // Few documents have entries, or none.
     goes_on_within_a_partition((r#"{"b": 1}"#, r#"{"sparse": true}"#), 0);
     goes_on_within_a_partition((r#"{"a": 1}"#, r#"{"partialFilterExpression": {"a": {"$gt": 50}}}"#), 30);
 }
@@ -110,13 +111,14 @@ fn goes_on_within_a_partition(index: (&str, &str), entries: usize) {
     db.close().unwrap();
     let db = open();
     let pets = db.collection("pets");
-    // Written while it stands still: what is behind is kept by writes, what is ahead is met by the build.
+    // Written while the build is stopped: writes maintain the part before its position, and the
+    // build reads the part after it.
     for id in (0..DOCUMENTS).step_by(100) {
         pets.put(id, Map::from([("a", Value::from(77))])).unwrap();
     }
     db.finish_indexes().unwrap();
     let second = pets.create_index(index.0).options(index.1).start().unwrap().progress().documents();
-    // At most a run is gathered anew.
+    // At most one run is collected again.
     let all = DOCUMENTS as u64;
     assert!(first >= 500 && first + second >= all && first + second < all + 200, "{first}, {second} of {all}");
     let name = &pets.indexes().unwrap()[1].name;
@@ -173,7 +175,7 @@ fn a_full_disk_stops_a_build_until_there_is_space() {
 fn a_build_goes_on_under_another_name() {
     let env = alluvium_env::Env::in_memory(1);
     let db = filled(&env);
-    // What is renamed before a build goes on, and while it does.
+    // A rename before a build continues, and another during it.
     let stop = Arc::new(AtomicBool::new(true));
     let build = db.collection("pets").create_index(r#"{"a": 1}"#).start().unwrap();
     db.rename_collection("pets", "animals").unwrap();
@@ -189,13 +191,13 @@ fn a_build_goes_on_under_another_name() {
             std::thread::yield_now();
         }
         db.rename_collection("animals", "zoo").unwrap();
-        // Another has the old name now.
+        // Another collection has the old name now.
         db.create_collection("animals").unwrap();
         assert_eq!(built.join().unwrap().unwrap(), "a_-1");
     });
     let zoo = db.collection("zoo");
     assert_eq!(zoo.index_entries(&db.snapshot(), "a_-1", false).unwrap().len(), DOCUMENTS as usize);
-    // A unique one that cannot be goes, whatever the name is.
+    // A unique index that is impossible is dropped, whatever the name of the collection.
     let build = zoo.create_index(r#"{"a": 1, "b": 1}"#).unique(true).start().unwrap();
     db.rename_collection("zoo", "pets").unwrap();
     assert_eq!(build.stop_when(stop.clone()).run().unwrap_err().kind(), ErrorKind::Stopped);
@@ -221,7 +223,7 @@ fn a_build_leaves_the_disk_its_reserve() {
     }
     db.compact().run().unwrap();
     let build = pets.create_index(r#"{"a": 1}"#).start().unwrap();
-    // Room for some of the index, and the reserve.
+    // Space for a part of the index, and the reserve.
     disk.set_capacity(disk.used_bytes() + RESERVE + (200 << 10));
     let error = build.run().unwrap_err();
     assert!(error.kind() == ErrorKind::NoSpace && error.to_string().contains("are kept"), "{error}");

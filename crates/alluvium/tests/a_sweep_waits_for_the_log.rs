@@ -1,5 +1,5 @@
-//! A sweep drops an entry since its document was replaced. If the power goes, and the log's end with it, the document is
-//! the old one again, and must be found.
+//! A sweep removes an entry because its document was replaced. If a power cut then loses the end of
+//! the log, the old document is current again, and must be found.
 
 use alluvium::{Database, Durability};
 use alluvium_env::mem::{CrashStyle, MemFs};

@@ -1,5 +1,5 @@
-//! Values of a type are found, sorted, counted, changed, returned and written in batches like documents, and a document that
-//! does not fit the type is named.
+//! Values of a type are found, sorted, counted, changed, returned and written in batches like
+//! documents. A document that does not fit the type is reported.
 
 use alluvium::{Collection, Database, Document, ErrorKind, Result, ReturnDocument, Value, WriteModel};
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ fn a_document_of_another_type_is_named() {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
         assert!(error.to_string().contains(r#"document "rex" of main.pets"#), "{error}");
     }
-    // The cursor ends after the error; other readings of the collection go on.
+    // The cursor ends after the error; other reads of the collection continue.
     let mut cursor = pets.find("{}").sort(r#"{"_id": -1}"#).run().unwrap();
     assert!(cursor.next().unwrap().is_ok() && cursor.next().unwrap().is_err() && cursor.next().is_none());
     let ages = pets.find(r#"{"age": {"$type": "int"}}"#).run().unwrap().typed::<Document>();

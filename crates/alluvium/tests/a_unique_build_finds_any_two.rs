@@ -1,12 +1,12 @@
-//! The keys of a unique index are looked at in several snapshots when it is built: two documents with one key are found
-//! wherever they stand.
+//! The build of a unique index checks keys in several snapshots: it finds two documents with the
+//! same key wherever they are.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
 use alluvium::{Database, Error, Map, Value};
 use std::path::Path;
 
-/// More than two snapshots are for.
+/// More documents than two snapshots cover.
 const DOCUMENTS: i32 = 250;
 
 #[test]
@@ -22,7 +22,7 @@ fn wherever_they_stand() {
         batch.put(&pets, id, Map::from([("chip", Value::from(id))])).unwrap();
     }
     batch.commit().unwrap();
-    // Also beside the ends of what one snapshot is for.
+    // Also near the boundaries between snapshots.
     for twin in 0..DOCUMENTS {
         pets.put("twin", Map::from([("chip", Value::from(twin))])).unwrap();
         let error = pets.create_index(r#"{"chip": 1}"#).unique(true).run().unwrap_err();

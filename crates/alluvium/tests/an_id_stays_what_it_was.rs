@@ -1,4 +1,4 @@
-//! A change of a document never gives it another `_id`, of whatever type that is and whatever indexes there are.
+//! A change of a document never changes its `_id`, whatever its type, and whatever indexes exist.
 
 use alluvium::{Database, Error, Map, ReturnDocument, Value};
 
@@ -19,7 +19,7 @@ fn no_change_gives_a_document_another_id() {
         let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
         let c = db.collection("c");
         index.map(|keys| c.create_index(keys).run().unwrap());
-        // So often that documents of this form have a shape.
+        // Repeated so often that documents of this form get a shape.
         for (id, ..) in ids().into_iter().cycle().take(16) {
             c.put(id, r#"{"n": 1}"#).unwrap();
         }
@@ -50,7 +50,7 @@ fn no_change_gives_a_document_another_id() {
     }
 }
 
-/// 1 and 1.0 are one `_id`; what is stored under it keeps the type that it was first stored with.
+/// 1 and 1.0 are the same `_id`; a stored `_id` keeps the type with which it was first stored.
 #[test]
 fn no_change_gives_an_id_another_type() {
     for index in [None, Some(r#"{"n": 1}"#)] {

@@ -1,5 +1,5 @@
-//! A description of an index that this build cannot read keeps the database from being opened: writes that do not keep the
-//! index would be missing from it for whoever can.
+//! If this build cannot read the description of an index, the database does not open: writes could
+//! not maintain the index, and a build that can read it would miss their entries.
 
 use alluvium::{Database, ErrorKind};
 use std::path::Path;
@@ -16,7 +16,7 @@ fn an_index_that_nobody_can_read_is_not_written_beside() {
     pets.put(1, r#"{"k":1}"#).unwrap();
     pets.create_index(r#"{"k":1}"#).run().unwrap();
     let (tree, mut description) = db.store().trees().into_iter().find(|(_, text)| text.first() == Some(&4)).unwrap();
-    // As if a later build had an option that this one does not know.
+    // As if a later build had an option that is unknown to this one.
     let name = description.windows(4).rposition(|bytes| bytes == b"name".as_slice()).unwrap();
     description[name] = b'N';
     db.store().describe_trees(&[(tree, &description)]).unwrap();

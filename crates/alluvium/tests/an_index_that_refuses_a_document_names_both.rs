@@ -1,4 +1,5 @@
-//! Whatever writes a document that an index cannot take: the error names the document and the index, and has MongoDB's code.
+//! If an index refuses a document, the error of every kind of write names the document and the
+//! index, and has MongoDB's code.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::load::{Format, Input, LoadOptions};

@@ -1,5 +1,5 @@
-//! Whatever indexes there are, whichever is taken, and whatever was written blind before: a question finds what the filter
-//! matches, in order, each document once.
+//! Whatever indexes exist, whichever is used, and whatever was written blind before: a query
+//! returns the documents that the filter matches, in order, each once.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
@@ -39,7 +39,7 @@ proptest! {
         let hints: Vec<Option<Hint>> = hints.chain([None, Some(Hint::from(r#"{"$natural": -1}"#))]).collect();
         for (filter, sort) in &questions {
             for hint in &hints {
-                // Backwards through all documents is no order that a hint at `_id` has.
+                // A backward scan of all documents is not the order of a hint of `_id`.
                 check(&db, &c, filter, sort, hint.clone(), remember);
             }
         }
@@ -57,7 +57,7 @@ fn a_cursor_sees_one_moment_while_others_write() {
         c.find(r#"{"n": {"$gte": 5}}"#).sort(r#"{"n": 1, "_id": 1}"#).hint("n_1").batch_size(10).run().unwrap();
     let mut found = cursor.next_batch().unwrap();
     assert_eq!(found.len(), 10);
-    // All of them change, and with them their entries.
+    // All documents change, and with them their entries.
     c.update_many("{}", r#"{"$set": {"n": 0}}"#).run().unwrap();
     c.delete_many(r#"{"_id": {"$lt": 50}}"#).run().unwrap();
     c.drop_indexes().unwrap();

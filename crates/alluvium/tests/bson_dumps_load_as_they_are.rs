@@ -1,4 +1,5 @@
-//! BSON documents keep the order of their fields and all types; bad ones are named by number and byte.
+//! BSON documents keep the order of their fields and all types; bad ones are reported with number
+//! and byte.
 
 use alluvium::load::{Format, Input, LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, Map, Value};

@@ -13,7 +13,7 @@ fn text(bytes: usize) -> Value {
     Value::from("x".repeat(bytes))
 }
 
-/// Sets the text; returns how often it was asked.
+/// Sets the text; returns the number of calls of the function.
 fn set_text(c: &Collection, id: i32, bytes: usize) -> alluvium::Result<u32> {
     let calls = AtomicU32::new(0);
     c.modify(id, |draft| {
@@ -48,7 +48,8 @@ fn only_the_first_of_many_large_changes_starts_over() {
     assert!(!c.modify(2, |_| panic!("there is no such document")).unwrap());
 }
 
-/// Each thread counts up one of the fields of a document that grows: nothing is lost, whoever starts over.
+/// Each thread increments a field of a growing document: no increment is lost, even if changes are
+/// retried.
 #[test]
 fn changes_that_start_over_lose_nothing() {
     const THREADS: usize = 6;
@@ -64,7 +65,7 @@ fn changes_that_start_over_lose_nothing() {
                         let map = draft.map()?;
                         let Some(Value::Int32(n)) = map.get("n").cloned() else { panic!("{map:?}") };
                         map.insert("n", n + 1);
-                        // Now and then much larger than before.
+                        // Sometimes much larger than before.
                         map.insert("text", text(300 << (round / 4)));
                         Ok(true)
                     });

@@ -1,11 +1,11 @@
-//! Threads write, read, scan, drop, rename and load the same collections at once.
+//! Threads write, read, scan, drop, rename and load the same collections concurrently.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::{Database, Error, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Errors that a thread has to expect when others drop and rename.
+/// Errors that are expected during concurrent drops and renames.
 fn expected(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Namespace)
 }
@@ -33,7 +33,7 @@ fn nothing_but_missing_collections_is_ever_reported() {
                     let text = format!(r#"{{"n": {n}, "f{}": [1, 2]}}"#, n % 7);
                     db.collection(["a", "b"][n as usize % 2]).put(id, text.as_str()).unwrap();
                     if n.is_multiple_of(5) {
-                        // Two documents that are there together or not at all.
+                        // Two documents that exist together or not at all.
                         let mut batch = db.write_batch();
                         batch.put(&db.collection("pairs"), id, text.as_str()).unwrap();
                         batch.put(&db.collection("pairs"), id + (1 << 60), text.as_str()).unwrap();

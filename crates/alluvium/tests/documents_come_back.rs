@@ -1,4 +1,5 @@
-//! What is put in comes out: by `_id`, in order, changed, deleted, at a snapshot, after reopening.
+//! Documents are read as they were written: by `_id`, in order, changed, deleted, at a snapshot,
+//! after reopening.
 
 use alluvium::{Database, Error, ErrorKind, Value};
 use alluvium_env::Env;

@@ -1,4 +1,5 @@
-//! The same documents in every format become the same collection, also when the load is cut short and taken up.
+//! The same documents in every format give the same collection, even if the load is interrupted and
+//! continued.
 
 use alluvium::load::{Csv, FieldType, Format, Identity, Input, LoadOptions, LoadReport, OnBad, Outcome};
 use alluvium::{Database, Map, Value};
@@ -7,12 +8,12 @@ use std::io::{self, Cursor, Read};
 const DOCUMENTS: usize = 12_000;
 
 fn database(seed: u64) -> Database {
-    // The smallest budget, so that slices are small and there are many.
+    // The smallest budget, for many small slices.
     let env = alluvium_env::Env::in_memory(seed);
     Database::builder().env(env).memory(8 << 20).open("db").unwrap()
 }
 
-/// A document that rows can hold, too.
+/// A document that rows can represent, too.
 fn document(n: usize) -> Map {
     let mut inner = Map::new();
     inner.push("text", format!("some \"text\", with {n}\nlines, é and [{{"));
@@ -105,7 +106,7 @@ fn every_format_loads_the_same() {
     }
 }
 
-/// A stream that fails after so many bytes.
+/// A stream that fails after a number of bytes.
 struct Failing {
     bytes: Cursor<Vec<u8>>,
     left: usize,
@@ -141,7 +142,8 @@ fn every_format_goes_on_where_it_was_cut_short() {
             assert!(error.contains("the cable is out"), "{error}");
             loaded.push(db.collection(&name).count().unwrap());
         }
-        // What was parsed and not written when the stream failed is gone: three slices at most.
+        // Documents that were parsed but not written when the stream failed are missing: at most
+        // three slices.
         assert!(loaded.is_sorted() && loaded[1] > 0 && loaded[1] < DOCUMENTS as u64, "{format:?}: {loaded:?}");
         let report = load_part(&db, &name, &format, &bytes, usize::MAX).unwrap();
         assert_eq!((report.outcome, report.documents_before), (Outcome::Done, loaded[2]), "{format:?}");
@@ -152,14 +154,14 @@ fn every_format_goes_on_where_it_was_cut_short() {
     }
 }
 
-/// Where the text of the input is spoilt, and how its place is told.
+/// Damages the text of the input; returns the position as errors report it.
 fn spoil(format: &Format, bytes: &mut [u8]) -> String {
     let find = |bytes: &[u8], what: &str| {
         let found = bytes.windows(what.len()).position(|window| window == what.as_bytes());
         found.unwrap_or_else(|| panic!("no {what:?} in the input"))
     };
     if *format == Format::Bson {
-        // The number of a document, whose type becomes one that there is not.
+        // The number of a document, whose type becomes an invalid one.
         let at = find(bytes, "id 03000") + "id 03000\0".len();
         bytes[at] = 0x55;
         return "input document 3001 (from byte".to_owned();
@@ -175,7 +177,7 @@ fn spoil(format: &Format, bytes: &mut [u8]) -> String {
         column -= 1;
     }
     if matches!(format, Format::Csv(_)) {
-        // Another separator: a field too many.
+        // One more delimiter: a field too many.
         bytes[at - 1] = bytes[at];
         return format!("input line {line} column 1: the row has 6 fields");
     }
@@ -232,7 +234,7 @@ fn an_input_that_ends_too_early_loads_what_is_whole_and_says_so() {
             assert_eq!(db.collection(&name).count().unwrap(), DOCUMENTS as u64 - 1, "{format:?}");
             match result {
                 Err(error) => assert!(found(&error.to_string()), "{format:?}: {error}"),
-                // A line ends with the file.
+                // The last line ends with the file.
                 Ok(report) => assert!(on_bad == OnBad::Skip && report.rejected == 1, "{format:?}"),
             }
         }

@@ -1,5 +1,5 @@
-//! What public signatures mention can be named and made from this crate alone: this test imports no other crate of the
-//! workspace.
+//! All types in public signatures can be named and created with this crate alone: this test imports
+//! no other crate of the workspace.
 
 use alluvium::env::Env;
 use alluvium::{

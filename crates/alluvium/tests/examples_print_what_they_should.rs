@@ -1,13 +1,13 @@
-//! The examples run, and print what a reader of them expects. Cargo builds them before the tests.
+//! The examples run and print the expected output. Cargo builds them before the tests.
 
 #![allow(clippy::disallowed_methods)]
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What an example prints.
+/// The output of an example.
 fn printed(name: &str) -> String {
-    // Tests lie in `deps`, examples beside it.
+    // Tests are in `deps`, examples in a directory beside it.
     let mut path: PathBuf = std::env::current_exe().expect("this program");
     path.pop();
     path.pop();

@@ -1,4 +1,4 @@
-//! Every format writes documents that load as the same documents, or refuses them by name.
+//! Every format exports documents that load as identical documents, or refuses them by name.
 
 use alluvium::export::{Encoder, Format};
 use alluvium::load::{Csv, FieldType, Format as LoadFormat, Input, LoadOptions};

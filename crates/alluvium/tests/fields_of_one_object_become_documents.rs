@@ -1,4 +1,4 @@
-//! One large JSON object: a document for each field, the field's name is its `_id`.
+//! One large JSON object: a document for each field, with the field's name as its `_id`.
 
 use alluvium::load::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database};

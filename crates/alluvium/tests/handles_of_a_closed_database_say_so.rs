@@ -1,5 +1,5 @@
-//! After `close` the directory can be opened again at once, and what is left of the old handles
-//! says that the database is closed.
+//! After `close` the directory can be opened again at once, and the remaining old handles report
+//! that the database is closed.
 
 use alluvium::load::{Input, LoadOptions};
 use alluvium::{Database, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! After every write, an index leads to the documents as they are, and to nothing else: whatever was written blind before.
+//! After every write, even if blind, an index has exactly the entries of the current documents.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
@@ -90,7 +90,7 @@ fn definition(at: usize) -> Definition {
     Definition::parse(&map(INDEXES[at].0), &map(INDEXES[at].1)).unwrap()
 }
 
-/// What an index must lead to: all keys of all documents, with the keys of their `_id`s.
+/// The expected entries: all keys of all documents, with the keys of their `_id`s.
 fn expected(documents: &[Map], index: &Definition) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut found = Vec::new();
     for document in documents {
@@ -124,7 +124,8 @@ fn run(steps: Vec<Step>) {
     let mut pets = db.collection("pets");
     pets.put(100, r#"{"a": 1}"#).unwrap();
     let mut snapshots = Vec::new();
-    // Only what the library itself says of documents is compared with: a model of them would test something else.
+    // Compared only with the library's own view of the documents, since a model would test
+    // something else.
     for (at, step) in steps.into_iter().enumerate() {
         if at % 7 == 3 {
             snapshots.push(db.snapshot());

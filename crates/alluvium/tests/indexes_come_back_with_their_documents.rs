@@ -1,4 +1,5 @@
-//! Dumps, checkpoints and repairs keep indexes: what comes back has the same definitions, and an entry for every key.
+//! Dumps, checkpoints and repairs keep indexes: the restored ones have the same definitions, and an
+//! entry for every key.
 
 #![allow(missing_docs)]
 
@@ -43,7 +44,7 @@ fn definitions(collection: &Collection) -> Vec<Map> {
     collection.indexes().unwrap().into_iter().map(|index| index.definition).collect()
 }
 
-/// All entries that are proved, of all indexes.
+/// All proved entries of all indexes.
 fn entries(db: &Database, collection: &Collection) -> Vec<(Vec<u8>, Vec<u8>)> {
     let names = collection.indexes().unwrap().into_iter().map(|index| index.name).filter(|name| name != "_id_");
     names.flat_map(|name| collection.index_entries(&db.snapshot(), &name, false).unwrap()).collect()
@@ -60,7 +61,7 @@ fn same(env: &Env, original: &str, copy: &str) {
     assert!(report.damage.is_empty(), "{:?}", report.damage);
     let full = |index: &alluvium::VerifiedIndex| index.entries > index.stale || index.collection == "main.empty";
     assert!(report.indexes.iter().all(|index| index.ready && full(index)), "{:?}", report.indexes);
-    // The unique one is one again.
+    // The unique index is unique again.
     assert_eq!(copied.put(500, r#"{"chip": 4}"#).unwrap_err().kind(), alluvium::ErrorKind::DuplicateKey);
 }
 
@@ -73,7 +74,7 @@ fn a_dump_carries_indexes() {
     db.collection("empty").create_index(r#"{"a": 1}"#).run().unwrap();
     let report = db.dump("dump").run().unwrap();
     assert_eq!(report.indexes, INDEXES.len() as u64 + 1);
-    // What mongorestore reads.
+    // The metadata for mongorestore.
     let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json")).unwrap().unwrap();
     assert_eq!(metadata.indexes, definitions(&pets));
     let copy = open(&env, "copy");
@@ -105,7 +106,7 @@ fn a_dump_has_the_indexes_of_its_moment() {
     assert_eq!(pets.indexes().unwrap().len(), 1);
 }
 
-/// Writes a file of metadata over that of a dump.
+/// Replaces the metadata file of a dump.
 fn with_metadata(env: &Env, text: &str) {
     let file = env.fs.open(Path::new("dump/main/pets.metadata.json"), OpenMode::ReadWrite).unwrap();
     file.set_len(0).unwrap();
@@ -147,7 +148,7 @@ fn a_checkpoint_keeps_indexes() {
     let env = Env::in_memory(1);
     let db = open(&env, "db");
     let pets = fill(&db);
-    // Some of it in files, some in the log.
+    // Some documents in files, some in the log.
     db.flush().unwrap();
     pets.put(7, r#"{"kind": 70, "age": 70}"#).unwrap();
     db.checkpoint("checkpoint").run().unwrap();
@@ -165,7 +166,7 @@ fn a_repair_makes_indexes_anew() {
     let env = Env::in_memory(1);
     let db = open(&env, "db");
     let pets = fill(&db);
-    // An index that is not there any more, and entries that are stale.
+    // An index that was dropped, and stale entries.
     pets.create_index(r#"{"other": 1}"#).run().unwrap();
     pets.drop_index("other_1").unwrap();
     pets.put(9, r#"{"kind": 90}"#).unwrap();
@@ -186,7 +187,7 @@ fn an_index_that_cannot_be_made_anew_is_named() {
     pets.put(1, r#"{"chip": 4}"#).unwrap();
     pets.put(2, r#"{"chip": 5}"#).unwrap();
     pets.create_index(r#"{"chip": 1}"#).unique(true).run().unwrap();
-    // As if what took the key from the first were lost.
+    // As if the write that took the key from the first document were lost.
     let store = db.store();
     let documents = store.trees().into_iter().find(|(_, described)| described.first() == Some(&1)).unwrap().0;
     let key = |id: i32| alluvium_document::key::id_key(&Value::from(id)).unwrap();
@@ -214,7 +215,7 @@ fn an_index_whose_definition_is_lost_is_no_collection() {
     db.wait_for_compaction().unwrap();
     pets.put(200, r#"{"kind": 1}"#).unwrap();
     db.close().unwrap();
-    // The registry is in the manifest's files of partition 0: cut each block that holds tree 0.
+    // The registry is in files of partition 0: damage each block that has keys of tree 0.
     let dir = Path::new("db/p000");
     for entry in env.fs.list(dir).unwrap().into_iter().filter(|entry| entry.name.ends_with(".sst")) {
         let file = env.fs.open(&dir.join(&entry.name), OpenMode::ReadWrite).unwrap();
@@ -247,7 +248,8 @@ fn an_index_whose_definition_is_lost_is_no_collection() {
     }
     let report = repaired(&env);
     assert!(!report.is_whole());
-    // Nothing of an index is taken for documents: each collection has documents, and none that cannot be read.
+    // No index entry is taken for a document: each collection has documents, and none is
+    // unreadable.
     assert!(report.collections.iter().all(|c| c.unreadable == 0 && c.documents + c.doubtful > 0), "{report:?}");
     assert_eq!(report.indexes_lost, INDEXES.len() as u64, "{report:?}");
 }

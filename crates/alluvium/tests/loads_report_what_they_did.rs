@@ -1,4 +1,4 @@
-//! A load reports lines, counts and places truly, and goes on where it ended.
+//! A load reports correct lines, counts and positions, and continues where it ended.
 
 use alluvium::load::{Input, LoadOptions, OnBad, OnDuplicate, Outcome};
 use alluvium::{Database, Value};
@@ -75,7 +75,7 @@ fn duplicates_end_replace_or_skip() {
     let report = load("skip", OnDuplicate::Skip).unwrap();
     assert_eq!((report.documents, report.duplicates), (3, 1));
     assert_eq!(all(&db, "skip")[0], "{\"_id\":1,\"n\":1}", "the earlier line stays");
-    // The same again, with everything there already.
+    // The same again, with all documents already present.
     assert_eq!(load("skip", OnDuplicate::Skip).unwrap().duplicates, 4);
 }
 

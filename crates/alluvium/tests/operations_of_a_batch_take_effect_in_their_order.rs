@@ -1,4 +1,4 @@
-//! Within a batch, an insert sees what the operations before it have done to its document.
+//! Within a batch, an insert sees the effects of earlier operations on its document.
 
 use alluvium::{Database, ErrorKind};
 use alluvium_env::Env;

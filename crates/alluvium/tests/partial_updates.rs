@@ -78,17 +78,17 @@ fn blind_updates_are_folded_wherever_the_document_is() {
     for round in 1..=8 {
         let c = db.collection("c");
         for n in 0..60 {
-            // Half of them name the field only now, and some documents do not exist.
+            // Half of them add the field, and some documents do not exist.
             c.update_blind(n, r#"{"$inc":{"n":1}}"#).unwrap();
             c.update_blind(n, format!(r#"{{"$push":{{"list":{round}}},"$set":{{"seen.last":{round}}}}}"#)).unwrap();
-            // Cannot apply: passed over.
+            // This cannot be applied, and has no effect.
             c.update_blind(n, r#"{"$inc":{"text":1}}"#).unwrap();
         }
         match round % 4 {
             0 => db.compact().run().unwrap(),
             1 => db.flush().unwrap(),
             2 => {
-                // What the log holds is replayed and flushed before anybody has looked at the collection.
+                // The log is replayed and flushed before any read of the collection.
                 drop((c, db));
                 db = open(&env);
                 db.flush().unwrap();
@@ -146,7 +146,7 @@ fn a_document_is_replaced_only_in_the_version_that_was_read() {
     assert!(!c.replace_if("a", version, r#"{"n":5}"#).unwrap(), "a blind update counts too");
     assert_eq!(json(&c, "a"), r#"{"_id":"a","n":4}"#);
     assert!(c.get_versioned("none").unwrap().is_none());
-    // Many threads, each adding by compare and set: none is lost.
+    // Many threads add by compare-and-set: no addition is lost.
     c.put("sum", r#"{"n":0}"#).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {

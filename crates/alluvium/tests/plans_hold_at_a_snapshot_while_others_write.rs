@@ -1,5 +1,5 @@
-//! Whatever others write, delete, flush, compact and sweep meanwhile: a question at a snapshot finds what the filter matches
-//! there, by every index.
+//! During concurrent writes, deletes, flushes, compactions and sweeps, a query at a snapshot
+//! returns the documents that match there, by every index.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
@@ -11,7 +11,7 @@ use questions::{INDEXES, Step, all_at, check_at, filter, run, sort, step};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Sets its flag when it goes, also when a check has failed.
+/// Sets its flag when it is dropped, even after a failed check.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -60,7 +60,7 @@ proptest! {
                     db.sweep_indexes().unwrap();
                 }
             });
-            // A moment before the others' writes is kept while they go on, and others are taken in their midst.
+            // One snapshot before the concurrent writes is kept, and others are taken during them.
             let first = db.snapshot();
             let all = all_at(&c, &first);
             for (filter, sort) in &questions {

@@ -1,4 +1,5 @@
-//! Questions and writes by filter end when somebody asks for it, or when their time is over, and say what they have done.
+//! Queries and writes by filter end on request or when their time is over, and report their
+//! progress.
 
 use alluvium::{Collection, Database, Error, ErrorKind, Result};
 use alluvium_env::{Clock, Env};
@@ -10,7 +11,7 @@ use std::time::Duration;
 const DOCS: u64 = 300;
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 
-/// A clock that goes on by a millisecond whenever it is looked at, and sets a flag at a given time.
+/// A clock that advances by a millisecond on every read, and sets a flag at a given time.
 #[derive(Default)]
 struct Hasty {
     now: AtomicU64,
@@ -19,7 +20,7 @@ struct Hasty {
 }
 
 impl Hasty {
-    /// Sets the flag after so many looks.
+    /// Sets the flag after `looks` reads of the clock.
     fn stop_after(&self, looks: u64) -> Arc<AtomicBool> {
         self.stop.store(false, Ordering::SeqCst);
         self.stops_at.store(self.now.load(Ordering::SeqCst) + looks, Ordering::SeqCst);
@@ -80,13 +81,13 @@ fn before_they_have_done_anything() {
 fn while_nothing_is_found() {
     let (_db, c, clock) = open();
     let ask = |stop| c.find(r#"{"n": 1}"#).max_time(FOR_EVER).stop_when(stop);
-    // The clock is looked at only now and then.
+    // The clock is read only occasionally.
     stopped(ask(clock.stop_after(4)).count());
     stopped(ask(clock.stop_after(4)).sort(r#"{"n": 1}"#).explain());
     assert_eq!(ask(clock.stop_after(1 << 40)).count().unwrap(), 0);
 }
 
-/// Tries longer and longer until the write ends in the midst of what it writes.
+/// Increases the time until the write ends in the middle of its documents.
 fn midway(mut run: impl FnMut(u64) -> Result<u64>) -> (u64, Error) {
     for looks in (1..).step_by(50) {
         match run(looks) {

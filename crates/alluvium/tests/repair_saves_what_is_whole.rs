@@ -1,5 +1,5 @@
-//! Whatever is damaged or missing: the repaired copy has every document whose bytes are whole; of what is certain,
-//! nothing is out of date, and nothing was deleted; and the damaged database stays as it is.
+//! Whatever is damaged or missing, the repaired copy has every document whose bytes are undamaged;
+//! the certain documents are neither outdated nor deleted; and the damaged database is unchanged.
 
 use alluvium::Value;
 use alluvium::repair::{self, RepairReport};
@@ -31,8 +31,8 @@ fn documents(db: &Database, name: &str) -> Documents {
     }
 }
 
-/// A database with several sorted files in each partition, tombstones, deltas and a log; what is in it, and which
-/// `_id`s were deleted. `flushed`: all of it is in files.
+/// A database with several sorted files in each partition, tombstones, deltas and a log; its
+/// documents; and the deleted `_id`s. If `flushed`, everything is in files.
 fn database(flushed: bool) -> (Arc<MemFs>, Documents, Vec<i64>) {
     let mem = Arc::new(MemFs::new());
     let env = env_of(&mem);
@@ -94,12 +94,12 @@ fn number(key: &[u8]) -> Option<i64> {
     alluvium_document::key::decode(&mut &key[4.min(key.len())..]).ok()?.as_i64()
 }
 
-/// Repairs the database, and checks the copy against what was in it.
+/// Repairs the database, and checks the copy against its original content.
 fn check(mem: &Arc<MemFs>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
     check_on(mem, None, expected, deleted, what)
 }
 
-/// The same on a disk that fails like this.
+/// As [`check`], on a disk with this fault.
 fn check_on(mem: &Arc<MemFs>, fault: Option<Fault>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
     let env = env_of(mem);
     let before = contents(&**mem, "db");
@@ -123,7 +123,7 @@ fn check_on(mem: &Arc<MemFs>, fault: Option<Fault>, expected: &Documents, delete
             doubtful.extend(found);
         }
     }
-    // What is lost with the log may have changed so many documents.
+    // Each operation lost with the log may have changed a document.
     let numbers = report.lost_numbers.iter().fold(0u64, |sum, lost| sum.saturating_add(lost.last - lost.first + 1));
     let wrong = certain.iter().filter(|(id, map)| expected.get(id) != Some(map)).count() as u64;
     assert!(wrong <= numbers, "{what}: {wrong} certain documents are wrong, {numbers} numbers lost\n{report:?}");
@@ -159,7 +159,7 @@ fn with_any_byte_changed() {
         let (mut doubtful, mut lost, mut seen) = (0, 0, BTreeMap::<String, u32>::new());
         for path in files(&*mem, Path::new("db")) {
             let len = read(&*mem, &path).iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            // Every byte of the small ones; of the others one in so many, at different places.
+            // Every byte of small files; of larger ones a sample at changing positions.
             let step = (len / 150).max(1);
             for at in (0..len).step_by(step) {
                 let at = (at + at / step % step).min(len - 1) as u64;
@@ -222,7 +222,7 @@ fn with_any_file_missing_or_cut() {
             damaged.remove(&path).unwrap();
             let report = check(&damaged, &expected, &deleted, &what);
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            // Manifests and the superblock are made of what else there is.
+            // Manifests and the superblock are reconstructed from the other files.
             if name.starts_with("MANIFEST") || name == "ALLUVIUM" || name == "LOCK" {
                 assert!(report.is_whole(), "{what}: {report:?}");
                 assert_eq!(report.documents(), expected.len() as u64, "{what}");
@@ -250,7 +250,8 @@ fn everything_but_the_sorted_files_is_lost() {
     assert!(report.notes.len() >= 4, "{:?}", report.notes);
 }
 
-/// A file of a flush whose edit is torn counts as never written, since the log has it: but not if the log has not.
+/// A file of a flush whose edit is torn counts as never written, because the log has its content;
+/// unless the log is missing.
 #[test]
 fn files_of_a_torn_edit_count_where_the_log_is_gone() {
     let (mem, expected, deleted) = database(true);
@@ -282,8 +283,8 @@ fn files_that_a_compaction_has_replaced_bring_nothing_back() {
     let db = open(&env_of(&mem), "db");
     db.compact().run().unwrap();
     db.close().unwrap();
-    // As after a crash before they were removed; and then the manifests are lost, which know it.
-    // Only the oldest of each partition: the tombstones in the others are gone.
+    // As after a crash before the files were removed; then the manifests, which list them, are
+    // lost. Only the oldest file of each partition remains: the tombstones in the others are lost.
     for partition in ["p000", "p001"] {
         let gone =
             |(path, _): &&(PathBuf, Vec<u8>)| path.starts_with(format!("db/{partition}")) && !mem.exists(path).unwrap();
@@ -306,7 +307,7 @@ fn a_file_replaced_two_compactions_ago_brings_nothing_back() {
     let (mem, _, deleted) = database(true);
     let db = open(&env_of(&mem), "db");
     let pets = db.collection("pets").with_durability(Durability::Sync);
-    // Somebody reads all the time, so no file is removed.
+    // An open scan prevents the removal of files.
     let mut reading = pets.scan().run().unwrap();
     assert!(reading.next().is_some());
     let old: Vec<_> = sorted_files(&*mem);
@@ -320,8 +321,8 @@ fn a_file_replaced_two_compactions_ago_brings_nothing_back() {
     let expected = documents(&db, "pets");
     let killed = Arc::new(mem.kill_clone());
     drop(reading);
-    // Of the old files only the oldest of each partition are left, without the tombstones; the outputs of the
-    // first compaction are gone; and the manifests are lost.
+    // Of the old files only the oldest of each partition remain, without the tombstones; the
+    // outputs of the first compaction and the manifests are lost.
     for partition in ["db/p000", "db/p001"] {
         let mut gone: Vec<_> = old.iter().filter(|path| path.starts_with(partition)).collect();
         gone.sort_unstable();
@@ -347,7 +348,7 @@ fn a_gap_in_a_log_that_is_flushed_brings_nothing_back() {
     let db = open(&env_of(&mem), "db");
     db.compact().run().unwrap();
     db.close().unwrap();
-    // As after a crash before the segments were let go.
+    // As after a crash before the segments were removed.
     for path in files(&*mem, Path::new("db/wal")) {
         mem.remove(&path).unwrap();
     }
@@ -371,7 +372,7 @@ fn a_gap_in_a_log_that_is_flushed_brings_nothing_back() {
 #[test]
 fn a_collection_whose_name_is_lost_is_saved_under_another() {
     let (mem, expected, deleted) = database(true);
-    // The registry is in the first partition, in the file of the lowest keys.
+    // The registry is in the first partition, in the file with the lowest keys.
     let mut found = None;
     for path in files(&*mem, Path::new("db/p000")).into_iter().filter(|p| p.to_string_lossy().ends_with(".sst")) {
         let bytes = read(&*mem, &path);
@@ -446,14 +447,14 @@ fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
     pets.put(1, r#"{"n": 0}"#).unwrap();
     pets.update_blind(1, r#"{"$inc": {"n": 1}}"#).unwrap();
     db.flush().unwrap();
-    // The log has only this one from here on.
+    // Only the log has this write.
     pets.update_blind(1, r#"{"$inc": {"n": 1}}"#).unwrap();
     let logs = contents(&*mem, "db/wal");
     db.compact().run().unwrap();
     let expected = documents(&db, "pets");
     assert_eq!(expected[&1].get("n").and_then(Value::as_i64), Some(2));
     db.close().unwrap();
-    // As after a crash before the segments were let go.
+    // As after a crash before the segments were removed.
     files(&*mem, Path::new("db/wal")).iter().for_each(|path| mem.remove(path).unwrap());
     for (path, bytes) in &logs {
         mem.open(path, OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
@@ -462,8 +463,9 @@ fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
     assert!(report.is_whole() && report.documents() == 1, "{report:?}");
 }
 
-/// Fills a database and flushes it; then puts other documents and flushes again, where every tree gets files of
-/// its own. The disk as it is after a kill at each change of the second flush, and what the database holds.
+/// Fills a database and flushes it; then writes other documents and flushes again, where every tree
+/// gets its own files. Returns the disk after a kill at each change of the second flush, and the
+/// content of the database.
 fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
     let mem = Arc::new(MemFs::new());
     let disk = Arc::new(FaultFs::over(mem.clone()));
@@ -492,7 +494,7 @@ fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
     (clones, expected)
 }
 
-/// Changes the document of round 2 with this number where it stands in the log; false if that has been let go.
+/// Damages the document of round 2 with this number in the log; false if the log no longer has it.
 fn damage_log(mem: &MemFs, n: i64) -> bool {
     let text = format!("{n} in round 2.");
     for path in files(mem, Path::new("db/wal")) {
@@ -535,7 +537,7 @@ fn a_flush_that_was_cut_off_takes_nothing_from_the_log() {
 fn a_listed_file_is_missed_though_others_are_not_listed() {
     let (clones, expected) = killed_in_a_flush();
     for (at, mem) in clones.iter().enumerate() {
-        // With what the second round has put over the first.
+        // With the documents that the second round wrote over those of the first.
         let mut newer = files(&**mem, Path::new("db"));
         newer.retain(|path| path.extension().is_some_and(|ending| ending == "sst"));
         newer.retain(|path| read(&**mem, path).windows(10).any(|window| window == b"in round 1"));

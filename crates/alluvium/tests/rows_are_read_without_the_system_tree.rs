@@ -1,5 +1,5 @@
-//! Every sorted file has the shapes that its rows use: though all definitions are lost, a repair reads every document,
-//! and a file is inspected alone.
+//! Every sorted file contains the shapes that its rows use: even if all definitions are lost, a
+//! repair reads every document, and a file can be inspected alone.
 
 use alluvium::inspect::{self, FactValue, FileKind, Item};
 use alluvium::repair;
@@ -28,7 +28,7 @@ fn documents(db: &Database, name: &str) -> BTreeMap<i64, String> {
     cursor.map(|d| d.unwrap()).map(|d| (d.id().as_i64().unwrap(), d.to_string())).collect()
 }
 
-/// Documents of several shapes, with shapes in them, some of them changed since.
+/// Documents of several shapes, with nested shapes, some of them changed later.
 fn fill(db: &Database) {
     let pets = db.collection("pets").with_durability(Durability::Sync);
     for n in 0..60 {

@@ -1,5 +1,5 @@
-//! CSV and TSV: names from the first row or given, quotes, ends of lines of all kinds, rows that do
-//! not fit.
+//! CSV and TSV: field names from the first row or given, quotes, all kinds of line ends, rows with
+//! a wrong number of fields.
 
 use alluvium::load::{Csv, Format, Input, LoadOptions, LoadReport, OnBad};
 use alluvium::{Collection, Database};
@@ -46,7 +46,7 @@ fn rows_become_documents() {
         rows("_id,a\n1,\u{feff}\n\u{feff},2\n"),
         ["{\"_id\":1,\"a\":\"\u{feff}\"}", "{\"_id\":\"\u{feff}\",\"a\":2}"]
     );
-    // A quote within a field, behind its beginning, is a character.
+    // A quote within a field, after its start, is a literal character.
     assert_eq!(rows("_id,a\n1,5\" disk\n2,6\" disk\n").len(), 2);
 }
 

@@ -1,5 +1,5 @@
-//! A scan of an index seeks the next entry that may be within its bounds, instead of looking at all in between; and the
-//! distinct values of a path are sought one by one.
+//! An index scan seeks the next entry that may be within its bounds, instead of reading all entries
+//! in between; and distinct values of a path are sought one by one.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
@@ -22,7 +22,7 @@ fn filled(partitions: u32) -> (Database, Collection) {
     (db, c)
 }
 
-/// What is found, in the order of the index, and what that took.
+/// The documents found, in the order of the index, and the explanation.
 fn ask(c: &Collection, filter: &str, sort: &str, hint: &str) -> (Vec<i64>, Explanation) {
     let find = || c.find(filter).sort(sort).hint(hint);
     let found: Vec<Document> = find().run().unwrap().collect::<Result<_, _>>().unwrap();
@@ -58,7 +58,7 @@ fn entries_outside_the_bounds_are_passed_over_by_seeks() {
 #[test]
 fn what_lies_close_is_not_sought() {
     let (_db, c) = filled(1);
-    // Of each three entries two are within the bounds.
+    // Two of every three entries are within the bounds.
     let all = (0..300).map(|n| format!(r#"{{"_id": {}, "kind": 50, "at": {}, "no": {}}}"#, 100_000 + n, n / 3, n % 3));
     c.insert_many(all).unwrap();
     let (found, explained) =
@@ -69,7 +69,8 @@ fn what_lies_close_is_not_sought() {
 #[test]
 fn distinct_values_are_sought_one_by_one() {
     let (db, c) = filled(2);
-    // Some have another kind now, and their entries are stale: the first ones of kind 3, and all of kind 5.
+    // Some have another kind now, and their entries are stale: the first ones of kind 3, and all of
+    // kind 5.
     for n in (0..200).map(|n| n * KINDS + 3).chain((0..EACH).map(|n| n * KINDS + 5)) {
         c.put(n, format!(r#"{{"kind": 7, "at": {n}}}"#)).unwrap();
     }
@@ -80,12 +81,12 @@ fn distinct_values_are_sought_one_by_one() {
     assert_eq!(kinds, (0..KINDS).filter(|kind| *kind != 5).collect::<Vec<_>>());
     let took = examined() - before;
     assert!(took < 200 + EACH as u64 + KINDS as u64 * (33 * 2 + 2), "{took} entries");
-    // What is missing has the key of null, and is no value.
+    // A missing value has the key of null, but is not a value.
     c.put(-1, r#"{"no": 1}"#).unwrap();
     assert!(!c.find("{}").distinct("kind").unwrap().contains(&Value::Null));
     c.put(-2, r#"{"kind": null, "at": 1}"#).unwrap();
     assert_eq!(c.find("{}").distinct("kind").unwrap()[0], Value::Null);
-    // Documents count where some are passed over or cut off.
+    // With a skip or a limit, documents count.
     let first = c.find("{}").sort(r#"{"kind": 1}"#).limit(3).distinct("kind").unwrap();
     assert_eq!(first, [Value::Null, Value::from(0)]);
 }

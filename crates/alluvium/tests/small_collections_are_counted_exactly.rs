@@ -1,4 +1,5 @@
-//! The estimate of a small collection is its count, whatever its files and those of its indexes hold.
+//! The estimated count of a small collection is exact, whatever its files and those of its indexes
+//! contain.
 
 use alluvium::{Database, Durability, doc};
 

@@ -1,4 +1,4 @@
-//! `_id` is the first field of a document, whatever way it came in, and wherever it stood there.
+//! `_id` is the first field of a stored document, however it was written, and wherever `_id` was.
 
 use alluvium::load::{Input, LoadOptions};
 use alluvium::{Database, Map, Value};
@@ -35,7 +35,7 @@ fn the_id_comes_first() {
     for id in 1..=9 {
         assert_eq!(fields(&db, id), ["_id", "a", "b", "z"], "document {id}");
     }
-    // The value that was stored, not the one that is asked for, is kept.
+    // The document's own _id is kept, rather than the equal one passed to put.
     c.put(10.0, r#"{"n":1,"_id":10}"#).unwrap();
     assert_eq!(c.get(10).unwrap().unwrap().to_string(), r#"{"_id":10,"n":1}"#);
     // Of two fields of the name the first is the _id.

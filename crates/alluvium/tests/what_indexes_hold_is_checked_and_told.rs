@@ -1,4 +1,5 @@
-//! `verify` names what is missing or wrong in an index, and counts what is stale; the figures of an index are about right.
+//! `verify` reports missing and wrong entries of an index, and counts stale ones; the statistics of
+//! an index are approximately right.
 
 #![allow(missing_docs)]
 
@@ -42,7 +43,8 @@ fn part(value: i32, descending: bool) -> Vec<u8> {
     bytes
 }
 
-/// Writes the document of `id` once more as it is, and with it, past all rules, what `change` adds.
+/// Rewrites the document of `id` unchanged, and in the same batch, bypassing all checks, adds the
+/// operations of `change`.
 fn tamper(db: &Database, id: i32, change: impl Fn(&mut alluvium_store::WriteBatch, &[TreeId], &[u8])) {
     let store = db.store();
     let (documents, indexes) = (trees(store, 1)[0], trees(store, 4));
@@ -54,7 +56,7 @@ fn tamper(db: &Database, id: i32, change: impl Fn(&mut alluvium_store::WriteBatc
     store.write(batch, Durability::Sync).unwrap();
 }
 
-/// The one thing that is found, which is about the index.
+/// The only damage in the report, which must be about the index.
 fn only(report: &VerifyReport, index: &str) -> String {
     let [error] = &report.damage[..] else { panic!("{:?}", report.damage) };
     assert_eq!(error.kind(), alluvium::ErrorKind::Corruption);
@@ -77,7 +79,8 @@ fn stale_entries_are_counted_and_are_no_damage() {
     let report = verify(&db);
     assert!(report.damage.is_empty(), "{:?}", report.damage);
     let figures: Vec<_> = report.indexes.iter().map(|i| (i.name.as_str(), i.entries, i.stale, i.ready)).collect();
-    // Those of the documents that were put again, and of the one that was deleted; none of the one that was updated.
+    // Entries of the documents that were replaced, and of the deleted one; but not of the updated
+    // one.
     assert_eq!(figures, [("kind_1", 25, 6, true), ("chip_-1", 20, 1, true)]);
 }
 
@@ -144,7 +147,8 @@ fn two_documents_with_one_unique_key_are_named() {
     let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     let pets = pets(&db);
-    // The document's own entry and one more of the other, as if nobody had looked.
+    // The document's own entry, and another document's as a duplicate, as if there had been no
+    // check.
     pets.put(30, r#"{"kind": 0}"#).unwrap();
     let (documents, indexes) = (trees(db.store(), 1)[0], trees(db.store(), 4));
     let mut row = Vec::new();
@@ -155,7 +159,7 @@ fn two_documents_with_one_unique_key_are_named() {
     batch.put_entry(indexes[1], &[part(4, true), id_key(30)].concat(), b"");
     db.store().write(batch, Durability::Sync).unwrap();
     let report = verify(&db);
-    // The row says whose it is, too, unless it does not hold its _id.
+    // The row also contains the _id, unless its key has it.
     let unique: Vec<String> = report.damage.iter().map(ToString::to_string).filter(|e| e.contains("unique")).collect();
     assert_eq!(unique.len(), 1, "{:?}", report.damage);
     assert!(unique[0].contains("documents 4 and 30") && unique[0].contains("chip_-1"), "{unique:?}");
@@ -177,7 +181,8 @@ fn figures_of_indexes_are_about_right() {
         batch.commit().unwrap();
     };
     put(0, 6000, 10_000);
-    // A third of the documents moves behind all others in the first index, and stays where it is in the second.
+    // A third of the documents moves to the end of the first index, and keeps its place in the
+    // second.
     put(0, 3000, 16_000);
     db.flush().unwrap();
     let stats = pets.index_stats().unwrap();

@@ -1,5 +1,5 @@
-//! Writes by filter change what matches when they come to it, each document once, and say how many; also while others
-//! write the same documents.
+//! Writes by filter change the documents that match when they are written, each once, and count
+//! them; even during concurrent writes of the same documents.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
@@ -23,7 +23,7 @@ fn one_or_all_are_updated_replaced_and_deleted() {
     let (_db, c) = open();
     c.create_index(r#"{"tags": 1}"#).run().unwrap();
     c.insert_many((0..10).map(|n| format!(r#"{{"_id": {n}, "k": {}, "tags": ["x", "y", {n}]}}"#, n % 2))).unwrap();
-    // Each has two entries within the bounds, and is changed once.
+    // Each document has two entries within the bounds, and is changed once.
     let result =
         c.update_many(r#"{"tags": {"$in": ["x", "y"]}}"#, r#"{"$inc": {"n": 1}}"#).hint("tags_1").run().unwrap();
     assert_eq!((result.matched_count, result.modified_count, result.upserted_id), (10, 10, None));
@@ -72,7 +72,7 @@ fn an_upsert_inserts_what_filter_and_update_say() {
     let result = c.update_one(r#"{"_id": 1, "a.b": 2, "n": {"$gt": 3}}"#, r#"{"$set": {"c": 3}}"#).upsert(true).run();
     assert_eq!(result.unwrap().upserted_id, Some(Value::from(1)));
     assert_eq!(text(&c, 1), r#"{"_id":1,"a":{"b":2},"c":3}"#);
-    // The document is there, and does not match.
+    // The document exists, but does not match.
     let error = c.update_one(r#"{"_id": 1, "n": 0}"#, r#"{"$set": {"c": 4}}"#).upsert(true).run().unwrap_err();
     assert_eq!((error.kind(), error.code().unwrap().0), (ErrorKind::DuplicateKey, 11000));
     assert_eq!(text(&c, 1), r#"{"_id":1,"a":{"b":2},"c":3}"#);
@@ -164,8 +164,8 @@ fn upserts_of_the_same_make_one_document() {
     }
 }
 
-/// Filters that say the same in other words are not kept apart by a lock: who was slower is told that the key is taken, and
-/// finds the document when it searches again.
+/// A lock does not separate upserts with equivalent filters in different notation: the slower one
+/// gets a duplicate key, and finds the document when it searches again.
 #[test]
 fn upserts_of_a_unique_key_in_many_words_make_one_document() {
     const ROUNDS: i64 = 100;
@@ -264,14 +264,14 @@ fn what_fails_midway_says_how_much_was_done() {
     assert_eq!(error.code().unwrap().1, "TypeMismatch");
     assert!(error.to_string().ends_with("; before that, 7 of 7 matching documents had been updated"), "{error}");
     assert_eq!(c.find(r#"{"n": {"$gte": 100}}"#).count().unwrap(), 7);
-    // Nothing was done before: the error is as it is.
+    // Nothing was written before: the error is unchanged.
     let error = c.update_many(r#"{"_id": 7}"#, r#"{"$inc": {"n": 1}}"#).run().unwrap_err();
     assert!(matches!(&error, Error::UpdateOf { id, .. } if id == "7"), "{error}");
-    // The second has the key of the first.
+    // The second document has the key of the first.
     let error = c.update_many("{}", r#"{"$set": {"u": 1}}"#).hint("_id_").run().unwrap_err();
     assert_eq!((error.kind(), error.code().unwrap().0), (ErrorKind::DuplicateKey, 11000));
     assert!(matches!(error, Error::WriteMany { matched_count: 1, modified_count: 1, .. }), "{error}");
-    // Of many writes, too.
+    // Also for bulk writes.
     let writes =
         [c.update_many("{}", r#"{"$inc": {"n": 1}}"#).hint("_id_").into(), WriteModel::insert_one(r#"{"_id": 99}"#)];
     let Err(Error::BulkWrite { result, errors }) = c.bulk_write(writes).ordered(false).run() else {
@@ -302,7 +302,7 @@ fn it_lasts_longer_than_any_snapshot() {
     let result = std::thread::scope(|scope| {
         let update = pets.update_many(r#"{"age": {"$gt": 0}}"#, r#"{"$inc": {"n": 1}}"#);
         let updated = scope.spawn(|| update.run());
-        // Once some have been written, all snapshots there are come to their end.
+        // After some documents were written, all existing snapshots are ended.
         while !updated.is_finished() && pets.find_one(r#"{"n": 1}"#).unwrap().is_none() {}
         clock.advance(Duration::from_secs(3600));
         while !updated.is_finished() {

@@ -1,4 +1,4 @@
-//! What is asked or written wrongly is refused with MongoDB's code for it, and changes nothing.
+//! Invalid queries and writes are refused with MongoDB's codes, and change nothing.
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
@@ -72,7 +72,7 @@ fn a_sort_without_files_ends_where_memory_does_and_with_files_goes_on() {
     let env = Env::in_memory(1);
     let db = Database::builder().env(env.clone()).memory(16 << 20).partitions(2).open(Path::new("db")).unwrap();
     let c = db.collection("c");
-    // Some 6 MB, of which a sort may hold 2.
+    // About 6 MB, of which a sort may hold 2.
     for batch in 0..30 {
         let text = "x".repeat(1000);
         let n = |i: i32| (batch * 200 + i).wrapping_mul(7919) % 6000;
@@ -96,7 +96,7 @@ fn a_sort_without_files_ends_where_memory_does_and_with_files_goes_on() {
     assert_eq!(all.iter().map(n).collect::<Vec<_>>(), (0..6000).rev().collect::<Vec<_>>());
 }
 
-/// A clock that goes on by a second whenever it is looked at.
+/// A clock that advances by a second on every read.
 struct Hasty(AtomicU64);
 
 impl Clock for Hasty {
@@ -147,7 +147,7 @@ fn an_explanation_tells_what_was_done() {
     let (_db, c) = open(Env::in_memory(1));
     c.put(3, r#"{"n": 100}"#).unwrap();
     let explained = c.find(r#"{"n": {"$lt": 5}}"#).hint("sparse").explain().unwrap();
-    // The entry of what was there before is stale.
+    // The entry of the previous document is stale.
     assert_eq!((explained.returned, explained.keys_examined, explained.entries_stale), (4, 5, 1));
     let map: Map = explained.to_map();
     let stats = map.get("executionStats").and_then(Value::as_map).unwrap();
@@ -162,7 +162,7 @@ fn an_explanation_tells_what_was_done() {
     assert_eq!((deleted.returned, c.count().unwrap()), (4, 20));
 }
 
-/// The stages of a plan from the top, with what each returned.
+/// The stages of a plan from the top, with the number of documents each returned.
 fn stages(of: &Map) -> Vec<(String, i64)> {
     let stage = of.get("stage").and_then(|stage| stage.as_str()).unwrap().to_owned();
     let mut found = vec![(stage, of.get("nReturned").and_then(Value::as_i64).unwrap())];
@@ -178,7 +178,7 @@ fn an_explanation_counts_what_each_step_hands_on() {
     let c = db.create_collection("c").unwrap();
     c.create_index(r#"{"a": 1}"#).run().unwrap();
     c.create_index(r#"{"b": 1}"#).run().unwrap();
-    // Both of a and b hold of 30, c of 10 of them.
+    // 30 match both a and b, and 10 of them also c.
     let text = |n: i32| format!(r#"{{"_id": {n}, "a": {}, "b": {}, "c": {}}}"#, n % 60, n % 77, n / 4620 % 3);
     c.insert_many((0..60 * 77 * 30).map(text)).unwrap();
     db.flush().unwrap();
@@ -200,18 +200,18 @@ fn an_explanation_counts_what_each_step_hands_on() {
 fn indexes_that_are_nearly_the_same() {
     let (_db, c) = open(Env::in_memory(1));
     let create = |keys: &str, options: &str| c.create_index(keys).options(options).run().map_err(code);
-    // {"n": 1}, sparse, is there by the name sparse.
+    // {"n": 1}, sparse, exists with the name sparse.
     let over_n = r#"{"n": 1}"#;
     for (keys, options, refused) in [
         (over_n, r#"{"sparse": true, "name": "sparse"}"#, None),
-        // The same keys and documents by another name, or with another option.
+        // The same keys and documents with another name or option.
         (over_n, r#"{"sparse": true}"#, Some(85)),
         (over_n, r#"{"sparse": true, "name": "sparse", "expireAfterSeconds": 5}"#, Some(85)),
-        // The same name over others.
+        // The same name with other keys.
         (over_n, r#"{"name": "sparse"}"#, Some(86)),
         (over_n, r#"{"sparse": true, "unique": true, "name": "sparse"}"#, Some(86)),
         (r#"{"m": 1}"#, r#"{"sparse": true, "name": "sparse"}"#, Some(86)),
-        // Side by side, by other names: not sparse, unique, partial, the other way round.
+        // Other indexes on the same keys are allowed: not sparse, unique, partial, reversed.
         (over_n, "{}", None),
         (over_n, r#"{"sparse": true, "unique": true, "name": "both"}"#, None),
         (over_n, r#"{"unique": true, "name": "unique"}"#, None),
@@ -219,7 +219,7 @@ fn indexes_that_are_nearly_the_same() {
         (r#"{"n": -1}"#, "{}", None),
         (over_n, r#"{"partialFilterExpression": {"n": {"$gt": 3}}, "name": "again"}"#, Some(85)),
         (over_n, r#"{"unique": true}"#, Some(86)),
-        // That on _id is there by its own name.
+        // The index on _id exists with its own name.
         (r#"{"_id": 1}"#, r#"{"name": "mine"}"#, None),
         (r#"{"_id": 1}"#, r#"{"sparse": true}"#, Some(197)),
         (r#"{"_id": -1}"#, "{}", Some(2)),
@@ -245,7 +245,7 @@ fn an_index_is_dropped_by_its_keys_if_it_is_the_only_one_with_them() {
     c.drop_index(r#"{"b": 1.0, "a": -1}"#).unwrap();
     c.drop_index("sparse").unwrap();
     c.drop_index(alluvium::Map::from([("n", 1)])).unwrap();
-    // A name is a name, whatever it begins with.
+    // Any string is a name, whatever its first character.
     c.create_index(r#"{"x": 1}"#).name("{x").run().unwrap();
     c.drop_index("{x").unwrap();
     assert_eq!(c.indexes().unwrap().len(), 1);

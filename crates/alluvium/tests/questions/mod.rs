@@ -1,5 +1,5 @@
-//! Documents, writes and questions that meet often, and what a question must find: what a scan and a plain evaluation of its
-//! filter find.
+//! Documents, writes and queries that often affect each other, and the expected results of queries:
+//! those of a scan with a simple evaluation of the filter.
 #![allow(clippy::disallowed_methods, dead_code)]
 
 use alluvium::{Collection, Database, Document, Hint, Map, Snapshot, Value};
@@ -21,7 +21,7 @@ pub const INDEXES: &[(&str, &str)] = &[
     (r#"{"t": 1}"#, r#"{"partialFilterExpression": {"a": {"$gte": 1}}, "name": "partial"}"#),
 ];
 
-/// What happens to a collection.
+/// An operation on a collection.
 #[derive(Debug, Clone)]
 pub enum Step {
     Put(u8, Map),
@@ -42,7 +42,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A value, several, or several in several.
+/// A value, an array of values, or nested arrays.
 pub fn several() -> impl Strategy<Value = Value> {
     let some = || proptest::collection::vec(value(), 0..4).prop_map(Value::Array);
     let nested = proptest::collection::vec(prop_oneof![value(), some()], 0..3).prop_map(Value::Array);
@@ -123,7 +123,7 @@ fn range_within() -> impl Strategy<Value = Value> {
     (value(), value()).prop_map(|(low, high)| Value::Map(Map::from([("$gte", low), ("$lte", high)])))
 }
 
-/// Operators that bounds say little of, or that elements meet.
+/// Operators that restrict bounds little, or that apply to elements.
 fn others() -> impl Strategy<Value = Value> {
     let texts = vec![
         r#"{"$type": "array"}"#,
@@ -181,7 +181,7 @@ pub fn map(text: &str) -> Map {
     alluvium_document::json::parse(text.as_bytes()).unwrap().as_map().unwrap().clone()
 }
 
-/// Some of types of which an entry tells the exact value, some of others.
+/// Some have types whose exact value is in an entry, some do not.
 fn id_of(n: u8) -> Value {
     match n % 3 {
         0 => Value::ObjectId([n; 12]),
@@ -195,18 +195,18 @@ pub fn run(c: &Collection, step: &Step) {
         Step::Put(id, map) => c.put(id_of(*id), map).unwrap(),
         Step::Delete(id) => c.delete(id_of(*id)).unwrap(),
         Step::Apply(id, update) => c.update_blind(id_of(*id), *update).unwrap(),
-        // What does not go, as a field in an array, changes nothing.
+        // An invalid update, such as one of a field in an array, changes nothing.
         Step::Update(id, update) => drop(c.update_one(Map::from([("_id", id_of(*id))]), *update).run()),
         Step::Flush => c_flush(c),
     }
 }
 
 pub fn c_flush(c: &Collection) {
-    // Through statistics nothing is flushed: the database does it.
+    // Statistics flush nothing; the database does.
     let _stats = c.stats().unwrap();
 }
 
-/// What a scan and a plain evaluation of the filter find, in the order of `_id`.
+/// The documents that a scan with a simple evaluation of the filter finds, in the order of `_id`.
 pub fn naive(all: &[Document], filter: &Map) -> Vec<Map> {
     let filter = Filter::parse(filter).unwrap();
     let maps = all.iter().map(|document| document.to_map().unwrap());
@@ -228,7 +228,7 @@ pub fn all_at(c: &Collection, at: &Snapshot) -> Vec<Document> {
     c.scan().at(at).run().unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// As [`check`], of what there is at a snapshot.
+/// As [`check`], at a snapshot.
 pub fn check_at(
     c: &Collection,
     at: &Snapshot,
@@ -249,7 +249,7 @@ pub fn check_at(
     let what = format!("{filter:?} sorted by {sort} with {hint:?}");
     let found = match ask().run() {
         Ok(cursor) => cursor,
-        // A sparse index or a partial one has not all of them.
+        // A sparse or partial index does not have all documents.
         Err(error) => {
             assert!(hint.is_some() && error.code().unwrap().0 == 291, "{what}: {error}");
             return;
@@ -262,7 +262,7 @@ pub fn check_at(
     let maps: Vec<Map> = found.iter().map(|document| document.to_map().unwrap()).collect();
     assert_eq!(sorted_by_id(maps), expected, "{what}\n{}", ask().explain().unwrap());
     assert_eq!(ask().count().unwrap(), expected.len() as u64, "{what}: count");
-    // Of some in the middle, in the same order.
+    // Some from the middle, in the same order.
     let some: Vec<Document> = ask().skip(1).limit(3).run().unwrap().collect::<Result<_, _>>().unwrap();
     let some: Vec<Vec<u8>> = some.iter().map(|document| order.key(document).unwrap()).collect();
     let from = 1.min(keys.len());
@@ -285,14 +285,14 @@ pub fn check_at(
     let mut wanted = alluvium_query::distinct::Distinct::new("a").unwrap();
     expected.iter().for_each(|map| wanted.add(&Document::from_map(map).unwrap()).unwrap());
     let mut wanted: Vec<Value> = wanted.into_values().collect();
-    // Which of two equal numbers of different types comes is left open.
+    // The order of two equal numbers of different types is unspecified.
     let plain = |values: &mut Vec<Value>| {
         values.iter().map(|v| format!("{:?}", alluvium_document::key::id_key(v))).collect::<Vec<_>>()
     };
     assert_eq!(plain(&mut values), plain(&mut wanted), "{what}: distinct");
 }
 
-/// An index alone gives fields in its own order.
+/// An index alone returns fields in its own order.
 pub fn fields_sorted(map: &Map) -> String {
     let mut fields: Vec<String> = map.entries.iter().map(|(name, value)| format!("{name:?}: {value:?}")).collect();
     fields.sort();
