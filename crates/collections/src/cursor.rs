@@ -53,7 +53,7 @@ impl Cursor {
     /// Scans documents in the order of their `_id`s, at a snapshot or now.
     ///
     /// # Errors
-    /// [`crate::error::Error::InvalidId`]; what keeps the store from being read.
+    /// [`crate::error::Error::InvalidId`]; errors of reading the store.
     pub fn scan(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>, range: ScanRange) -> Result<Self> {
         // The snapshot is taken before the name is looked up at it, so that no drop comes between.
         let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());

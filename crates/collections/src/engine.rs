@@ -45,7 +45,7 @@ impl Engine {
     /// not exist.
     ///
     /// # Errors
-    /// What keeps its shapes from being read.
+    /// Errors of reading the shapes.
     pub fn collection_at(&self, name: &FullName, snapshot: Option<&Snapshot>) -> Result<Arc<CollectionState>> {
         let found = match snapshot {
             Some(snapshot) => self.readable_at(name, snapshot)?,
@@ -69,7 +69,7 @@ impl Engine {
     /// Stops background work and closes the store.
     ///
     /// # Errors
-    /// What keeps the log from being synced and sealed.
+    /// Errors of syncing and sealing the log.
     pub fn close(&self) -> Result<()> {
         self.tasks.stop();
         Ok(self.store().close()?)

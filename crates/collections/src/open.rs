@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 /// Opens the database in a directory, and starts its background work.
 ///
 /// # Errors
-/// What keeps the store from being opened; damage of the catalogue; [`Error::NeverChanges`] for a
+/// Errors of opening the store; damage of the catalogue; [`Error::NeverChanges`] for a
 /// read-only store.
 pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     if alluvium_readonly::is_read_only(&env, path).map_err(alluvium_store::Error::from)? {
@@ -36,7 +36,7 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
 /// is set.
 ///
 /// # Errors
-/// [`Error::Stopped`]; what keeps files from being read and written.
+/// [`Error::Stopped`]; errors of reading and writing files.
 pub fn compact(engine: &Engine, stop: &AtomicBool) -> Result<()> {
     let mut swept = Ok(0);
     if !engine.catalog.ready_indexes().is_empty() {

@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
     /// Reads the collection with this name, now or at a snapshot; one that does not exist is empty.
     ///
     /// # Errors
-    /// What keeps its shapes from being read.
+    /// Errors of reading the shapes.
     pub fn new(engine: &'a Engine, name: &'a FullName, snapshot: Option<&'a Snapshot>) -> Result<Self> {
         let state = engine.collection_at(name, snapshot)?;
         Ok(Self { store: engine.store(), state, name, snapshot })
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
     /// The document with this `_id`.
     ///
     /// # Errors
-    /// [`Error::InvalidId`]; damage; what keeps the store from being read.
+    /// [`Error::InvalidId`]; damage; errors of reading the store.
     pub fn get(&self, id: &Value) -> Result<Option<Document>> {
         self.get_key(&ids::id_key(id)?, id)
     }
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
     /// Counts the documents with a scan of all keys. Ends if `stop` is set.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; what keeps the store from being read.
+    /// [`Error::Stopped`]; errors of reading the store.
     pub fn count(&self, stop: &AtomicBool) -> Result<u64> {
         self.count_up_to(u64::MAX, stop)
     }
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
     /// estimated from the sorted files for a large one.
     ///
     /// # Errors
-    /// What keeps the store from being read.
+    /// Errors of reading the store.
     pub fn estimated_count(&self) -> Result<u64> {
         let estimate = or_if_dropped(self.store.tree_stats(self.state.documents).map(|stats| stats.keys), 0)?;
         if estimate > COUNTED_MAX {

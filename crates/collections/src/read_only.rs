@@ -74,7 +74,7 @@ impl ReadOnlyDocuments {
     /// Opens the store in a directory.
     ///
     /// # Errors
-    /// What keeps it from being opened; [`Error::OtherContent`] if it does not hold documents.
+    /// Errors of opening the store; [`Error::OtherContent`] if it does not hold documents.
     pub fn open(env: Env, path: &Path, options: &ReadOnlyOptions) -> Result<Self> {
         let pairs = alluvium_readonly::ReadOnly::open_in(env, path, options)?;
         let (content, name) = read_label(pairs.label()).ok_or_else(|| Error::OtherContent {

@@ -38,7 +38,7 @@ impl CollectionView {
     /// The collection at a snapshot, or now; one that does not exist is empty.
     ///
     /// # Errors
-    /// What keeps its shapes from being read.
+    /// Errors of reading the shapes.
     pub fn open(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>) -> Result<Arc<Self>> {
         // The snapshot is taken before the name is looked up at it, so that no drop comes between.
         let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());

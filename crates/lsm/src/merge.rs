@@ -109,8 +109,8 @@ impl<I: EntryIter> Merge<I> {
         Ok(())
     }
 
-    /// Turns round: every source moves to its first entry after the current one in the new
-    /// direction.
+    /// Reverses the direction: every source moves to its first entry after the current one in the
+    /// new direction.
     fn turn(&mut self, direction: Direction) -> Result<(), I::Error> {
         let Some(&top) = self.heap.first() else { return Ok(()) };
         let (key, seq) = (self.sources[top].key().to_vec(), self.sources[top].seq());

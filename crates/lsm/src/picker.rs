@@ -202,11 +202,11 @@ pub enum Pick {
 
 /// A file is small if it is smaller than the target size by this factor.
 const SMALL_PART: u64 = 16;
-/// This many neighbouring small files are merged.
+/// The number of neighbouring small files that are merged.
 const SMALL_COUNT: usize = 8;
-/// A file is rewritten when at least one in this many of its entries is garbage.
+/// A file is rewritten if at least one in this many of its entries is garbage.
 const GARBAGE_PART: u64 = 4;
-/// Adjoining components are added to a base merge up to the bytes of this many files.
+/// Adjoining components are added to a base merge, up to the size of this many files.
 const JOIN_FILES: u64 = 4;
 
 /// Files that overlap, directly or through others, in the considered runs.

@@ -27,7 +27,7 @@ pub struct BuildReport {
     pub disk_bytes: u64,
     /// Sorted runs that were written temporarily, merged ones included; 0 if memory was enough.
     pub runs: u64,
-    /// Their bytes.
+    /// Bytes of the temporary sorted runs.
     pub run_bytes: u64,
     /// Passes over the data from disk to disk, the last one included; 0 if memory was enough.
     pub merge_passes: u64,

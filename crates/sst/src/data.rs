@@ -14,7 +14,7 @@ const TRIAL_EVERY: u32 = 64;
 #[derive(Default)]
 pub(crate) struct DataBlocks {
     columns: ColumnEncoder,
-    /// Columns took less than packed entries in the last trial of both.
+    /// True if columns took less space than packed entries in the last trial of both.
     columns_won: bool,
     /// Blocks until the next trial of both.
     until_trial: u32,

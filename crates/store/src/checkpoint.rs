@@ -50,17 +50,17 @@ pub struct CheckpointReport {
     pub id: u64,
     /// The number of the last operation in it.
     pub seq: Seq,
-    /// Its files.
+    /// Files of the checkpoint.
     pub files: u64,
-    /// Their bytes.
+    /// Bytes of the files of the checkpoint.
     pub bytes: u64,
     /// Sorted files that the base has too.
     pub in_base: u64,
-    /// Their bytes.
+    /// Bytes of the sorted files that the base has too.
     pub bytes_in_base: u64,
     /// Sorted files that were copied, on request or because links were not possible.
     pub copied: u64,
-    /// Their bytes.
+    /// Bytes of the copied files.
     pub bytes_copied: u64,
     /// Bytes of the log in it.
     pub log_bytes: u64,

@@ -213,9 +213,9 @@ impl Commit {
         }
     }
 
-    /// Takes waiting requests. A change of the set of trees, a note or a seal is a group of its
-    /// own. Where space is short, so are deletes: what may not take the reserve must not keep them
-    /// out.
+    /// Takes waiting requests. A change of the set of trees, a note or a seal forms a group alone.
+    /// If disk space is short, deletes do, too: they may use the reserve, and a write that may not
+    /// must not block them.
     fn take_group(&self) -> Vec<Arc<Request>> {
         let short = self.wal.is_short();
         let mut queue = self.queue.requests.lock();

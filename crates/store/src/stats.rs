@@ -78,7 +78,7 @@ pub struct PartitionStats {
     pub runs: usize,
     /// Sorted files.
     pub files: usize,
-    /// Their bytes.
+    /// Bytes of the sorted files.
     pub bytes: u64,
     /// Bytes of the files in the base.
     pub base_bytes: u64,
@@ -169,17 +169,17 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 pub struct TreeStats {
     /// Files that hold this tree alone.
     pub files: u64,
-    /// Their bytes.
+    /// Bytes of the files that hold this tree alone.
     pub bytes: u64,
-    /// Bytes of the keys and values in them.
+    /// Bytes of the keys and values in these files.
     pub raw_bytes: u64,
-    /// Entries in them, tombstones and old versions included.
+    /// Entries in these files, including tombstones and old versions.
     pub entries: u64,
-    /// Tombstones in them.
+    /// Tombstones in these files.
     pub tombstones: u64,
     /// Files that hold other trees, too.
     pub shared_files: u64,
-    /// Their bytes.
+    /// Bytes of the shared files.
     pub shared_bytes: u64,
     /// About how many keys the tree has, memtables included: estimated from a few blocks of each
     /// run.

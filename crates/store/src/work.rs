@@ -21,7 +21,7 @@ pub(crate) struct WorkSignal {
 
 #[derive(Default)]
 struct WorkState {
-    /// Rises with every signal, so that a worker that found nothing does not miss one.
+    /// Incremented by every signal, so that a worker that found no work does not miss one.
     signals: u64,
     busy: usize,
     stop: bool,

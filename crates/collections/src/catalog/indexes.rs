@@ -185,8 +185,8 @@ impl Catalog {
         entry.ok_or_else(|| self.missing(name))
     }
 
-    /// The caller holds `change`: since it read the entry, no other thread has changed more of it
-    /// than `open`.
+    /// Sets the indexes of an entry. The caller holds `change`, so since it read `entry` only
+    /// `open` can have changed.
     fn set_indexes(&self, name: &FullName, entry: &mut Entry, indexes: Vec<Arc<Index>>) {
         let schema: Seq = self.store.schema(entry.documents);
         if let Some(entry) = self.names.write().get_mut(name) {

@@ -14,7 +14,7 @@ impl Catalog {
     /// The names of the collections that existed at a snapshot, sorted.
     ///
     /// # Errors
-    /// What keeps the registry from being read.
+    /// Errors of reading the registry.
     pub fn list_at(&self, snapshot: &Snapshot) -> Result<Vec<FullName>> {
         let now = self.list();
         if self.unchanged_since(snapshot.seq()) {
@@ -26,7 +26,7 @@ impl Catalog {
     /// As [`Catalog::find_at`], with an error that names the nearest collection.
     ///
     /// # Errors
-    /// [`crate::error::Error::NoSuchCollection`]; what keeps the registry from being read.
+    /// [`crate::error::Error::NoSuchCollection`]; errors of reading the registry.
     pub fn require_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Arc<CollectionState>> {
         match self.find_at(name, snapshot)? {
             Some(state) => Ok(state),
@@ -40,7 +40,7 @@ impl Catalog {
     /// The state of the collection that had this name at a snapshot; `None` if none had.
     ///
     /// # Errors
-    /// What keeps the registry from being read.
+    /// Errors of reading the registry.
     pub fn find_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Option<Arc<CollectionState>>> {
         let now = self.find(name);
         // Checked after the lookup, so that a change before the lookup is noticed.

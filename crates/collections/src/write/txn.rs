@@ -444,7 +444,7 @@ impl Locked<'_> {
     /// Commits the write.
     ///
     /// # Errors
-    /// What keeps the store from being written; [`alluvium_store::Error::SchemaChanged`] and
+    /// Errors of writing to the store; [`alluvium_store::Error::SchemaChanged`] and
     /// [`alluvium_store::Error::NoSuchTree`] if the collection changed.
     pub fn commit(self) -> Result<()> {
         let Self { mut txn, durability, locks, _admitted } = self;

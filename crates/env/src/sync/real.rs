@@ -55,13 +55,13 @@ impl<T> ArcCell<T> {
         Self { inner: ArcSwap::new(value) }
     }
 
-    /// The value, for a short use: mostly without counting a reference.
+    /// The value, for a short use; usually without changing a reference count.
     #[inline]
     pub fn load(&self) -> impl Deref<Target = Arc<T>> + use<T> {
         self.inner.load()
     }
 
-    /// The value.
+    /// The value with a reference of its own.
     #[inline]
     pub fn load_full(&self) -> Arc<T> {
         self.inner.load_full()

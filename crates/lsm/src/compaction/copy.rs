@@ -40,10 +40,10 @@ pub(crate) struct Copier<'a, 'o> {
     /// Deltas of `key` that wait for the entries below them.
     chain: Chain,
     key: Vec<u8>,
-    /// A newer version than those of the chain was copied: this is the last snapshot that reads the
+    /// Set if a newer version than those of the chain was copied: the last snapshot that reads the
     /// chain.
     shadowed: Option<Seq>,
-    /// The current tree needs its sequence numbers.
+    /// True if the sequence numbers of the current tree's entries are used.
     numbers: bool,
     folded: Vec<u8>,
     folds: u64,

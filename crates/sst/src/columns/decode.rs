@@ -11,9 +11,9 @@ use alluvium_codec::{DecodeError, Result, key, varint};
 enum Values {
     /// The same bytes in all keys.
     Same(Vec<u8>),
-    /// This many low bytes of each, big-endian.
+    /// The low bytes of each value, big-endian; their number is the second field.
     Fixed(Lead, usize, Vec<i64>),
-    /// Bits of doubles, and the bits that are inverted in the key.
+    /// Bits of doubles, and a mask of the bits that are inverted in the key.
     Numbers(Lead, Vec<i64>, u128),
     /// Bytes.
     Bytes(Texts),

@@ -40,14 +40,14 @@ pub(super) enum Part {
         /// All bits are inverted.
         flipped: bool,
     },
-    /// Bytes whose end is found only by splitting.
+    /// Bytes whose length is only known after splitting the key.
     Bytes(Bytes),
 }
 
 /// The end of a part of arbitrary bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bytes {
-    /// The end of the key of a value; true if that is inverted.
+    /// The rest of the key of a value; true if its bits are inverted.
     Key(bool),
     /// The end of the whole key.
     Rest,
@@ -108,7 +108,7 @@ impl Form {
         [Self::values(key, &[TREE]), Self::text(key), Self::values(key, &[TREE, 8])].into_iter().flatten()
     }
 
-    /// Some fixed bytes, then keys of values.
+    /// Parts of fixed lengths, followed by keys of values.
     fn values(key: &[u8], fixed: &[u8]) -> Option<Self> {
         let mut form = Self { parts: Vec::new(), of: Vec::new() };
         let mut rest = key;
@@ -130,7 +130,7 @@ impl Form {
         Some(form)
     }
 
-    /// A text, then bytes: many values under a key.
+    /// A string, followed by arbitrary bytes: the keys of a multivalue tree.
     fn text(key: &[u8]) -> Option<Self> {
         let mut rest = key.get(usize::from(TREE)..)?;
         let mut form = Self { parts: Vec::new(), of: Vec::new() };

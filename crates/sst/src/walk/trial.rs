@@ -17,7 +17,7 @@ pub(super) struct Limits {
     /// The bytes of a file that are in memory at once, besides twice those of the longest block so
     /// far.
     pub(super) window: usize,
-    /// The most bytes that are hashed for one part of a file.
+    /// The maximum number of bytes that are hashed for one part of a file.
     pub(super) hashed: u64,
 }
 

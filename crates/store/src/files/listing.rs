@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The name of the file.
 pub(crate) const NAME: &str = "CHECKPOINT";
-/// Its name until the checkpoint is whole.
+/// The name of the file until the checkpoint is complete.
 pub(crate) const TEMPORARY: &str = "CHECKPOINT.tmp";
 /// The format version that this build writes, and the highest that it reads.
 const FORMAT_VERSION: u32 = 1;
@@ -47,7 +47,7 @@ pub struct ListedFile {
 pub struct Listing {
     /// The checkpoint's own id; its manifests and its log carry it.
     pub id: u64,
-    /// The id of the database of which it was made.
+    /// The id of the original database.
     pub database_id: u64,
     /// The number of the last operation in it.
     pub seq: Seq,

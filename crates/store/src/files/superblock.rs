@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The name of the file.
 pub(crate) const NAME: &str = "ALLUVIUM";
-/// Its name while a database is being created.
+/// The name of the superblock while a database is being created.
 pub(crate) const TEMPORARY: &str = "ALLUVIUM.tmp";
 /// The name of a superblock that is about to replace another.
 pub(crate) const NEXT: &str = "ALLUVIUM.next";

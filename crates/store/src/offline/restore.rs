@@ -47,9 +47,9 @@ pub struct RestoreReport {
     pub seq: Seq,
     /// Sorted files.
     pub files: u64,
-    /// Their bytes.
+    /// Bytes of the sorted files.
     pub bytes: u64,
-    /// How many of them were copied.
+    /// The number of files that were copied.
     pub copied: u64,
     /// How long it took.
     pub took: Duration,

@@ -42,9 +42,9 @@ pub struct Loss {
     /// True if entries may be lost, between the keys below; else only data about entries is, such
     /// as an index.
     pub entries: bool,
-    /// The lowest internal key that may be lost. Empty: it is not known.
+    /// The lowest internal key that may be lost; empty if unknown.
     pub from: Vec<u8>,
-    /// The highest internal key that may be lost. `None`: it is not known.
+    /// The highest internal key that may be lost; `None` if unknown.
     pub to: Option<Vec<u8>>,
     /// No lost entry has a higher number.
     pub max_seq: Seq,

@@ -14,7 +14,8 @@ use alluvium_env::sync::atomic::{AtomicBool, Ordering};
 use alluvium_wal::Wal;
 use std::sync::Arc;
 
-/// A log of a single segment is not worth a flush for want of space up to this many bytes.
+/// If disk space is short, a log of a single segment with at most this number of bytes is not worth
+/// a flush.
 const SMALL_LOG: u64 = 128 << 10;
 
 /// Writes sealed memtables to sorted files.

@@ -63,7 +63,7 @@ impl<'a> WriteTxn<'a> {
     /// Records parts of indexes that lead through arrays.
     ///
     /// # Errors
-    /// What keeps the store from being written.
+    /// Errors of writing to the store.
     pub fn record_multikey(&mut self) -> Result<()> {
         self.groups[0].record_multikey(self.store)
     }
@@ -105,7 +105,7 @@ impl<'a> WriteTxn<'a> {
     /// mode, and its unique keys.
     ///
     /// # Errors
-    /// [`alluvium_store::Error::BatchTooLarge`]; what keeps the store from being written.
+    /// [`alluvium_store::Error::BatchTooLarge`]; errors of writing to the store.
     pub fn admit_and_lock(
         mut self,
         shapes: &[Arc<Shape>],
@@ -145,7 +145,7 @@ impl<'a> WriteTxn<'a> {
     /// holds the locks.
     ///
     /// # Errors
-    /// What keeps the store from being read.
+    /// Errors of reading the store.
     pub fn taken(&self) -> Result<Option<Taken<'_>>> {
         self.groups[0].entries.taken(self.within(0))
     }
@@ -154,7 +154,7 @@ impl<'a> WriteTxn<'a> {
     /// another document has one of its unique keys. The caller holds the locks.
     ///
     /// # Errors
-    /// What keeps the store from being read.
+    /// Errors of reading the store.
     pub fn add_to_sequence(&self, sequence: &mut Sequence, id: &[u8], document: &Document) -> Result<Option<Error>> {
         sequence.add(self.within(0), self.indexes(0), id, document)
     }
