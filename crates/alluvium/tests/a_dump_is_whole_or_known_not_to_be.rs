@@ -120,7 +120,7 @@ fn a_directory_takes_one_dump_at_a_time() {
 }
 
 #[test]
-fn a_full_disk_is_told_as_such() {
+fn a_full_disk_is_reported_as_such() {
     let mem = Arc::new(MemFs::new());
     let env = Env { fs: mem.clone(), ..Env::in_memory(1) };
     let db = Database::builder().env(env.clone()).memory(8 << 20).disk_reserve(0).open("db").unwrap();

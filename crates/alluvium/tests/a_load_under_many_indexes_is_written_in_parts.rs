@@ -115,7 +115,7 @@ fn duplicates_are_found_as_ever() {
 }
 
 #[test]
-fn what_is_bad_is_told_by_its_line() {
+fn bad_documents_are_reported_with_their_lines() {
     let mut lines = documents();
     lines.retain(|line| !line.starts_with(r#"{"_id": 1200,"#));
     for at in [0, 7, 8, 350, 351, 700, 1498] {

@@ -21,7 +21,7 @@ impl Read for Breaks {
 }
 
 #[test]
-fn nobody_waits_for_a_thread_that_has_panicked() {
+fn no_thread_waits_for_one_that_has_panicked() {
     let dir = tempfile::tempdir().unwrap();
     let db = Database::builder().memory(8 << 20).open(dir.path().join("db")).unwrap();
     let (told, ended) = std::sync::mpsc::channel();

@@ -3,11 +3,11 @@
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
-mod questions;
+mod queries;
 
 use alluvium::{Database, Hint};
 use proptest::prelude::*;
-use questions::{INDEXES, Step, check, filter, run, sort, step};
+use queries::{INDEXES, Step, check, filter, run, sort, step};
 use std::path::Path;
 
 proptest! {
@@ -18,7 +18,7 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..80),
         made in proptest::collection::vec(0..INDEXES.len(), 0..5),
         early in any::<bool>(),
-        questions in proptest::collection::vec((filter(), sort()), 1..6),
+        queries in proptest::collection::vec((filter(), sort()), 1..6),
         remember in prop::sample::select(vec![0, 100, usize::MAX]),
     ) {
         let env = alluvium_env::Env::in_memory(1);
@@ -37,7 +37,7 @@ proptest! {
         make();
         let hints = c.indexes().unwrap().into_iter().map(|index| Some(Hint::from(index.name)));
         let hints: Vec<Option<Hint>> = hints.chain([None, Some(Hint::from(r#"{"$natural": -1}"#))]).collect();
-        for (filter, sort) in &questions {
+        for (filter, sort) in &queries {
             for hint in &hints {
                 // A backward scan of all documents is not the order of a hint of `_id`.
                 check(&db, &c, filter, sort, hint.clone(), remember);

@@ -114,7 +114,7 @@ fn generated_ids_depend_on_the_file_and_the_place_alone() {
 }
 
 #[test]
-fn generated_ids_tell_the_input_by_seven_bytes() {
+fn generated_ids_identify_the_input_by_seven_bytes() {
     let (env, db) = database(8);
     for n in 0..20 {
         let name = format!("{n}.jsonl");

@@ -13,7 +13,7 @@ fn json(c: &Collection, id: impl Into<Value>) -> String {
 }
 
 #[test]
-fn checked_updates_tell_what_they_did() {
+fn checked_updates_report_their_effect() {
     let db = open(&Env::in_memory(31));
     let c = db.collection("c");
     c.put("a", r#"{"n":1,"tags":["x"],"in":{"ner":true}}"#).unwrap();

@@ -3,11 +3,11 @@
 
 #![allow(clippy::disallowed_methods, missing_docs)]
 
-mod questions;
+mod queries;
 
 use alluvium::{Database, Hint};
 use proptest::prelude::*;
-use questions::{INDEXES, Step, all_at, check_at, filter, run, sort, step};
+use queries::{INDEXES, Step, all_at, check_at, filter, run, sort, step};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,7 +28,7 @@ proptest! {
         before in proptest::collection::vec(step(), 1..60),
         writers in proptest::collection::vec(proptest::collection::vec(step(), 40..120), 1..4),
         made in proptest::sample::subsequence((0..INDEXES.len()).collect::<Vec<_>>(), 1..6),
-        questions in proptest::collection::vec((filter(), sort()), 2..6),
+        queries in proptest::collection::vec((filter(), sort()), 2..6),
         remember in prop::sample::select(vec![0, usize::MAX]),
     ) {
         let env = alluvium_env::Env::in_memory(1);
@@ -63,7 +63,7 @@ proptest! {
             // One snapshot before the concurrent writes is kept, and others are taken during them.
             let first = db.snapshot();
             let all = all_at(&c, &first);
-            for (filter, sort) in &questions {
+            for (filter, sort) in &queries {
                 for hint in &hints {
                     check_at(&c, &first, &all, filter, sort, hint.clone(), remember);
                     let now = db.snapshot();

@@ -83,7 +83,7 @@ fn as_a_flush_has_seen_them() {
 }
 
 #[test]
-fn as_a_flush_has_seen_them_of_a_collection_that_nobody_opened() {
+fn as_a_flush_has_seen_them_of_an_unopened_collection() {
     let env = env_of(&Arc::new(MemFs::new()));
     let db = open(&env, "db");
     fill(&db);

@@ -221,7 +221,7 @@ fn a_key_that_the_filter_does_not_ask_for_is_reported_at_once() {
 }
 
 #[test]
-fn bulk_writes_tell_of_each_write() {
+fn bulk_writes_report_each_write() {
     let (_db, c) = open();
     let writes = || {
         [

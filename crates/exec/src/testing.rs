@@ -360,7 +360,7 @@ pub struct MemoryEntries {
     examined: Examined,
 }
 
-/// The positions of sorted keys within a range, the one that is first in the direction last.
+/// The positions of sorted keys within a range, in reverse order of the direction.
 fn within<'a>(keys: impl Iterator<Item = &'a [u8]>, range: &KeyRange, backward: bool) -> Vec<usize> {
     let within = keys.enumerate().filter(|(_, key)| range.contains(key));
     let mut positions: Vec<usize> = within.map(|(at, _)| at).collect();

@@ -5,7 +5,8 @@ use super::*;
 use crate::Env;
 use crate::sync::Mutex;
 
-/// A file in memory that takes only what the system would, and notes the bytes that went through.
+/// A file in memory with the system's restrictions on direct I/O, which counts the bytes
+/// transferred.
 struct Strict {
     file: Arc<dyn File>,
     /// Reads return at most this many bytes.

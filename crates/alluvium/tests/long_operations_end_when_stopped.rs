@@ -77,7 +77,7 @@ fn in_the_midst_of_it() {
 }
 
 #[test]
-fn a_compaction_that_nobody_stops_removes_stale_entries() {
+fn a_compaction_without_a_stop_removes_stale_entries() {
     let db = database(&Env::in_memory(7));
     let pets = db.collection("pets");
     pets.create_index(r#"{"age": 1}"#).run().unwrap();

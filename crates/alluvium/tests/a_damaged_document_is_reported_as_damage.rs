@@ -59,7 +59,7 @@ fn whoever_meets_it_names_it() {
 
 /// Reads that do not know the document's name also report damage.
 #[test]
-fn questions_that_look_further_tell_damage() {
+fn reads_by_other_paths_report_damage() {
     let (_db, pets) = damaged();
     let first = |asked: alluvium::Find| asked.run().and_then(|mut all| all.find_map(Result::err).map_or(Ok(()), Err));
     let kind = |error: Option<Error>| error.map(|error| error.kind());

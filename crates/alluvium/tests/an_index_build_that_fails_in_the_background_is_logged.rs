@@ -27,7 +27,7 @@ impl log::Log for Told {
 }
 
 #[test]
-fn a_build_that_is_given_up_is_told() {
+fn an_index_build_that_fails_in_the_background_is_logged() {
     log::set_logger(&TOLD).unwrap();
     log::set_max_level(log::LevelFilter::Warn);
     let env = alluvium_env::Env::in_memory(1);

@@ -9,7 +9,7 @@ fn open(env: &alluvium_env::Env) -> alluvium::Result<Database> {
 }
 
 #[test]
-fn an_index_that_nobody_can_read_is_not_written_beside() {
+fn an_unreadable_index_keeps_the_database_from_opening() {
     let env = alluvium_env::Env::in_memory(7);
     let db = open(&env).unwrap();
     let pets = db.collection("pets");

@@ -8,7 +8,7 @@ use alluvium_env::mem::MemFs;
 use std::sync::Arc;
 
 #[test]
-fn a_poisoned_database_tells_nobody_what_is_there() {
+fn a_poisoned_database_confirms_no_write() {
     let faults = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
     let env = Env { fs: faults.clone(), ..Env::in_memory(1) };
     let db = Database::builder().env(env).memory(8 << 20).durability(Durability::Bulk).open("db").unwrap();

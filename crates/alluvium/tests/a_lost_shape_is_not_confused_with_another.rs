@@ -22,7 +22,7 @@ fn open(disk: &Arc<MemFs>, accept_log_damage: bool) -> alluvium::Result<Database
 }
 
 #[test]
-fn a_shape_lost_with_the_log_is_no_others() {
+fn a_lost_shape_is_not_confused_with_another() {
     let disk = Arc::new(MemFs::new());
     let db = open(&disk, false).unwrap();
     db.create_collection("pets").unwrap();

@@ -22,7 +22,7 @@ fn code(error: Error) -> i32 {
 }
 
 #[test]
-fn questions() {
+fn queries() {
     let (db, c) = open(Env::in_memory(1));
     let run = |find: alluvium::Find| match find.run() {
         Err(error) => code(error),
@@ -143,7 +143,7 @@ fn what_takes_too_long_ends_by_name() {
 }
 
 #[test]
-fn an_explanation_tells_what_was_done() {
+fn an_explanation_reports_the_execution() {
     let (_db, c) = open(Env::in_memory(1));
     c.put(3, r#"{"n": 100}"#).unwrap();
     let explained = c.find(r#"{"n": {"$lt": 5}}"#).hint("sparse").explain().unwrap();
@@ -252,7 +252,7 @@ fn an_index_is_dropped_by_its_keys_if_it_is_the_only_one_with_them() {
 }
 
 #[test]
-fn who_waits_for_an_index_that_cannot_be_built_is_told_why() {
+fn a_wait_for_an_index_that_cannot_be_built_returns_the_reason() {
     let (_db, c) = open(Env::in_memory(1));
     let builds = [(); 2].map(|()| c.create_index(r#"{"t": 1, "u": 1}"#).start().unwrap());
     for build in builds {
