@@ -1,4 +1,4 @@
-//! When the reader of the output goes away, the command ends without a word, exit code 0.
+//! If the reader of the output closes it, the command ends without a message and with exit code 0.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -20,6 +20,6 @@ fn a_broken_pipe_is_no_error() {
         let ended = ended(child);
         assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
     }
-    // The scans closed the database as they should.
+    // The scans closed the database cleanly.
     assert_eq!(place.good(&["count", "db", "c"]), "3000\n");
 }

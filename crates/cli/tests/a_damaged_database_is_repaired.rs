@@ -1,4 +1,4 @@
-//! `verify` names damage, `repair` saves the rest in a new database and reports what is lost.
+//! `verify` reports damage; `repair` saves the rest in a new database and reports the losses.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -39,7 +39,7 @@ fn a_damaged_database_is_repaired() {
     let ended = place.run(&["repair", "db", "--to", "again", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
     assert_eq!((&report["whole"], &report["documents"]), (&false.into(), &saved.into()), "{report}");
-    // A whole one loses nothing.
+    // A repair of an undamaged database loses nothing.
     let said = place.good(&["repair", "saved", "--to", "copy"]);
     assert!(said.contains("nothing is lost"), "{said}");
     assert_eq!(place.good(&["export", "saved", "comments"]), place.good(&["export", "copy", "comments"]));
@@ -71,7 +71,7 @@ fn flip(path: &std::path::Path, at: usize) {
     std::fs::write(path, bytes).expect("a file");
 }
 
-/// The only file of a directory whose name begins so.
+/// The only file of a directory whose name has this prefix.
 fn file(place: &Place, dir: &str, begins: &str) -> String {
     let names = std::fs::read_dir(place.path(dir)).expect("a directory").map(|e| e.expect("an entry").file_name());
     let mut names = names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.contains(begins));
@@ -81,7 +81,7 @@ fn file(place: &Place, dir: &str, begins: &str) -> String {
 #[test]
 fn verify_goes_on_where_a_database_does_not_open() {
     let place = damaged();
-    // Each of these alone keeps it from opening.
+    // Each of these prevents the database from opening.
     let (manifest, sorted) = (file(&place, "db/p000", "MANIFEST-"), file(&place, "db/p002", ".sst"));
     let log = file(&place, "db/wal", "wal-");
     std::fs::remove_file(place.path(&manifest)).expect("a file");
@@ -95,7 +95,7 @@ fn verify_goes_on_where_a_database_does_not_open() {
     assert_eq!(naming(&log), 1, "{}", ended.out);
     assert_eq!(naming("db/p001/"), 1, "{}", ended.out);
     assert!(ended.out.contains("documents and indexes were not checked"), "{}", ended.out);
-    // Once, on standard output; behind it what to do.
+    // Once, on standard output, followed by advice.
     assert!(!ended.err.contains("db/p000") && ended.err.contains("alluvium repair"), "{}", ended.err);
     let ended = place.run(&["verify", "db", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");

@@ -8,12 +8,12 @@ use common::{Place, ended};
 use std::io::Write;
 use std::process::{Child, ChildStdin};
 
-/// A load that has the database open until its input ends.
+/// A load that keeps the database open until its input ends.
 fn open_database(place: &Place) -> (Child, ChildStdin) {
     let mut child = place.start(&["load", "db", "c", "-", "--progress-json", "p", "--progress-ms", "5"]);
     let mut stdin = child.stdin.take().expect("a pipe");
     stdin.write_all(b"{\"_id\":1}\n").expect("a reader");
-    // Progress is written by a load whose database is open.
+    // The load writes progress after it has opened the database.
     while std::fs::metadata(place.path("p")).map_or(0, |file| file.len()) == 0 {
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
@@ -30,7 +30,7 @@ fn a_database_in_use_is_refused_and_left_alone() {
         #[cfg(target_os = "linux")]
         assert!(said.contains(&format!("The process {} (alluvium) has it open", child.id())), "{said}");
     }
-    // Until the time is up; or until the other process ends.
+    // Waits until the time is over, or until the other process ends.
     place.bad(6, &["count", "db", "c", "--wait", "1"]);
     let waiting = place.start(&["count", "db", "c", "--wait", "60"]);
     drop(stdin);

@@ -1,4 +1,5 @@
-//! With less free than `--disk-reserve`, writes end with the exit code of a full disk, and everything else works.
+//! With less free space than `--disk-reserve`, writes end with the exit code of a full disk, and
+//! everything else works.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -31,12 +32,12 @@ fn a_load_without_room_is_refused_before_it_begins() {
     let load = ["load", "db", "pets", "pets.jsonl"];
     let said = place.bad(NO_SPACE, &[&load, &RESERVE[..]].concat());
     assert!(said.contains("the load needs about") && said.contains("--no-space-check"), "{said}");
-    // Then the reserve itself refuses it.
+    // Without the check of space, the reserve itself refuses the load.
     let said = place.bad(NO_SPACE, &[&load, &RESERVE[..], &["--no-space-check"]].concat());
     assert!(said.contains("disk_reserve_bytes"), "{said}");
     assert!(said.contains("free some space and run the same command again"), "{said}");
     place.good(&load);
-    // What is loaded already needs nothing.
+    // A file that was already loaded needs no space.
     place.good(&[&load, &RESERVE[..]].concat());
     place.good(&["dump", "db", "dumped"]);
     let restore = ["restore", "dumped", "other"];
@@ -46,7 +47,7 @@ fn a_load_without_room_is_refused_before_it_begins() {
     assert_eq!(place.good(&["count", "other", "pets"]), "1\n");
 }
 
-/// A file of ten terabytes that takes no space.
+/// A sparse file of ten terabytes.
 fn vast(path: std::path::PathBuf) {
     std::fs::File::create(path).expect("a file").set_len(10 << 40).expect("a length");
 }

@@ -42,14 +42,14 @@ fn a_dump_is_restored_as_it_was() {
         let restored = place.good(&["restore", dir, db]);
         assert!(restored.contains("restored 501 documents of 2 collections"), "{restored}");
         same(&place, "db", db);
-        // What was changed since would not be what the dump has, and nobody would notice.
+        // A document that was changed since would differ from the dump without notice.
         place.good(&["put", db, "shop.pets", "huge", "{\"mine\":true}"]);
         let again = place.bad(1, &["restore", dir, db]);
         assert!(again.contains("restored before") && again.contains("--on-duplicate replace"), "{again}");
         let skipped = place.good(&["restore", dir, db, "--on-duplicate", "skip"]);
         assert!(skipped.contains("501 documents left out"), "{skipped}");
     }
-    // A file of it alone is loaded as well.
+    // A single file of the dump can be loaded, too.
     place.good(&["load", "three", "shop.pets", "packed/shop/pets.bson.gz"]);
     assert_eq!(place.good(&["count", "three", "shop.pets"]), "1\n");
 }
@@ -61,7 +61,7 @@ fn what_bson_cannot_hold_is_refused_or_kept_beside() {
     place.good(&["put", "db", "shop.pets", "huge", huge]);
     let said = place.bad(1, &["dump", "db", "dump"]);
     assert!(said.contains("document \"huge\" of shop.pets") && said.contains("--alluvium-types"), "{said}");
-    // Nothing is left of it: the same directory may be tried again.
+    // The dump was removed: the same directory may be used again.
     assert!(!place.path("dump").exists());
     let dumped = place.good(&["dump", "db", "dump", "--alluvium-types"]);
     assert!(dumped.contains("1 document in .alluvium.jsonl"), "{dumped}");
@@ -125,7 +125,7 @@ fn a_killed_dump_is_begun_anew() {
     signal(&child, "KILL");
     child.wait().expect("a child");
     assert!(place.bad(1, &["restore", "dump", "other"]).contains("cut short"));
-    // What is no part of a dump is not removed.
+    // Other files are not removed.
     place.write("dump/main/notes.txt", "mine");
     let said = place.bad(1, &["dump", "db", "dump"]);
     assert!(said.contains("dump/main/notes.txt"), "{said}");

@@ -1,4 +1,5 @@
-//! A file that was loaded to its end is known; loading it again says so, exits 0 and changes nothing.
+//! A load of a file that was loaded completely before reports this, exits with 0 and changes
+//! nothing.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -18,11 +19,11 @@ fn a_finished_load_run_again_changes_nothing() {
     let summary = place.json(&["load", "db", "c", "c.jsonl", "--id-field", "id", "--json"]);
     assert_eq!(summary["outcome"], "already_done");
     assert_eq!(place.good(&["scan", "db", "c"]), before);
-    // Under another name it is the same file; with another id field it is another load.
+    // With another name it is the same file; with another id field it is another load.
     std::fs::rename(place.path("c.jsonl"), place.path("d.jsonl")).expect("a file");
     let summary = place.json(&["load", "db", "c", "d.jsonl", "--id-field", "id", "--json"]);
     assert_eq!(summary["outcome"], "already_done");
-    // Asked to, it loads again.
+    // With --again it is loaded again.
     let again = ["load", "db", "c", "d.jsonl", "--id-field", "id", "--again", "--on-duplicate", "skip", "--json"];
     let summary = place.json(&again);
     assert_eq!((&summary["documents"], &summary["duplicates"]), (&1.into(), &199.into()));
@@ -31,7 +32,7 @@ fn a_finished_load_run_again_changes_nothing() {
 #[test]
 fn a_file_that_has_changed_is_another_one() {
     let place = Place::new();
-    // Longer than what is looked at of it at either end, and changed in the middle.
+    // Longer than the compared parts at both ends, and changed in the middle.
     let line = |n: u32, v: u32| format!("{{\"_id\":{n},\"v\":{v},\"pad\":\"{}\"}}\n", "x".repeat(1000));
     let text = |changed: u32| (0..3000).map(|n| line(n, u32::from(n == changed))).collect::<String>();
     place.write("c.jsonl", text(4000));

@@ -1,4 +1,5 @@
-//! A load that is killed with -9 loses nothing that it had acknowledged, and goes on when it is run again.
+//! A load that is killed with -9 loses nothing that it had acknowledged, and continues when it is
+//! run again.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -8,8 +9,8 @@ use common::{Place, last_progress, same_lines, with_id};
 
 const DOCS: usize = 40_000;
 
-/// Kills a load when `least` documents are acknowledged, and returns how many were at the last; zero
-/// if the load was faster.
+/// Kills a load when `least` documents are acknowledged, and returns the last number of
+/// acknowledged ones; zero if the load finished before.
 fn load_and_kill(place: &Place, least: u64) -> u64 {
     let arguments = [
         "load",
@@ -44,7 +45,7 @@ fn a_killed_load_resumes() {
     let mut kills = 0;
     let mut before = 0;
     for part in 1..=4 {
-        // Of each run's own documents.
+        // Documents of this run only.
         let least = if part == 1 { 3000 } else { 1 };
         let acknowledged = load_and_kill(&place, least);
         if acknowledged == 0 {

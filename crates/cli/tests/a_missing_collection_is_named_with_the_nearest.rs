@@ -1,5 +1,5 @@
-//! A collection that does not exist is never silently empty: it is named, with the nearest that does. Reads find nothing in
-//! it and succeed; what needs the collection fails.
+//! Commands on a collection that does not exist report this, with the most similar name. Reads find
+//! nothing in it and succeed; commands that need the collection fail.
 
 #![allow(clippy::disallowed_methods)]
 

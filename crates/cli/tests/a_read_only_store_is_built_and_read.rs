@@ -1,5 +1,5 @@
-//! A read-only store answers every command that reads as a database does that loaded the same file,
-//! refuses every one that writes, and says what is wrong with wrong input.
+//! A read-only store gives the same results for every reading command as a database that loaded the
+//! same file, refuses every writing command, and reports errors in the input.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -12,7 +12,7 @@ fn loaded_and_built(place: &Place) -> Vec<String> {
     let lines = place.comments("c.jsonl", 600);
     place.good(&["load", "c.db", "comments", "c.jsonl", "--id-field", "id"]);
     let arguments = ["build", "c.ro", "comments", "c.jsonl", "--id-field", "id", "--memory", "8M"];
-    // One reader: how soon shapes are learnt, and with it the size, would else depend on who runs first.
+    // One parsing thread: otherwise the order of threads would affect the shapes, and so the size.
     let built = place.json(&[&arguments[..], &["--index-interval", "10,100", "--readers", "1", "--json"]].concat());
     assert_eq!(built["pairs"], 600);
     assert!(built["disk_ratio"].as_f64().expect("a ratio") < 0.22, "{built}");
@@ -141,7 +141,7 @@ fn many_processes_read_at_once() {
             _ => place.start(&["verify", "c.ro"]),
         })
         .collect();
-    // Nobody waits for the others: all have the store open until their output is taken.
+    // All processes have the store open at the same time, until their output is read.
     let scans: Vec<String> = readers
         .into_iter()
         .map(|child| {
@@ -161,7 +161,7 @@ fn a_killed_build_leaves_nothing_that_opens_and_the_next_one_cleans_up() {
     let mut stdin = child.stdin.take().expect("a pipe");
     let filler = "x".repeat(2000);
     let line = |n: u32| format!("{{\"_id\": {n}, \"text\": \"{n} {filler}\"}}\n");
-    // More than the memory budget, so that runs are on the disk.
+    // More data than the memory budget, so that runs are written to the disk.
     for n in 0..10_000 {
         stdin.write_all(line(n).as_bytes()).expect("the build reads");
     }
@@ -211,7 +211,7 @@ fn each_of_its_files_can_be_inspected() {
     for says in ["kind: index file", "interval: 10", "index entries: 60", "role index partition"] {
         assert!(index.contains(says), "{says}: {index}");
     }
-    // Under other names they are known by what stands in them.
+    // With other names the files are recognized by their content.
     for name in ["index-10.idx", "READONLY"] {
         std::fs::copy(place.path("c.ro").join(name), place.path("copy")).expect("space");
         let (copy, file) = (place.good(&["inspect", "copy"]), place.good(&["inspect", &format!("c.ro/{name}")]));

@@ -42,8 +42,8 @@ fn say(shell: &mut PtySession, line: &str) {
     shell.send_line(line).expect("a terminal");
 }
 
-/// Waits for the prompt first: while a command runs, the terminal itself takes ctrl-D for the end of a line, and the shell never
-/// sees it.
+/// Waits for the prompt first: while a command runs, the terminal treats ctrl-D as the end of a
+/// line, and the shell does not receive it.
 fn end_with_control_d(mut shell: PtySession) {
     shell.exp_string("alluvium> ").expect("a prompt");
     shell.send_control('d').expect("a terminal");
@@ -70,11 +70,11 @@ fn documents_are_shown_for_people_and_in_colours_unless_unwanted() {
 fn words_are_completed_and_json_goes_on_over_lines() {
     let place = place();
     let mut shell = shell(&place, false);
-    // Names that nothing else begins like.
+    // Unambiguous prefixes.
     shell.send("upd\t pe\t 7 {\"$unse\t\": {\"ag\t\": 1}}\n").expect("a terminal");
     shell.exp_string("updated 7").expect("an update");
     shell.exp_string("alluvium> ").expect("a prompt");
-    // In the middle of a command: to the left of what is typed already, and behind options.
+    // In the middle of a command: before text that was already typed, and after options.
     shell.send("scan  --limit 1").expect("a terminal");
     shell.send(&"\x1b[D".repeat(10)).expect("a terminal");
     shell.send("pe\t\x05 --rev\t --fields=ki\t\n").expect("a terminal");
@@ -129,7 +129,7 @@ fn documents_are_shown_by_twenties() {
     say(&mut shell, "a");
     shell.exp_string("\"age\": 99").expect("all");
     shell.exp_string("alluvium> ").expect("a prompt");
-    // Anything else is the next command.
+    // Any other input is the next command.
     say(&mut shell, "scan pets");
     shell.exp_string("q no more -- ").expect("a question");
     say(&mut shell, "count pets");
@@ -173,7 +173,7 @@ fn a_document_that_is_left_out_is_asked_for() {
 fn lines_typed_ahead_are_taken_one_after_the_other() {
     let place = place();
     let mut shell = shell(&place, false);
-    // More than one reading of a terminal holds, in the middle of a word at its end.
+    // More than one read from a terminal returns, with a word across its end.
     let lines: String = (0..300).map(|id| format!("put pets ahead{id} {{}}\n")).collect();
     shell.send(&lines).expect("a terminal");
     say(&mut shell, "count pets");
@@ -227,15 +227,15 @@ fn earlier_commands_are_remembered_from_shell_to_shell() {
     first.exp_eof().expect("the end");
     assert_eq!(place.read("alluvium/history").lines().last(), Some("exit"));
     let mut second = shell(&place, false);
-    // Up, up: the last but one.
+    // Up, up: the command before the last.
     second.send("\x1b[A\x1b[A\n").expect("a terminal");
     second.exp_string("100\r\n").expect("a count");
     say(&mut second, "exit");
     second.exp_eof().expect("the end");
 }
 
-/// A terminal that takes no more than it is asked for, so that a command that prints a lot waits and cannot end before it is
-/// interrupted. (A [`PtySession`] takes whatever comes, as long as it comes.)
+/// A terminal that accepts output only on request, so that a command with much output blocks, and
+/// cannot end before it is interrupted. (A [`PtySession`] reads all output at once.)
 struct SlowTerminal {
     shell: PtyProcess,
     keyboard: File,
@@ -269,7 +269,7 @@ impl SlowTerminal {
         self.keyboard.write_all(keys.as_bytes()).expect("a terminal");
     }
 
-    /// Reads on until the text has been shown, and no further than to the page that holds it.
+    /// Reads until the text has appeared, and no further than the page with it.
     fn expect(&mut self, text: &str) {
         let patience = Duration::from_millis(PATIENCE_MS);
         loop {
@@ -312,7 +312,7 @@ fn an_interrupt_gives_up_a_line_or_stops_a_command_and_never_ends_the_shell() {
     shell.expect("alluvium> ");
     shell.send("get pets nobody\n");
     shell.expect("alluvium: not found: \"nobody\"");
-    // It stopped one command, and not the next.
+    // The interrupt stopped one command, but not the next.
     shell.send("scan pets --from 41 --limit 1\n");
     shell.expect("\"age\": 41\r\n");
     shell.send("count pets\n");

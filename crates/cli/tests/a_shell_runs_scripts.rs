@@ -40,7 +40,7 @@ nonsense that is not reached
     assert!(loaded.starts_with("updated \"rex\"\n") && loaded.contains("1 document"), "{loaded}");
     assert_eq!(rest, ",\"kind\":\"dog\",\"age\":4}\n{\"_id\":\"tom\",\"kind\":\"cat\"}\n2\nmain.pets\nrex\n");
     assert!(place.read("pets.json").starts_with('['));
-    // Closed cleanly, and free again.
+    // The database was closed cleanly, and can be opened again.
     assert_eq!(place.good(&["count", "db", "pets"]), "2\n");
 }
 

@@ -1,4 +1,5 @@
-//! ctrl-C during a checkpoint that copies its files, or a restore of one: it exits with 130 and leaves nothing.
+//! ctrl-C during a checkpoint that copies its files, or during a restore: the command exits with
+//! 130 and removes its output.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -8,10 +9,10 @@ use common::{Place, ended, signal};
 use std::path::Path;
 use std::process::Child;
 
-/// So often a command may be done before it is interrupted.
+/// A command may finish before the interrupt this number of times.
 const ATTEMPTS: usize = 30;
 
-/// Waits until something is there; false if the command is done before.
+/// Waits until the path exists; false if the command finished before.
 fn wait_for(path: &Path, child: &mut Child) -> bool {
     while !path.exists() {
         if child.try_wait().expect("a process").is_some() {
@@ -22,7 +23,8 @@ fn wait_for(path: &Path, child: &mut Child) -> bool {
     true
 }
 
-/// Runs a command that makes `made`, and interrupts it as soon as `begun` is there, until it was in time.
+/// Runs a command that creates `made`, and interrupts it as soon as `begun` exists; repeats this
+/// until the interrupt was in time.
 fn interrupt(place: &Place, arguments: &[&str], begun: &str, made: &str) {
     for _ in 0..ATTEMPTS {
         let mut child = place.start(arguments);

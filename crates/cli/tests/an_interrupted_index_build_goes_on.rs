@@ -1,4 +1,5 @@
-//! ctrl-C during `index create` stops it cleanly and says how it goes on; a kill loses nothing either.
+//! ctrl-C during `index create` stops it cleanly and explains how it continues; a kill loses
+//! nothing either.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -38,7 +39,7 @@ fn signalled(place: &Place, name: &str) -> Ended {
     ended(child)
 }
 
-/// What `index create` says when it is run again.
+/// The output of `index create` when it is run again.
 fn goes_on(place: &Place) -> String {
     let said = place.good(&CREATE);
     let listed = place.json(&["index", "list", "db", "c", "--json"]);
@@ -55,7 +56,7 @@ fn an_interrupted_index_build_goes_on() {
     let ended = signalled(&place, "INT");
     assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
     assert!(ended.err.contains("its build continues when the database is opened"), "{}", ended.err);
-    // Closed cleanly: nothing is to be cut off.
+    // The database was closed cleanly: nothing has to be cut off.
     assert_eq!(place.run(&["count", "db", "c"]).err, "");
     let said = goes_on(&place);
     assert!(said.starts_with("the index author_1_score_-1 was being built: after "), "{said}");

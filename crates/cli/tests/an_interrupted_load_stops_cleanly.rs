@@ -1,4 +1,5 @@
-//! ctrl-C and SIGTERM stop a load between two slices; it exits 130, and goes on when it is run again.
+//! ctrl-C and SIGTERM stop a load between two slices; it exits with 130, and continues when it is
+//! run again.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -23,7 +24,7 @@ fn interrupt(name: &str) {
     assert_eq!(summary["outcome"], "stopped");
     let before = summary["documents"].as_u64().expect("a number");
     assert!(before >= seen && before < DOCS as u64, "{seen} {before}");
-    // Exactly what it said, and the log is sealed: nothing to be cut off.
+    // Exactly the reported documents, and the log is sealed: nothing has to be cut off.
     let counted = place.run(&["count", "db", "c"]);
     assert_eq!((counted.out, counted.err.as_str()), (format!("{before}\n"), ""));
     let summary = place.json(&load);

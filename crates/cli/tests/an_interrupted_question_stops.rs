@@ -1,5 +1,5 @@
-//! ctrl-C ends queries and writes by filter, alone and in scripts of the shell, with 130, and the number of changed documents
-//! is reported.
+//! ctrl-C ends queries and writes by filter, alone and in scripts of the shell, with exit code 130.
+//! The number of changed documents is reported.
 
 #![allow(clippy::disallowed_methods)]
 #![cfg(unix)]
@@ -19,7 +19,8 @@ fn place() -> Place {
     place
 }
 
-/// Runs a script, and sends a signal a while after it has printed something. Its standard input stays open until then.
+/// Runs a script, and sends a signal some time after its first output. Its standard input stays
+/// open until then.
 fn interrupted(place: &Place, script: &str, name: &str, after: Duration) -> Ended {
     let mut child = place.start(&["shell", "db"]);
     let mut stdin = child.stdin.take().expect("a pipe");
@@ -68,7 +69,7 @@ fn a_shell_that_is_terminated_has_the_exit_code_of_others() {
 #[test]
 fn an_interrupted_update_of_many_says_how_many_were_changed() {
     let place = place();
-    // Longer and longer, until it was met while it wrote.
+    // Increases the delay until the signal arrives during the writes.
     for round in 0..40 {
         let update = format!("{{\"$set\": {{\"round\": {round}}}}}");
         let mut child = place.start(&["update", "db", "c", "--where", "{}", &update, "--many"]);

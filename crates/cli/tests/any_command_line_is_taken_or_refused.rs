@@ -1,5 +1,6 @@
-//! Command lines, files of settings and lines of the shell, made of those in `fuzz/corpus`, the same ones each time: all of
-//! it is taken, or refused in words. `ALLUVIUM_TARGET` runs one target alone.
+//! Command lines, configuration files and lines of the shell, derived from `fuzz/corpus`
+//! deterministically: each is accepted, or refused with a message. `ALLUVIUM_TARGET` runs one
+//! target alone.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_testkit::{fuzz, seed};

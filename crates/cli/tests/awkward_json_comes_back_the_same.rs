@@ -1,4 +1,4 @@
-//! Plain JSON comes back with the same fields, in the same order, with the same number values.
+//! Plain JSON is returned with the same fields, in the same order, with the same number values.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -6,7 +6,7 @@ mod common;
 
 use common::Place;
 
-/// Lines, and how they are printed if not as they are.
+/// Lines, and their printed form if it differs.
 const LINES: &[(&str, Option<&str>)] = &[
     (r#"{"_id":1,"b":1,"a":2,"":0,"B":3}"#, None),
     (r#"{"_id":2,"empty":{},"none":[],"null":null,"yes":true,"no":false,"text":""}"#, None),
@@ -30,7 +30,7 @@ const LINES: &[(&str, Option<&str>)] = &[
 #[test]
 fn awkward_json_comes_back_the_same() {
     let place = Place::new();
-    // Twice the same shapes, so that rows with and without a shape are both met.
+    // The same shapes twice, to cover rows with and without a shape.
     let text: String = LINES.iter().map(|(line, _)| format!("{line}\n")).collect();
     place.write("in.jsonl", &text);
     place.good(&["load", "db", "c", "in.jsonl"]);

@@ -1,4 +1,5 @@
-//! Lines that are no documents stop the load, or go to the rejects with line, column and reason.
+//! Lines that are not documents stop the load, or are written to the rejects with line, column and
+//! reason.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -23,7 +24,7 @@ fn bad_lines_go_to_the_rejects() {
     let text = place.read("bad.jsonl");
     let rejects: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let places: Vec<_> = rejects.iter().map(|reject| reject["line"].as_u64().expect("a line")).collect();
-    // Empty lines are no documents and no errors, but they count.
+    // Empty lines are neither documents nor errors, but they count.
     assert_eq!(places, [2, 4, 5, 6, 7]);
     assert_eq!(rejects[0]["file"], "in.jsonl");
     assert_eq!(rejects[0]["column"], 10);
@@ -51,7 +52,7 @@ fn lines_whose_unique_key_is_taken_go_to_the_rejects() {
     assert_eq!(rejects[0]["text"], "{\"_id\":2,\"u\":7}");
     assert!(rejects[1]["reason"].as_str().expect("text").contains("unique index chip"), "{text}");
     assert_eq!(place.good(&["count", "db", "c"]), "3\n");
-    // All of it is loaded.
+    // All lines are loaded.
     assert!(place.good(&skip).contains("was loaded completely before"));
 }
 
@@ -63,7 +64,8 @@ fn a_bad_line_stops_the_load_and_what_was_before_stays() {
     assert!(said.contains("in.jsonl line 2 column 10"), "{said}");
     assert!(said.contains("1 document loaded before"), "{said}");
     assert_eq!(place.good(&["scan", "db", "c"]), "{\"_id\":1}\n");
-    // The same file, with another way to take bad lines: it goes on behind the first document.
+    // The same file with another treatment of bad lines: the load continues after the first
+    // document.
     let said = place.good(&["load", "db", "c", "in.jsonl", "--on-bad", "skip"]);
     assert!(said.starts_with("continued after 1 document loaded before\nloaded 1 document"), "{said}");
 }

@@ -59,7 +59,7 @@ fn what_cannot_be_is_refused_by_name() {
         let said = place.bad(code, arguments);
         assert!(said.contains(says), "{arguments:?}: {said}");
     }
-    // A damaged one is not restored, and the damage is named.
+    // A damaged checkpoint is not restored, and the damage is reported.
     let manifest = place.path("one/p000/MANIFEST-1");
     let mut bytes = std::fs::read(&manifest).expect("a manifest");
     bytes[45] ^= 1;

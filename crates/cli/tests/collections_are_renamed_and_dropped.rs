@@ -1,4 +1,4 @@
-//! `rename` and `drop`, which asks to be sure.
+//! `rename` and `drop`, which requires a confirmation.
 
 #![allow(clippy::disallowed_methods)]
 

@@ -1,4 +1,4 @@
-//! A wrong path is an error that says what to do; no directory appears, and nothing foreign is touched.
+//! A wrong path is an error with advice; no directory is created, and no other file is touched.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -64,7 +64,7 @@ fn a_file_is_no_database() {
         let said = place.bad(3, arguments);
         assert!(said.contains("db is not an Alluvium database"), "{arguments:?}: {said}");
     }
-    // A file where a directory is to be made, or one of a dump is expected.
+    // A file at the path of a directory to create, or of a dump.
     place.good(&["load", "other", "c", "in.jsonl"]);
     assert!(place.bad(1, &["dump", "other", "db"]).contains("db is a file"));
     let said = place.bad(1, &["restore", "db", "third"]);

@@ -1,4 +1,4 @@
-//! `.gz` and `.zst`, by name and by first bytes, as files, pipes and standard input.
+//! `.gz` and `.zst`, recognized by name and by first bytes, as files, pipes and standard input.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -18,7 +18,7 @@ fn compressed_files_load_like_plain_ones() {
     let place = Place::new();
     let lines = place.comments("c.jsonl", 400);
     let plain = place.read("c.jsonl");
-    // Two members, as `cat a.gz b.gz` makes them, cut within a line.
+    // Two members, as in `cat a.gz b.gz`, split within a line.
     let (a, b) = plain.as_bytes().split_at(plain.len() / 2 + 7);
     place.write("c.jsonl.gz", [gzip(a), gzip(b)].concat());
     let zst = zstd::encode_all(plain.as_bytes(), 3).expect("memory");
@@ -35,7 +35,7 @@ fn compressed_files_load_like_plain_ones() {
     for name in ["gz", "zst", "magic", "stdin"] {
         same_lines(&place.good(&["scan", "db", name]), &expected);
     }
-    // And each is known to be finished.
+    // Each is known to be loaded completely.
     let again = place.json(&["load", "db", "gz", "c.jsonl.gz", "--id-field", "id", "--json"]);
     assert_eq!(again["outcome"], "already_done");
 }
@@ -55,7 +55,7 @@ fn a_cut_file_is_an_error_that_names_it() {
         let (cut, whole) = (format!("cut.{form}"), format!("c.{form}"));
         let said = place.bad(1, &["load", "db", form, &cut, "--id-field", "id"]);
         assert!(said.contains(&format!("cannot read {cut}: it ends early")), "{said}");
-        // All documents before that are there, and are counted in the message.
+        // All documents before the error are present, and counted in the message.
         let there: usize = place.good(&["count", "db", form]).trim().replace(',', "").parse().expect("a number");
         assert!((1000..5000).contains(&there), "{there}");
         let message = format!("{},{:03} documents loaded before remain", there / 1000, there % 1000);

@@ -1,4 +1,5 @@
-//! `--on-duplicate`: a taken `_id` stops the load, or the later, or the earlier document stays.
+//! `--on-duplicate`: a duplicate `_id` stops the load, or the later or the earlier document is
+//! kept.
 
 #![allow(clippy::disallowed_methods)]
 

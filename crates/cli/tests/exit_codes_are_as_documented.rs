@@ -1,4 +1,4 @@
-//! Each exit code of the help, met. (6 and 130 have tests of their own.)
+//! Each exit code in the help occurs. (6 and 130 have their own tests.)
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -36,7 +36,7 @@ fn exit_codes_are_as_documented() {
     assert!(place.bad(3, &["get", "db", "c", "1", "2", "\"3\""]).contains("not found: 2, \"3\""));
     place.bad(3, &["delete", "db", "c", "2"]);
     place.bad(3, &["rename", "db", "d", "e"]);
-    // 4: taken.
+    // 4: duplicate.
     place.write("in.jsonl", "{\"_id\":1}\n");
     place.bad(4, &["load", "db", "c", "in.jsonl"]);
     assert_eq!(place.good(&["scan", "db", "c"]), "{\"_id\":1,\"a\":1}\n");
@@ -110,7 +110,7 @@ fn a_full_disk_under_the_output_has_its_code() {
     assert_eq!(status.code(), Some(7));
     place.write("in.jsonl", "{\"_id\":1}\n");
     place.bad(7, &["load", "db", "c", "in.jsonl", "--progress-json", "/dev/full"]);
-    // The load itself went well.
+    // The load itself succeeded.
     assert_eq!(place.good(&["count", "db", "c"]), "1\n");
     place.write("bad.jsonl", "{\"_id\":2}\nno document\n");
     for arguments in [

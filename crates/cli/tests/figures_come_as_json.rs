@@ -1,4 +1,4 @@
-//! `--json` prints one line of JSON wherever figures are printed; `--progress-json` lines while a load runs.
+//! `--json` prints statistics as one line of JSON; `--progress-json` writes lines during a load.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -106,7 +106,7 @@ fn progress_comes_as_lines_of_json() {
 fn progress_ends_with_a_line_of_the_whole_load() {
     let place = Place::new();
     place.write("in.jsonl", "{\"_id\":1}\n{\"_id\":2}\n");
-    // Over long before the first second.
+    // Finished long before the first second.
     place.good(&["load", "db", "c", "in.jsonl", "--progress-json", "p"]);
     let line: Value = serde_json::from_str(place.read("p").trim()).expect("one line of JSON");
     assert_eq!(line["documents"], 2);
@@ -136,7 +136,7 @@ fn figures_for_people_are_true() {
     let fresh = place.good(&["stats", "db", "one"]);
     assert!(fresh.contains("in no file yet"), "{fresh}");
     assert!(fresh_disk_is_small(&place), "reserved space of the log is not counted");
-    // A few documents of each: they share their files.
+    // Collections with a few documents each, which share files.
     let shared = place.good(&["stats", "db", "one"]);
     assert!(shared.contains("in shared files, which do not count them") && !shared.contains("0 files"), "{shared}");
     let all = place.good(&["stats", "db"]);

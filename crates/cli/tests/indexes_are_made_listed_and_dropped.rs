@@ -1,4 +1,5 @@
-//! `index create`, `index list`, `index drop`, also in the shell; what is wrong is said, with its exit code.
+//! `index create`, `index list`, `index drop`, also in the shell; errors have messages and exit
+//! codes.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -24,7 +25,7 @@ fn what_has_expired_is_deleted_when_that_is_asked_for() {
     for (id, seen) in [("4", r#"{"$date": "2001-01-01T00:00:00Z"}"#), ("5", r#"{"$date": "2901-01-01T00:00:00Z"}"#)] {
         place.good(&["put", "db", "pets", id, &format!("{{\"seen\": {seen}}}")]);
     }
-    // Commands do not wait for the minute.
+    // Commands do not run long enough for the expiry.
     assert_eq!(place.good(&["count", "db", "pets"]), "5\n");
     assert_eq!(place.good(&["expire", "db"]), "deleted 1 expired document\n");
     assert_eq!(place.json(&["expire", "db", "--json"])["deleted"], 0);
@@ -70,7 +71,7 @@ fn an_index_is_made_listed_checked_and_dropped() {
     assert_eq!(stats["indexes"][0]["uses"], 0);
     assert!(place.good(&["verify", "db"]).contains(", 4 indexes (9 entries, 0 of them stale), "));
     assert_eq!(place.json(&["verify", "db", "--json"])["indexes"][0]["entries"], 3);
-    // No set of values, though it is a tree of its own.
+    // An index is not a set of values, although it has its own tree.
     assert!(!place.run(&["dump", "db", "dump"]).err.contains("sets of values"));
 
     assert_eq!(place.good(&["index", "drop", "db", "pets", "kind_1", "high"]), "dropped 2 indexes\n");
@@ -104,7 +105,7 @@ fn what_is_wrong_is_said() {
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
     assert!(!place.path("nowhere").exists());
-    // Nothing of all that is left.
+    // All indexes are gone.
     assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(1));
 
     assert!(place.good(&["index", "create", "db", "pets", r#"{"_id": 1}"#]).contains("_id_ exists already"));
@@ -123,7 +124,7 @@ fn what_is_wrong_is_said() {
     place.bad(3, &["index", "list", "db", "pots"]);
     place.bad(2, &["index", "drop", "db", "pets"]);
     place.bad(2, &["index", "drop", "db", "pets", "chip_1", "--all"]);
-    // A collection that is not there is made, which is said.
+    // A missing collection is created, which is reported.
     let made = place.run(&["index", "create", "db", "pots", r#"{"size": 1}"#]);
     assert_eq!(made.code, Some(0));
     assert!(made.err.contains("there was no collection main.pots"), "{}", made.err);
@@ -150,7 +151,7 @@ fn an_index_is_dropped_by_its_keys() {
     create(&[r#"{"b": 1, "a": 1}"#, "--name", "both"]);
     create(&[r#"{"chip": 1}"#]);
     create(&[r#"{"chip": 1}"#, "--sparse", "--name", "few"]);
-    // None is dropped if one of them is not there, or may be another one.
+    // None is dropped if one of them does not exist, or is ambiguous.
     let both = r#"{"b":1,"a":1}"#;
     assert!(place.bad(3, &["index", "drop", "db", "pets", both, r#"{"a":1}"#]).contains("no index {\"a\":1}"));
     let error = place.bad(1, &["index", "drop", "db", "pets", both, r#"{"chip":1}"#]);

@@ -1,4 +1,4 @@
-//! Length-prefixed keys and values are built into a store as they are, and read as `_id` and `value`.
+//! Length-prefixed keys and values are stored unchanged, and read as `_id` and `value`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -12,7 +12,7 @@ fn pairs_are_built_and_read() {
     let place = Place::new();
     let mut bytes = Vec::new();
     for n in (0..3000u32).rev() {
-        // Lengths of 26 and 27 are the ones with bytes that are escaped.
+        // Lengths of 26 and 27 contain bytes that are escaped.
         write_pair(format!("key{n:04}").as_bytes(), "v".repeat(n as usize % 60).as_bytes(), &mut bytes);
     }
     write_pair(b"\xff\x00", b"\x01\x02\x03", &mut bytes);

@@ -1,4 +1,4 @@
-//! Files that commands write beside databases never take the place of an input or of a part of a database.
+//! Files that commands write never replace an input or a part of a database.
 #![allow(clippy::disallowed_methods)]
 
 mod common;
@@ -71,7 +71,7 @@ fn a_database_has_no_other_things_within() {
     place.good(&["verify", "db"]);
 }
 
-/// The names of what lies in a directory and in those below it.
+/// The paths of all files below a directory.
 fn files(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).expect("a directory") {

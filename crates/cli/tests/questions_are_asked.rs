@@ -1,4 +1,5 @@
-//! `find`, `count` and `distinct` by filters, with and without an index; `--explain`; what is wrong is said.
+//! `find`, `count` and `distinct` with filters, with and without an index; `--explain`; error
+//! messages.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -67,7 +68,7 @@ fn how_an_answer_is_found_is_explained() {
     let message = place.json(&["count", "db", "pets", filter, "--hint", r#"{"$natural": 1}"#, "--explain", "--json"]);
     assert_eq!(message["executionStats"]["totalDocsExamined"], 50, "{message}");
     assert!(place.good(&["distinct", "db", "pets", "kind", "--explain"]).contains("returned"));
-    // In one open database, uses are counted.
+    // Uses of an index are counted while the database is open.
     let script = "find pets {\"kind\": \"dog\"} --hint kind_1 --limit 1\nstats pets --json\n";
     let ended = place.run_with(&["shell", "db"], script.as_bytes());
     let last = ended.out.lines().last().expect("figures");
@@ -206,7 +207,7 @@ fn documents_that_match_are_changed_and_deleted() {
     place.good(&["update", "db", "pets", "--where", tweety, update, "--array-filters", r#"[{"high": {"$gte": 5}}]"#]);
     let found = place.good(&["find", "db", "pets", tweety, "--projection", r#"{"marks": 1, "_id": 0}"#]);
     assert_eq!(found, "{\"marks\":[1,105,109]}\n");
-    // The first bird goes, the second does not.
+    // The first bird is changed, the second is not.
     let midway = r#"{"$bit": {"n": {"or": 64}}, "$pullAll": {"marks": [1, 105, 109]}}"#;
     place.good(&["put", "db", "pets", "zz", r#"{"kind": "bird", "n": "many"}"#]);
     let error = place.bad(1, &["update", "db", "pets", "--where", bird, midway, "--many", "--hint", "_id_"]);

@@ -1,6 +1,8 @@
-//! Data that others publish as JSON is loaded, read, exported and loaded again: every field, order and number as it was.
+//! Published JSON data is loaded, read, exported and loaded again: every field, order and number is
+//! unchanged.
 //!
-//! `tests/data/fetch` (`make test` calls it) brings the packages; `tests/data/packages` lists them.
+//! `tests/data/fetch` (called by `make test`) downloads the packages; `tests/data/packages` lists
+//! them.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// The folder of a package.
 fn package(name: &str) -> PathBuf {
-    // Cargo gives tests a folder in its target folder.
+    // Cargo gives tests a directory in its target directory.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
     let folder = target.join("registry-data").join(name);
     assert!(folder.is_dir(), "{} is not there: run `tests/data/fetch`, which needs a network, once", folder.display());
@@ -26,12 +28,12 @@ fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A file of a package as an argument, and what it holds.
+/// A file of a package as an argument, with its content.
 fn file(path: &Path) -> (String, Json) {
     (path.to_str().expect("UTF-8").to_owned(), Json::read(&text(path)))
 }
 
-/// Documents by their text, without those `_id`s that were made for them.
+/// Documents as text, without generated `_id`s.
 fn documents(lines: &str, ids_are_made: bool) -> Vec<String> {
     let document = |line: &str| {
         let mut fields = Json::read(line).fields();
@@ -50,7 +52,7 @@ fn sorted(documents: impl Iterator<Item = String>) -> Vec<String> {
     documents
 }
 
-/// Panics at the first document that differs, with no more text than tells where.
+/// Panics at the first document that differs, with only the text around the difference.
 fn same(what: &str, found: &[String], expected: &[String]) {
     for (found, expected) in found.iter().zip(expected) {
         if found != expected {
@@ -63,8 +65,8 @@ fn same(what: &str, found: &[String], expected: &[String]) {
     assert_eq!(found.len(), expected.len(), "{what}");
 }
 
-/// Loads with these arguments, and compares with the source before and after files are merged, exported in each
-/// format, and loaded from there.
+/// Loads with these arguments, and compares with the source: before and after files are merged,
+/// exported in each format, and loaded from the exports.
 fn check(name: &str, load: &[&str], expected: &[String], ids_are_made: bool) {
     let place = Place::new();
     let arguments = [&["load", "db", "a"], load].concat();
@@ -105,7 +107,7 @@ fn split(object: &Json) -> Vec<String> {
 fn browser_compatibility_one_object_deeply_nested() {
     let (path, data) = file(&package("mdn-browser-compat-data-8.0.0").join("data.json"));
     check("browser-compat-data", &[&path, "--split-object"], &split(&data), false);
-    // Its largest part once more, an interface of the web a document.
+    // Its largest part once more, with a document for each web interface.
     let (_, api) = data.fields().into_iter().find(|(name, _)| name == "api").expect("interfaces");
     let interfaces = split(&api);
     assert!(interfaces.len() > 1000);
@@ -151,7 +153,7 @@ fn locales_many_files_of_many_names_in_many_scripts() {
     let locales: BTreeSet<PathBuf> =
         std::fs::read_dir(folder).expect("locales").map(|entry| entry.expect("an entry").path()).collect();
     let (mut paths, mut expected) = (Vec::new(), Vec::new());
-    // One in three: the files are much alike, and each is an input of its own.
+    // One in three: the files are similar, and each is a separate input.
     for locale in locales.iter().step_by(3) {
         let (more, documents) = whole_files(locale, |name| name.ends_with(".json"));
         paths.extend(more);

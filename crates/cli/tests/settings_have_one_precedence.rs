@@ -1,4 +1,5 @@
-//! An option goes before the environment, that before the file, that before the default; what is wrong is named.
+//! An option overrides the environment, which overrides the file, which overrides the default;
+//! errors name the source.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -7,7 +8,7 @@ mod common;
 use common::{Ended, Place};
 use std::process::Stdio;
 
-/// The command in an environment without settings but these.
+/// Runs the command in an environment with only these settings.
 fn run(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
     let mut command = place.command(arguments);
     command.env("XDG_CONFIG_HOME", place.path("xdg")).env_remove("ALLUVIUM_CONFIG").env_remove("ALLUVIUM_MEMORY");
@@ -75,7 +76,7 @@ fn what_is_wrong_is_named() {
     assert!(said.starts_with("alluvium: ALLUVIUM_WRITERS: \"none\" is not valid"), "{said}");
     assert!(bad(3, &[], &["count", "db", "pets", "--config", "nowhere.toml"]).contains("nowhere.toml"));
     bad(2, &[], &["count", "db", "pets", "--log", "loud"]);
-    // A value that is one, and too small.
+    // A valid value that is too small.
     let said = bad(2, &[("ALLUVIUM_MEMORY", "1M")], &["count", "db", "pets"]);
     assert!(said.contains("ALLUVIUM_MEMORY: \"1M\"") && said.contains("at least 8M"), "{said}");
     place.write("small.toml", "memory = 5\n");

@@ -1,4 +1,5 @@
-//! Completions and manual pages are made from the definitions of the commands, so they know all of them.
+//! Completions and manual pages are generated from the definitions of the commands, and so include
+//! all of them.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,4 +1,4 @@
-//! `load … -` reads standard input, and says that it cannot go on where it was cut short.
+//! `load … -` reads standard input, and reports that it cannot continue after an interruption.
 
 #![allow(clippy::disallowed_methods)]
 

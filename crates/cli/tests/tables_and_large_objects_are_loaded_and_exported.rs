@@ -1,4 +1,5 @@
-//! Other delimiters are found or given; what cannot be read says what can; CSV is exported with the fields that are there.
+//! Delimiters are detected or given; errors of unsupported formats list alternatives; CSV is
+//! exported with the existing fields.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -62,7 +63,7 @@ fn a_load_that_fails_leaves_no_empty_collection() {
     place.good(&["put", "db", "pets", "1", "{}"]);
     place.bad(1, &["load", "db", "c", "bad.jsonl"]);
     assert_eq!(place.good(&["collections", "db"]), "main.pets\n");
-    // One that was empty before stays, and so does what is loaded.
+    // A collection that was empty before remains, and so do loaded documents.
     place.good(&["delete", "db", "pets", "1"]);
     place.bad(1, &["load", "db", "pets", "bad.jsonl"]);
     place.write("half.jsonl", "{}\nnonsense\n");

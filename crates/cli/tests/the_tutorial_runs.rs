@@ -1,7 +1,8 @@
-//! Each console block of docs/TUTORIAL.md is run, in one folder from top to bottom, and prints what stands there.
+//! Runs each console block of docs/TUTORIAL.md, in one directory from top to bottom, and compares
+//! the output.
 //!
-//! A line `$ …` is a command for `sh`, `> …` goes on with it, and what follows is its output, standard error too. `[..]`
-//! stands for anything within a line, a line `...` for any lines.
+//! A line `$ …` is a command for `sh`, `> …` continues it, and the following lines are its output,
+//! including standard error. `[..]` matches any text within a line, a line `...` any lines.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -11,7 +12,7 @@ use common::Place;
 use std::path::Path;
 use std::process::Command;
 
-/// A command and what it prints.
+/// A command and its expected output.
 #[derive(Debug, Default)]
 struct Step {
     /// From 1, in the page.
@@ -40,7 +41,7 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// Runs a command; gives the lines that it prints.
+/// Runs a command; returns the lines of its output.
 fn run(place: &Place, command: &str) -> Vec<String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_alluvium")).parent().expect("a folder");
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
@@ -56,7 +57,7 @@ fn run(place: &Place, command: &str) -> Vec<String> {
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 
-/// A printed line is what was expected, with `[..]` for anything.
+/// True if a line of output matches the expected line, in which `[..]` matches any text.
 fn same_line(printed: &str, expected: &str) -> bool {
     let mut parts = expected.split("[..]");
     let Some(mut rest) = parts.next().and_then(|first| printed.strip_prefix(first)) else { return false };

@@ -1,4 +1,5 @@
-//! A document that has no text in JSON is named by its `_id`, and the others are printed.
+//! A document that cannot be represented in JSON is reported by its `_id`; the other documents are
+//! printed.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 

@@ -1,4 +1,5 @@
-//! Names without quotes, texts in single quotes, trailing commas; commands of other databases; updates in place of documents.
+//! Names without quotes, strings in single quotes, trailing commas; commands of other databases;
+//! updates instead of documents.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -31,10 +32,10 @@ fn json_needs_no_quotes_on_the_command_line_and_in_the_shell() {
     let script = b"use pets\ncount {kind: 'dog',\n  age: {$lt: 10}}\nput q {k: 'a } b'}\nget q\n";
     let ended = place.run_with(&["shell", "db"], script);
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "5\n{\"_id\":\"q\",\"k\":\"a } b\"}\n"), "{}", ended.err);
-    // The error is about what was typed.
+    // The error refers to the typed text.
     let said = place.bad(2, &["find", "db", "pets", "{kind: dog}"]);
     assert!(said.contains("the filter must be JSON") && said.contains("line 1, column 2"), "{said}");
-    // Files are read strictly.
+    // Files are parsed strictly.
     place.write("bad.jsonl", "{kind: 'dog'}\n");
     place.bad(1, &["load", "db", "pets", "bad.jsonl"]);
 }
@@ -61,7 +62,7 @@ fn an_update_in_place_of_a_document_is_refused() {
     let said = place.bad(2, &["put", "db", "pets", "1", r#"{"$set": {"age": 3}}"#]);
     assert!(said.contains("did you mean `update`?"), "{said}");
     assert_eq!(place.good(&["get", "db", "pets", "1"]), "{\"_id\":1,\"kind\":\"cat\",\"age\":1}\n");
-    // Other names that begin so are names.
+    // Other names with this prefix are field names.
     place.good(&["put", "db", "pets", "1", r#"{"$price": 3}"#]);
 }
 
@@ -107,7 +108,7 @@ fn an_unknown_field_is_noted_with_the_nearest() {
     }
     let ended = place.run(&["find", "db", "pets", "{age: {gt: 3}}"]);
     assert_eq!(ended.err, "note: gt is the name of a field here: did you mean $gt?\n");
-    // Nothing is noted where the names are right, or something is found.
+    // No notes if the names are right, or documents are found.
     for arguments in [
         &["find", "db", "pets", "{kind: 'cow', age: {$gt: 3}}"][..],
         &["find", "db", "pets", "{knid: {$exists: false}}"],

@@ -1,4 +1,4 @@
-//! A reader of JSON that knows nothing of the database's own: names keep their order, numbers every digit.
+//! An independent JSON parser: names keep their order, numbers every digit.
 
 /// A JSON value. Strings are without their escapes.
 #[derive(Debug, Clone, PartialEq)]
@@ -6,14 +6,14 @@ pub enum Json {
     Object(Vec<(String, Json)>),
     Array(Vec<Json>),
     String(String),
-    /// An integer as it is written; with a fraction or exponent, as [`exact`] writes it.
+    /// An integer as written; a number with fraction or exponent in the form of [`exact`].
     Number(String),
     /// `true`, `false`, `null`.
     Word(&'static str),
 }
 
 impl Json {
-    /// Reads one value; panics where the text is none.
+    /// Parses one value; panics if the text is not one.
     pub fn read(text: &str) -> Self {
         let mut reader = Reader { text, at: 0 };
         let value = reader.value();
@@ -36,7 +36,7 @@ impl Json {
         }
     }
 
-    /// The value on one line, strings with no more escapes than they need.
+    /// The value on one line, strings with as few escapes as possible.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
@@ -71,9 +71,9 @@ impl Json {
     }
 }
 
-/// One spelling for all numbers with fraction or exponent that have the same value: `0.00037` and `3.7e-4` are
-/// `0.37e-3`. That is as far as a store of numbers can go: it keeps the value and not the spelling. Whether it was
-/// written as an integer is kept.
+/// The same spelling for all numbers with fraction or exponent that have the same value: `0.00037`
+/// and `3.7e-4` are `0.37e-3`. A store of numbers keeps the value, but not the spelling. Integers
+/// remain distinct from other numbers.
 fn exact(number: &str) -> String {
     if !number.contains(['.', 'e', 'E']) {
         return number.to_owned();
@@ -111,7 +111,7 @@ impl Reader<'_> {
         self.at += 1;
     }
 
-    /// Calls for each member until the closing mark.
+    /// Calls `member` for each member until the closing bracket.
     fn members(&mut self, open: u8, close: u8, mut member: impl FnMut(&mut Self)) {
         self.take(open);
         while self.peek() != close {

@@ -1,7 +1,7 @@
-//! Running the real binary, each test in a directory of its own. The tests of `alluvium-bench` (crates/workbench) include
-//! this file, too.
+//! Runs the real binary, each test in its own directory. The tests of `alluvium-bench`
+//! (crates/workbench) include this file, too.
 
-// Each test file is a crate of its own and uses a part of this.
+// Each test file is a separate crate and uses a part of this module.
 #![allow(dead_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of the real thing")]
 
@@ -22,7 +22,7 @@ pub struct Place {
     dir: tempfile::TempDir,
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -53,7 +53,7 @@ impl Place {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
-        // Whatever the user has set.
+        // Independent of the user's settings.
         command.env("XDG_CONFIG_HOME", self.dir.path()).env("XDG_STATE_HOME", self.dir.path());
         command.env_remove("ALLUVIUM_CONFIG").env_remove("ALLUVIUM_MEMORY").env_remove("ALLUVIUM_LOG");
         command
@@ -70,21 +70,21 @@ impl Place {
         let mut child = command.spawn().expect("the binary");
         let mut stdin = child.stdin.take().expect("a pipe");
         let input = input.to_vec();
-        // A command that does not read must not block us.
+        // A command that does not read its input must not block the test.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let ended = ended(child);
         writer.join().expect("the writer");
         ended
     }
 
-    /// Runs a command that must go well, and returns what it printed.
+    /// Runs a command that must succeed, and returns its output.
     pub fn good(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.err);
         ended.out
     }
 
-    /// Runs a command that must fail with this code, and returns what it said.
+    /// Runs a command that must fail with this code, and returns its message.
     pub fn bad(&self, code: i32, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}{}", ended.out, ended.err);
@@ -92,14 +92,14 @@ impl Place {
         ended.err
     }
 
-    /// Runs a command that must go well and print one line of JSON.
+    /// Runs a command that must succeed and print one line of JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let out = self.good(arguments);
         assert_eq!(out.lines().count(), 1, "{arguments:?}: {out}");
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {out}"))
     }
 
-    /// Writes so many generated comments to a file and returns its lines.
+    /// Writes `docs` generated comments to a file, and returns its lines.
     pub fn comments(&self, name: &str, docs: usize) -> Vec<String> {
         let mut comments = alluvium_workbench::comments::Generator::new(1);
         let mut lines = Vec::new();
@@ -115,7 +115,7 @@ impl Place {
         command.spawn().expect("the binary")
     }
 
-    /// Waits until a file of progress tells of so many documents; returns the number. Zero means that
+    /// Waits until a progress file reports at least `least` documents; returns the number. Zero if
     /// the child ended before.
     pub fn wait_for_documents(&self, name: &str, least: u64, child: &mut Child) -> u64 {
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -133,7 +133,7 @@ impl Place {
     }
 }
 
-/// The documents that the last whole line of a file of progress tells of.
+/// The documents in the last complete line of a progress file.
 pub fn last_progress(path: &Path) -> u64 {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -163,15 +163,15 @@ pub fn ended(child: Child) -> Ended {
     }
 }
 
-/// A generated comment as it is printed when its `id` became its `_id`: without the escapes that JSON
-/// does not ask for.
+/// A generated comment as printed when its `id` became its `_id`: without escapes that JSON does
+/// not require.
 pub fn with_id(line: &str) -> String {
     let value: Value = serde_json::from_str(line).expect("a document");
     let text = value.to_string();
     format!("{{\"_id\":{},{}", value["id"], &text[1..])
 }
 
-/// Panics at the first line that differs, showing that one alone.
+/// Panics at the first line that differs, and shows only that line.
 pub fn same_lines(printed: &str, expected: &[String]) {
     for (number, (line, expected)) in printed.lines().zip(expected).enumerate() {
         assert_eq!(line, expected, "line {}", number + 1);

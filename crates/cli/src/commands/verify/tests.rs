@@ -12,7 +12,8 @@ fn verify(path: &Path) -> Args {
     Line::parse_from([Path::new("verify"), path]).args
 }
 
-/// A failure of the check itself is no database that does not open: nobody may read "no damage" then.
+/// A failure of the check itself is not a database that does not open, and must not be reported as
+/// "no damage".
 #[test]
 fn what_fails_after_opening_is_told_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
@@ -28,7 +29,7 @@ fn what_fails_after_opening_is_told_as_it_is() {
     assert!(verify(&path).opened(&env, |_| Ok(Found::default())).is_ok());
 }
 
-/// Checking a large database takes longer than snapshots usually live.
+/// Checking a large database may take longer than the usual maximum age of snapshots.
 #[test]
 fn the_check_is_not_ended_by_the_age_of_its_snapshot() {
     let dir = tempfile::tempdir().unwrap();

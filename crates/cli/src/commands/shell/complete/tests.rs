@@ -17,7 +17,7 @@ fn helper(collection: Option<&str>) -> Helper {
     Helper::new(definition, db, collection.map(str::to_owned))
 }
 
-/// What may stand at the end of the line, and where that begins.
+/// The candidates for the end of the line, and where they begin.
 fn completed(helper: &Helper, line: &str) -> (usize, Vec<String>) {
     let history = DefaultHistory::new();
     let (from, pairs) = helper.complete(line, line.len(), &Context::new(&history)).expect("an answer");
@@ -50,7 +50,7 @@ fn commands_collections_options_and_fields_are_completed() {
     expect(&free, "find pets --hint k", 17, &["kind_1"]);
     expect(&free, "find pets {\"ki", 12, &["kind"]);
     expect(&free, "find pets {\"chip\": {\"$gt", 21, &["$gt", "$gte"]);
-    // Without quotes; and of updates no others than of updates.
+    // Without quotes; in updates only operators of updates.
     expect(&free, "find pets {chip: {$gt", 18, &["$gt", "$gte"]);
     expect(&free, "find pets {chip:{$in", 17, &["$in"]);
     expect(&free, "update pets 1 {$in", 15, &["$in", "$inc"]);
@@ -93,7 +93,7 @@ fn options_may_stand_anywhere_before() {
     expect(&used, "scan --collection pe", 18, &["pets"]);
     expect(&used, "scan --collection pets --fields ki", 32, &["kind"]);
     expect(&used, "scan --fields ki", 14, &[]);
-    // What is not typed to its end, before something else.
+    // An incomplete word takes precedence over history.
     let history = DefaultHistory::new();
     let (from, found) = free.complete("get pe 7", 6, &Context::new(&history)).expect("an answer");
     assert_eq!((from, found.len(), found[0].replacement.as_str()), (4, 1, "pets"));

@@ -9,13 +9,13 @@ fn the_delimiter_is_what_every_row_has_equally_often() {
         ("a\tb\n1\t2\n", b'\t'),
         ("a|b|c\n1|2|3\n4|5|", b'|'),
         ("a;b", b';'),
-        // Commas that separate, whatever else is in the fields.
+        // Commas are the delimiter, whatever else is in the fields.
         ("a,b;c\n1,2;3\n", b','),
         ("a,b\n1;x,2\n", b','),
         ("\"a;b\"\n\"1;2\"\n", b','),
         ("\"a,\n;\";b\n1;2\n", b';'),
         ("a\n1\n", b','),
-        // Not clear.
+        // Ambiguous.
         ("a;b|c\n1;2|3\n", b','),
         ("a;b\n1\n", b','),
         ("", b','),
