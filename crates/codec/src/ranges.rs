@@ -47,7 +47,7 @@ impl Fragment {
     }
 }
 
-/// The newest of falling numbers that is not above `at`; 0 if there is none.
+/// The newest of `seqs` that is at most `at`, or 0. `seqs` must be descending.
 #[inline]
 pub fn newest(seqs: &[Seq], at: Seq) -> Seq {
     seqs.iter().copied().find(|&seq| seq <= at).unwrap_or(0)

@@ -122,7 +122,8 @@ impl Memory {
         Self::with_old_versions(documents, [], indexes)
     }
 
-    /// The same, and the stale entries of earlier versions of documents.
+    /// As the constructor without old versions, with the stale entries of earlier versions of
+    /// documents.
     pub fn with_old_versions(
         documents: impl IntoIterator<Item = String>,
         old: impl IntoIterator<Item = String>,

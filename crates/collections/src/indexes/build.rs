@@ -40,7 +40,7 @@ const DOCUMENT_BYTES: usize = 16;
 /// Documents visited between two checks for a request to stop.
 const STOP_EVERY: u64 = 256;
 
-/// The check of a unique index examines one entry per this many bytes of the gathering limit in one
+/// The bytes of the gathering limit for each entry that the check of a unique index examines in one
 /// snapshot.
 const UNIQUE_ENTRY_BYTES: usize = 64;
 

@@ -195,7 +195,8 @@ impl Copier {
         }
     }
 
-    /// The disk wrote in order and stopped, perhaps between two sectors of a write.
+    /// The content if the disk executed the changes in order and stopped, possibly between two
+    /// sectors of a write.
     fn cut_in_order(&self, durable: &Content, changes: &[Change]) -> Content {
         let mut content = durable.clone();
         let whole = self.dice.below(changes.len() + 1);

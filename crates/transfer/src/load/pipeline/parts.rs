@@ -5,7 +5,7 @@ use super::{Load, Mark, Parsed};
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::write::WriteTxn;
 
-/// The limit of the bytes that an operation of a batch, or a mark, has besides its key and value.
+/// The maximum size of an operation of a batch, or of a mark, without its key and value.
 const OVERHEAD_BYTES_MAX: usize = 64;
 
 impl Parsed<'_> {
