@@ -23,7 +23,7 @@ const MIN_SAMPLES: usize = 16;
 /// A dictionary is useful if samples shrink with it to at most this percentage. One trained on
 /// random bytes contains only some of the samples.
 const USEFUL_PERCENT: usize = 90;
-/// Every this many joined samples one is tried.
+/// One in this many joined samples is tried.
 const TRY_EVERY: usize = 8;
 /// The level of these trials.
 const TRY_LEVEL: i32 = 3;
