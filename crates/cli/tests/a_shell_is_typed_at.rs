@@ -212,7 +212,7 @@ fn an_interrupt_gives_up_the_rest_of_what_was_pasted() {
     shell.expect("\"subreddit\"");
     shell.send(CONTROL_C);
     shell.expect("alluvium: stopped");
-    shell.expect("is not run: 1 command");
+    shell.expect("was not run: 1 command");
     shell.end_with_control_d();
     assert_eq!(place.good(&["count", "db", "pets"]), "100\n");
 }
