@@ -1,7 +1,7 @@
 //! Checkpoints: complete copies of a running database, made quickly from links to its files.
 //!
-//! A checkpoint is a directory with a file `CHECKPOINT` that lists its files. It is not opened itself:
-//! [`restore`] makes a new, independent database of it.
+//! A checkpoint is a directory with a file `CHECKPOINT` that lists its files. It cannot be opened
+//! as a database: [`restore`] makes an independent database from it.
 //!
 //! ```
 //! use alluvium::backup;
@@ -11,7 +11,7 @@
 //! db.collection("pets").insert_one(r#"{"_id": "rex", "kind": "dog"}"#)?;
 //! db.checkpoint(&monday).run()?;
 //! db.collection("pets").insert_one(r#"{"_id": "tom", "kind": "cat"}"#)?;
-//! db.checkpoint(&tuesday).base(&monday).run()?; // Only what Monday's lacks is new.
+//! db.checkpoint(&tuesday).base(&monday).run()?; // Only files that Monday's lacks are new.
 //!
 //! backup::restore(&monday, &other).run()?;
 //! assert_eq!(alluvium::Database::open(&other)?.collection("pets").count()?, 1);
@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use alluvium_store::{CheckedCheckpoint, CheckpointReport, FileChecksum, ListedFile, Listing, RestoreReport};
 
-/// A checkpoint that is not made yet: made by [`crate::Database::checkpoint`].
+/// A checkpoint to make, with its options; returned by [`crate::Database::checkpoint`].
 #[derive(Clone)]
 #[must_use = "no checkpoint is made until `run`"]
 pub struct Checkpoint {
@@ -76,8 +76,8 @@ impl Checkpoint {
         self
     }
 
-    /// Ends the checkpoint with [`crate::Error::Stopped`] shortly after `stop` is set to true. Then nothing
-    /// is left of it.
+    /// Ends the checkpoint with [`crate::Error::Stopped`] shortly after `stop` is set to true. The
+    /// unfinished checkpoint is removed.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -104,8 +104,8 @@ impl Checkpoint {
     }
 }
 
-/// A database to be made of the checkpoint in `from`, in the directory `to`, which must not exist or be empty.
-/// The checkpoint stays as it is.
+/// Restores the checkpoint in `from` as a new database in the directory `to`, which must be empty
+/// or not exist. The checkpoint does not change. Set options, then call [`Restore::run`].
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -125,7 +125,7 @@ pub fn restore(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Restore {
     Restore { env: Env::os(), from, to, options: RestoreOptions::default() }
 }
 
-/// A restore that has not started: made by [`restore`].
+/// A restore, not yet run; returned by [`restore`].
 #[derive(Clone)]
 #[must_use = "nothing is restored until `run`"]
 pub struct Restore {
@@ -241,7 +241,7 @@ pub fn check(dir: impl AsRef<Path>) -> Check {
     Check { env: Env::os(), dir: dir.as_ref().to_owned(), quick: false, stop: Arc::default() }
 }
 
-/// A check of a checkpoint that has not started: made by [`check`].
+/// A check of a checkpoint, not yet run; returned by [`check`].
 #[derive(Clone)]
 #[must_use = "nothing is checked until `run`"]
 pub struct Check {

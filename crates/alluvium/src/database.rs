@@ -510,10 +510,11 @@ impl Database {
 
 /// Checkpoints, dumps, and the disk space that long operations need.
 impl Database {
-    /// A checkpoint to be made in the directory `dir`, which must not exist or be empty, while other threads
-    /// read and write: all operations up to one number, and none above. Sorted files are linked where `dir` is
-    /// on the same file system, else copied; the part of the log that is not in sorted files is copied. The
-    /// directory gets the name `dir` when all of it is durable.
+    /// A checkpoint in the directory `dir`, which must be empty or not exist, made while reads and
+    /// writes continue. It has exactly the operations up to one sequence number. Sorted files are
+    /// linked if `dir` is on the same file system, otherwise copied; the part of the log that is
+    /// not in sorted files is copied. The name `dir` appears only when all of it is durable. Set
+    /// options, then call [`Checkpoint::run`].
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -532,8 +533,9 @@ impl Database {
         Checkpoint::new(self.engine.clone(), dir.as_ref())
     }
 
-    /// A dump of all collections at one snapshot, to be written into the directory `dir`, which must not exist, be
-    /// empty, or hold what is left of a dump that was killed: that is removed.
+    /// A dump of all collections at one snapshot into the directory `dir`. It must be empty, not
+    /// exist, or hold the rest of a dump that was killed, which is removed. Set options, then call
+    /// `run`.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -32,7 +32,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use alluvium_transfer::dump::{Dump, DumpReport, DumpedCollection, Restore, RestoreReport, RestoredCollection};
 
-/// A dump that is not written yet: made by [`crate::Database::dump`].
+/// A dump, not yet run; returned by [`crate::Database::dump`].
 #[must_use = "no dump is written until `run`"]
 pub struct WriteDump<'a> {
     engine: EngineHandle,
@@ -137,7 +137,7 @@ pub fn read(dir: impl AsRef<Path>) -> ReadDump {
     ReadDump { env: Env::os(), dir: dir.as_ref().to_owned() }
 }
 
-/// A dump that is not read yet: made by [`read()`].
+/// A dump to read; returned by [`read()`].
 #[derive(Clone)]
 #[must_use = "nothing is read until `run`"]
 pub struct ReadDump {

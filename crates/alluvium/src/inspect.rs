@@ -39,7 +39,7 @@ pub fn file(path: impl AsRef<Path>) -> InspectFile {
     InspectFile { env: Env::os(), path: path.as_ref().to_owned(), options: InspectOptions::default() }
 }
 
-/// A file that is not read yet: made by [`file`].
+/// A file to inspect, not yet read; returned by [`file`].
 #[derive(Clone)]
 #[must_use = "nothing is read until `run`"]
 pub struct InspectFile {

@@ -44,7 +44,7 @@ pub fn repair(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Repair {
     Repair { env: Env::os(), from, to, options: RepairOptions::default() }
 }
 
-/// A repair that has not started: made by [`repair()`].
+/// A repair, not yet run; returned by [`repair()`].
 #[derive(Clone)]
 #[must_use = "nothing is repaired until `run`"]
 pub struct Repair {
@@ -125,7 +125,7 @@ pub fn examine(dir: impl AsRef<Path>) -> Examine {
     Examine { env: Env::os(), dir: dir.as_ref().to_owned() }
 }
 
-/// An examination that has not started: made by [`examine`].
+/// An examination, not yet run; returned by [`examine`].
 #[derive(Clone)]
 #[must_use = "nothing is examined until `run`"]
 pub struct Examine {
