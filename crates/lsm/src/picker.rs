@@ -162,7 +162,7 @@ pub struct Rules {
 
 /// The reason for a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum MergeReason {
     /// There are too many runs.
     Runs,
     /// There is too much above the base.
@@ -192,7 +192,7 @@ pub enum Pick {
     /// Merge these files into a run.
     Merge {
         /// The reason.
-        why: Why,
+        reason: MergeReason,
         /// The files.
         files: Vec<u64>,
         /// The run of the output.
@@ -294,7 +294,9 @@ impl<'a> Layout<'a> {
 pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     remove_dead(layout)
         .or_else(|| sink_files(layout))
-        .or_else(|| if layout.run_count() > rules.max_runs { merge_runs(layout, rules, Why::Runs) } else { None })
+        .or_else(
+            || if layout.run_count() > rules.max_runs { merge_runs(layout, rules, MergeReason::Runs) } else { None },
+        )
         .or_else(|| merge_into_base(layout, rules))
         .or_else(|| collect_garbage(layout, rules))
         .or_else(|| {
@@ -303,7 +305,11 @@ pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
         })
         .or_else(|| merge_tombstones(layout, rules))
         .or_else(|| {
-            if layout.upper().len() > rules.soft_upper_runs { merge_runs(layout, rules, Why::Tiers) } else { None }
+            if layout.upper().len() > rules.soft_upper_runs {
+                merge_runs(layout, rules, MergeReason::Tiers)
+            } else {
+                None
+            }
         })
         .or_else(|| merge_small_files(layout, rules))
 }
@@ -412,7 +418,7 @@ fn merge_into_base(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
 }
 
 fn merge_base(files: Vec<u64>) -> Option<Pick> {
-    Some(Pick::Merge { why: Why::Base, files, out: 0 })
+    Some(Pick::Merge { reason: MergeReason::Base, files, out: 0 })
 }
 
 /// Merges the runs from index `from` to the base, without it: their union, cut where the base is
@@ -420,7 +426,7 @@ fn merge_base(files: Vec<u64>) -> Option<Pick> {
 fn gather(layout: &Layout<'_>, from: usize) -> Option<Pick> {
     let window = &layout.upper()[from..];
     let busy = window.iter().flat_map(|run| &run.files).any(|file| file.busy);
-    if busy || window.len() < 2 { None } else { merge_window(layout, window, Why::Gather) }
+    if busy || window.len() < 2 { None } else { merge_window(layout, window, MergeReason::Gather) }
 }
 
 /// A component and its neighbours, as long as they pay and the job stays moderate. Outputs may span
@@ -472,7 +478,7 @@ fn collect_garbage(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
             if (file.dead == Dead::Partly || collectable)
                 && !layout.conflicts(run.id, run.id, file.smallest, file.largest)
             {
-                return Some(Pick::Merge { why: Why::Garbage, files: vec![file.number], out: run.id });
+                return Some(Pick::Merge { reason: MergeReason::Garbage, files: vec![file.number], out: run.id });
             }
         }
     }
@@ -498,7 +504,7 @@ fn merge_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
             }
         }
     }
-    best.map(|(_, files)| Pick::Merge { why: Why::Tombstones, files, out: 0 })
+    best.map(|(_, files)| Pick::Merge { reason: MergeReason::Tombstones, files, out: 0 })
 }
 
 /// Rewrites the file that keeps most range tombstones for its size, among those with numbers below
@@ -513,13 +519,13 @@ fn apply_ranges(layout: &Layout<'_>, below: u64) -> Option<Pick> {
     });
     let score = |file: &FileDesc<'_>| file.fragments as f64 / file.bytes.max(1) as f64;
     let (run, file) = free.max_by(|(_, a), (_, b)| score(a).total_cmp(&score(b)))?;
-    Some(Pick::Merge { why: Why::Garbage, files: vec![file.number], out: run })
+    Some(Pick::Merge { reason: MergeReason::Garbage, files: vec![file.number], out: run })
 }
 
 /// Merges neighbouring runs above the base: those that cost least for each run that disappears.
-fn merge_runs(layout: &Layout<'_>, rules: &Rules, why: Why) -> Option<Pick> {
+fn merge_runs(layout: &Layout<'_>, rules: &Rules, reason: MergeReason) -> Option<Pick> {
     let upper = layout.upper();
-    let least = if why == Why::Tiers { 3 } else { 2 };
+    let least = if reason == MergeReason::Tiers { 3 } else { 2 };
     let limit = layout.limit(rules);
     let mut best: Option<(f64, &[RunDesc<'_>])> = None;
     for from in 0..upper.len() {
@@ -535,7 +541,7 @@ fn merge_runs(layout: &Layout<'_>, rules: &Rules, why: Why) -> Option<Pick> {
                 continue;
             }
             // Tiers: only runs of similar size, and not if a base merge will take them soon.
-            if why == Why::Tiers && (largest * 2 > bytes || bytes * 2 > limit) {
+            if reason == MergeReason::Tiers && (largest * 2 > bytes || bytes * 2 > limit) {
                 continue;
             }
             let cost = bytes as f64 / (count - 1) as f64;
@@ -544,12 +550,12 @@ fn merge_runs(layout: &Layout<'_>, rules: &Rules, why: Why) -> Option<Pick> {
             }
         }
     }
-    merge_window(layout, best?.1, why)
+    merge_window(layout, best?.1, reason)
 }
 
 /// Merges overlapping files of neighbouring runs above the base into the oldest of the runs: the
 /// largest stretch of the key space in which all files overlap others.
-fn merge_window(layout: &Layout<'_>, window: &[RunDesc<'_>], why: Why) -> Option<Pick> {
+fn merge_window(layout: &Layout<'_>, window: &[RunDesc<'_>], reason: MergeReason) -> Option<Pick> {
     let (out, newest) = (window.last()?.id, window.first()?.id);
     let components = components(layout, window);
     // A file that overlaps nothing in the window need not be rewritten: it stays, or sinks. But no
@@ -560,7 +566,7 @@ fn merge_window(layout: &Layout<'_>, window: &[RunDesc<'_>], why: Why) -> Option
     let bytes = |stretch: &[Component<'_>]| stretch.iter().map(|component| component.bytes).sum::<u64>();
     let stretch = stretches.max_by_key(|stretch| bytes(stretch))?;
     let files = stretch.iter().flat_map(|component| component.files.iter().copied()).collect();
-    Some(Pick::Merge { why, files, out })
+    Some(Pick::Merge { reason, files, out })
 }
 
 fn merge_small_files(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
@@ -581,7 +587,7 @@ fn merge_small_files(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
             let (low, high) = (files[0].smallest, files[files.len() - 1].largest);
             if low.cmp(high) != Ordering::Greater && !layout.conflicts(0, 0, low, high) {
                 let files = files.iter().map(|file| file.number).collect();
-                return Some(Pick::Merge { why: Why::SmallFiles, files, out: 0 });
+                return Some(Pick::Merge { reason: MergeReason::SmallFiles, files, out: 0 });
             }
         }
         from += count.max(1);

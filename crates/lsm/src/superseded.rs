@@ -8,7 +8,7 @@ use alluvium_codec::entry::Seq;
 ///
 /// Numbers only rise, so an entry that was dropped still counts. Hence a full write with a higher
 /// number, whose key is in no memtable and in at most one place of the files, is the newest of its
-/// key ([`crate::View::stands_alone`]).
+/// key ([`crate::View::proves_newest`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Superseded {
     /// Ascending, each tree once, no number 0.

@@ -291,8 +291,8 @@ impl View {
         Ok(false)
     }
 
-    /// True if the full write of `key` with the number `seq`, once visible, is still the newest
-    /// version of the key. False proves nothing. Uses filters only, and reads no data block. Only
+    /// True proves that the full write of `key` with the number `seq`, once visible, is still the
+    /// newest version of the key; false proves nothing. Uses filters only, and reads no data block. Only
     /// for trees of [`crate::TreeProperties::needs_numbers`].
     ///
     /// A newer version would be in a memtable, or under a range tombstone, or in a second place of
@@ -301,7 +301,7 @@ impl View {
     ///
     /// # Errors
     /// As [`View::find`].
-    pub fn stands_alone(&self, key: &[u8], seq: Seq) -> Result<bool> {
+    pub fn proves_newest(&self, key: &[u8], seq: Seq) -> Result<bool> {
         if seq <= self.version.superseded.of(tree_of(key)) || self.cover(key, MAX_SEQ) > 0 {
             return Ok(false);
         }

@@ -57,8 +57,8 @@ impl Storm {
     fn compact(&mut self, most: usize) {
         for _ in 0..most {
             let Some(job) = self.db.partition.pick_compaction() else { return };
-            let kind = match job.why() {
-                Some(why) => format!("{why:?}"),
+            let kind = match job.reason() {
+                Some(reason) => format!("{reason:?}"),
                 None => format!("{job:?}").split('(').next().unwrap().to_owned(),
             };
             assert_eq!(self.db.partition.run_compaction(job, &|| false).unwrap(), Outcome::Done);

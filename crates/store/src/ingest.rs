@@ -241,8 +241,9 @@ impl Store {
     ) -> Result<u64> {
         self.health.check_writable()?;
         let Some(partition) = self.partitions.get(partition as usize) else { return Ok(0) };
-        let may_go = |internal: &[u8], seq: Seq| may_drop(key_of(internal), seq);
-        let swept = partition.sweep(&alluvium_lsm::Drops { tree: tree.0, may_go: &may_go }, max_seq, should_stop);
+        let is_dropped = |internal: &[u8], seq: Seq| may_drop(key_of(internal), seq);
+        let swept =
+            partition.sweep(&alluvium_lsm::Drops { tree: tree.0, is_dropped: &is_dropped }, max_seq, should_stop);
         Ok(self.poison.after_work(swept.map_err(Error::from))?.dropped)
     }
 }

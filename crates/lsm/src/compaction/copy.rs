@@ -27,7 +27,7 @@ pub struct Drops<'a> {
     pub tree: u32,
     /// True if the put of this key (with its tree) under this sequence number is dropped. Called
     /// for each version.
-    pub may_go: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
+    pub is_dropped: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
 }
 
 /// Copies the entries of a sorted source to an output.
@@ -98,9 +98,11 @@ impl<'a, 'o> Copier<'a, 'o> {
         self
     }
 
-    fn may_go(&self, entry: &Entry<'_>) -> bool {
+    fn is_dropped(&self, entry: &Entry<'_>) -> bool {
         entry.kind == Kind::Put
-            && self.drops.is_some_and(|drops| drops.tree == tree_of(entry.key) && (drops.may_go)(entry.key, entry.seq))
+            && self
+                .drops
+                .is_some_and(|drops| drops.tree == tree_of(entry.key) && (drops.is_dropped)(entry.key, entry.seq))
     }
 
     fn copied(self, whole: bool) -> CopyResult {
@@ -141,7 +143,7 @@ impl<'a, 'o> Copier<'a, 'o> {
                 }
                 None => {
                     let entry = Entry { key, seq: source.seq(), kind: source.kind(), value: source.value() };
-                    match self.may_go(&entry) {
+                    match self.is_dropped(&entry) {
                         true => self.dropped += 1,
                         false => self.take(entry)?,
                     }

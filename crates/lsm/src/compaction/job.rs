@@ -2,7 +2,7 @@
 
 use crate::files::{Covered, FileHandle};
 use crate::jobs::{Running, Ticket};
-use crate::picker::{Dead, FileDesc, Layout, Pick, RunDesc, Span, Why};
+use crate::picker::{Dead, FileDesc, Layout, MergeReason, Pick, RunDesc, Span};
 use crate::policy::Liveness;
 use crate::ranges::covered;
 use crate::version::Version;
@@ -38,9 +38,9 @@ impl CompactionJob {
     }
 
     /// The reason for a merge; `None` if the job only writes an edit.
-    pub fn why(&self) -> Option<Why> {
+    pub fn reason(&self) -> Option<MergeReason> {
         match self.pick {
-            Pick::Merge { why, .. } => Some(why),
+            Pick::Merge { reason, .. } => Some(reason),
             _ => None,
         }
     }

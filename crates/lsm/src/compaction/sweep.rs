@@ -5,7 +5,7 @@ use super::copy::Drops;
 use super::job::{CompactionJob, Outcome, spans_of};
 use crate::marks;
 use crate::partition::Partition;
-use crate::picker::{Pick, Span, Why};
+use crate::picker::{MergeReason, Pick, Span};
 use alluvium_codec::entry::Seq;
 use alluvium_env::Result;
 use std::collections::HashSet;
@@ -78,7 +78,7 @@ impl Partition {
                 return Ok(None);
             };
             let inputs = vec![(run, file.clone())];
-            let pick = Pick::Merge { files: vec![number], out: run, why: Why::Stale };
+            let pick = Pick::Merge { files: vec![number], out: run, reason: MergeReason::Stale };
             let spans = spans_of(&pick, &inputs);
             let meets = |span: &Span| spans.iter().any(|own| span.meets(&own.low, &own.high));
             if running.is_busy(number) || running.spans().iter().any(meets) {

@@ -64,7 +64,7 @@ fn describe(pick: Option<Pick>) -> String {
             let moves: Vec<_> = moves.iter().map(|(file, run)| format!("{file}>{run}")).collect();
             format!("move {}", moves.join(" "))
         }
-        Some(Pick::Merge { why, files, out }) => format!("merge for {why:?}: {} into run {out}", list(&files)),
+        Some(Pick::Merge { reason, files, out }) => format!("merge for {reason:?}: {} into run {out}", list(&files)),
     }
 }
 

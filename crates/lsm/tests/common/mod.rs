@@ -349,7 +349,7 @@ impl Db {
         assert!(verified.damage.is_empty(), "{:?}", verified.damage);
     }
 
-    /// Checks that a number for which [`alluvium_lsm::View::stands_alone`] is true is that of the
+    /// Checks that a number for which [`alluvium_lsm::View::proves_newest`] is true is that of the
     /// newest version. Returns how many there are.
     pub fn check_numbers(&self) -> usize {
         let view = self.partition.view();
@@ -359,7 +359,7 @@ impl Db {
             if !self.policy.needs_numbers(tree) {
                 continue;
             }
-            for seq in self.model.numbers(key).filter(|seq| view.stands_alone(key, *seq).unwrap()) {
+            for seq in self.model.numbers(key).filter(|seq| view.proves_newest(key, *seq).unwrap()) {
                 let newest = view.find(key, self.seq, &mut Vec::new()).unwrap();
                 assert_eq!(newest.map(|(seq, _)| seq), Some(seq), "{key:?} stands alone");
                 alone += 1;

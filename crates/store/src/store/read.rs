@@ -212,7 +212,7 @@ impl Store {
     ) -> Result<Option<Seq>> {
         self.reads.at_snapshot(snapshot, tree, key, |view, internal| {
             if let Some(expected) = expected
-                && view.stands_alone(internal, expected)?
+                && view.proves_newest(internal, expected)?
             {
                 return Ok(Some(expected));
             }
