@@ -291,7 +291,7 @@ fn lowest_next(store: &Store, system: TreeId) -> Result<u32> {
 /// shapes that may be lost are never used again.
 fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
     let next = load_shapes(store, name, system, None)?.next_number();
-    let next = next.saturating_add(ShapeOptions::default().max_in_use);
+    let next = next.saturating_add(ShapeOptions::default().max_shapes);
     let mut batch = store.batch();
     batch.put(system, LOWEST_NEXT, &next.to_le_bytes());
     store.write(batch, Durability::Sync)?;
@@ -330,7 +330,7 @@ fn absent(store: &Store) -> Arc<CollectionState> {
 
 fn shape_options(store: &Store) -> ShapeOptions {
     let defaults = ShapeOptions::default();
-    ShapeOptions { max_in_use: store.options().tuning.max_definitions.unwrap_or(defaults.max_in_use), ..defaults }
+    ShapeOptions { max_shapes: store.options().tuning.max_definitions.unwrap_or(defaults.max_shapes), ..defaults }
 }
 
 mod indexes;

@@ -96,7 +96,7 @@ fn speculation(lines: &[Vec<u8>], table: &Arc<ShapeTable>) {
     measure("line to row, lines without the parser", hits.len(), || {
         drop(encode_all(&mut encoder, table, hits.iter().copied()));
     });
-    let plain = Arc::new(ShapeTable::new(ShapeOptions { max_in_use: 0, ..ShapeOptions::DEFAULT }));
+    let plain = Arc::new(ShapeTable::new(ShapeOptions { max_shapes: 0, ..ShapeOptions::DEFAULT }));
     let mut never = Encoder::new(Arc::clone(&plain), "id");
     measure("line to row, always by the full parser", count, || drop(encode_all(&mut never, &plain, lines.iter())));
 }

@@ -31,7 +31,7 @@ pub use text::find_special;
 /// Parses a date as for `$date`, `2012-12-24T12:15:30.501Z` or `2012-12-24`, or in the notation of
 /// spreadsheets: a time without a zone is in UTC, a space may replace the `T`, and the year may be
 /// any that [`date_to_iso`] writes. Returns milliseconds since 1970.
-pub fn parse_date_lenient(text: &str) -> Option<i64> {
+pub fn parse_date(text: &str) -> Option<i64> {
     date::parse_lenient(text)
 }
 

@@ -245,7 +245,7 @@ proptest! {
         id_copy in proptest::option::of(Just("id")),
         sightings in 1u32..4,
     ) {
-        let table = ShapeTable::new(ShapeOptions { document_sightings: sightings, nested_sightings: sightings, max_in_use: 8 });
+        let table = ShapeTable::new(ShapeOptions { document_sightings: sightings, nested_sightings: sightings, max_shapes: 8 });
         for document in documents.iter().cycle().take(documents.len() * 4) {
             let (row, shapes) = encode(document, &table, id_copy);
             shapes.iter().for_each(|&number| table.mark_committed(number));

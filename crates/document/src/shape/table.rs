@@ -15,12 +15,12 @@ pub struct ShapeOptions {
     /// most 255.
     pub nested_sightings: u32,
     /// The maximum number of shapes in a collection; further maps stay self-describing.
-    pub max_in_use: u32,
+    pub max_shapes: u32,
 }
 
 impl ShapeOptions {
     /// The second occurrence for both, 4096 shapes.
-    pub const DEFAULT: Self = Self { document_sightings: 2, nested_sightings: 2, max_in_use: 4096 };
+    pub const DEFAULT: Self = Self { document_sightings: 2, nested_sightings: 2, max_shapes: 4096 };
 }
 
 impl Default for ShapeOptions {
@@ -132,7 +132,7 @@ impl ShapeTable {
 
     /// True if no more shapes are created; rows with other fields are then larger.
     pub fn is_full(&self) -> bool {
-        self.len.load(Ordering::Relaxed) >= self.options.max_in_use
+        self.len.load(Ordering::Relaxed) >= self.options.max_shapes
     }
 
     /// The number of the next shape.

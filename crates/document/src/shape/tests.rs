@@ -79,7 +79,7 @@ fn a_shape_is_made_at_the_sighting_that_was_asked_for() {
 
 #[test]
 fn the_cap_limits_the_shapes() {
-    let options = ShapeOptions { nested_sightings: 1, max_in_use: 2, ..ShapeOptions::default() };
+    let options = ShapeOptions { nested_sightings: 1, max_shapes: 2, ..ShapeOptions::default() };
     let table = ShapeTable::new(options);
     assert_eq!(make(&table, &["a"]), Some(1));
     assert_eq!(make(&table, &["b"]), Some(2));

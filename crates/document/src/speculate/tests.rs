@@ -350,7 +350,7 @@ proptest! {
         new_ids in any::<bool>(),
         sightings in 1u32..3,
     ) {
-        let options = ShapeOptions { document_sightings: sightings, nested_sightings: sightings, max_in_use: 30 };
+        let options = ShapeOptions { document_sightings: sightings, nested_sightings: sightings, max_shapes: 30 };
         let mut pair = Pair::new(options, id_field, new_ids);
         for (which, change) in order {
             let mut line = documents[which.index(documents.len())].clone();

@@ -49,7 +49,7 @@ fn bson_again(bytes: &[u8]) -> Vec<u8> {
 fn as_row(map: &Map) {
     let Some(id) = map.get("_id") else { return };
     let Ok(key) = key::id_key(id) else { return };
-    let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, max_in_use: 64 };
+    let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, max_shapes: 64 };
     let table = Arc::new(ShapeTable::new(options));
     let (mut row, mut shapes) = (Vec::new(), Vec::new());
     if encode_row(map, &table, None, &mut row, &mut shapes).is_err() {
@@ -91,7 +91,7 @@ pub fn json(data: &[u8]) {
 
 /// Speculative encoding of JSON lines: rows, keys and errors are those of the full parser.
 pub fn json_lines(data: &[u8]) {
-    let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, max_in_use: 64 };
+    let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, max_shapes: 64 };
     let (table, plain) = (Arc::new(ShapeTable::new(options)), ShapeTable::new(options));
     let mut encoder = Encoder::new(table.clone(), "_id");
     for line in data.split(|byte| *byte == b'\n') {

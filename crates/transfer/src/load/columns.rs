@@ -124,7 +124,7 @@ impl FieldType {
             Self::Double => text.parse::<f64>().ok().map(Value::from),
             Self::Decimal => text.parse::<Decimal>().ok().map(Value::Decimal),
             Self::Bool => boolean(text),
-            Self::Date => json::parse_date_lenient(text).or_else(|| text.parse().ok()).map(Value::DateTime),
+            Self::Date => json::parse_date(text).or_else(|| text.parse().ok()).map(Value::DateTime),
             Self::ObjectId => json::parse_object_id(text).map(Value::ObjectId),
             Self::Json => json::parse(text.as_bytes()).ok(),
         }
