@@ -1,24 +1,21 @@
 //! The database.
 
-use crate::backup::Checkpoint;
 use crate::batch::WriteBatch;
 use crate::collection::Collection;
-use crate::dump::WriteDump;
 use crate::logical::LogicalDatabase;
-use crate::maintenance::{Compact, Verify};
 use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
+use alluvium_collections::open;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_collections::space::{self, InputBytes, Space};
-use alluvium_collections::{expire, indexes, open, sweep};
 use alluvium_env::Env;
 use alluvium_store::{OpenReport, Options, Stats, Store};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 mod builder;
+mod copies;
+mod upkeep;
 
 pub use builder::Builder;
 
@@ -353,50 +350,6 @@ impl Database {
         Ok(self.engine.store().sync()?)
     }
 
-    /// Writes what is in memory to sorted files.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// db.flush()?;
-    /// assert_eq!(db.stats().partitions.iter().map(|partition| partition.files).sum::<usize>(), 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::NoSpace`], and other errors of writing.
-    pub fn flush(&self) -> Result<()> {
-        Ok(self.engine.store().flush()?)
-    }
-
-    /// Flushes, and waits until no compaction is due.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// db.wait_for_compaction()?;
-    /// assert_eq!(db.stats().debt, 0.0);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Database::flush`].
-    pub fn wait_for_compaction(&self) -> Result<()> {
-        Ok(self.engine.store().wait_for_compaction()?)
-    }
-
-    /// Merges each partition into one sorted run, and reclaims all possible space.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
-    /// db.collection("pets").delete("rex")?;
-    /// db.compact().run()?; // The old document is gone from the disk.
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn compact(&self) -> Compact {
-        Compact::new(self.engine.clone())
-    }
-
     /// Closes the database, so that it can be opened again at once. Operations on remaining
     /// collections, snapshots, cursors and loads return [`crate::ErrorKind::Closed`].
     ///
@@ -419,179 +372,5 @@ impl Database {
     #[doc(hidden)]
     pub fn store(&self) -> &Store {
         self.engine.store()
-    }
-}
-
-/// Maintenance: indexes, expiry, checks.
-impl Database {
-    /// Continues all interrupted index builds, and waits for them. If one fails, the others are
-    /// still built; the first error is returned. A database continues them in the background after
-    /// it is opened; call this to wait for them.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// db.finish_indexes()?;
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`crate::Collection::create_index`].
-    pub fn finish_indexes(&self) -> Result<()> {
-        indexes::finish_interrupted(&self.engine)
-    }
-
-    /// Deletes expired documents: those whose date, at the path of an index with
-    /// `expireAfterSeconds`, is at least that number of seconds in the past. Of several dates in an
-    /// array the earliest counts. Returns the number of deleted documents. A database does this
-    /// automatically every minute.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// let sessions = db.collection("sessions");
-    /// sessions.create_index(r#"{"seen": 1}"#).expire_after(std::time::Duration::from_secs(3600)).run()?;
-    /// sessions.put(1, r#"{"seen": {"$date": "2001-01-01T00:00:00Z"}}"#)?;
-    /// sessions.put(2, r#"{"seen": "a string never expires"}"#)?;
-    /// assert_eq!(db.delete_expired()?, 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for any read and write: the first error, after all indexes and documents were processed.
-    /// Documents deleted before remain deleted.
-    pub fn delete_expired(&self) -> Result<u64> {
-        expire::delete_expired(&self.engine)
-    }
-
-    /// Removes stale index entries from the files: entries of documents that were replaced or
-    /// deleted without being read. Reads skip these entries in any case; removing them reclaims
-    /// their space. Returns the number of removed entries. A database does this automatically when
-    /// there are many, and so does [`Database::compact`].
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// let pets = db.collection("pets");
-    /// pets.create_index(r#"{"age": 1}"#).run()?;
-    /// pets.put("rex", r#"{"age": 3}"#)?;
-    /// pets.put("rex", r#"{"age": 4}"#)?; // Does not read the old document, so its entry for 3 remains.
-    /// db.flush()?;
-    /// assert_eq!(db.sweep_indexes()?, 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Database::flush`].
-    pub fn sweep_indexes(&self) -> Result<u64> {
-        sweep::sweep_all(&self.engine, &AtomicBool::new(false))
-    }
-
-    /// Checks everything: every block, reference and count of the files; every document of every
-    /// collection (its deltas, its shape, its values, its `_id`); and every index (each document
-    /// has its entries, and every entry leads to a matching document). The report has one error for
-    /// each damaged item, at most a hundred for each collection or index.
-    ///
-    /// A collection is checked at one snapshot. If this takes longer than
-    /// [`crate::Builder::snapshot_max_age`], the check ends with
-    /// [`crate::ErrorKind::SnapshotTooOld`].
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// let pets = db.collection("pets");
-    /// pets.create_index(r#"{"kind": 1}"#).run()?;
-    /// pets.put("rex", r#"{"kind": "dog"}"#)?;
-    /// let report = db.verify().run()?;
-    /// assert!(report.damage.is_empty() && report.indexes[0].entries == 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn verify(&self) -> Verify {
-        Verify::new(self.engine.clone())
-    }
-}
-
-/// Checkpoints, dumps, and the disk space that long operations need.
-impl Database {
-    /// A checkpoint in the directory `dir`, which must be empty or not exist, made while reads and
-    /// writes continue. It has exactly the operations up to one sequence number. Sorted files are
-    /// linked if `dir` is on the same file system, otherwise copied; the part of the log that is
-    /// not in sorted files is copied. The name `dir` appears only when all of it is durable. Set
-    /// options, then call [`Checkpoint::run`].
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
-    /// let (monday, tuesday) = (dir.path().join("monday"), dir.path().join("tuesday"));
-    /// db.checkpoint(&monday).run()?;
-    /// db.checkpoint(&tuesday).base(&monday).run()?;
-    ///
-    /// let again = dir.path().join("again");
-    /// alluvium::backup::restore(&tuesday, &again).run()?;
-    /// assert_eq!(alluvium::Database::open(again)?.collection("pets").count()?, 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn checkpoint(&self, dir: impl AsRef<Path>) -> Checkpoint {
-        Checkpoint::new(self.engine.clone(), dir.as_ref())
-    }
-
-    /// A dump of all collections at one snapshot into the directory `dir`. It must be empty, not
-    /// exist, or hold the rest of a dump that was killed, which is removed. Set options, then call
-    /// `run`.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// # let other = alluvium::Database::open(dir.path().join("other"))?;
-    /// # let to = dir.path().join("dump");
-    /// db.collection("pets").insert_one(r#"{"_id": "rex", "kind": "dog"}"#)?;
-    /// assert_eq!(db.dump(&to).run()?.documents, 1);
-    /// alluvium::dump::read(&to).run()?.restore(&other).run()?;
-    /// assert_eq!(other.collection("pets").count()?, 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn dump<'a>(&self, dir: impl AsRef<Path>) -> WriteDump<'a> {
-        WriteDump::new(self.engine.clone(), dir.as_ref())
-    }
-
-    /// The estimated disk space for loading an input, from the compression of the database's own
-    /// documents, and the free space that [`crate::Builder::disk_reserve`] demands. `plain_bytes`
-    /// is the size of uncompressed input; `packed_bytes` is the size of files compressed with gzip
-    /// or Zstandard, whose uncompressed size is unknown. Takes microseconds.
-    /// Zstandard, only their number is known, not what is inside. Costs microseconds.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// db.load_space(1 << 20, 0).check()?; // room for a megabyte of JSON?
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn load_space(&self, plain_bytes: u64, packed_bytes: u64) -> Space {
-        space::load_space(&self.engine, InputBytes { plain: plain_bytes, packed: packed_bytes })
-    }
-
-    /// The maximum disk space that [`Database::compact`] needs. It rewrites the partitions one
-    /// after the other, and removes the old files of each when the new ones are complete. Takes
-    /// microseconds.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// let space = db.compact_space();
-    /// assert!(space.is_enough(), "{} bytes are needed", space.needed_bytes);
-    /// db.compact().run()?;
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn compact_space(&self) -> Space {
-        space::compact_space(&self.engine)
-    }
-
-    /// The estimated disk space that [`Database::dump`] to `dir` needs without compression, from
-    /// the size of rows.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// db.dump_space(dir.path().join("dump")).check()?;
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn dump_space(&self, dir: impl AsRef<Path>) -> Space {
-        space::dump_space(&self.engine, dir.as_ref())
     }
 }
