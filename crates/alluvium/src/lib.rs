@@ -64,7 +64,7 @@ pub use alluvium_collections::error::{Error, ErrorKind, Result};
 pub use alluvium_collections::find::{Explanation, Hint};
 pub use alluvium_collections::ids::MAX_DOCUMENT_BYTES;
 pub use alluvium_collections::index::IndexProgress;
-pub use alluvium_collections::index_stats::IndexStats;
+pub use alluvium_collections::index_stats::{BuildProgress, IndexStats};
 pub use alluvium_collections::names::{DEFAULT_LOGICAL, InvalidName};
 pub use alluvium_collections::object_id::new_object_id;
 pub use alluvium_collections::read_only::ReadOnlyContent;
@@ -82,7 +82,9 @@ pub use alluvium_query::index::IndexError;
 pub use alluvium_query::update::UpdateError;
 pub use alluvium_readonly::prefixed;
 pub use alluvium_readonly::{Build, BuildReport, OnDuplicate, Stats as ReadOnlyStats};
-pub use alluvium_store::{Compression, Durability, OpenReport, Options, PartitionStats, Stats, TreeStats};
+pub use alluvium_store::{
+    Compression, CutTail, Durability, LostNumbers, OpenReport, Options, PartitionStats, Stats, TreeStats,
+};
 pub use alluvium_transfer::packing::{Packer, Packing};
 pub use alluvium_transfer::read_only_build::ReadOnlyBuild;
 pub use alluvium_transfer::{export, load};

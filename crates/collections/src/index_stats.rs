@@ -48,9 +48,17 @@ pub struct IndexStats {
     pub examined: u64,
     /// The number of these entries that were stale.
     pub examined_stale: u64,
-    /// The number of documents indexed since the database was opened, and the approximate total;
-    /// `None` once the index is ready.
-    pub build: Option<(u64, u64)>,
+    /// How far the build is; `None` once the index is ready.
+    pub build: Option<BuildProgress>,
+}
+
+/// How far the build of an index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildProgress {
+    /// The number of documents indexed since the database was opened.
+    pub documents: u64,
+    /// The approximate total; 0 if it is not known yet.
+    pub documents_expected: u64,
 }
 
 impl IndexStats {
@@ -92,7 +100,10 @@ fn stats(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<IndexStats> {
     let tree = view.store().tree_stats(index.tree)?;
     let sample = sample(view, index)?;
     let (examined, examined_stale) = index.usage.keys_and_stale();
-    let counts = |progress: &IndexProgress| (progress.documents(), progress.documents_expected());
+    let counts = |progress: &IndexProgress| BuildProgress {
+        documents: progress.documents(),
+        documents_expected: progress.documents_expected(),
+    };
     Ok(IndexStats {
         name: index.definition.name().to_owned(),
         definition: index.definition.to_map(),

@@ -54,14 +54,14 @@ pub enum Error {
     #[error("{} is in use by another process: close it there first (one process opens a database at a time)", .0.display())]
     InUse(PathBuf),
     /// The number of partitions is fixed when a database is created.
-    #[error("{} has {found} partitions, not {asked}: leave the number out, or load into a new database", path.display())]
+    #[error("{} has {found} partitions, not {requested}: leave the number out, or load into a new database", path.display())]
     PartitionCount {
         /// The database.
         path: PathBuf,
         /// Partitions of the database.
         found: u32,
         /// Requested partitions.
-        asked: u32,
+        requested: u32,
     },
     /// An option is out of its range.
     #[error("the option {name} must be {must_be}")]

@@ -6,7 +6,7 @@
 //! very slow.
 
 use crate::error::Error;
-use crate::report::OpenReport;
+use crate::report::{CutTail, LostNumbers, OpenReport};
 use std::path::Path;
 use std::time::Duration;
 
@@ -36,13 +36,13 @@ pub(crate) fn opened(path: &Path, partitions: usize, report: &OpenReport) {
 }
 
 fn damage(report: &OpenReport) {
-    if let Some((file, offset, bytes)) = &report.dropped {
-        log::warn!(target: TARGET, "a torn tail of the log was cut off: {} at offset {offset}, {bytes} bytes", file.display());
+    if let Some(CutTail { path, offset, bytes }) = &report.dropped {
+        log::warn!(target: TARGET, "a torn tail of the log was cut off: {} at offset {offset}, {bytes} bytes", path.display());
     }
-    for (file, offset, bytes) in &report.manifest_tails {
-        log::warn!(target: TARGET, "a torn tail of a manifest was cut off: {} at offset {offset}, {bytes} bytes", file.display());
+    for CutTail { path, offset, bytes } in &report.manifest_tails {
+        log::warn!(target: TARGET, "a torn tail of a manifest was cut off: {} at offset {offset}, {bytes} bytes", path.display());
     }
-    for (first, last) in &report.lost {
+    for LostNumbers { first, last } in &report.lost {
         log::error!(target: TARGET, "the operations {first} to {last} are lost to damage of the log");
     }
 }

@@ -15,16 +15,36 @@ pub struct OpenReport {
     pub replayed_records: u64,
     /// Bytes of the replayed records.
     pub replayed_bytes: u64,
-    /// A torn tail of the log that was cut off: file, offset, bytes. Its operations had not been
+    /// A torn tail of the log that was cut off. Its operations had not been
     /// acknowledged under [`crate::Durability::Sync`].
-    pub dropped: Option<(PathBuf, u64, u64)>,
-    /// Torn tails of manifests that were cut off: file, offset, bytes. The flush or compaction
-    /// whose edit was torn is done again; nothing is lost.
-    pub manifest_tails: Vec<(PathBuf, u64, u64)>,
-    /// Ranges of sequence numbers whose operations are lost to damage. Empty without
+    pub dropped: Option<CutTail>,
+    /// Torn tails of manifests that were cut off. The flush or compaction whose edit was torn is
+    /// done again; nothing is lost.
+    pub manifest_tails: Vec<CutTail>,
+    /// The sequence numbers whose operations are lost to damage. Empty without
     /// [`crate::Options::accept_log_damage`], unless the only evidence of the loss is in files that
     /// [`crate::Store::ingest`] made.
-    pub lost: Vec<(Seq, Seq)>,
+    pub lost: Vec<LostNumbers>,
     /// How long opening took.
     pub took: Duration,
+}
+
+/// The torn tail of a file that was being written when a process ended, and was cut off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutTail {
+    /// The file.
+    pub path: PathBuf,
+    /// Where the tail began, in bytes.
+    pub offset: u64,
+    /// The bytes that were cut off.
+    pub bytes: u64,
+}
+
+/// A range of operations that are lost from the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostNumbers {
+    /// The sequence number of the first.
+    pub first: Seq,
+    /// The sequence number of the last.
+    pub last: Seq,
 }

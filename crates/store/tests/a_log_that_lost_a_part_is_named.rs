@@ -149,7 +149,7 @@ fn its_end_below_the_files_of_an_index() {
 
     let store = open(&disk, options(64 << 20)).unwrap();
     let lost = store.report().lost.clone();
-    assert_eq!(lost.last().map(|(_, last)| *last), Some(written), "the loss is not reported: {lost:?}");
+    assert_eq!(lost.last().map(|lost| lost.last), Some(written), "the loss is not reported: {lost:?}");
     put(&store, tree, 2, b"new");
     assert!(store.visible() > written, "a number is given out twice");
     store.discard_damage().unwrap();

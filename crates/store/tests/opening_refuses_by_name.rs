@@ -35,7 +35,7 @@ fn another_number_of_partitions_is_refused() {
     let env = Env::in_memory(2);
     create(&env, "db");
     let two = Options { partitions: Some(2), ..options() };
-    assert!(matches!(error(&env, "db", two), Error::PartitionCount { found: 4, asked: 2, .. }));
+    assert!(matches!(error(&env, "db", two), Error::PartitionCount { found: 4, requested: 2, .. }));
     let store = Store::open(env, Path::new("db"), options()).unwrap();
     assert_eq!(store.partitions(), 4);
 }

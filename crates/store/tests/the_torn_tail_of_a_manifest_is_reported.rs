@@ -38,9 +38,10 @@ fn the_torn_tail_of_a_manifest_is_reported() {
     file.write_at(b"half of an edit", end + 60).unwrap();
 
     let store = open(&disk);
-    let [(torn, offset, len)] = &store.report().manifest_tails[..] else { panic!("{:?}", store.report()) };
-    assert_eq!(torn, &path);
-    assert!(*offset > 32 && *offset <= end + 60 && *offset + *len >= end + 75, "{offset} {len}");
+    let [tail] = &store.report().manifest_tails[..] else { panic!("{:?}", store.report()) };
+    assert_eq!(tail.path, path);
+    let (offset, after) = (tail.offset, tail.offset + tail.bytes);
+    assert!(offset > 32 && offset <= end + 60 && after >= end + 75, "{tail:?}");
     for n in 0..200u32 {
         assert!(store.get(tree, &n.to_be_bytes(), &mut Vec::new()).unwrap(), "{n} is lost");
     }

@@ -111,9 +111,9 @@ fn a_wal_cut_by_1_or_3_bytes_makes_open_fail_and_recovers_nothing() {
         disk.env.fs.open(&log, OpenMode::ReadWrite).unwrap().set_len(end - cut).unwrap();
         let db = open(&disk);
         assert_eq!(count(&db), 19, "the last write alone is gone");
-        let (path, _, bytes) = db.report().dropped.clone().unwrap();
-        assert_eq!(path, log, "opening reports what it has cut off");
-        assert!(bytes > 0);
+        let tail = db.report().dropped.clone().unwrap();
+        assert_eq!(tail.path, log, "opening reports what it has cut off");
+        assert!(tail.bytes > 0);
     }
 }
 

@@ -44,11 +44,19 @@ impl Args {
 /// Larger collections are estimated; counting the others takes milliseconds.
 const MOST_COUNTED: u64 = 100_000;
 
-/// The number of documents, given an estimate, and whether the number is exact.
-pub(super) fn documents(collection: &Collection, estimate: u64) -> (u64, bool) {
+/// A number of documents.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DocumentCount {
+    pub documents: u64,
+    /// False if it is an estimate.
+    pub is_exact: bool,
+}
+
+/// The number of documents, given an estimate.
+pub(super) fn documents(collection: &Collection, estimate: u64) -> DocumentCount {
     match if estimate <= MOST_COUNTED { collection.count().ok() } else { None } {
-        Some(documents) => (documents, true),
-        None => (estimate, false),
+        Some(documents) => DocumentCount { documents, is_exact: true },
+        None => DocumentCount { documents: estimate, is_exact: false },
     }
 }
 

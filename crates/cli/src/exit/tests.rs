@@ -21,7 +21,7 @@ fn the_librarys_errors_have_their_codes() {
     assert_eq!(code(StoreError::NotADatabase(path.clone())), NOT_FOUND);
     assert_eq!(code(StoreError::ForeignDirectory(path.clone())), FAILURE);
     assert_eq!(code(StoreError::InUse(path.clone())), IN_USE);
-    assert_eq!(code(StoreError::PartitionCount { path: path.clone(), found: 3, asked: 2 }), USAGE);
+    assert_eq!(code(StoreError::PartitionCount { path: path.clone(), found: 3, requested: 2 }), USAGE);
     assert_eq!(code(StoreError::InvalidOption { name: "memory_bytes", must_be: "more" }), USAGE);
     assert_eq!(code(StoreError::from(alluvium_env::Error::NewerFormat { path, found: 2, supported: 1 })), FAILURE);
     assert_eq!(code(alluvium::Error::DuplicateKey { collection: "c".into(), id: "1".into() }), DUPLICATE);

@@ -7,7 +7,9 @@ use crate::session;
 use crate::settings::size;
 use crate::signals::{self, Stop};
 use crate::text;
-use alluvium::{Builder, Collection, Database, Document, Durability, ErrorKind, Map, ReadOnly, Scan, Value};
+use alluvium::{
+    Builder, Collection, CutTail, Database, Document, Durability, ErrorKind, LostNumbers, Map, ReadOnly, Scan, Value,
+};
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use std::io::Write;
@@ -292,22 +294,22 @@ fn report(database: &Database) {
         let partitions = text::counted(database.partitions().into(), "partition");
         notes += &format!("created the database {path} with {partitions}\n");
     }
-    if let Some((file, offset, bytes)) = &report.dropped {
+    if let Some(CutTail { path, offset, bytes }) = &report.dropped {
         notes += &format!(
             "note: the log ended within a record; the last {} of {} (from offset {offset}) had not been acknowledged \
              as durable, and were removed\n",
             text::counted(*bytes, "byte"),
-            file.display(),
+            path.display(),
         );
     }
-    for (file, offset, bytes) in &report.manifest_tails {
+    for CutTail { path, offset, bytes } in &report.manifest_tails {
         notes += &format!(
             "note: the manifest {} ended within an edit; its last {} (from offset {offset}) were removed, and nothing is lost\n",
-            file.display(),
+            path.display(),
             text::counted(*bytes, "byte"),
         );
     }
-    for (first, last) in &report.lost {
+    for LostNumbers { first, last } in &report.lost {
         notes += &format!("note: the operations {first} to {last} are lost because the log is damaged\n");
     }
     // If standard error is closed, there is nowhere to report it.

@@ -18,6 +18,7 @@ use crate::files::listing::Listing;
 use crate::files::superblock::Superblock;
 use crate::files::{self as directory, LOCK_NAME, LOG_DIR};
 use crate::keys::key_of;
+use crate::report::LostNumbers;
 use alluvium_codec::entry::{Kind, Seq};
 use alluvium_env::{Env, FileLock};
 use log::SalvagedLog;
@@ -48,15 +49,6 @@ pub struct Loss {
     pub to: Option<Vec<u8>>,
     /// No lost entry has a higher number.
     pub max_seq: Seq,
-}
-
-/// Numbers of operations that the log has lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LostNumbers {
-    /// The first.
-    pub first: Seq,
-    /// The last.
-    pub last: Seq,
 }
 
 /// One version of a key.

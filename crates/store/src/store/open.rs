@@ -23,7 +23,7 @@ use crate::partitions::{self, Partitions};
 use crate::poison::Poison;
 use crate::policy::{LiveState, OwnerDefinitions, OwnerFold, SyncedLog};
 use crate::reads::Reads;
-use crate::report::OpenReport;
+use crate::report::{CutTail, OpenReport};
 use crate::trees::Trees;
 use crate::upkeep::Upkeep;
 use crate::visibility::Visibility;
@@ -86,7 +86,8 @@ pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store>
     visibility.recovered(last);
     report.created = created;
     let tails = partitions.iter().filter_map(|p| p.dropped_tail());
-    report.manifest_tails = tails.map(|tail| (tail.path.clone(), tail.offset, tail.bytes)).collect();
+    report.manifest_tails =
+        tails.map(|tail| CutTail { path: tail.path.clone(), offset: tail.offset, bytes: tail.bytes }).collect();
     report.took = env.clock.now().saturating_sub(started);
     let path = path.to_owned();
     let recovered =
@@ -294,9 +295,9 @@ fn is_ours(name: &str) -> bool {
 /// Reads the superblock, or begins to create a database.
 fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superblock, bool)> {
     if let Some(found) = Superblock::read(env, path)? {
-        if let Some(asked) = options.partitions.filter(|p| *p != found.partitions) {
+        if let Some(requested) = options.partitions.filter(|p| *p != found.partitions) {
             let path = path.to_owned();
-            return Err(Error::PartitionCount { path, found: found.partitions, asked });
+            return Err(Error::PartitionCount { path, found: found.partitions, requested });
         }
         return Ok((found, false));
     }

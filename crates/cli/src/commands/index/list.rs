@@ -1,11 +1,11 @@
 //! `alluvium index list`.
 
-use crate::commands::collections;
+use crate::commands::collections::{self, DocumentCount};
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
 use crate::text::{self, columns};
-use alluvium::{Collection, IndexStats, Map, Value};
+use alluvium::{BuildProgress, Collection, IndexStats, Map, Value};
 use alluvium_document::json::{self, Format};
 
 /// Arguments of `index list`.
@@ -41,16 +41,16 @@ impl Args {
                 let collection = database.collection(&name);
                 let full_name = collection.full_name()?;
                 let indexes = collection.index_stats()?;
-                let (documents, is_exact) = collections::documents(&collection, collection.stats()?.keys);
+                let count = collections::documents(&collection, collection.stats()?.keys);
                 if self.json {
-                    all.push(of_id(&full_name, documents));
+                    all.push(of_id(&full_name, count.documents));
                     all.extend(indexes.iter().map(|index| to_json(&full_name, index)));
                     continue;
                 }
                 if self.name.is_none() {
                     out.text(&format!("{full_name}\n"))?;
                 }
-                out.text(&describe(&collection, (documents, is_exact), &indexes)?)?;
+                out.text(&describe(&collection, count, &indexes)?)?;
             }
             if self.json {
                 out.json(&serde_json::json!({ "indexes": all }))?;
@@ -90,8 +90,8 @@ pub(crate) fn to_json(collection: &str, index: &IndexStats) -> serde_json::Value
         "last_used_unix_ms": index.last_used_ms,
         "examined": index.examined,
         "examined_stale": index.examined_stale,
-        "build": index.build.map(|(documents, expected)| {
-            serde_json::json!({ "documents": documents, "documents_expected": expected })
+        "build": index.build.map(|build| {
+            serde_json::json!({ "documents": build.documents, "documents_expected": build.documents_expected })
         }),
     })
 }
@@ -113,14 +113,15 @@ pub(crate) fn definition_of(definition: &Map) -> String {
 }
 
 /// The progress of a build.
-pub(crate) fn describe_build((documents, expected): (u64, u64)) -> String {
-    match expected {
+pub(crate) fn describe_build(build: BuildProgress) -> String {
+    let (documents, expected) = (text::count(build.documents), text::count(build.documents_expected));
+    match build.documents_expected {
         0 => "being built".to_owned(),
-        _ => format!("being built: {} of about {} documents", text::count(documents), text::count(expected)),
+        _ => format!("being built: {documents} of about {expected} documents"),
     }
 }
 
-fn describe(collection: &Collection, (documents, is_exact): (u64, bool), indexes: &[IndexStats]) -> Outcome<String> {
+fn describe(collection: &Collection, count: DocumentCount, indexes: &[IndexStats]) -> Outcome<String> {
     let mut rows = Vec::new();
     for info in collection.indexes()? {
         let stats = indexes.iter().find(|index| index.name == info.name);
@@ -131,8 +132,8 @@ fn describe(collection: &Collection, (documents, is_exact): (u64, bool), indexes
         let figures = match stats {
             // The index was created after the statistics were read.
             None if info.name != "_id_" => "being built".to_owned(),
-            None if is_exact => text::counted(documents, "document"),
-            None => format!("{}, the documents themselves", entries(documents)),
+            None if count.is_exact => text::counted(count.documents, "document"),
+            None => format!("{}, the documents themselves", entries(count.documents)),
             Some(IndexStats { build: Some(build), .. }) => describe_build(*build),
             Some(stats) if stats.bytes == 0 => entries(stats.entries),
             Some(stats) => format!("{}, {}", entries(stats.entries), text::bytes(stats.bytes)),

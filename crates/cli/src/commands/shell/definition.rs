@@ -12,12 +12,20 @@ use std::path::Path;
 /// Commands that are not available in the shell.
 const NOT_HERE: &[&str] = &["build", "shell"];
 /// The ids of the arguments for the database and the collection.
-const DATABASE: (&str, &str) = ("path", "DB");
-const COLLECTION: (&str, &str) = ("name", "COLLECTION");
+const DATABASE: Positional = Positional { id: "path", value: "DB" };
+const COLLECTION: Positional = Positional { id: "name", value: "COLLECTION" };
 /// The argument that is read from standard input if it is missing.
-const FROM_STDIN: (&str, &str) = ("json", "JSON");
+const FROM_STDIN: Positional = Positional { id: "json", value: "JSON" };
 /// Options for opening a database.
 const OF_OPENING: &[&str] = &["memory", "disk_reserve", "partitions", "wait"];
+
+/// A positional argument.
+#[derive(Clone, Copy)]
+struct Positional {
+    id: &'static str,
+    /// The name of its value in help.
+    value: &'static str,
+}
 
 /// The help of the shell's own commands.
 pub(super) const HELP: &str = "\
@@ -65,10 +73,10 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
     let known = |arg: clap::Arg, long: &'static str, value: String| {
         arg.long(long).required(false).hide(true).default_value(value)
     };
-    command = command.mut_arg(DATABASE.0, |arg| known(arg, "database", database.display().to_string()));
+    command = command.mut_arg(DATABASE.id, |arg| known(arg, "database", database.display().to_string()));
     let in_use = collection.filter(|_| has(&command, COLLECTION));
     if let Some(name) = in_use {
-        command = command.mut_arg(COLLECTION.0, |arg| {
+        command = command.mut_arg(COLLECTION.id, |arg| {
             known(arg, "collection", name.to_owned()).hide(false).help("A collection other than the one in use")
         });
     }
@@ -78,7 +86,7 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
     }
     if has(&command, FROM_STDIN) {
         // The shell itself reads standard input.
-        command = command.mut_arg(FROM_STDIN.0, |arg| arg.required(true).help("The document as JSON"));
+        command = command.mut_arg(FROM_STDIN.id, |arg| arg.required(true).help("The document as JSON"));
     }
     // A usage of several lines is written by hand.
     let usage = command.render_usage().to_string();
@@ -109,11 +117,11 @@ fn examples(help: &str, in_use: bool) -> String {
     shown
 }
 
-fn has(command: &clap::Command, (id, value): (&str, &str)) -> bool {
+fn has(command: &clap::Command, wanted: Positional) -> bool {
     let named = |arg: &&clap::Arg| {
         arg.is_positional()
-            && arg.get_id() == id
-            && arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == value))
+            && arg.get_id() == wanted.id
+            && arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == wanted.value))
     };
     command.get_arguments().any(|arg| named(&arg))
 }
@@ -152,10 +160,10 @@ fn refuse_options_of_opening(matches: &ArgMatches) -> Outcome {
     let given = |id: &&&str| {
         matches.try_contains_id(id).unwrap_or(false) && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
-    match OF_OPENING.iter().chain(&[DATABASE.0]).find(given) {
+    match OF_OPENING.iter().chain(&[DATABASE.id]).find(given) {
         None => Ok(()),
         Some(id) => {
-            let option = if *id == DATABASE.0 { "database".to_owned() } else { id.replace('_', "-") };
+            let option = if *id == DATABASE.id { "database".to_owned() } else { id.replace('_', "-") };
             let what = format!("--{option} is for opening a database, and the shell's is already open: leave it out");
             Err(Failure::Usage(what))
         }

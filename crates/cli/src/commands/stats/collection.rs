@@ -1,6 +1,6 @@
 //! Statistics of one collection.
 
-use crate::commands::collections;
+use crate::commands::collections::{self, DocumentCount};
 use crate::commands::index::{definition_of, describe_build, to_json as index_to_json};
 use crate::exit::Outcome;
 use crate::notes;
@@ -15,7 +15,7 @@ pub(super) fn print(collection: &Collection, json: bool) -> Outcome {
     let documents = collections::documents(collection, stats.keys);
     let mut out = Output::new();
     if json {
-        let mut figures = to_json(&stats, documents.0);
+        let mut figures = to_json(&stats, documents.documents);
         figures["indexes"] = indexes.iter().map(|index| index_to_json(&full_name, index)).collect();
         figures["fields"] = notes::names(collection).into();
         figures["collection"] = full_name.into();
@@ -42,7 +42,7 @@ fn to_json(stats: &TreeStats, documents: u64) -> serde_json::Value {
     })
 }
 
-fn describe(stats: &TreeStats, (documents, is_exact): (u64, bool), fields: &[String]) -> String {
+fn describe(stats: &TreeStats, count: DocumentCount, fields: &[String]) -> String {
     let files = |files: u64, bytes: u64| format!("{}, {}", text::counted(files, "file"), text::bytes(bytes));
     let counted = format!("{}, {} of them tombstones", text::count(stats.entries), text::count(stats.tombstones));
     let entries = match (stats.files, stats.shared_files) {
@@ -52,7 +52,7 @@ fn describe(stats: &TreeStats, (documents, is_exact): (u64, bool), fields: &[Str
         _ => format!("{counted}; those in shared files are not counted for each collection"),
     };
     let mut rows = vec![
-        ("documents", format!("{}{}", if is_exact { "" } else { "about " }, text::count(documents))),
+        ("documents", format!("{}{}", if count.is_exact { "" } else { "about " }, text::count(count.documents))),
         ("fields", if fields.is_empty() { "none known".to_owned() } else { fields.join(", ") }),
         ("files of its own", if stats.files == 0 { "none".to_owned() } else { files(stats.files, stats.bytes) }),
         (

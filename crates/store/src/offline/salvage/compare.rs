@@ -1,10 +1,10 @@
 //! Comparing the log and the sorted files of a damaged store.
 
-use super::LostNumbers;
 use super::entry::index_of;
 use super::files::SalvagedPartition;
 use super::log::SalvagedLog;
 use crate::error::Result;
+use crate::report::LostNumbers;
 use alluvium_codec::entry::{Kind, Seq};
 use alluvium_env::Env;
 use std::collections::BTreeSet;

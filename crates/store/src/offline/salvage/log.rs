@@ -1,9 +1,9 @@
 //! The whole parts of the log.
 
-use super::LostNumbers;
 use super::entry::{OwnedEntry, most_frequent, readable};
 use crate::batch::{LogRecord, decode_record};
 use crate::error::{Result, check_stop};
+use crate::report::LostNumbers;
 use alluvium_codec::entry::Seq;
 use alluvium_env::Env;
 use alluvium_lsm::VersionEdit;

@@ -9,7 +9,7 @@ use crate::keys::tree_of;
 use crate::marks;
 use crate::options::Options;
 use crate::partitions::Partitions;
-use crate::report::OpenReport;
+use crate::report::{CutTail, LostNumbers, OpenReport};
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use alluvium_env::Env;
 use alluvium_lsm::Partition;
@@ -71,14 +71,18 @@ impl Replay<'_> {
             clean: found.clean,
             replayed_records: found.records,
             replayed_bytes: found.bytes,
-            dropped: found.dropped.as_ref().map(|d| (d.path.clone(), d.offset, d.bytes)),
-            lost: found.lost.iter().map(|l| (l.first, l.last)).chain(lost.iter().copied()).collect(),
+            dropped: found.dropped.as_ref().map(|d| CutTail { path: d.path.clone(), offset: d.offset, bytes: d.bytes }),
+            lost: found.lost.iter().map(|l| numbers(l.first, l.last)).chain(lost.iter().copied()).collect(),
             ..OpenReport::default()
         };
         let damaged = found.damaged || !lost.is_empty();
         let last = highest_seq().max(found.next_seq() - 1);
         Ok(Replayed { report, last, highest_tree: reading.highest_tree, damaged, log })
     }
+}
+
+fn numbers(first: Seq, last: Seq) -> LostNumbers {
+    LostNumbers { first, last }
 }
 
 struct Reading<'a> {
@@ -187,13 +191,13 @@ impl Reading<'_> {
     }
 
     /// The numbers that the log has lost at its beginning or end, or an error that names the loss.
-    fn lost(&self, found: &Recovery) -> alluvium_env::Result<Vec<(Seq, Seq)>> {
+    fn lost(&self, found: &Recovery) -> alluvium_env::Result<Vec<LostNumbers>> {
         let highest_flushed = self.flushed.iter().max().copied().unwrap_or(0);
         let mut lost = Vec::new();
         // A note is durable before the segments that it releases are removed.
         if found.released > 0 && found.released >= self.needed {
             self.refuse(format!("its oldest segment is missing: it begins after number {}", found.released))?;
-            lost.push((self.needed.max(1), found.released));
+            lost.push(numbers(self.needed.max(1), found.released));
         }
         // The log is durable up to every number in a sorted file.
         let (ends, files) = (found.last_seq, self.highest);
@@ -203,18 +207,18 @@ impl Reading<'_> {
         // For files that no flush wrote this is reported and not refused: a database of an older
         // build whose damage was accepted looks the same.
         if ends < files {
-            lost.push((ends + 1, files));
+            lost.push(numbers(ends + 1, files));
         }
         // These numbers were skipped by an open that accepted such damage, and may have ended
         // before it wrote the consequences.
-        lost.extend(found.passed_over.iter().map(|gap| (gap.first, gap.last)));
+        lost.extend(found.passed_over.iter().map(|gap| numbers(gap.first, gap.last)));
         if found.end_missing && lost.is_empty() {
-            lost.push((ends + 1, files.max(ends + 1)));
+            lost.push(numbers(ends + 1, files.max(ends + 1)));
         }
         // Without any segment the last number is not known.
         if found.damaged && found.records == 0 && found.lost.is_empty() && lost.is_empty() {
             let lowest = self.flushed.iter().min().copied().unwrap_or(0);
-            lost.push((lowest + 1, files + 1));
+            lost.push(numbers(lowest + 1, files + 1));
         }
         Ok(lost)
     }
