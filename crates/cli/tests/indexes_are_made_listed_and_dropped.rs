@@ -184,7 +184,7 @@ fn read_only_stores_say_that_they_have_none() {
         &["index", "drop", "store", "documents", "a_1"],
     ] {
         let error = place.bad(1, arguments);
-        assert!(error.contains("store is a read-only store: it its only indexes are those on _id"), "{error}");
+        assert!(error.contains("store is a read-only store: its only indexes are those on _id"), "{error}");
     }
 }
 

@@ -70,7 +70,7 @@ impl IndexScan {
     }
 
     /// The document on which the filter of a covered scan, or of its keys, is evaluated, made from
-    /// the result of [`Definition::values`]. It has the fields whose values are exact.
+    /// the result of [`crate::index::Definition::values`]. It has the fields whose values are exact.
     pub fn document(&self, values: &[Option<Value>]) -> Map {
         let mut document = Map::new();
         for (part, value) in self.bounds.iter().zip(values) {
