@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::find::{BATCH_SIZE, Execution};
 use crate::ids::id_key;
 use crate::names::FullName;
-use crate::read::{decode, fields_of, from_document};
+use crate::read::{decode_copy, fields_of, from_document};
 use crate::read_only::ReadOnlyDocuments;
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
@@ -175,7 +175,7 @@ impl<T> Cursor<T> {
     fn step(&mut self) -> Result<Option<Document>> {
         match &mut self.rows {
             Rows::Collection { scan, state, .. } => match scan.next()? {
-                Some((key, row)) => decode(&state.shapes, &self.name, key, row.to_vec()).map(Some),
+                Some((key, row)) => decode_copy(&state.shapes, &self.name, key, row).map(Some),
                 None => Ok(None),
             },
             Rows::ReadOnly(scan, store) => match scan.next()? {

@@ -148,6 +148,16 @@ pub fn decode(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: Vec<u8
     })
 }
 
+/// As [`decode`], of a row that is copied.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_copy(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: &[u8]) -> Result<Document> {
+    let mut copy = Document::row_buffer(row.len(), key);
+    copy.extend_from_slice(row);
+    decode(shapes, name, key, copy)
+}
+
 /// Makes errors for damage in a document that is found after the document was read.
 pub(crate) fn damaged(name: &FullName, document: &Document) -> impl Fn(RowError) -> Error {
     move |error| Error::DamagedDocument {

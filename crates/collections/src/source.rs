@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::ids;
 use crate::index::{Index, IndexSet};
 use crate::index_scan::EntryScan;
-use crate::read::{damaged, decode, matches};
+use crate::read::{damaged, decode, decode_copy, matches};
 use crate::spill::Spill;
 use crate::view::CollectionView;
 use alluvium_document::row::RowError;
@@ -93,7 +93,7 @@ impl Source for LocalSource {
                 continue;
             };
             *examined += 1;
-            let document = decode(&view.state.shapes, &view.name, key, row.to_vec())?;
+            let document = decode_copy(&view.state.shapes, &view.name, key, row)?;
             if matches(filter, &view.name, &document)? {
                 bytes += row.len();
                 out.push(Item::whole(key, document));

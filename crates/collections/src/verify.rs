@@ -114,7 +114,7 @@ fn verify_at(
         let checked = checked.and_then(|table| match counted.is_empty() {
             true => Ok(()),
             false => {
-                let document = read::decode(&table, name, key, row.to_vec())?;
+                let document = read::decode_copy(&table, name, key, row)?;
                 counted.iter_mut().try_for_each(|counted| counted.add(name, &document))
             }
         });

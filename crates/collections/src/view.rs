@@ -9,6 +9,7 @@ use crate::state::CollectionState;
 use alluvium_document::Document;
 use alluvium_store::{Seq, Store};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A collection at a snapshot. The operators of a plan read it.
 pub struct CollectionView {
@@ -17,6 +18,8 @@ pub struct CollectionView {
     pub(crate) state: Arc<CollectionState>,
     pub(crate) name: FullName,
     pub(crate) snapshot: Snapshot,
+    /// The bytes of the row that was read last: the next one is likely to be as long.
+    row_len: AtomicUsize,
 }
 
 /// A document, and the sequence number of its last write.
@@ -32,7 +35,7 @@ impl CollectionView {
         name: &FullName,
         snapshot: Snapshot,
     ) -> Arc<Self> {
-        Arc::new(Self { engine: engine.clone(), state, name: name.clone(), snapshot })
+        Arc::new(Self { engine: engine.clone(), state, name: name.clone(), snapshot, row_len: AtomicUsize::new(0) })
     }
 
     /// The collection at a snapshot, or now; one that does not exist is empty.
@@ -50,10 +53,14 @@ impl CollectionView {
         self.engine.store()
     }
 
-    /// The document with this key. The buffer `row` becomes its row.
+    /// The document with this key. The buffer `row` is used, and becomes the document's row.
     pub(crate) fn read(&self, key: &[u8], row: &mut Vec<u8>) -> Result<Option<Versioned>> {
+        if row.capacity() == 0 {
+            *row = Document::row_buffer(self.row_len.load(Ordering::Relaxed), key);
+        }
         let seq = self.store().get_numbered_at(&self.snapshot.store, self.state.documents, key, row)?;
         let Some(seq) = seq else { return Ok(None) };
+        self.row_len.store(row.len(), Ordering::Relaxed);
         let document = decode(&self.state.shapes, &self.name, key, std::mem::take(row))?;
         Ok(Some(Versioned { document, seq }))
     }

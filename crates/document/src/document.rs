@@ -94,11 +94,17 @@ impl Document {
     pub fn from_row(table: &Arc<ShapeTable>, key: &[u8], row: impl Into<Vec<u8>>) -> Result<Self, RowError> {
         let mut bytes = row.into();
         let id_at = bytes.len();
-        bytes.reserve_exact(key.len() + 4);
+        bytes.reserve_exact(id_room(key));
         put_id(key, &mut bytes)?;
         let document = Self::new(Some(Arc::clone(table)), bytes, id_at);
         document.map()?;
         Ok(document)
+    }
+
+    /// An empty buffer for a row of `row_len` bytes, from which [`Document::from_row`] then makes a
+    /// document without another allocation.
+    pub fn row_buffer(row_len: usize, key: &[u8]) -> Vec<u8> {
+        Vec::with_capacity(row_len + id_room(key))
     }
 
     /// A document with these fields. An `_id` is not required.
@@ -306,6 +312,11 @@ impl Document {
     pub fn row_len(&self) -> usize {
         self.inner.id_at
     }
+}
+
+/// The bytes to reserve for the `_id` in a key.
+fn id_room(key: &[u8]) -> usize {
+    key.len() + 4
 }
 
 /// Appends the self-describing encoding of the value in a key.

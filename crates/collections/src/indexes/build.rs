@@ -22,7 +22,7 @@ use crate::index::Index;
 use crate::marks;
 use crate::multikey::{MultikeyParts, record_multikey};
 use crate::names::FullName;
-use crate::read::decode;
+use crate::read::decode_copy;
 use crate::state::CollectionState;
 use crate::write::{Collection, duplicate_key};
 use alluvium_store::{Bounds, EntryRun};
@@ -179,7 +179,7 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
             let version = match scan.next()? {
                 None => break,
                 Some((key, row)) => {
-                    let document = decode(&state.shapes, name, key, row.to_vec())?;
+                    let document = decode_copy(&state.shapes, name, key, row)?;
                     let keys = index.keys_of(&document, key).map_err(|error| of_document(error, key))?;
                     if keys.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
                         arrays.push(MultikeyParts { index: index.tree, parts: keys.multikey });

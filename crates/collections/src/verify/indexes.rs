@@ -10,7 +10,7 @@ use crate::error::{Error, Result, id_text};
 use crate::ids::key_text;
 use crate::index::Index;
 use crate::names::FullName;
-use crate::read::decode;
+use crate::read::{decode, decode_copy};
 use alluvium_document::Document;
 use alluvium_store::{Bounds, Snapshot, Store, TreeId};
 use std::ops::Bound;
@@ -177,7 +177,7 @@ impl Checking<'_> {
         let mut scan = self.store.scan(self.documents, Bounds::all(), Some(self.snapshot))?;
         while let Some((id, row)) = scan.next()? {
             self.check_stop()?;
-            let document = decode(&self.shapes.of_row(row)?, self.name, id, row.to_vec())?;
+            let document = decode_copy(&self.shapes.of_row(row)?, self.name, id, row)?;
             for key in index.stored_keys_of(&document)?.keys {
                 let entry = [key.bytes.as_slice(), id].concat();
                 let bounds =
