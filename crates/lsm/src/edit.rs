@@ -5,7 +5,7 @@
 use crate::superseded::Superseded;
 use alluvium_codec::entry::{MAX_SEQ, Seq};
 use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER, MAX_RANGE_BYTES, MAX_TREE, at_most, get_number, get_seq};
-use alluvium_codec::ranges::{RangeSet, RangeSetBuilder};
+use alluvium_codec::ranges::{Fragment, RangeSet, RangeSetBuilder};
 use alluvium_codec::{DecodeError, varint};
 use alluvium_sst::FileMeta;
 
@@ -104,13 +104,12 @@ impl VersionEdit {
         !self.ranges.is_empty() || !self.forgotten.is_empty() || self.thinned.is_some()
     }
 
-    /// The dead trees: the edit removes everything that is known of them.
-    pub fn forgotten_trees(&self) -> impl Iterator<Item = u32> {
-        self.forgotten.fragments().iter().filter_map(|fragment| {
-            let tree = u32::from_be_bytes(fragment.start().try_into().ok()?);
-            let whole = fragment.seqs().contains(&MAX_SEQ) && fragment.end() == tree.checked_add(1)?.to_be_bytes();
-            whole.then_some(tree)
-        })
+    /// True for a dead tree of which the edit removes everything that is known.
+    pub fn forgets_tree(&self, tree: u32) -> bool {
+        let Some(above) = tree.checked_add(1) else { return false };
+        let (low, high) = (tree.to_be_bytes(), above.to_be_bytes());
+        let covers = |f: &Fragment| f.start() <= low.as_slice() && f.end() >= high.as_slice();
+        self.forgotten.overlapping(&low, &low).iter().any(|f| covers(f) && f.seqs().contains(&MAX_SEQ))
     }
 
     /// True if the edit changes nothing.

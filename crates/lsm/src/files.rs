@@ -158,6 +158,9 @@ pub(crate) struct FileHandle {
     /// Held while the file is opened, so that it is opened once.
     opening: Mutex<()>,
     dropped: AtomicBool,
+    /// The dead trees with keys in the file, once they were counted. Only calls of
+    /// [`crate::Liveness`] are made under this lock.
+    dead_trees: Mutex<Option<DeadTrees>>,
     /// The time of the last merge that could not read the file, in nanoseconds of the clock plus
     /// one; 0 for never.
     unread_at: AtomicU64,
@@ -172,6 +175,28 @@ pub(crate) struct Covered {
     pub entries: u64,
     /// The number of covering ranges, which stay until the file is rewritten.
     pub fragments: u64,
+}
+
+/// The dead trees of a file.
+struct DeadTrees {
+    /// For each tree in the file, whether it is dead.
+    is_dead: Vec<bool>,
+    /// How many are.
+    count: usize,
+}
+
+impl DeadTrees {
+    fn of(trees: &[u32], is_live: impl Fn(u32) -> bool) -> Self {
+        let is_dead: Vec<bool> = trees.iter().map(|tree| !is_live(*tree)).collect();
+        let count = is_dead.iter().filter(|dead| **dead).count();
+        Self { is_dead, count }
+    }
+
+    fn note(&mut self, at: usize) {
+        if !std::mem::replace(&mut self.is_dead[at], true) {
+            self.count += 1;
+        }
+    }
 }
 
 /// A file that a merge could not read is left out of automatic merges for this time.
@@ -190,6 +215,7 @@ impl FileHandle {
             open: OnceLock::new(),
             opening: Mutex::new(()),
             dropped: AtomicBool::new(false),
+            dead_trees: Mutex::new(None),
             unread_at: AtomicU64::new(0),
         })
     }
@@ -227,6 +253,24 @@ impl FileHandle {
         if let Some(open) = self.open.get() {
             open.reader.forget();
         }
+    }
+
+    /// The number of dead trees with keys in the file. They are counted by the first call; later,
+    /// [`FileHandle::note_dead`] adds to them.
+    pub fn dead_trees(&self, is_live: impl Fn(u32) -> bool) -> usize {
+        // The lock is held while the trees are counted: a tree that dies after it was looked at is
+        // noted after that.
+        let mut dead = self.dead_trees.lock();
+        dead.get_or_insert_with(|| DeadTrees::of(&self.trees, is_live)).count
+    }
+
+    /// Called after a tree has died; it may be called again. False if no key of it is in the file.
+    pub fn note_dead(&self, tree: u32) -> bool {
+        let Ok(at) = self.trees.binary_search(&tree) else { return false };
+        if let Some(dead) = &mut *self.dead_trees.lock() {
+            dead.note(at);
+        }
+        true
     }
 
     /// Records that a merge could not read the file.

@@ -80,7 +80,9 @@ impl Recovered {
             self.ranges = edit.apply_ranges(&self.ranges)?;
         }
         self.superseded.join(&edit.superseded);
-        edit.forgotten_trees().for_each(|tree| self.superseded.forget(tree));
+        if !edit.forgotten.is_empty() {
+            self.superseded.forget(|tree| edit.forgets_tree(tree));
+        }
         for number in edit.removed {
             let gone = self.files.remove(&number);
             self.totals.remove(&gone.ok_or_else(|| format!("it removes file {number}, which does not exist"))?);

@@ -15,7 +15,7 @@
 //!    run may be left out, never an older one, so that newer data stays above older. Where only a
 //!    very large job would do, the runs above are merged first, cut as the base is.
 //! 5. *Garbage*: rewrite a file that is largely tombstones, old versions that no snapshot reads any
-//!    more, and what range tombstones hide, or that holds keys of a dropped tree; and, if the range
+//!    more, and what range tombstones hide, or one of whose trees many were dropped; and, if the range
 //!    tombstones take too much memory, the files that keep most of them.
 //! 6. *Tombstones*: where those above the base are many relative to the entries below, merge them
 //!    into it, so that a scan does not step over them for ever, however few bytes they are.
@@ -27,19 +27,6 @@
 
 use alluvium_codec::entry::Seq;
 use std::cmp::Ordering;
-
-/// The share of keys in a file that no reader can see: keys of dropped trees, or under range
-/// tombstones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Dead {
-    /// No keys.
-    #[default]
-    No,
-    /// Some keys.
-    Partly,
-    /// All keys.
-    Wholly,
-}
 
 /// The description of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,14 +53,22 @@ pub struct FileDesc<'a> {
     pub fragments: u64,
     /// The highest sequence number.
     pub max_seq: Seq,
-    /// The share of keys under dropped trees, or [`Dead::Wholly`] if range tombstones cover the
-    /// file.
-    pub dead: Dead,
+    /// True if range tombstones cover the file: no reader can see any of its keys.
+    pub covered_wholly: bool,
+    /// The trees with keys in it.
+    pub trees: usize,
+    /// The dropped trees among them.
+    pub dead_trees: usize,
     /// A running job reads it.
     pub busy: bool,
 }
 
 impl FileDesc<'_> {
+    /// True if no reader can see any of its keys.
+    fn is_dead(&self) -> bool {
+        self.covered_wholly || (self.dead_trees > 0 && self.dead_trees == self.trees)
+    }
+
     fn overlaps(&self, low: &[u8], high: &[u8]) -> bool {
         self.smallest <= high && low <= self.largest
     }
@@ -316,7 +311,7 @@ pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
 
 fn remove_dead(layout: &Layout<'_>) -> Option<Pick> {
     let files = layout.runs.iter().flat_map(|run| &run.files);
-    let dead: Vec<u64> = files.filter(|file| file.dead == Dead::Wholly && !file.busy).map(|file| file.number).collect();
+    let dead: Vec<u64> = files.filter(|file| file.is_dead() && !file.busy).map(|file| file.number).collect();
     (!dead.is_empty()).then_some(Pick::Remove(dead))
 }
 
@@ -473,11 +468,12 @@ fn collect_garbage(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
                 false => file.released,
             };
             let garbage = garbage + file.covered;
-            let any = garbage > 0 && file.number < rules.spotless_below;
-            let collectable = any || garbage * GARBAGE_PART >= file.entries.max(1);
-            if (file.dead == Dead::Partly || collectable)
-                && !layout.conflicts(run.id, run.id, file.smallest, file.largest)
-            {
+            let any = (garbage > 0 || file.dead_trees > 0) && file.number < rules.spotless_below;
+            // Large trees have files of their own, so the trees of a file count alike.
+            let dropped = file.dead_trees as u64;
+            let share = garbage * GARBAGE_PART >= file.entries.max(1)
+                || (dropped > 0 && dropped * GARBAGE_PART >= file.trees as u64);
+            if (any || share) && !layout.conflicts(run.id, run.id, file.smallest, file.largest) {
                 return Some(Pick::Merge { reason: MergeReason::Garbage, files: vec![file.number], out: run.id });
             }
         }

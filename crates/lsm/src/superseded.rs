@@ -38,9 +38,9 @@ impl Superseded {
         }
     }
 
-    /// Removes a dead tree.
-    pub fn forget(&mut self, tree: u32) {
-        self.trees.retain(|(known, _)| *known != tree);
+    /// Removes the trees for which `is_dead` is true.
+    pub fn forget(&mut self, is_dead: impl Fn(u32) -> bool) {
+        self.trees.retain(|(tree, _)| !is_dead(*tree));
     }
 
     /// Raises the numbers of all trees to those of `other`.

@@ -181,10 +181,8 @@ impl Version {
         if edit.superseded.iter().any(|(tree, seq)| seq > superseded.of(tree)) {
             Arc::make_mut(&mut superseded).join(&edit.superseded);
         }
-        for tree in edit.forgotten_trees() {
-            if superseded.of(tree) > 0 {
-                Arc::make_mut(&mut superseded).forget(tree);
-            }
+        if !edit.forgotten.is_empty() && superseded.iter().any(|(tree, _)| edit.forgets_tree(tree)) {
+            Arc::make_mut(&mut superseded).forget(|tree| edit.forgets_tree(tree));
         }
         Ok(Arc::new(Self { runs, flushed_seq, next_run, kept, ranges, superseded, charge }))
     }

@@ -83,7 +83,7 @@ impl Storm {
                 let tree = self.rng.u32(10..14);
                 self.db.policy.dead.lock().insert(tree);
                 self.db.model.drop_tree(tree);
-                self.db.partition.drop_tree(tree).unwrap();
+                self.db.drop_trees(&[tree]).unwrap();
                 *self.met.entry("tree dropped".to_owned()).or_default() += 1;
             }
             _ => {}

@@ -3,6 +3,7 @@
 
 mod common;
 use common::{Db, tiny_options, tree_key};
+use std::sync::atomic::Ordering;
 
 /// Tree 2 is large, trees 1, 3 and 4 are small.
 fn fill() -> Db {
@@ -55,7 +56,8 @@ fn whole_files_go_by_an_edit_and_the_rest_by_compaction() {
     }
     assert_eq!(db.scan(db.seq), db.model.scan(db.seq), "hidden at once");
     assert_eq!(db.scan_back(db.seq), db.model.scan(db.seq));
-    db.partition.drop_tree(2).unwrap();
+    assert!(db.partition.note_dead(&[2, 3]));
+    db.partition.remove_dead_files().unwrap();
     let after = db.partition.stats();
     assert_eq!(after.compactions, before.compactions, "nothing was rewritten");
     assert!(after.bytes < before.bytes / 3, "{after:?}");
@@ -91,9 +93,38 @@ fn files_that_a_compaction_reads_are_not_pulled_from_under_it() {
     assert!(job.bytes() > 0);
     db.policy.dead.lock().insert(2);
     db.model.drop_tree(2);
-    db.partition.drop_tree(2).unwrap();
+    db.drop_trees(&[2]).unwrap();
     assert_eq!(db.partition.run_compaction(job, &|| false).unwrap(), alluvium_lsm::Outcome::Done);
     db.compact();
     assert_eq!(db.partition.stats().entries, 15);
+    db.check();
+}
+
+#[test]
+fn a_drop_takes_no_longer_if_many_trees_were_dropped_before() {
+    let mut db = Db::new(tiny_options());
+    let trees = 1000;
+    for tree in 1..=trees {
+        db.put(&tree_key(tree, "a"), b"small");
+    }
+    db.flush();
+    db.compact();
+    let calls = |db: &Db| db.policy.calls_of_tree_is_live.load(Ordering::Relaxed);
+    let before = calls(&db);
+    // One by one, and a worker looks for work after each.
+    for tree in 1..=trees {
+        db.policy.dead.lock().insert(tree);
+        db.model.drop_tree(tree);
+        db.drop_trees(&[tree]).unwrap();
+        while let Some(job) = db.partition.pick_compaction() {
+            db.partition.run_compaction(job, &|| false).unwrap();
+        }
+    }
+    // Each file is looked at when it is made, and rewritten once a quarter of its trees is dead: they
+    // are ever smaller.
+    let calls = calls(&db) - before;
+    assert!(calls < 30 * u64::from(trees), "{calls}");
+    let stats = db.partition.stats();
+    assert_eq!((stats.entries, stats.files), (0, 0));
     db.check();
 }

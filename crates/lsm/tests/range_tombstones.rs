@@ -178,7 +178,7 @@ fn ranges_of_a_dropped_tree_go_with_it() {
     assert_eq!(db.partition.stats().ranges, 1);
     db.policy.dead.lock().insert(1);
     db.delete_range(&number(1, 200), &number(1, 210));
-    db.partition.drop_tree(1).unwrap();
+    db.drop_trees(&[1]).unwrap();
     assert_eq!(db.partition.stats().ranges, 0);
     db.flush();
     assert_eq!(db.partition.stats().ranges, 0, "nor does a flush bring one back");
@@ -244,13 +244,13 @@ fn a_closed_partition_forgets_no_ranges() {
     again.close();
     let sizes = |db: &Db| db.env.fs.list(std::path::Path::new(common::DIR)).unwrap();
     let before: Vec<_> = sizes(&db).into_iter().map(|entry| (entry.name, entry.len)).collect();
-    let error = again.drop_tree(2).unwrap_err().to_string();
+    let error = again.forget_dead(&[2]).unwrap_err().to_string();
     assert!(error.contains("closed"), "{error}");
     let after: Vec<_> = sizes(&db).into_iter().map(|entry| (entry.name, entry.len)).collect();
     assert_eq!(after, before);
     drop(again);
     let db = db.reopen();
     assert_eq!(db.partition.stats().ranges, 1, "the manifest still has it");
-    db.partition.drop_tree(2).unwrap();
+    db.drop_trees(&[2]).unwrap();
     assert_eq!(db.partition.stats().ranges, 0);
 }

@@ -95,6 +95,8 @@ struct Registry {
     /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is
     /// neither here nor live has no readable keys.
     dropped: HashMap<TreeId, Seq>,
+    /// The same, in the order of the drops.
+    drops: BTreeSet<(Seq, TreeId)>,
     next: u32,
 }
 
@@ -106,6 +108,7 @@ impl Trees {
             indexes: BTreeSet::new(),
             schemas: HashMap::new(),
             dropped: HashMap::new(),
+            drops: BTreeSet::new(),
             next: 1,
         };
         Self { registry: RwLock::new(registry) }
@@ -209,6 +212,7 @@ impl Trees {
             registry.indexes.remove(id);
             registry.schemas.remove(id);
             registry.dropped.insert(*id, seq);
+            registry.drops.insert((seq, *id));
         }
     }
 
@@ -258,18 +262,32 @@ impl Trees {
         if readable { Ok(()) } else { Err(Error::NoSuchTree(tree.0)) }
     }
 
-    /// Trees whose keys may not be removed yet, with the number of their drop.
-    pub fn drops_pending(&self) -> Vec<(TreeId, Seq)> {
-        let registry = self.registry.read();
-        let mut pending: Vec<_> = registry.dropped.iter().map(|(id, seq)| (*id, *seq)).collect();
-        // In a deterministic order.
-        pending.sort_unstable();
-        pending
+    /// True if there are dropped trees whose keys may not be removed yet.
+    pub fn are_drops_pending(&self) -> bool {
+        !self.registry.read().drops.is_empty()
     }
 
-    /// From now on the keys of a dropped tree may be removed.
-    pub fn forget(&self, id: TreeId) {
-        self.registry.write().dropped.remove(&id);
+    /// Trees whose keys may not be removed yet, and which were dropped at or before `seq`; in the
+    /// order of their drops.
+    pub fn dropped_up_to(&self, seq: Seq) -> Vec<TreeId> {
+        let last = (seq, TreeId(u32::MAX));
+        self.registry.read().drops.range(..=last).map(|(_, id)| *id).collect()
+    }
+
+    /// Trees whose keys may not be removed yet, and which were dropped after `seq`.
+    pub fn dropped_after(&self, seq: Seq) -> Vec<TreeId> {
+        let first = (Bound::Excluded((seq, TreeId(u32::MAX))), Bound::Unbounded);
+        self.registry.read().drops.range(first).map(|(_, id)| *id).collect()
+    }
+
+    /// From now on the keys of these dropped trees may be removed.
+    pub fn forget(&self, ids: &[TreeId]) {
+        let mut registry = self.registry.write();
+        for id in ids {
+            if let Some(seq) = registry.dropped.remove(id) {
+                registry.drops.remove(&(seq, *id));
+            }
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use crate::files::{Covered, FileHandle};
 use crate::jobs::{Running, Ticket};
-use crate::picker::{Dead, FileDesc, Layout, MergeReason, Pick, RunDesc, Span};
+use crate::picker::{FileDesc, Layout, MergeReason, Pick, RunDesc, Span};
 use crate::policy::Liveness;
 use crate::ranges::covered;
 use crate::version::Version;
 use alluvium_codec::entry::Seq;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How a compaction ended.
@@ -52,10 +52,11 @@ impl std::fmt::Debug for CompactionJob {
     }
 }
 
-/// The dead trees of a version. Called before locks are taken.
-pub(crate) fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -> HashSet<u32> {
-    let trees: HashSet<u32> = version.files().flat_map(|(_, file)| file.trees.iter().copied()).collect();
-    trees.into_iter().filter(|&tree| !liveness.tree_is_live(tree, now)).collect()
+/// The number of dead trees in each file that has some. Called before locks are taken.
+pub(crate) fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -> HashMap<u64, usize> {
+    let counted =
+        version.files().map(|(_, file)| (file.meta.number, file.dead_trees(|tree| liveness.tree_is_live(tree, now))));
+    counted.filter(|(_, dead)| *dead > 0).collect()
 }
 
 /// What range tombstones hide of each file. Called before locks are taken.
@@ -72,13 +73,12 @@ pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<
 pub(crate) fn layout<'a>(
     version: &'a Version,
     running: &Running,
-    dead: &HashSet<u32>,
+    dead: &HashMap<u64, usize>,
     covered: &HashMap<u64, Covered>,
     oldest_snapshot: Seq,
     left_out: &dyn Fn(&FileHandle) -> bool,
 ) -> Layout<'a> {
     let describe = |file: &'a Arc<FileHandle>| {
-        let gone = if dead.is_empty() { 0 } else { file.trees.iter().filter(|tree| dead.contains(tree)).count() };
         let covered = covered.get(&file.meta.number).copied().unwrap_or_default();
         FileDesc {
             number: file.meta.number,
@@ -92,12 +92,9 @@ pub(crate) fn layout<'a>(
             max_seq: file.meta.max_seq,
             covered: covered.entries,
             fragments: covered.fragments,
-            dead: match gone {
-                _ if covered.wholly => Dead::Wholly,
-                0 => Dead::No,
-                gone if gone == file.trees.len() => Dead::Wholly,
-                _ => Dead::Partly,
-            },
+            covered_wholly: covered.wholly,
+            trees: file.trees.len(),
+            dead_trees: dead.get(&file.meta.number).copied().unwrap_or(0),
             busy: running.is_busy(file.meta.number) || left_out(file),
         }
     };

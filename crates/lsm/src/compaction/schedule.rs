@@ -282,14 +282,29 @@ impl Partition {
         }
     }
 
+    /// Notes that trees have died: [`crate::Liveness::tree_is_live`] has become false for them, and
+    /// stays so. Returns true if the partition has files with keys of them; then
+    /// [`Partition::remove_dead_files`] may have work. The time does not depend on the number of
+    /// other trees.
+    pub fn note_dead(&self, trees: &[u32]) -> bool {
+        let version = self.view().version.clone();
+        let mut any = false;
+        for &tree in trees {
+            self.shared().trees.forget(tree);
+            let (low, high) = span_of_tree(tree);
+            for file in version.runs.iter().flat_map(|run| run.overlapping(&low, &high)) {
+                any |= file.note_dead(tree);
+            }
+        }
+        any
+    }
+
     /// Removes the files that hold only keys of dead trees. The keys of dead trees in other files
-    /// are removed when those are rewritten. Called when [`crate::Liveness::tree_is_live`] has
-    /// become false for `tree`; it may be called again at any time.
+    /// are removed when those are rewritten.
     ///
     /// # Errors
     /// As [`Partition::run_compaction`].
-    pub fn drop_tree(&self, tree: u32) -> Result<()> {
-        self.shared().trees.forget(tree);
+    pub fn remove_dead_files(&self) -> Result<()> {
         let nothing_else = Rules {
             target_file_bytes: 0,
             upper_percent: 0,
@@ -307,23 +322,31 @@ impl Partition {
             }
             self.run_compaction(job, &|| false)?;
         }
-        self.forget_tree(tree)
+        Ok(())
     }
 
-    /// Removes the range tombstones of a dead tree, and its number of superseded entries.
-    fn forget_tree(&self, tree: u32) -> Result<()> {
+    /// Removes the range tombstones of dead trees, and their numbers of superseded entries.
+    ///
+    /// # Errors
+    /// As [`Partition::run_compaction`].
+    pub fn forget_dead(&self, trees: &[u32]) -> Result<()> {
         // Closing waits for this lock; after that another process may use the directory.
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;
-        let (low, high) =
-            (tree.to_be_bytes(), tree.checked_add(1).map_or([0xff; 5].to_vec(), |t| t.to_be_bytes().to_vec()));
         let version = self.view().version.clone();
-        let no_ranges =
-            version.ranges.overlapping(&low, &high).iter().all(|fragment| fragment.start() >= high.as_slice());
-        if no_ranges && version.superseded.of(tree) == 0 {
+        let is_known = |&tree: &u32| {
+            let (low, high) = span_of_tree(tree);
+            let mut ranges = version.ranges.overlapping(&low, &high).iter();
+            version.superseded.of(tree) > 0 || ranges.any(|fragment| fragment.start() < high.as_slice())
+        };
+        let span = |tree: u32| {
+            let (low, high) = span_of_tree(tree);
+            RangeSet::one(&low, &high, MAX_SEQ)
+        };
+        let forgotten = RangeSet::union(trees.iter().copied().filter(is_known).map(span).collect(), &[]);
+        if forgotten.is_empty() {
             return Ok(());
         }
-        let forgotten = RangeSet::one(&low, &high, MAX_SEQ);
         self.commit(VersionEdit { forgotten, ..VersionEdit::default() }, None)
     }
 
@@ -349,6 +372,11 @@ impl Partition {
     pub fn remove_released_files(&self) {
         self.home.remove_dropped();
     }
+}
+
+/// The keys of a tree: from the first bound to below the second.
+fn span_of_tree(tree: u32) -> ([u8; 4], Vec<u8>) {
+    (tree.to_be_bytes(), tree.checked_add(1).map_or([0xff; 5].to_vec(), |t| t.to_be_bytes().to_vec()))
 }
 
 /// The result of a merge.

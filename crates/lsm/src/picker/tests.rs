@@ -33,8 +33,11 @@ fn file(text: &str) -> FileDesc<'static> {
             Some(("ranges", n)) => file.fragments = n.parse().unwrap(),
             Some(("seq", n)) => file.max_seq = n.parse().unwrap(),
             None if word == "busy" => file.busy = true,
-            None if word == "dead" => file.dead = Dead::Wholly,
-            None if word == "partly" => file.dead = Dead::Partly,
+            Some(("dropped", of)) => {
+                let (dropped, trees) = of.split_once('/').unwrap();
+                (file.dead_trees, file.trees) = (dropped.parse().unwrap(), trees.parse().unwrap());
+            }
+            None if word == "covered" => file.covered_wholly = true,
             _ => panic!("unknown word {word}"),
         }
     }

@@ -27,6 +27,7 @@ pub struct TestPolicy {
     pub refuse_edit: Mutex<Option<alluvium_env::Error>>,
     /// While set, flushes and compactions cannot fold.
     pub no_fold: AtomicBool,
+    pub calls_of_tree_is_live: AtomicU64,
     /// The key whose value or deltas are damaged.
     pub damaged: Mutex<Option<Vec<u8>>>,
 }
@@ -54,6 +55,7 @@ impl Liveness for TestPolicy {
     }
 
     fn tree_is_live(&self, tree: u32, _now: Seq) -> bool {
+        self.calls_of_tree_is_live.fetch_add(1, Ordering::Relaxed);
         !self.dead.lock().contains(&tree)
     }
 }
@@ -226,6 +228,14 @@ impl Db {
         let mut db = Self::open(env, options, 0).unwrap();
         db.model = model;
         db
+    }
+
+    /// Removes what trees that died have left, as a store does.
+    pub fn drop_trees(&self, trees: &[u32]) -> alluvium_env::Result<()> {
+        if self.partition.note_dead(trees) {
+            self.partition.remove_dead_files()?;
+        }
+        self.partition.forget_dead(trees)
     }
 
     pub fn put(&mut self, key: &[u8], value: &[u8]) {

@@ -59,21 +59,31 @@ impl Compactions {
         outcome
     }
 
-    /// Removes the keys of dropped trees once the drop is durable and no snapshot is older.
+    /// Removes the keys of dropped trees once the drop is durable and no snapshot is older. All trees
+    /// that were dropped since the last call are removed together: the time does not rise with the
+    /// number of drops before.
     pub fn purge_dropped(&self) -> Result<()> {
-        for (tree, seq) in self.trees.drops_pending() {
-            let oldest = self.visibility.live().first().copied().unwrap_or(0);
-            if oldest < seq {
-                marks::DROP_WAITED.hit();
-                continue;
-            }
-            self.syncer.sync_all()?;
-            self.trees.forget(tree);
-            for partition in &*self.partitions {
-                partition.drop_tree(tree.0)?;
-            }
-            self.work.signal();
+        if !self.trees.are_drops_pending() {
+            return Ok(());
         }
+        let oldest = self.visibility.live().first().copied().unwrap_or(0);
+        let dropped = self.trees.dropped_up_to(oldest);
+        if dropped.is_empty() {
+            marks::DROP_WAITED.hit();
+            return Ok(());
+        }
+        self.syncer.sync_all()?;
+        self.trees.forget(&dropped);
+        let dropped: Vec<u32> = dropped.iter().map(|tree| tree.0).collect();
+        // All partitions are notified before anything can fail: later compactions find the rest.
+        let any_files: Vec<bool> = self.partitions.iter().map(|partition| partition.note_dead(&dropped)).collect();
+        for (partition, any_files) in self.partitions.iter().zip(any_files) {
+            if any_files {
+                partition.remove_dead_files()?;
+            }
+            partition.forget_dead(&dropped)?;
+        }
+        self.work.signal();
         Ok(())
     }
 

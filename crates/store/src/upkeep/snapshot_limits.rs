@@ -45,10 +45,8 @@ impl SnapshotLimits {
     /// The same, if this were the oldest snapshot. Cheap: the partitions keep the figures.
     fn debt_above(&self, oldest: Seq) -> u64 {
         let mut bytes: u64 = self.partitions.iter().map(|p| p.kept_bytes(oldest)).sum();
-        for (tree, dropped) in self.trees.drops_pending() {
-            if dropped > oldest {
-                bytes += self.partitions.iter().map(|p| p.tree_bytes(tree.0)).sum::<u64>();
-            }
+        for tree in self.trees.dropped_after(oldest) {
+            bytes += self.partitions.iter().map(|p| p.tree_bytes(tree.0)).sum::<u64>();
         }
         bytes
     }
