@@ -7,37 +7,64 @@ use alluvium_document::{Document, Draft};
 use alluvium_env::sync::RwLock;
 use alluvium_store::{Definitions, Fold, FoldError, TreeId};
 use hashbrown::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Folds updates onto rows, with the shapes of the collections that were used since the database
 /// was opened. Before a collection's shapes are read, its rows cannot be decoded, and flushes keep
 /// the deltas.
 #[derive(Default)]
 pub(crate) struct Folds {
-    shapes: RwLock<HashMap<TreeId, Arc<ShapeTable>>>,
+    known: RwLock<Known>,
 }
+
+/// The tables of shapes, which the states of the collections own: a table ends with the last state
+/// of a dropped collection.
+#[derive(Default)]
+struct Known {
+    shapes: HashMap<TreeId, Weak<ShapeTable>>,
+    /// The number of entries at which those whose tables have ended are removed.
+    sweep_at: usize,
+}
+
+impl Known {
+    fn insert(&mut self, documents: TreeId, shapes: &Arc<ShapeTable>) {
+        if self.shapes.len() >= self.sweep_at {
+            self.shapes.retain(|_, shapes| shapes.strong_count() > 0);
+            self.sweep_at = 2 * self.shapes.len() + SWEEP_MIN;
+        }
+        self.shapes.insert(documents, Arc::downgrade(shapes));
+    }
+}
+
+/// Fewer entries than this are not looked through for ended tables.
+const SWEEP_MIN: usize = 64;
 
 impl Folds {
     /// Sets the table of a collection's shapes, to which all new shapes are added.
     pub fn learn(&self, documents: TreeId, shapes: &Arc<ShapeTable>) {
-        self.shapes.write().insert(documents, shapes.clone());
+        self.known.write().insert(documents, shapes);
     }
 
     /// Sets the table of shapes that a snapshot sees, unless a table is known already. Returns the
     /// known table: it is the one to which new shapes are added.
     pub fn learn_unknown(&self, documents: TreeId, shapes: Arc<ShapeTable>) -> Arc<ShapeTable> {
-        self.shapes.write().entry(documents).or_insert(shapes).clone()
+        let mut known = self.known.write();
+        if let Some(shapes) = known.shapes.get(&documents).and_then(Weak::upgrade) {
+            return shapes;
+        }
+        known.insert(documents, &shapes);
+        shapes
     }
 
     /// The shapes of a collection, if they were read.
     pub fn known(&self, documents: TreeId) -> Option<Arc<ShapeTable>> {
-        self.shapes.read().get(&documents).cloned()
+        self.known.read().shapes.get(&documents)?.upgrade()
     }
 }
 
 impl std::fmt::Debug for Folds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Folds").field("collections", &self.shapes.read().len()).finish()
+        f.debug_struct("Folds").field("collections", &self.known.read().shapes.len()).finish()
     }
 }
 
