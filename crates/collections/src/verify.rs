@@ -64,20 +64,21 @@ pub fn verify(engine: &Engine, stop: &AtomicBool) -> Result<VerifyReport> {
 fn verify_collection(engine: &Engine, name: &FullName, stop: &AtomicBool, report: &mut VerifyReport) -> Result<()> {
     let damage = &mut report.damage;
     let store = engine.store();
-    let state = match engine.catalog.find(name) {
-        Ok(Some(state)) => state,
-        // Dropped concurrently.
-        Ok(None) => return Ok(()),
+    let snapshot = engine.snapshot();
+    let state = match engine.collection_at(name, Some(&snapshot)) {
+        Ok(state) if state.exists() => state,
+        // Dropped or renamed concurrently.
+        Ok(_) => return Ok(()),
         Err(error) => return record(error, damage),
     };
-    if store.description(state.system).is_none() {
+    // Both trees are dropped at once.
+    if !store.is_readable_at(&snapshot.store, state.system)? {
         let reason = format!("its system tree {} is missing", state.system.0);
         damage.push(Error::DamagedDocument { collection: name.to_string(), id: "(all)".to_owned(), reason });
         return Ok(());
     }
-    let snapshot = store.snapshot();
-    match Shapes::load(store, name, state.system, &snapshot) {
-        Ok(shapes) => verify_at(engine, &state, &snapshot, &shapes, stop, report),
+    match Shapes::load(store, name, state.system, &snapshot.store) {
+        Ok(shapes) => verify_at(engine, &state, &snapshot.store, &shapes, stop, report),
         Err(error) => record(error, damage),
     }
 }
@@ -99,7 +100,8 @@ fn verify_at(
         Err(alluvium_store::Error::NoSuchTree(_)) => return Ok(()),
         Err(error) => return record(error.into(), damage),
     };
-    let mut counted: Vec<Counted> = state.indexes().indexes.iter().map(Counted::new).collect();
+    let indexes = state.indexes();
+    let mut counted: Vec<Counted> = indexes.indexes.iter().map(|index| Counted::new(index, snapshot)).collect();
     let place = CheckedDocuments { store, name, documents: state.documents, snapshot };
     let mut value = Vec::new();
     loop {

@@ -8,6 +8,7 @@
 use alluvium::backup;
 use alluvium::{Database, Snapshot};
 use alluvium_env::Env;
+use alluvium_testkit::concurrency::administration;
 use alluvium_testkit::concurrency::trails::{self, TrailView};
 use alluvium_testkit::seed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -143,5 +144,34 @@ fn threads_see_whole_batches_at_every_snapshot() {
             assert_eq!(TrailView::at(&crowd.db, &snapshot).whole(writer, false), Ok(BATCHES));
         }
         crowd.db.close().unwrap();
+    });
+}
+
+/// Checks find no damage, and copies are whole, whatever collections and indexes do.
+#[test]
+fn checks_and_copies_hold_while_collections_come_and_go() {
+    seed::each("threads_see_whole_batches_at_every_snapshot", 0, 6, |seed| {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut options = alluvium_testkit::random_options(&mut rng, 3, alluvium::Durability::Periodic);
+        (options.background, options.threads) = (true, Some(2));
+        let env = Env::in_memory(seed);
+        let db = Database::builder().env(env.clone()).options(options.clone()).open("db").unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let administrator = scope.spawn(|| {
+                (0..).take_while(|_| !done.load(Ordering::SeqCst)).for_each(|round| {
+                    administration::administer(&db, &options, &env, round).unwrap();
+                });
+            });
+            let changes = scope.spawn(|| (0..60).for_each(|round| administration::come_and_go(&db, round).unwrap()));
+            let ended = changes.join();
+            done.store(true, Ordering::SeqCst);
+            for end in [ended, administrator.join()] {
+                if let Err(panic) = end {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        });
+        db.close().unwrap();
     });
 }

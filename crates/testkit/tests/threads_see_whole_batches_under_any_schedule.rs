@@ -6,6 +6,7 @@ use alluvium::Database;
 use alluvium::backup;
 use alluvium_env::sync::{Arc, Mutex};
 use alluvium_env::thread::{JoinHandle, spawn};
+use alluvium_testkit::concurrency::administration;
 use alluvium_testkit::concurrency::schedules::{schedules, small_options};
 use alluvium_testkit::concurrency::trails::{self, TrailView};
 use alluvium_testkit::{World, map_of};
@@ -120,6 +121,26 @@ fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {
         pets.update_blind(1, r#"{"$inc":{"n":1}}"#).unwrap();
         let found = pets.get(1).unwrap().unwrap().to_map().unwrap();
         assert_eq!(found, map_of(r#"{"_id":1,"n":1,"name":"of some pet"}"#));
+    });
+}
+
+/// Checks find no damage, and copies are whole, whatever collections and indexes do.
+#[test]
+fn checks_and_copies_hold_while_collections_come_and_go() {
+    let name = "checks_and_copies_hold_while_collections_come_and_go";
+    schedules("threads_see_whole_batches_under_any_schedule", name, 200, || {
+        let world = World::new(7);
+        let db = world.open(&small_options()).unwrap();
+        let (other, env) = (db.clone(), world.env.clone());
+        let administrator = spawn("thread", move || {
+            for round in 0..3 {
+                administration::administer(&other, &small_options(), &env, round).unwrap();
+            }
+        });
+        for round in 0..4 {
+            administration::come_and_go(&db, round).unwrap();
+        }
+        administrator.join().unwrap_or_else(|e| panic!("{e}"));
     });
 }
 

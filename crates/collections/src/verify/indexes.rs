@@ -30,18 +30,20 @@ pub(super) struct Checking<'a> {
 /// An index, and the number of keys that the documents yield.
 pub(super) struct Counted {
     index: Arc<Index>,
+    /// True if the index is complete at the snapshot.
+    serves: bool,
     keys: u64,
 }
 
 impl Counted {
-    pub fn new(index: &Arc<Index>) -> Self {
-        Self { index: index.clone(), keys: 0 }
+    pub fn new(index: &Arc<Index>, snapshot: &Snapshot) -> Self {
+        Self { index: index.clone(), serves: index.serves(snapshot.seq()), keys: 0 }
     }
 
-    /// Counts the keys of a document. Skips an index that is being built: it may not have the
-    /// document yet, and may be unable to accept it.
+    /// Counts the keys of a document. Skips an index that is being built, or was built after the
+    /// snapshot: it may not have the document, and may be unable to accept it.
     pub fn add(&mut self, name: &FullName, document: &Document) -> Result<()> {
-        if self.index.ready.is_none() {
+        if !self.serves {
             return Ok(());
         }
         let id = || id_text(document.id());
@@ -88,7 +90,7 @@ impl Checking<'_> {
                 Err(error) => record(error, damage)?,
             }
         }
-        found.ready = index.ready.is_some_and(|ready| ready <= self.snapshot.seq());
+        found.ready = counted.serves;
         if found.ready && found.entries - found.stale != counted.keys && damage.len() < most {
             self.name_missing(index, damage, most)?;
         }

@@ -45,7 +45,8 @@ fn a_shape_that_comes_after_the_snapshot_is_no_damage() {
         Checking { store, name: &name, documents: state.documents, shapes: &shapes, snapshot: &snapshot, stop: &stop };
     let mut damage = Vec::new();
     let index = &state.indexes().indexes[0];
-    assert_eq!(checking.check(&Counted::new(index), &mut damage).unwrap().unwrap().entries, 10);
+    let counted = Counted::new(index, &snapshot);
+    assert_eq!(checking.check(&counted, &mut damage).unwrap().unwrap().entries, 10);
     assert!(damage.is_empty(), "{damage:?}");
 
     // A shape that is also missing on disk is damage.
