@@ -23,10 +23,11 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     }
     let folds = Arc::new(Folds::default());
     let options = Options { fold: Some(folds.clone()), definitions: Some(folds.clone()), ..options };
-    let store = Store::open(env.clone(), path, options)?;
+    let store = Store::open(env, path, options)?;
     let catalog = Catalog::load(store, folds)?;
     // After an error, a later flush does it.
     let _later = catalog.store().discard_damage();
+    let env = catalog.store().env().clone();
     let engine = EngineHandle::new(Engine::new(catalog, env));
     background::start(&engine);
     Ok(engine)

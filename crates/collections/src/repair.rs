@@ -204,7 +204,7 @@ pub fn describe_range(loss: &Loss) -> String {
 pub fn repair(env: &Env, from: &Path, to: &Path, options: &RepairOptions) -> Result<RepairReport> {
     refuse_read_only(env, from)?;
     let mut salvage = Salvage::read_unless(env, from, &options.stop)?;
-    alluvium_store::make_whole(env, to, |dir| {
+    alluvium_store::make_whole(env, to, |env, dir| {
         // No reserve is needed: no other process writes to the new database before it is complete,
         // and it is removed if the disk fills up before that.
         let defaults = Options::default();

@@ -160,6 +160,10 @@ impl Fs for BoundedFs {
             try_lock_to_read, available_bytes, is_same_disk,
     }
 
+    fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
+        Ok(Arc::new(Self { inner: self.inner.hold_dir(dir)?, ring: self.ring.clone() }))
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         if mode == OpenMode::Read { self.open_with(path, false) } else { self.inner.open(path, mode) }
     }

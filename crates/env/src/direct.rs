@@ -152,6 +152,10 @@ impl Fs for DirectFs {
             try_lock, try_lock_to_read, available_bytes, is_same_disk, open_files_max,
     }
 
+    fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
+        Ok(Arc::new(Self { inner: self.inner.hold_dir(dir)? }))
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.inner.open_direct(path, mode)
     }

@@ -28,6 +28,23 @@ pub enum Error {
         /// The damage, in words.
         what: String,
     },
+    /// A directory or a file was removed, or a directory was moved where that matters, while it was
+    /// in use. Nothing was changed in what has its name now.
+    #[error("{} was {how} while it was in use: nothing can be kept there any more", path.display())]
+    Displaced {
+        /// The directory or file, by the name that it was opened with.
+        path: PathBuf,
+        /// What happened to it: "removed", "moved away or replaced".
+        how: &'static str,
+    },
+    /// Something else than a file has the name of a file.
+    #[error("{} is {what}, and not a file: it was not read", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What is there: "a named pipe", "a socket", "a device".
+        what: &'static str,
+    },
     /// Range tombstones that snapshots need take the most memory that they may; nothing was
     /// changed.
     #[error(
@@ -66,6 +83,26 @@ impl Error {
     /// Damage found in `path` at `offset`.
     pub fn corrupt(path: &Path, offset: u64, what: impl Into<String>) -> Self {
         Self::Corrupt { path: path.to_owned(), offset, what: what.into() }
+    }
+
+    /// The directory or file `path` was removed while it was open.
+    pub(crate) fn removed(path: &Path) -> Self {
+        Self::Displaced { path: path.to_owned(), how: "removed" }
+    }
+
+    /// The open directory `path` no longer has that name.
+    pub(crate) fn moved(path: &Path) -> Self {
+        Self::Displaced { path: path.to_owned(), how: "moved away or replaced" }
+    }
+
+    /// True if a directory or a file was removed or moved away while it was in use.
+    pub fn is_displaced(&self) -> bool {
+        matches!(self, Self::Displaced { .. })
+    }
+
+    /// True if a file or directory does not exist.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
     /// True if a path that should name a directory names a file.

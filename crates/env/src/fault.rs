@@ -173,6 +173,19 @@ impl FaultFs {
 impl Fs for FaultFs {
     crate::forward_fs!(inner: is_same_disk, open_files_max);
 
+    fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
+        let control = self.control.clone();
+        self.control.run(OpKind::Open, "open", dir, || {
+            Ok(Arc::new(match &self.mem {
+                Some(mem) => {
+                    let mem = Arc::new(mem.hold(dir)?);
+                    Self { inner: mem.clone(), mem: Some(mem), control }
+                }
+                None => Self { inner: self.inner.hold_dir(dir)?, mem: None, control },
+            }) as Arc<dyn Fs>)
+        })
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.open_with(path, mode, || self.inner.open(path, mode))
     }

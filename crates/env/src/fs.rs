@@ -31,7 +31,17 @@ pub struct DirEntry {
 /// Durability: the bytes of a file are durable after [`File::sync`]; the existence, absence or name
 /// of an entry is durable after [`Fs::sync_dir`] on its directory. Nothing else is promised.
 pub trait Fs: Send + Sync {
-    /// Opens or creates a file.
+    /// The same file system with the existing directory `dir` held open: paths at or below `dir`
+    /// lead into that directory, whatever has its name later, and all other paths where they led
+    /// before. (A path with `..` below `dir` is one of the others.)
+    ///
+    /// So a directory that is renamed is used under its new name, and nothing reaches another
+    /// directory with the old one. In a removed directory every operation fails with
+    /// [`Error::Displaced`], and so does [`File::sync`] of a removed file. To rename or
+    /// remove `dir` itself by its name fails in the same way if another directory has the name.
+    fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>>;
+    /// Opens or creates a file, and waits for nothing. Anything but a file, such as a named pipe,
+    /// is refused ([`Error::NotAFile`]); outside of held directories, a device is not.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>>;
     /// As [`Fs::open`], but whole blocks of [`crate::DIRECT_BLOCK_BYTES`] are read and written
     /// without the system's page cache. An error if the file system has a page cache and cannot
@@ -55,7 +65,9 @@ pub trait Fs: Send + Sync {
     /// Gives a file a second name.
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
     /// Takes an exclusive lock on a file (created if absent), released on drop or when the
-    /// process dies. `Ok(None)` if it is held already.
+    /// process dies. `Ok(None)` if it is held already. If the file is an entry of a held directory,
+    /// the lock is one on the directory, too, where the file system has such locks: a lock file
+    /// that is removed lets no second process in.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
     /// The same lock, on an existing file; permission to read it is enough. Writes nothing.
     fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;

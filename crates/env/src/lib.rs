@@ -57,6 +57,14 @@ pub struct Env {
 }
 
 impl Env {
+    /// The same environment with the existing directory `dir` held open: see [`Fs::hold_dir`].
+    ///
+    /// # Errors
+    /// If the directory cannot be opened.
+    pub fn hold_dir(&self, dir: &std::path::Path) -> Result<Self> {
+        Ok(Self { fs: self.fs.hold_dir(dir)?, ..self.clone() })
+    }
+
     /// The real machine.
     pub fn os() -> Self {
         Self { fs: Arc::new(os::OsFs::new()), clock: Arc::new(clock::OsClock::new()), rng: Arc::new(rng::OsRng::new()) }

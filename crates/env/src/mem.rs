@@ -12,6 +12,7 @@
 mod content;
 mod crash;
 mod file;
+mod lock;
 mod names;
 
 pub use crash::CrashStyle;
@@ -22,10 +23,11 @@ use crate::sync::RwLock;
 use crate::sync::atomic::Ordering;
 use content::Content;
 pub(crate) use file::MemFile;
-use file::{FileNode, FileState, MemLock, Space};
-use names::{Names, Node};
+use file::{FileNode, FileState, Space};
+use lock::MemLock;
+use names::{DirId, Names, Node, Place, ROOT};
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The state that the file system and its open files share.
@@ -41,9 +43,15 @@ struct Shared {
 /// syncs of a file once more.
 pub struct MemFs {
     shared: Arc<Shared>,
+    /// The held directories, by the path that they were opened with; the newest last.
+    held: Vec<(PathBuf, DirId)>,
 }
 
 impl MemFs {
+    fn over(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared), held: Vec::new() }
+    }
+
     /// An empty file system without a capacity limit.
     pub fn new() -> Self {
         Self::with_capacity(u64::MAX)
@@ -52,7 +60,7 @@ impl MemFs {
     /// An empty file system that holds `bytes` bytes of files, in pages of 4096.
     pub fn with_capacity(bytes: u64) -> Self {
         let names = RwLock::new(Names::new());
-        Self { shared: Arc::new(Shared { names, space: Space::new(bytes) }) }
+        Self::over(Shared { names, space: Space::new(bytes) })
     }
 
     /// Changes the capacity, to any number of bytes. Below [`MemFs::used_bytes`] nothing is
@@ -78,29 +86,67 @@ impl MemFs {
     /// order among different names; a rename happened whole or not at all. Some seeds lose
     /// nearly everything, some nearly nothing.
     pub fn crash_clone(&self, seed: u64, style: CrashStyle) -> Self {
-        Self { shared: Arc::new(self.shared.copy(seed, Some(style))) }
+        Self::over(self.shared.copy(seed, Some(style)))
     }
 
     /// The file system as the death of the process leaves it: nothing is lost, no file is locked,
     /// and changes that were not synced may still be lost in a later crash.
     pub fn kill_clone(&self) -> Self {
-        Self { shared: Arc::new(self.shared.copy(0, None)) }
+        Self::over(self.shared.copy(0, None))
     }
 
     /// [`Fs::open`], with the concrete type.
     pub(crate) fn open_file(&self, path: &Path, mode: OpenMode) -> Result<Arc<MemFile>> {
-        let shared = &self.shared;
-        let (node, writable) = match mode {
-            OpenMode::Read => (shared.names.read().file(path).at("open", path)?, false),
-            OpenMode::ReadWrite => (shared.names.read().file(path).at("open", path)?, true),
-            OpenMode::CreateNew => {
-                let node = Arc::new(FileNode::new(FileState::new(Arc::new(Content::default()), 1)));
-                let named = Node::File(Arc::clone(&node));
-                shared.names.write().add(path, named).at("create", path)?;
-                (node, true)
-            }
+        let (node, place) = if mode == OpenMode::CreateNew {
+            let mut names = self.shared.names.write();
+            let place = self.place(&names, path)?;
+            (add_file(&mut names, place).at("create", path)?, place)
+        } else {
+            let names = self.shared.names.read();
+            let place = self.place(&names, path)?;
+            (names.file(place).at("open", path)?, place)
         };
-        Ok(Arc::new(MemFile::open(shared, node, path, writable)))
+        Ok(Arc::new(MemFile::open(&self.shared, node, path, mode, place.start != ROOT)))
+    }
+
+    /// [`Fs::hold_dir`], with the concrete type.
+    pub(crate) fn hold(&self, dir: &Path) -> Result<Self> {
+        let names = self.shared.names.read();
+        let id = names.dir(self.place(&names, dir)?).at("open", dir)?;
+        let mut held = self.held.clone();
+        held.push((dir.to_owned(), id));
+        Ok(Self { shared: Arc::clone(&self.shared), held })
+    }
+
+    /// The held directories that contain `path` or are it, with the rest of the path, the newest
+    /// first.
+    fn held_above<'p>(&self, path: &'p Path) -> impl Iterator<Item = (&Path, Place<'p>)> {
+        self.held.iter().rev().filter_map(move |(dir, start)| {
+            let path = path.strip_prefix(dir).ok()?;
+            let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+            is_plain.then_some((&**dir, Place { start: *start, path }))
+        })
+    }
+
+    /// Where the content of `path` is: of a held directory itself, that directory.
+    fn place<'p>(&self, names: &Names, path: &'p Path) -> Result<Place<'p>> {
+        match self.held_above(path).next() {
+            Some((dir, place)) if names.dirs[place.start].removed => Err(Error::removed(dir)),
+            Some((_, place)) => Ok(place),
+            None => Ok(Place::new(path)),
+        }
+    }
+
+    /// Where the name `path` is: of a held directory, its name in the directory above.
+    fn place_of_name<'p>(&self, names: &Names, path: &'p Path) -> Result<Place<'p>> {
+        self.place(names, path)?;
+        let is_itself = |place: &Place<'_>| place.path.as_os_str().is_empty();
+        let above = self.held_above(path).find(|(_, place)| !is_itself(place));
+        let place = above.map_or(Place::new(path), |(_, place)| place);
+        match self.held_above(path).find(|(_, place)| is_itself(place)) {
+            Some((dir, itself)) if names.dir(place).ok() != Some(itself.start) => Err(Error::moved(dir)),
+            _ => Ok(place),
+        }
     }
 
     /// The effect of a failed [`Fs::sync_dir`] on a system that then marks the directory as clean:
@@ -108,10 +154,32 @@ impl MemFs {
     /// last successful sync, and a crash loses them. Removals may still become durable.
     pub(crate) fn forget_dir(&self, dir: &Path) -> Result<()> {
         let mut names = self.shared.names.write();
-        let id = names.dir(dir).at("sync", dir)?;
+        let id = names.dir(self.place(&names, dir)?).at("sync", dir)?;
         names.forget_dir(id);
         Ok(())
     }
+
+    fn lock(&self, path: &Path, create: bool) -> Result<Option<Box<dyn FileLock>>> {
+        let mut names = self.shared.names.write();
+        let place = self.place(&names, path)?;
+        let node = match names.file(place) {
+            Err(error) if create && error.kind() == ErrorKind::NotFound => {
+                add_file(&mut names, place).at("open", path)?
+            }
+            found => found.at("open", path)?,
+        };
+        let is_entry_of_held = place.start != ROOT && place.path.components().count() == 1;
+        let dir = is_entry_of_held.then_some(place.start);
+        let lock = MemLock::try_new(&self.shared, &mut names, node, dir);
+        Ok(lock.map(|lock| Box::new(lock) as Box<dyn FileLock>))
+    }
+}
+
+/// Makes an empty file.
+fn add_file(names: &mut Names, place: Place<'_>) -> io::Result<Arc<FileNode>> {
+    let node = Arc::new(FileNode::new(FileState::new(Arc::new(Content::default()), 1)));
+    names.add(place, Node::File(Arc::clone(&node)))?;
+    Ok(node)
 }
 
 impl Default for MemFs {
@@ -135,6 +203,10 @@ impl<T> At<T> for io::Result<T> {
 }
 
 impl Fs for MemFs {
+    fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
+        Ok(Arc::new(self.hold(dir)?))
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         Ok(self.open_file(path, mode)?)
     }
@@ -145,25 +217,31 @@ impl Fs for MemFs {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let mut names = self.shared.names.write();
-        names.rename(from, to, &self.shared.space).at("rename", from)
+        let (old, new) = (self.place_of_name(&names, from)?, self.place_of_name(&names, to)?);
+        names.rename(old, new, &self.shared.space).at("rename", from)
     }
 
     fn remove(&self, path: &Path) -> Result<()> {
         let mut names = self.shared.names.write();
-        names.remove_file(path, &self.shared.space).at("remove", path)
+        let place = self.place_of_name(&names, path)?;
+        names.remove_file(place, &self.shared.space).at("remove", path)
     }
 
     fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.shared.names.write().create_dir_all(path).at("create", path)
+        let mut names = self.shared.names.write();
+        let place = self.place(&names, path)?;
+        names.create_dir_all(place).at("create", path)
     }
 
     fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.shared.names.write().remove_dir(path).at("remove", path)
+        let mut names = self.shared.names.write();
+        let place = self.place_of_name(&names, path)?;
+        names.remove_dir(place).at("remove", path)
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
         let names = self.shared.names.read();
-        let id = names.dir(dir).at("list", dir)?;
+        let id = names.dir(self.place(&names, dir)?).at("list", dir)?;
         let entry = |(name, node): (&Arc<str>, &Node)| match node {
             Node::File(node) => {
                 let len = node.state.lock().now.len();
@@ -175,7 +253,8 @@ impl Fs for MemFs {
     }
 
     fn exists(&self, path: &Path) -> Result<bool> {
-        match self.shared.names.read().node(path) {
+        let names = self.shared.names.read();
+        match names.node(self.place(&names, path)?) {
             Ok(_) => Ok(true),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
             Err(error) => Err(Error::io("look for", path, error)),
@@ -184,42 +263,31 @@ impl Fs for MemFs {
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         let mut names = self.shared.names.write();
-        let id = names.dir(dir).at("sync", dir)?;
+        let id = names.dir(self.place(&names, dir)?).at("sync", dir)?;
         names.sync_dir(id);
         Ok(())
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
         let mut names = self.shared.names.write();
+        let (from, new) = (self.place(&names, from)?, self.place_of_name(&names, to)?);
         let node = names.file(from).at("link", to)?;
-        names.add(to, Node::File(Arc::clone(&node))).at("link", to)?;
+        names.add(new, Node::File(Arc::clone(&node))).at("link", to)?;
         node.add_link();
         Ok(())
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        let mut names = self.shared.names.write();
-        let node = match names.file(path) {
-            Ok(node) => node,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let node = Arc::new(FileNode::new(FileState::new(Arc::new(Content::default()), 1)));
-                names.add(path, Node::File(Arc::clone(&node))).at("open", path)?;
-                node
-            }
-            Err(error) => return Err(Error::io("open", path, error)),
-        };
-        let lock = MemLock::try_new(&self.shared, node);
-        Ok(lock.map(|lock| Box::new(lock) as Box<dyn FileLock>))
+        self.lock(path, true)
     }
 
     fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        let node = self.shared.names.read().file(path).at("open", path)?;
-        let lock = MemLock::try_new(&self.shared, node);
-        Ok(lock.map(|lock| Box::new(lock) as Box<dyn FileLock>))
+        self.lock(path, false)
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {
-        self.shared.names.read().node(path).at("read the free space at", path)?;
+        let names = self.shared.names.read();
+        names.node(self.place(&names, path)?).at("read the free space at", path)?;
         Ok(self.shared.space.available())
     }
 

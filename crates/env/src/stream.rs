@@ -13,6 +13,8 @@ impl From<Error> for io::Error {
         let kind = match &error {
             Error::Io { source, .. } => source.kind(),
             Error::Corrupt { .. } | Error::NewerFormat { .. } => io::ErrorKind::InvalidData,
+            Error::Displaced { .. } => io::ErrorKind::NotFound,
+            Error::NotAFile { .. } => io::ErrorKind::InvalidInput,
             Error::TooManyRanges { .. } => io::ErrorKind::OutOfMemory,
         };
         io::Error::new(kind, error)

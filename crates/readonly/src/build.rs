@@ -74,7 +74,7 @@ impl Build {
             position: 0,
             raw_bytes: 0,
             report: BuildReport::default(),
-            env,
+            env: dir.env.clone(),
             options,
             dir,
         })

@@ -218,7 +218,8 @@ impl Superblock {
 
 /// The locked directory of a build. Dropped before it is finished, it is cleaned up.
 pub(crate) struct BuildDir {
-    env: Env,
+    /// The environment in which the directory is held open.
+    pub env: Env,
     pub dir: PathBuf,
     /// The directory was created for the build.
     created: bool,
@@ -231,6 +232,7 @@ impl BuildDir {
     pub fn take(env: &Env, dir: &Path) -> Result<Self> {
         let created = !env.fs.exists(dir)?;
         alluvium_env::create_dir_durably(&env.fs, dir)?;
+        let env = &env.hold_dir(dir)?;
         check_free(env, dir)?;
         let Some(lock) = env.fs.try_lock(&dir.join(LOCK))? else { return Err(Error::InUse(dir.to_owned())) };
         // Another build may have ended in between.

@@ -189,6 +189,10 @@ impl ReadOnly {
         if options.memory_bytes < 1 << 20 {
             return Err(Error::InvalidOption { name: "memory_bytes", must_be: "at least 1 MiB" });
         }
+        let env = match env.hold_dir(&path) {
+            Err(error) if error.is_not_found() || error.is_not_a_directory() => return Err(Error::NotReadOnly(path)),
+            held => held?,
+        };
         let superblock = Superblock::read(&env, &path)?;
         let budget = Budget::with_shares(options.memory_bytes, 0, 0);
         let cache = Cache::new(&budget);

@@ -134,7 +134,7 @@ impl Store {
         }
     }
 
-    fn fill_checkpoint(&self, building: &Building<'_>, base: Option<&Base>, copy: bool) -> Result<CheckpointReport> {
+    fn fill_checkpoint(&self, building: &Building, base: Option<&Base>, copy: bool) -> Result<CheckpointReport> {
         let id = self.env.rng.next_u64();
         let hold = self.holds.hold();
         let Pinned { views, from, seq } = Pinned::take(self)?;
@@ -198,7 +198,7 @@ impl Pinned {
 /// Fills the directory of a checkpoint.
 struct Filling<'a> {
     store: &'a Store,
-    building: &'a Building<'a>,
+    building: &'a Building,
     base: Option<&'a Base>,
     copy: bool,
     listing: Listing,
@@ -224,7 +224,7 @@ impl Filling<'_> {
             self.listing.files.push(file);
         }
         // This makes the links durable too: it syncs the directory when the manifest has its name.
-        let manifest = alluvium_lsm::image::write_manifest(&store.env, &to, self.listing.id, index, &version)?;
+        let manifest = alluvium_lsm::image::write_manifest(&self.building.env, &to, self.listing.id, index, &version)?;
         self.list_content(&name, &manifest)?;
         Ok(())
     }
@@ -233,11 +233,11 @@ impl Filling<'_> {
     fn place(&mut self, file: &ListedFile, original: &Path) -> Result<bool> {
         let (to, report) = (self.building.dir.join(&file.path), &mut self.report);
         let in_base = match self.base {
-            Some(base) => base.path_of(&self.store.env, file)?,
+            Some(base) => base.path_of(&self.building.env, file)?,
             None => None,
         };
         let linked = match &in_base {
-            Some(path) => self.store.env.fs.hard_link(path, &to).is_ok(),
+            Some(path) => self.building.env.fs.hard_link(path, &to).is_ok(),
             None => false,
         };
         if !linked && self.building.place(original, &to, !self.copy)? == Placement::Copied {
@@ -260,10 +260,10 @@ impl Filling<'_> {
         let used = store.wal.bytes_used();
         self.building.need(used)?;
         let segment = store.options.log_segment_bytes().min(used);
-        let mut copy = LogCopy::new(&store.env, &dir, self.listing.id, segment, Some(seq));
+        let mut copy = LogCopy::new(&self.building.env, &dir, self.listing.id, segment, Some(seq));
         store.wal.read_back(from, seq, &mut |record| copy.take(record))?;
         copy.finish()?;
-        for (_, path) in alluvium_wal::list_segments(&store.env, &dir)? {
+        for (_, path) in alluvium_wal::list_segments(&self.building.env, &dir)? {
             self.report.log_bytes += self.list_content(LOG_DIR, &path)?;
         }
         Ok(())
@@ -272,7 +272,7 @@ impl Filling<'_> {
     /// Lists a file with the checksum of its content; returns its length in bytes.
     fn list_content(&mut self, dir: &str, path: &Path) -> Result<u64> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let (bytes, sum) = listing::content_checksum(&self.store.env, path, &self.building.stop)?;
+        let (bytes, sum) = listing::content_checksum(&self.building.env, path, &self.building.stop)?;
         let checksum = FileChecksum::Content(sum);
         self.listing.files.push(ListedFile { path: format!("{dir}/{name}"), bytes, checksum, in_base: false });
         Ok(bytes)

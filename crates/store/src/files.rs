@@ -47,6 +47,16 @@ pub fn is_store(env: &Env, dir: &Path) -> Result<bool> {
     Ok(env.fs.exists(&dir.join(superblock::NAME))?)
 }
 
+/// The environment with the directory `dir` held open (see [`alluvium_env::Fs::hold_dir`]); `None`
+/// if no directory has that name.
+pub(crate) fn hold(env: &Env, dir: &Path) -> Result<Option<Env>> {
+    match env.hold_dir(dir) {
+        Ok(held) => Ok(Some(held)),
+        Err(error) if error.is_not_found() || error.is_not_a_directory() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The entries of the directory of a store. A path that names a file is not a store.
 pub(crate) fn list(env: &Env, path: &Path) -> Result<Vec<DirEntry>> {
     env.fs.list(path).map_err(|error| match error.is_not_a_directory() {

@@ -9,10 +9,13 @@ use crate::partitions::Partitions;
 use crate::visibility::Visibility;
 use crate::work::WorkSignal;
 use alluvium_wal::Wal;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Ends writing, and wakes every thread that waits for a write.
 pub(crate) struct Poison {
+    /// The directory of the store.
+    pub path: PathBuf,
     pub health: Arc<Health>,
     pub visibility: Arc<Visibility>,
     pub admission: Arc<Admission>,
@@ -42,6 +45,15 @@ impl Poison {
         }
     }
 
+    /// Ends writing if the error shows that the directory of the store, or a file in it, was removed.
+    pub fn poison_if_displaced(&self, error: &Error) {
+        if let Error::Storage(alluvium_env::Error::Displaced { path, .. }) = error
+            && path.starts_with(&self.path)
+        {
+            self.poison(error.clone());
+        }
+    }
+
     /// The result of work on files. Work that fails after the store was closed fails for that
     /// reason. A failure that broke the log or a manifest ends writing, also where the work itself
     /// had succeeded before it.
@@ -49,6 +61,9 @@ impl Poison {
         let closed = result.is_err().then(|| self.health.check_open().err()).flatten();
         if closed.is_none() {
             self.poison_if_broken();
+            if let Err(error) = &result {
+                self.poison_if_displaced(error);
+            }
         }
         result.map_err(|error| closed.unwrap_or(error))
     }

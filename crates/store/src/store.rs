@@ -169,6 +169,23 @@ impl Store {
         &self.path
     }
 
+    /// The environment of the store, in which its directory is held open: paths at or below
+    /// [`Store::path`] lead into the directory of the store, whatever has that name now.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// let env = alluvium_env::Env::in_memory(1);
+    /// let store = Store::open(env.clone(), std::path::Path::new("db"), Options::default())?;
+    /// env.fs.rename(std::path::Path::new("db"), std::path::Path::new("moved"))?;
+    /// assert!(!env.fs.exists(store.path())? && store.env().fs.exists(store.path())?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
     /// The options that the store runs with.
     ///
     /// ```

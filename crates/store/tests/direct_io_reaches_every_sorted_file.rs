@@ -19,13 +19,13 @@ enum Way {
 
 /// Counts the sorted files that are opened, and refuses the wrong way.
 struct Watch {
-    inner: MemFs,
+    inner: Arc<dyn Fs>,
     way: Way,
-    opened: AtomicU64,
+    opened: Arc<AtomicU64>,
 }
 
 fn watch(way: Way) -> Watch {
-    Watch { inner: MemFs::new(), way, opened: AtomicU64::new(0) }
+    Watch { inner: Arc::new(MemFs::new()), way, opened: Arc::default() }
 }
 
 impl Watch {
@@ -50,6 +50,10 @@ impl Fs for Watch {
             try_lock_to_read, available_bytes, is_same_disk, open_files_max,
     }
 
+    fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
+        let opened = self.opened.clone();
+        Ok(Arc::new(Self { inner: self.inner.hold_dir(dir)?, way: self.way, opened }))
+    }
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         self.check(path, false)?;
         self.inner.open(path, mode)

@@ -7,6 +7,7 @@ pub mod counts;
 mod draws;
 mod expectations;
 mod kept;
+mod moved;
 mod observer;
 mod operations;
 mod session;

@@ -3,19 +3,20 @@
 //! hundred times over one directory; in a third of the rounds also while it opens what the last one left, and some
 //! more while it creates a database. After each kill every acknowledged batch is there, and every other is there
 //! whole or not at all; the newest checkpoint is whole and as old as it says, and nothing that has the name of one is
-//! anything less.
+//! anything less. In some rounds the directory is moved while the process writes, and another database takes its place:
+//! both have all that they acknowledged.
 
 // Real processes, a real directory, real time.
 #![allow(clippy::disallowed_methods)]
 
-use alluvium::Database;
 use alluvium::backup;
+use alluvium::{Database, Durability};
 use alluvium_env::sync::Mutex;
 use alluvium_testkit::concurrency::trails::TrailView;
 use alluvium_testkit::seed;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -53,6 +54,8 @@ struct Known {
     not_opened: u64,
     restored: u64,
     untold: u64,
+    /// Victims whose directory was moved.
+    moved: u64,
     /// Kills since it was checked last: each may have kept one write of each client from being reported.
     kills: u64,
 }
@@ -88,18 +91,63 @@ impl Drop for Dir {
     }
 }
 
+/// A database at the path of one whose directory was moved while a process has it open.
+struct OtherDatabase {
+    db: Database,
+    path: PathBuf,
+    aside: PathBuf,
+}
+
+impl OtherDatabase {
+    const DOCUMENTS: u64 = 20;
+
+    fn in_place_of(path: &Path) -> Self {
+        let aside = path.with_extension("aside");
+        fs::rename(path, &aside).unwrap();
+        let db = Database::builder().memory(8 << 20).open(path).unwrap();
+        let collection = db.collection("main.other").with_durability(Durability::Sync);
+        for id in 0..Self::DOCUMENTS {
+            collection.put(id as i64, r#"{"other": true}"#).unwrap();
+        }
+        Self { db, path: path.to_owned(), aside }
+    }
+
+    /// It has its documents, and no file of the other one. Removes it, and moves the other one back.
+    fn check_and_leave(self) {
+        self.db.close().unwrap();
+        let db = Database::builder().memory(8 << 20).open(&self.path).unwrap();
+        assert_eq!(db.collection("main.other").count().unwrap(), Self::DOCUMENTS);
+        let damage = db.verify().run().unwrap().damage;
+        assert!(damage.is_empty(), "another database at the path of a moved one: {damage:?}");
+        db.close().unwrap();
+        fs::remove_dir_all(&self.path).unwrap();
+        fs::rename(&self.aside, &self.path).unwrap();
+    }
+}
+
 impl Known {
     fn new(path: PathBuf) -> Self {
         let acknowledged = Counts::default();
-        Self { path, acknowledged, checkpoints: Vec::new(), opened: 0, not_opened: 0, restored: 0, untold: 0, kills: 0 }
+        Self {
+            path,
+            acknowledged,
+            checkpoints: Vec::new(),
+            opened: 0,
+            not_opened: 0,
+            restored: 0,
+            untold: 0,
+            moved: 0,
+            kills: 0,
+        }
     }
 
     fn checkpoints_dir(&self) -> PathBuf {
         PathBuf::from(format!("{}.checkpoints", self.path.display()))
     }
 
-    /// Runs a victim and kills it: so long after it was started, or after it has opened the database.
-    fn kill_one(&mut self, seed: u64, lives: Duration, from_opening: bool) {
+    /// Runs a victim and kills it: so long after it was started, or after it has opened the database. `moved`: its
+    /// directory is moved while it runs, and back.
+    fn kill_one(&mut self, seed: u64, lives: Duration, from_opening: bool, moved: bool) {
         let mut child = Command::new(env!("CARGO_BIN_EXE_victim"))
             .args([self.path.as_os_str(), seed.to_string().as_ref(), WRITERS.to_string().as_ref()])
             .stdout(Stdio::piped())
@@ -113,7 +161,15 @@ impl Known {
             self.opened += 1;
         }
         let reader = std::thread::spawn(move || lines.lines().map(Result::unwrap).collect::<Vec<String>>());
-        std::thread::sleep(lives);
+        if moved {
+            std::thread::sleep(lives / 2);
+            let other = OtherDatabase::in_place_of(&self.path);
+            std::thread::sleep(lives / 2);
+            other.check_and_leave();
+            self.moved += 1;
+        } else {
+            std::thread::sleep(lives);
+        }
         assert!(child.try_wait().unwrap().is_none(), "seed {seed}: the victim ended by itself");
         child.kill().unwrap();
         child.wait().unwrap();
@@ -245,12 +301,12 @@ fn a_killed_process_loses_nothing_acknowledged() {
         let seed = first + round;
         dir.rounds += 1;
         let mut rng = fastrand::Rng::with_seed(seed);
-        known.kill_one(seed, Duration::from_millis(rng.u64(0..180)), false);
+        known.kill_one(seed, Duration::from_millis(rng.u64(0..180)), false, round % 5 == 1);
         kills += 1;
         // The process that opens what it left is killed on the way as well: with a log as long as its life was to be
         // replayed.
         for again in 0..if round % 3 == 2 { rng.u64(1..4) } else { 0 } {
-            known.kill_one(seed ^ (again + 1) << 40, Duration::from_micros(rng.u64(0..30_000)), true);
+            known.kill_one(seed ^ (again + 1) << 40, Duration::from_micros(rng.u64(0..30_000)), true, false);
             kills += 1;
         }
         known.check(seed, round);
@@ -261,17 +317,19 @@ fn a_killed_process_loses_nothing_acknowledged() {
     seed::tally_rare();
     println!(
         "{kills} kills in {:?}, {} of them before the database was open; {} batches acknowledged, {} found that were not \
-         reported; {} checkpoints restored",
+         reported; {} checkpoints restored; {} directories moved",
         started.elapsed(),
         known.not_opened,
         known.acknowledged.iter().sum::<u64>(),
         known.untold,
-        known.restored
+        known.restored,
+        known.moved
     );
     if seed::is_usual(ROUNDS) {
         assert!(kills >= KILLS, "{kills} kills");
         assert!(known.not_opened > 0, "no process was killed while opening");
         assert!(known.restored > 20, "{} checkpoints were restored", known.restored);
+        assert!(known.moved > 5, "{} directories were moved", known.moved);
     }
     assert!(known.acknowledged.iter().all(|count| *count > 0), "{:?}", known.acknowledged);
 }
@@ -290,7 +348,7 @@ fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
         let mut rng = fastrand::Rng::with_seed(seed ^ 0xc4ea7e);
         for again in 0..rng.u64(1..4) {
             // Each names its checkpoints by its own seed.
-            known.kill_one(seed ^ again << 40, Duration::from_micros(rng.u64(0..25_000)), true);
+            known.kill_one(seed ^ again << 40, Duration::from_micros(rng.u64(0..25_000)), true, false);
             kills += 1;
         }
         known.check(seed, round);

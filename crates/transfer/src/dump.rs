@@ -87,7 +87,7 @@ pub fn dump(
     progress: impl FnMut(u64, u64),
 ) -> Result<DumpReport> {
     let target = DumpDirectory::take(&engine.env, dir)?;
-    match dump_into(engine, dir, options, progress) {
+    match dump_into(engine, &target.env, dir, options, progress) {
         Ok(report) => target.finish().map(|()| report),
         Err(error) => {
             target.abandon();
@@ -98,12 +98,13 @@ pub fn dump(
 
 fn dump_into(
     engine: &EngineHandle,
+    env: &Env,
     dir: &Path,
     options: &DumpOptions,
     progress: impl FnMut(u64, u64),
 ) -> Result<DumpReport> {
     let snapshot = engine.snapshot();
-    let mut dumping = Dumping { env: &engine.env, options, report: DumpReport::default(), progress };
+    let mut dumping = Dumping { env, options, report: DumpReport::default(), progress };
     for name in engine.catalog.list_at(&snapshot)? {
         let cursor = Cursor::scan(engine, &name, Some(&snapshot), ScanRange::default())?;
         let indexes = definitions_at(engine, &name, &snapshot)?;

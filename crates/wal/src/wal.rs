@@ -354,6 +354,10 @@ impl Wal {
 
     /// Records why a segment was not created.
     fn refused(&self, error: Error) -> Error {
+        if error.is_displaced() {
+            // The directory is gone: no later write can succeed.
+            return self.poison(error);
+        }
         self.short.fetch_or(error.is_no_space(), Ordering::Relaxed);
         error
     }

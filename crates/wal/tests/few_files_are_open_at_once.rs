@@ -40,6 +40,10 @@ impl Fs for Counting {
             try_lock_to_read, available_bytes, is_same_disk, open_files_max,
     }
 
+    fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
+        Ok(Arc::new(Self { inner: self.inner.hold_dir(dir)?, count: self.count.clone() }))
+    }
+
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         let inner = self.inner.open(path, mode)?;
         let open = self.count.open.fetch_add(1, Ordering::Relaxed) + 1;

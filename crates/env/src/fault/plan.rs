@@ -7,7 +7,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum OpKind {
-    /// [`crate::Fs::open`] of an existing file.
+    /// [`crate::Fs::open`] of an existing file, and [`crate::Fs::hold_dir`].
     Open,
     /// [`crate::Fs::open`] of a new file.
     Create,

@@ -70,7 +70,7 @@ impl Copier {
                 true => Arc::clone(&now),
                 false => Arc::new(self.copy_entries(&dir.durable)),
             };
-            copy.dirs.push(Dir { now, durable, forgot: dir.forgot });
+            copy.dirs.push(Dir { now, durable, forgot: dir.forgot, removed: dir.removed, locked: false });
         }
         copy.pending = names.pending.clone();
         for change in copy.pending.iter_mut().flatten() {
@@ -144,7 +144,7 @@ impl Copier {
             entries.insert(Arc::clone(name), node);
         }
         let entries = Arc::new(entries);
-        copy.dirs[to] = Dir { now: Arc::clone(&entries), durable: entries, forgot: false };
+        copy.dirs[to] = Dir { now: Arc::clone(&entries), durable: entries, ..Dir::default() };
     }
 
     /// The copy of a file, made at the first name that refers to it.

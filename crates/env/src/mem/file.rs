@@ -3,7 +3,7 @@
 use super::Shared;
 use super::content::{Content, MAX_LEN, PAGE};
 use crate::error::{Error, Result};
-use crate::fs::{File, FileLock};
+use crate::fs::{File, OpenMode};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use std::io::{self, ErrorKind};
@@ -154,7 +154,7 @@ impl FileNode {
         state.release_if_gone(space);
     }
 
-    fn drop_handle(&self, space: &Space) {
+    pub(super) fn drop_handle(&self, space: &Space) {
         let mut state = self.state.lock();
         state.handles = state.handles.saturating_sub(1);
         state.release_if_gone(space);
@@ -167,12 +167,14 @@ pub(crate) struct MemFile {
     node: Arc<FileNode>,
     path: PathBuf,
     writable: bool,
+    /// It was opened in a held directory: there a file that is in use keeps its name.
+    is_held: bool,
 }
 
 impl MemFile {
-    pub(super) fn open(shared: &Arc<Shared>, node: Arc<FileNode>, path: &Path, writable: bool) -> Self {
+    pub(super) fn open(shared: &Arc<Shared>, node: Arc<FileNode>, path: &Path, mode: OpenMode, is_held: bool) -> Self {
         node.state.lock().handles += 1;
-        Self { shared: Arc::clone(shared), node, path: path.to_owned(), writable }
+        Self { shared: Arc::clone(shared), node, path: path.to_owned(), writable: mode != OpenMode::Read, is_held }
     }
 
     /// Runs `change` on the state, atomically for the whole file system.
@@ -273,8 +275,12 @@ impl File for MemFile {
 
     fn sync(&self) -> Result<()> {
         let _moment = self.shared.names.read();
-        self.node.state.lock().sync();
-        Ok(())
+        let mut state = self.node.state.lock();
+        state.sync();
+        match self.is_held && state.links == 0 {
+            true => Err(Error::removed(&self.path)),
+            false => Ok(()),
+        }
     }
 
     fn len(&self) -> Result<u64> {
@@ -300,34 +306,3 @@ fn take_space(state: &mut FileState, space: &Space, offset: u64, end: u64) -> us
     }
     (end - offset) as usize
 }
-
-/// A held lock of a [`super::MemFs`].
-pub(super) struct MemLock {
-    shared: Arc<Shared>,
-    node: Arc<FileNode>,
-}
-
-impl MemLock {
-    /// Takes the lock if it is free.
-    pub(super) fn try_new(shared: &Arc<Shared>, node: Arc<FileNode>) -> Option<Self> {
-        {
-            let mut state = node.state.lock();
-            if state.locked {
-                return None;
-            }
-            state.locked = true;
-            state.handles += 1;
-        }
-        Some(Self { shared: Arc::clone(shared), node })
-    }
-}
-
-impl Drop for MemLock {
-    fn drop(&mut self) {
-        let _moment = self.shared.names.read();
-        self.node.state.lock().locked = false;
-        self.node.drop_handle(&self.shared.space);
-    }
-}
-
-impl FileLock for MemLock {}

@@ -31,6 +31,24 @@ pub(super) struct Dir {
     pub(super) durable: Arc<Entries>,
     /// True once a failed sync has discarded operations: `now` has them, the disk never will.
     pub(super) forgot: bool,
+    /// True once it was removed: it takes no entries any more.
+    pub(super) removed: bool,
+    /// True while it is locked.
+    pub(super) locked: bool,
+}
+
+/// A path from some directory.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) start: DirId,
+    pub(super) path: &'p Path,
+}
+
+impl<'p> Place<'p> {
+    /// A path from the root.
+    pub(super) fn new(path: &'p Path) -> Self {
+        Self { start: ROOT, path }
+    }
 }
 
 /// A change of what a name refers to.
@@ -97,31 +115,31 @@ impl Names {
         }
     }
 
-    /// The directory that contains `path`, and the last part of `path`.
-    pub(super) fn parent<'p>(&self, path: &'p Path) -> io::Result<(DirId, &'p str)> {
-        let parts = parts(path)?;
+    /// The directory that contains `place`, and the last part of its path.
+    pub(super) fn parent<'p>(&self, place: Place<'p>) -> io::Result<(DirId, &'p str)> {
+        let parts = parts(place.path)?;
         let (last, dirs) = parts.split_last().ok_or(ErrorKind::InvalidInput)?;
-        let dir = dirs.iter().try_fold(ROOT, |dir, name| self.step(dir, name))?;
+        let dir = dirs.iter().try_fold(place.start, |dir, name| self.step(dir, name))?;
         Ok((dir, last))
     }
 
-    /// The directory at `path`.
-    pub(super) fn dir(&self, path: &Path) -> io::Result<DirId> {
-        parts(path)?.iter().try_fold(ROOT, |dir, name| self.step(dir, name))
+    /// The directory at `place`.
+    pub(super) fn dir(&self, place: Place<'_>) -> io::Result<DirId> {
+        parts(place.path)?.iter().try_fold(place.start, |dir, name| self.step(dir, name))
     }
 
-    /// What is at `path`.
-    pub(super) fn node(&self, path: &Path) -> io::Result<Node> {
-        if parts(path)?.is_empty() {
-            return Ok(Node::Dir(ROOT));
+    /// What is at `place`.
+    pub(super) fn node(&self, place: Place<'_>) -> io::Result<Node> {
+        if parts(place.path)?.is_empty() {
+            return Ok(Node::Dir(place.start));
         }
-        let (dir, name) = self.parent(path)?;
+        let (dir, name) = self.parent(place)?;
         self.dirs[dir].now.get(name).cloned().ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    /// The file at `path`.
-    pub(super) fn file(&self, path: &Path) -> io::Result<Arc<FileNode>> {
-        match self.node(path)? {
+    /// The file at `place`.
+    pub(super) fn file(&self, place: Place<'_>) -> io::Result<Arc<FileNode>> {
+        match self.node(place)? {
             Node::File(node) => Ok(node),
             Node::Dir(_) => Err(ErrorKind::IsADirectory.into()),
         }
@@ -135,8 +153,8 @@ impl Names {
     }
 
     /// Adds a free name for `node`, whose count of names does not include it yet.
-    pub(super) fn add(&mut self, path: &Path, node: Node) -> io::Result<()> {
-        let (dir, name) = self.parent(path)?;
+    pub(super) fn add(&mut self, place: Place<'_>, node: Node) -> io::Result<()> {
+        let (dir, name) = self.parent(place)?;
         if self.dirs[dir].now.contains_key(name) {
             return Err(ErrorKind::AlreadyExists.into());
         }
@@ -144,27 +162,28 @@ impl Names {
         Ok(())
     }
 
-    pub(super) fn remove_file(&mut self, path: &Path, space: &Space) -> io::Result<()> {
-        let node = self.file(path)?;
-        let (dir, name) = self.parent(path)?;
+    pub(super) fn remove_file(&mut self, place: Place<'_>, space: &Space) -> io::Result<()> {
+        let node = self.file(place)?;
+        let (dir, name) = self.parent(place)?;
         self.apply(vec![NameChange { dir, name: name.into(), node: None }]);
         node.drop_link(space);
         Ok(())
     }
 
-    pub(super) fn remove_dir(&mut self, path: &Path) -> io::Result<()> {
-        let id = self.dir(path)?;
-        let (dir, name) = self.parent(path)?;
+    pub(super) fn remove_dir(&mut self, place: Place<'_>) -> io::Result<()> {
+        let id = self.dir(place)?;
+        let (dir, name) = self.parent(place)?;
         if !self.dirs[id].now.is_empty() {
             return Err(ErrorKind::DirectoryNotEmpty.into());
         }
         self.apply(vec![NameChange { dir, name: name.into(), node: None }]);
+        self.dirs[id].removed = true;
         Ok(())
     }
 
-    pub(super) fn create_dir_all(&mut self, path: &Path) -> io::Result<()> {
-        let mut at = ROOT;
-        for name in parts(path)? {
+    pub(super) fn create_dir_all(&mut self, place: Place<'_>) -> io::Result<()> {
+        let mut at = place.start;
+        for name in parts(place.path)? {
             at = match self.step(at, name) {
                 Ok(next) => next,
                 Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -180,7 +199,7 @@ impl Names {
         Ok(())
     }
 
-    pub(super) fn rename(&mut self, from: &Path, to: &Path, space: &Space) -> io::Result<()> {
+    pub(super) fn rename(&mut self, from: Place<'_>, to: Place<'_>, space: &Space) -> io::Result<()> {
         let node = self.node(from)?;
         let (from_dir, from_name) = self.parent(from)?;
         let (to_dir, to_name) = self.parent(to)?;
@@ -194,19 +213,25 @@ impl Names {
             (Node::Dir(_), Some(Node::Dir(old))) if !self.dirs[*old].now.is_empty() => {
                 return Err(ErrorKind::DirectoryNotEmpty.into());
             }
-            (Node::Dir(_), _) if parts(to)?.starts_with(&parts(from)?) => {
-                return Err(ErrorKind::InvalidInput.into());
-            }
+            (Node::Dir(id), _) if self.is_below(to_dir, *id) => return Err(ErrorKind::InvalidInput.into()),
             _ => {}
         }
         self.apply(vec![
             NameChange { dir: from_dir, name: from_name.into(), node: None },
             NameChange { dir: to_dir, name: to_name.into(), node: Some(node) },
         ]);
-        if let Some(Node::File(old)) = target {
-            old.drop_link(space);
+        match target {
+            Some(Node::File(old)) => old.drop_link(space),
+            Some(Node::Dir(old)) => self.dirs[old].removed = true,
+            None => {}
         }
         Ok(())
+    }
+
+    /// True if `dir` is `above`, or a directory below it.
+    fn is_below(&self, dir: DirId, above: DirId) -> bool {
+        let below = |node: &Node| matches!(node, Node::Dir(next) if self.is_below(dir, *next));
+        dir == above || self.dirs[above].now.values().any(below)
     }
 
     /// Makes the entries of `dir` durable: the pending operations that touch it, and the

@@ -1,5 +1,6 @@
 #![cfg(not(feature = "shuttle"))]
 
+use super::file::ZEROS_LEN;
 use super::*;
 
 /// The replacement for `fallocate` on file systems without it.
@@ -7,8 +8,7 @@ use super::*;
 fn written_zeros_extend_and_keep_what_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("f");
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
-    let file = OsFile { file, path };
+    let file = OsFile::open(&Place::new(&path), OpenMode::CreateNew).unwrap();
     file.write_at(b"kept", 0).unwrap();
     file.write_zeros(ZEROS_LEN as u64 * 2 + 7).unwrap();
     let mut bytes = vec![1; ZEROS_LEN * 2 + 7];
@@ -27,4 +27,35 @@ fn reserved_space_is_taken_from_the_disk() {
     let file = OsFs::new().open(&path, OpenMode::CreateNew).unwrap();
     file.allocate(1 << 20).unwrap();
     assert!(fs::metadata(&path).unwrap().blocks() * 512 >= 1 << 20);
+}
+
+#[test]
+fn what_is_no_file_is_named_and_waits_for_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+    let mode = Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), FileType::Fifo, mode, 0).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", path("device")).unwrap();
+    let held = OsFs::new().hold_dir(dir.path()).unwrap();
+    for (name, what) in [("pipe", "a named pipe"), ("socket", "a socket"), ("device", "a device")] {
+        let refused = [
+            held.open(&path(name), OpenMode::Read).err(),
+            held.open(&path(name), OpenMode::ReadWrite).err(),
+            held.open_direct(&path(name), OpenMode::Read).err(),
+            held.try_lock(&path(name)).err(),
+            held.try_lock_to_read(&path(name)).err(),
+        ];
+        for error in refused {
+            let error = error.unwrap();
+            assert!(
+                matches!(&error, Error::NotAFile { path: named, what: found } if (named, *found) == (&path(name), what)),
+                "{error}"
+            );
+        }
+        assert!(held.sync_dir(&path(name)).unwrap_err().is_not_a_directory());
+    }
+    assert!(matches!(OsFs::new().open(&path("pipe"), OpenMode::Read), Err(Error::NotAFile { .. })));
+    // Settings and inputs may come from a device.
+    OsFs::new().open(Path::new("/dev/null"), OpenMode::Read).unwrap();
 }

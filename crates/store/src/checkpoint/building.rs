@@ -25,8 +25,10 @@ pub(crate) enum Placement {
 }
 
 /// A directory in the making.
-pub(crate) struct Building<'a> {
-    env: &'a Env,
+pub(crate) struct Building {
+    /// The environment in which the directory is held open: to be used for all that is written to
+    /// it.
+    pub env: Env,
     /// The final name.
     target: PathBuf,
     /// The name until it is whole.
@@ -38,9 +40,9 @@ pub(crate) struct Building<'a> {
     _lock: Box<dyn FileLock>,
 }
 
-impl<'a> Building<'a> {
+impl Building {
     /// Begins to make `target`, which must not exist, or be an empty directory.
-    pub fn begin(env: &'a Env, target: &Path, reserve: u64, stop: Arc<AtomicBool>) -> Result<Self> {
+    pub fn begin(env: &Env, target: &Path, reserve: u64, stop: Arc<AtomicBool>) -> Result<Self> {
         refuse_inside(env, target)?;
         check_target(env, target)?;
         let Some(name) = target.file_name() else { return Err(Error::TargetExists(target.to_owned())) };
@@ -51,6 +53,7 @@ impl<'a> Building<'a> {
             check_ours(env, &dir)?;
         }
         files::make_directory(env, &dir)?;
+        let env = &env.hold_dir(&dir)?;
         let lock = env.fs.try_lock(&dir.join(LOCK_NAME))?.ok_or_else(|| Error::InUse(dir.clone()))?;
         // Another process may have finished in between.
         check_target(env, target)?;
@@ -58,7 +61,7 @@ impl<'a> Building<'a> {
         for entry in env.fs.list(&dir)?.iter().filter(|entry| entry.name != LOCK_NAME) {
             files::remove_all(env, &dir.join(&entry.name), entry.is_dir)?;
         }
-        Ok(Self { env, target: target.to_owned(), dir, reserve, stop, _lock: lock })
+        Ok(Self { env: env.clone(), target: target.to_owned(), dir, reserve, stop, _lock: lock })
     }
 
     /// Keeps the reserve only if the database at `path` is on the same disk: filling another disk
@@ -155,10 +158,10 @@ impl<'a> Building<'a> {
         // The lock is removed last: until then no other process begins there.
         for entry in self.env.fs.list(&self.dir).unwrap_or_default() {
             if entry.name != LOCK_NAME {
-                let _left = files::remove_all(self.env, &self.dir.join(&entry.name), entry.is_dir);
+                let _left = files::remove_all(&self.env, &self.dir.join(&entry.name), entry.is_dir);
             }
         }
-        let _left = files::remove_all(self.env, &self.dir, true);
+        let _left = files::remove_all(&self.env, &self.dir, true);
     }
 }
 
@@ -166,8 +169,8 @@ impl<'a> Building<'a> {
 const INNER: &str = "database";
 
 /// Makes the directory `target`, which must not exist or be empty, by `make`: that gets another
-/// name beside it to write to, and the directory is renamed when `make` is done. What `make` has
-/// written must be durable.
+/// name beside it to write to, and the environment for that; and the directory is renamed when
+/// `make` is done. What `make` has written must be durable.
 ///
 /// # Errors
 /// [`Error::TargetExists`], [`Error::InUse`] if another process makes it, [`Error::Storage`], and
@@ -175,10 +178,10 @@ const INNER: &str = "database";
 pub fn make_whole<T, E: From<Error>>(
     env: &Env,
     target: &Path,
-    make: impl FnOnce(&Path) -> std::result::Result<T, E>,
+    make: impl FnOnce(&Env, &Path) -> std::result::Result<T, E>,
 ) -> std::result::Result<T, E> {
     let building = Building::begin(env, target, 0, Arc::default())?;
-    match make(&building.dir.join(INNER)) {
+    match make(&building.env, &building.dir.join(INNER)) {
         Ok(made) => {
             building.finish_inner()?;
             Ok(made)

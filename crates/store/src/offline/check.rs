@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, check_stop};
 use crate::files::listing::{FileChecksum, ListedFile, Listing, content_checksum};
-use crate::files::{LOCK_NAME, LOG_DIR, partition_dir};
+use crate::files::{self, LOCK_NAME, LOG_DIR, partition_dir};
 use alluvium_env::Env;
 use alluvium_lsm::VersionEdit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +33,12 @@ pub fn check_checkpoint(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCh
 /// # Errors
 /// As [`check_checkpoint`]; [`Error::Stopped`] if it was stopped.
 pub fn check_checkpoint_unless(env: &Env, dir: &Path, blocks: bool, stop: &AtomicBool) -> Result<CheckedCheckpoint> {
+    let env = &files::hold(env, dir)?.ok_or_else(|| Error::NotACheckpoint(dir.to_owned()))?;
+    check_held(env, dir, blocks, stop)
+}
+
+/// As [`check_checkpoint_unless`], of a directory that is held open.
+pub(super) fn check_held(env: &Env, dir: &Path, blocks: bool, stop: &AtomicBool) -> Result<CheckedCheckpoint> {
     let listing = Listing::read(env, dir)?;
     let mut checking = Checking { env, dir, listing: &listing, blocks, stop, damage: Vec::new() };
     checking.names()?;

@@ -4,13 +4,13 @@
 //! database of which the checkpoint was made can both be used, and no incremental checkpoint mixes
 //! them up. Its numbers continue after that of the checkpoint.
 
-use super::check::{check_checkpoint_unless, read_versions};
+use super::check::{check_held, read_versions};
 use crate::checkpoint::building::{Building, Placement};
 use crate::checkpoint::log::LogCopy;
 use crate::error::{Error, Result, check_stop};
 use crate::files::listing::Listing;
 use crate::files::superblock::Superblock;
-use crate::files::{LOG_DIR, partition_dir};
+use crate::files::{self, LOG_DIR, partition_dir};
 use crate::marks;
 use alluvium_codec::entry::Seq;
 use alluvium_env::Env;
@@ -65,12 +65,13 @@ pub struct RestoreReport {
 /// [`Error::Stopped`], and [`Error::Storage`]. Then there is no `to`.
 pub fn restore_checkpoint(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
     let started = env.clock.now();
-    let checked = check_checkpoint_unless(env, from, !options.quick, &options.stop)?;
+    let env = &files::hold(env, from)?.ok_or_else(|| Error::NotACheckpoint(from.to_owned()))?;
+    let checked = check_held(env, from, !options.quick, &options.stop)?;
     if let Some(first) = checked.damage.into_iter().next() {
         return Err(first);
     }
     let building = Building::begin(env, to, options.reserve_bytes, options.stop.clone())?;
-    let restoring = Restoring { env, from, listing: &checked.listing, options, building: &building };
+    let restoring = Restoring { from, listing: &checked.listing, options, building: &building };
     match restoring.fill() {
         Ok(mut report) => {
             building.finish()?;
@@ -85,16 +86,15 @@ pub fn restore_checkpoint(env: &Env, from: &Path, to: &Path, options: RestoreOpt
 }
 
 struct Restoring<'a> {
-    env: &'a Env,
     from: &'a Path,
     listing: &'a Listing,
     options: RestoreOptions,
-    building: &'a Building<'a>,
+    building: &'a Building,
 }
 
 impl Restoring<'_> {
     fn fill(&self) -> Result<RestoreReport> {
-        let (env, listing) = (self.env, self.listing);
+        let (env, listing) = (&self.building.env, self.listing);
         let superblock = Superblock { database_id: env.rng.next_u64(), partitions: listing.partitions };
         let mut report = RestoreReport {
             checkpoint: listing.id,
@@ -127,11 +127,12 @@ impl Restoring<'_> {
 
     fn log(&self, database_id: u64) -> Result<()> {
         let (from, to) = (self.from.join(LOG_DIR), self.building.directory(LOG_DIR)?);
-        let bytes = self.env.fs.list(&from)?.iter().map(|entry| entry.len).sum::<u64>();
+        let env = &self.building.env;
+        let bytes = env.fs.list(&from)?.iter().map(|entry| entry.len).sum::<u64>();
         self.building.need(bytes)?;
         let segment = bytes.next_multiple_of(4 << 10).clamp(64 << 10, SEGMENT_BYTES);
-        let mut copy = LogCopy::new(self.env, &to, database_id, segment, None);
-        let last = alluvium_wal::read_whole(self.env, &from, self.listing.id, 0, &mut |record| copy.take(record))?;
+        let mut copy = LogCopy::new(env, &to, database_id, segment, None);
+        let last = alluvium_wal::read_whole(env, &from, self.listing.id, 0, &mut |record| copy.take(record))?;
         copy.finish()?;
         if bytes > 0 {
             marks::LOG_RESTORED.hit();

@@ -143,6 +143,7 @@ impl Salvage {
     /// # Errors
     /// As [`Salvage::read`]; [`Error::Stopped`] if it was stopped.
     pub fn read_unless(env: &Env, dir: &Path, stop: &Arc<AtomicBool>) -> Result<Self> {
+        let env = &directory::hold(env, dir)?.ok_or_else(|| Error::NotADatabase(dir.to_owned()))?;
         let lock = lock(env, dir)?;
         let mut notes = Vec::new();
         let superblock = match Superblock::read(env, dir) {
@@ -345,9 +346,6 @@ fn is_doubtful(losses: &[&Loss], key: &[u8], versions: &[Version]) -> bool {
 /// Takes the lock of a store, if it has a lock file. Nothing is written to the directory.
 fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
     let path = dir.join(LOCK_NAME);
-    if !env.fs.exists(dir)? {
-        return Err(Error::NotADatabase(dir.to_owned()));
-    }
     if !env.fs.exists(&path)? {
         return Ok(None);
     }

@@ -45,7 +45,8 @@ const JOB_BYTES: usize = 24 << 20;
 pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store> {
     options.check()?;
     let started = env.clock.now();
-    let lock = lock_directory(&env, path, &options)?;
+    // From here on every path of the store leads into this directory, whatever becomes of its name.
+    let (env, lock) = lock_directory(&env, path, &options)?;
     let (superblock, created) = read_or_begin(&env, path, &options)?;
     options.partitions = Some(superblock.partitions);
     let options = Arc::new(options);
@@ -129,6 +130,7 @@ impl Recovered {
         let admission = Admission::new(health.clone(), clock.clone(), debt, options.max_batch_bytes());
         let admission = Arc::new(admission);
         let poison = Arc::new(Poison {
+            path: path.clone(),
             health: health.clone(),
             visibility: visibility.clone(),
             admission: admission.clone(),
@@ -235,16 +237,18 @@ impl Store {
     }
 }
 
-/// Checks or makes the directory, and takes its lock.
-fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn FileLock>> {
+/// Checks or makes the directory, holds it open, and takes its lock.
+fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<(Env, Box<dyn FileLock>)> {
     let exists = env.fs.exists(path)?;
-    if !exists && !options.create_if_missing {
-        return Err(Error::NotADatabase(path.to_owned()));
+    if !exists {
+        if !options.create_if_missing {
+            return Err(Error::NotADatabase(path.to_owned()));
+        }
+        files::make_directory(env, path)?;
     }
-    if exists {
-        check_contents(env, path, options)?;
-    }
-    if !env.fs.exists(&path.join(superblock::NAME))? {
+    let env = &files::hold(env, path)?.ok_or_else(|| Error::NotADatabase(path.to_owned()))?;
+    check_contents(env, path, options)?;
+    if exists && !env.fs.exists(&path.join(superblock::NAME))? {
         files::make_directory(env, path)?;
     }
     let lock = env.fs.try_lock(&path.join(LOCK_NAME))?;
@@ -253,7 +257,7 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Box<dyn F
         // A file system without direct I/O fails here, not at the first flush.
         env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
     }
-    Ok(lock)
+    Ok((env.clone(), lock))
 }
 
 /// Refuses a directory that is neither a database, nor empty, nor an unfinished creation.

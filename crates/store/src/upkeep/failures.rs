@@ -42,11 +42,12 @@ impl Failures {
         self.poison.poison_if_broken();
     }
 
-    /// Handles a failed flush or compaction. A failure of the log or a manifest ends writing. The
-    /// rest (a full disk, a damaged input) is tried again at the next tick; the statistics show it,
+    /// Handles a failed flush or compaction. A failure of the log or a manifest ends writing, and so
+    /// does the end of the directory. The rest (a full disk, a damaged input) is tried again at the next tick; the statistics show it,
     /// and writers that wait for memory return it.
     pub fn failed(&self, work: BackgroundWork, error: Error) {
         self.poison_if_broken();
+        self.poison.poison_if_displaced(&error);
         if self.health.check_writable().is_err() {
             return;
         }

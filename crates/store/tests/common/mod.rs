@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What it does otherwise than the one below.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Rules {
     /// Nothing may be written.
     pub read_only: bool,
@@ -39,6 +39,9 @@ impl Ruled {
 impl Fs for Ruled {
     alluvium_env::forward_fs!(inner: list, exists, sync_dir, try_lock_to_read, open_files_max);
 
+    fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
+        Ok(Arc::new(Self { inner: self.inner.hold_dir(dir)?, rules: self.rules.clone() }))
+    }
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         let open = || self.inner.open(path, mode);
         if mode == OpenMode::Read { open() } else { self.write(path, open) }

@@ -5,7 +5,7 @@ use crate::replay::seed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The names under which operations are counted.
-const OPERATIONS: [&str; 62] = [
+const OPERATIONS: [&str; 65] = [
     "put",
     "insert",
     "delete",
@@ -64,6 +64,9 @@ const OPERATIONS: [&str; 62] = [
     "look at a checkpoint",
     "go on from a checkpoint",
     "repair",
+    "move the directory",
+    "move the directory back",
+    "remove the directory",
     "rename",
     "snapshot",
     "close and open",

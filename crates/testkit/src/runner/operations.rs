@@ -10,11 +10,13 @@
 //! | `schema`, `logical`, `indexes` | collections, logical databases, indexes |
 //! | `loads`, `growth`, `dumps`, `checkpoints` | documents in bulk, and copies of the database |
 //! | `maintenance`, `lifecycle` | flushes and compactions; closing, killing, opening |
+//! | `displacements` | the directory is moved, replaced and removed under the open database |
 
 pub(super) mod by_filter;
 pub(super) mod by_id;
 pub(super) mod checkpoints;
 pub(super) mod cursors;
+pub(super) mod displacements;
 pub(super) mod documents;
 pub(super) mod dumps;
 pub(super) mod fields;
@@ -33,6 +35,7 @@ use super::session::{Mix, Session};
 
 /// Executes one random operation.
 pub(crate) fn step(session: &mut Session) {
+    displacements::write_to_other(session);
     if session.mix == Mix::All {
         match session.rng.u32(0..100) {
             0..=24 => return read(session),
@@ -87,7 +90,9 @@ fn read(session: &mut Session) {
 
 /// Operations that change no document.
 fn upkeep(session: &mut Session) {
-    match session.rng.u8(0..24) {
+    match session.rng.u8(0..32) {
+        24..=29 => displacements::move_directory(session),
+        30..=31 => displacements::remove_directory(session),
         0..=3 => maintenance::settle(session),
         4..=6 => maintenance::compact_or_stop(session),
         7..=10 => indexes::stop_index(session),

@@ -2,15 +2,17 @@
 
 use super::counts;
 use super::kept::{Checkpoints, KeptSnapshot, OpenCursor, ReadVersion};
+use super::moved::{ASIDE, Moved};
 use super::observer::Observer;
 use crate::model::{Documents, Id, Phase, State, Timeline, read_state};
 use crate::replay::sequence;
-use crate::worlds::{World, random_options};
+use crate::worlds::{PATH, World, random_options};
 use alluvium::{Collection, Database, Durability};
 use alluvium_env::fault::Hook;
 use alluvium_env::sync::Mutex;
 use alluvium_store::{Options, Tuning};
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +53,8 @@ pub(crate) struct Session {
     pub(super) documents: Documents,
     pub(super) snapshots: Vec<KeptSnapshot>,
     pub(super) checkpoints: Checkpoints,
+    /// Set while the directory of the database has another name.
+    pub(super) moved: Option<Moved>,
     /// Open cursors.
     pub(super) cursors: Vec<OpenCursor>,
     /// Versions of documents that were read.
@@ -97,6 +101,7 @@ impl Session {
             documents: Documents::default(),
             snapshots: Vec::new(),
             checkpoints: Checkpoints::default(),
+            moved: None,
             cursors: Vec::new(),
             versions: Vec::new(),
             dirty: false,
@@ -119,8 +124,21 @@ impl Session {
         self.db.as_ref().expect("the database is open")
     }
 
+    /// The path of the directory of the database now.
+    pub(super) fn home(&self) -> &'static Path {
+        Path::new(if self.moved.is_some() { ASIDE } else { PATH })
+    }
+
+    /// Moves the directory back, if it was moved.
+    pub(super) fn put_back(&mut self) {
+        if let Some(moved) = self.moved.take() {
+            moved.put_back(&self.world);
+        }
+    }
+
     /// Opens the database with new random options.
     pub(super) fn open(&mut self) {
+        self.put_back();
         let durability =
             self.durability.unwrap_or([Durability::Sync, Durability::Periodic, Durability::Bulk][self.rng.usize(0..3)]);
         self.options = random_options(&mut self.rng, self.partitions, durability);

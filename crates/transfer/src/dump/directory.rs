@@ -11,7 +11,9 @@ const MARK: &[u8] = b"a dump is being written here, or was cut short: the next d
 
 /// A directory that a dump is being written into.
 pub(super) struct DumpDirectory<'a> {
-    env: &'a Env,
+    /// The environment in which the directory is held open: to be used for all that is written to
+    /// it.
+    pub env: Env,
     dir: &'a Path,
     /// This dump created the directory.
     created: bool,
@@ -22,7 +24,7 @@ pub(super) struct DumpDirectory<'a> {
 
 impl<'a> DumpDirectory<'a> {
     /// Creates the directory, marks it as incomplete, and removes the files of a killed dump.
-    pub fn take(env: &'a Env, dir: &'a Path) -> Result<Self> {
+    pub fn take(env: &Env, dir: &'a Path) -> Result<Self> {
         let exists = env.fs.exists(dir).map_err(storage)?;
         let marked = if exists { marked(env, dir)? } else { 0 };
         let directory = Self::lock(env, dir, !exists).inspect_err(|_| {
@@ -41,8 +43,9 @@ impl<'a> DumpDirectory<'a> {
         }
     }
 
-    fn lock(env: &'a Env, dir: &'a Path, created: bool) -> Result<Self> {
+    fn lock(env: &Env, dir: &'a Path, created: bool) -> Result<Self> {
         alluvium_env::create_dir_durably(&env.fs, dir).map_err(storage)?;
+        let env = env.hold_dir(dir).map_err(storage)?;
         match env.fs.try_lock(&dir.join(INCOMPLETE)).map_err(storage)? {
             Some(lock) => Ok(Self { env, dir, created, _lock: lock }),
             None => Err(Error::Dump(format!("another dump is being written into {}", dir.display()))),

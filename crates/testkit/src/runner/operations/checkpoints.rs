@@ -83,7 +83,7 @@ fn look_at_repaired(session: &mut Session) {
     session.note("repair a copy".to_owned());
     let copy = session.world.killed();
     let to = Path::new("repaired");
-    let repair = repair::repair(PATH, to).env(copy.env.clone()).memory(8 << 20);
+    let repair = repair::repair(session.home(), to).env(copy.env.clone()).memory(8 << 20);
     let report = repair.run().unwrap_or_else(|e| panic!("repair: {e}"));
     assert!(report.is_whole() && report.doubtful() == 0, "repair of a whole database: {report:?}");
     let options = Options { partitions: None, ..session.options.clone() };
@@ -117,6 +117,7 @@ fn go_on_from_checkpoint(session: &mut Session) {
     let (dir, state) = (session.checkpoints.kept[at].dir.clone(), session.checkpoints.kept[at].state.clone());
     session.note(format!("go on from {}", dir.display()));
     close(session);
+    session.put_back();
     remove_dir(&session.world.env, Path::new(PATH));
     restore(session, &dir, Path::new(PATH));
     session.checkpoints.generation += 1;
@@ -128,7 +129,7 @@ fn go_on_from_checkpoint(session: &mut Session) {
     session.open();
 }
 
-fn restore(session: &mut Session, from: &Path, to: &Path) {
+pub(super) fn restore(session: &mut Session, from: &Path, to: &Path) {
     let restore = backup::restore(from, to).copy(session.rng.bool()).quick(session.rng.bool());
     restore.env(session.world.env.clone()).run().unwrap_or_else(|e| panic!("restore: {e}"));
 }

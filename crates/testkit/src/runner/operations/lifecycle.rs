@@ -31,6 +31,16 @@ pub(crate) fn close(session: &mut Session) {
     timeline.phase = Phase::Open;
 }
 
+/// Drops the database, which may be unable to close.
+pub(crate) fn end_abruptly(session: &mut Session) {
+    session.snapshots.clear();
+    session.cursors.clear();
+    if let Some(db) = session.db.take() {
+        let _refused = db.close();
+    }
+    session.timeline.lock().phase = Phase::Open;
+}
+
 /// Kills the process, and continues in the resulting world.
 pub(crate) fn kill(session: &mut Session) {
     let world = session.world.killed();
@@ -39,6 +49,9 @@ pub(crate) fn kill(session: &mut Session) {
     session.world.faults.set_hook(None);
     session.cursors.clear();
     session.db = None;
+    if let Some(moved) = &mut session.moved {
+        moved.killed();
+    }
     session.world = world;
     session.timeline.lock().phase = Phase::Open;
 }
