@@ -104,7 +104,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn is_hit(&self, version: &Version) -> bool {
-        self.hits.iter().any(|case| version.unit.is_hit(case))
+        version.is_lost(self.hits)
     }
 
     /// The first version of a document that is lost, from the newest on; none if it can be made of what is left.
@@ -239,8 +239,18 @@ fn repair_saves_every_intact_document() {
             let cases = all(made, seed);
             repairs += cases.len() as u64 + SEVERAL;
             cases.iter().for_each(|case| add(check(made, std::slice::from_ref(case))));
-            // Several at once.
+            // A file is gone, and the log has a gap: what the log still has is used.
             let mut rng = fastrand::Rng::with_seed(seed);
+            let gone = |case: &&Case| matches!(case.damage, Damage::Remove) && kind_of(&case.path) == "sst";
+            let of_log: Vec<&Case> = cases.iter().filter(|case| kind_of(&case.path).ends_with("log")).collect();
+            for file in cases.iter().filter(gone) {
+                for _ in 0..4 {
+                    add(check(made, &[file.clone(), of_log[rng.usize(0..of_log.len())].clone()]));
+                }
+                let removed = |case: &&&Case| matches!(case.damage, Damage::Remove);
+                of_log.iter().filter(removed).for_each(|log| add(check(made, &[file.clone(), (*log).clone()])));
+            }
+            // Several at once.
             for _ in 0..SEVERAL {
                 let mut hits: Vec<Case> = Vec::new();
                 for _ in 0..rng.usize(2..5) {

@@ -171,7 +171,7 @@ impl Salvage {
         };
         let mut log = SalvagedLog::read(env, &dir.join(LOG_DIR), id, partitions, stop)?;
         let mut found = files::read(env, dir, id, partitions, &log)?;
-        compare::compare(env, &mut log, &mut found.partitions)?;
+        compare::compare(env, &mut log, &mut found)?;
         notes.append(&mut log.notes);
         notes.append(&mut found.notes);
         for (partition, entries) in found.partitions.iter_mut().zip(log.entries) {

@@ -1,7 +1,8 @@
 //! Comparing the log and the sorted files of a damaged store.
 
-use super::entry::index_of;
-use super::files::SalvagedPartition;
+use super::Loss;
+use super::entry::{OwnedEntry, index_of};
+use super::files::{FoundFiles, SalvagedPartition};
 use super::log::SalvagedLog;
 use crate::error::Result;
 use crate::report::LostNumbers;
@@ -11,7 +12,8 @@ use std::collections::BTreeSet;
 
 /// Compares the log with the files: which numbers are lost, and which operations of the log are
 /// used.
-pub(super) fn compare(env: &Env, log: &mut SalvagedLog, partitions: &mut [SalvagedPartition]) -> Result<()> {
+pub(super) fn compare(env: &Env, log: &mut SalvagedLog, found: &mut FoundFiles) -> Result<()> {
+    let FoundFiles { partitions, losses, .. } = found;
     let flushed: Vec<Seq> = partitions.iter().zip(&log.flushed).map(|(p, noted)| p.flushed.max(*noted)).collect();
     let lowest = flushed.iter().min().copied();
     let reached = partitions.iter().flat_map(|partition| partition.reaches.values());
@@ -40,20 +42,32 @@ pub(super) fn compare(env: &Env, log: &mut SalvagedLog, partitions: &mut [Salvag
     // Operations that every partition has in files are not lost with the log.
     log.lost.retain(|lost| lowest.is_none_or(|lowest| lost.last > lowest));
     let indexes = if whole { BTreeSet::new() } else { indexes(env, log, partitions)? };
-    for ((entries, flushed), partition) in log.entries.iter_mut().zip(&flushed).zip(partitions) {
+    let all = log.entries.iter_mut().zip(&flushed).zip(partitions.iter_mut());
+    for (index, ((entries, flushed), partition)) in (0..).zip(all) {
         partition.flushed = *flushed;
         let reached = partition.reached(&indexes);
         // With a gap, an old write in the log may have been deleted in the gap, and the files know
         // that delete. A range tombstone hides older keys for good, but a whole manifest has the
         // range itself, or has dropped it.
         let ranges_too = !partition.listed;
-        entries.retain(|entry| whole || entry.seq > *flushed || ranges_too && entry.kind == Kind::RangeDelete);
+        let lost: Vec<&Loss> = losses.iter().filter(|loss| loss.partition == index && loss.entries).collect();
+        entries.retain(|entry| match entry.kind {
+            Kind::RangeDelete => whole || entry.seq > *flushed || ranges_too,
+            // The file that had it may be lost, and then this is the last copy.
+            _ => whole || entry.seq > *flushed || may_be_lost(&lost, entry),
+        });
         for entry in entries {
             entry.latest = whole;
-            entry.may_be_outdated = !whole && entry.seq <= reached;
+            entry.may_be_outdated = !whole && entry.seq <= reached.max(*flushed);
         }
     }
     Ok(())
+}
+
+/// True if a file that may have had the entry is lost, whole or in part.
+fn may_be_lost(losses: &[&Loss], entry: &OwnedEntry) -> bool {
+    let key = entry.key.as_slice();
+    losses.iter().any(|loss| loss.from.as_slice() <= key && loss.to.as_deref().is_none_or(|to| key <= to))
 }
 
 /// The known trees of indexes. An index may be built of documents that are older than its files.

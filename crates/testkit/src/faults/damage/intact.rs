@@ -40,8 +40,18 @@ pub struct Version {
     pub seq: Seq,
     /// The kind of operation.
     pub kind: Kind,
-    /// Its location.
+    /// Its location; in a sorted file, if it is in one.
     pub unit: Unit,
+    /// The same version in the log, beside the one in a sorted file.
+    pub again: Vec<Unit>,
+}
+
+impl Version {
+    /// True if damage changes all copies of it.
+    pub fn is_lost(&self, cases: &[Case]) -> bool {
+        let is_hit = |unit: &Unit| cases.iter().any(|case| unit.is_hit(case));
+        is_hit(&self.unit) && self.again.iter().all(is_hit)
+    }
 }
 
 /// All versions of all keys in the files of a database, the newest first, by internal keys.
@@ -88,7 +98,12 @@ impl Places {
     }
 
     fn add(&mut self, key: &[u8], seq: Seq, kind: Kind, unit: &Unit) {
-        self.versions.entry(key.to_vec()).or_default().push(Version { seq, kind, unit: unit.clone() });
+        self.versions.entry(key.to_vec()).or_default().push(Version {
+            seq,
+            kind,
+            unit: unit.clone(),
+            again: Vec::new(),
+        });
     }
 
     /// Adds the operations of a batch (layout: `docs/format/store.md`).
@@ -107,11 +122,19 @@ impl Places {
         }
     }
 
-    /// Drops locations in the log of versions that are also in sorted files.
+    /// What is in files may be in the log, too. A folded value is not the delta of the same number.
     fn finish(&mut self) {
         for versions in self.versions.values_mut() {
-            let filed: Vec<Seq> = versions.iter().filter(|v| !v.unit.of_log).map(|v| v.seq).collect();
-            versions.retain(|version| !version.unit.of_log || !filed.contains(&version.seq));
+            let (mut filed, logged): (Vec<_>, Vec<_>) =
+                std::mem::take(versions).into_iter().partition(|version| !version.unit.of_log);
+            for version in logged {
+                match filed.iter_mut().find(|other| other.seq == version.seq) {
+                    Some(other) if other.kind == version.kind => other.again.push(version.unit),
+                    Some(_) => {}
+                    None => versions.push(version),
+                }
+            }
+            versions.append(&mut filed);
             versions.sort_by_key(|version| std::cmp::Reverse(version.seq));
         }
     }
