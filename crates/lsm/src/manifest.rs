@@ -9,6 +9,7 @@
 //! it is written, and a new manifest before it has its name. Every other failure leaves open whether
 //! the edit is durable; it is reported as such, and the partition then takes no further edit.
 
+mod content;
 pub(crate) mod walk;
 
 use crate::edit::{AddedFile, VersionEdit};
@@ -279,11 +280,10 @@ impl Manifest {
             return Err(Error::corrupt(&path, 0, "the number of the manifest is out of range"));
         }
         let file = env.fs.open(&path, OpenMode::Read)?;
-        let len = file.len()?;
-        let size = usize::try_from(len).map_err(|_| Error::corrupt(&path, 0, "a manifest of more than 4 GiB"))?;
-        let mut bytes = vec![0; size];
-        file.read_exact_at(&mut bytes, 0)?;
-        let seed = check_header(&path, &bytes, identity, number)?;
+        let mut header = [0; HEADER_LEN];
+        let got = file.read_at(&mut header, 0)?;
+        let seed = check_header(&path, &header[..got], identity, number)?;
+        let bytes = content::read(file.len()?, seed, &mut |piece, offset| file.read_exact_at(piece, offset))?;
         let mut recovered = Recovered { number, ..Recovered::default() };
         recovered.dropped = read_frames(&path, &bytes, seed, &mut recovered)?;
         Ok(Some(recovered))

@@ -44,12 +44,9 @@ pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<Wa
     let mut reader = AroundReader::new(&*file)?;
     let len = reader.file_bytes();
     let mut walked = WalkedManifest { file_bytes: len, ..WalkedManifest::default() };
-    let Ok(size) = usize::try_from(len.min(1 << 32)) else { return Ok(walked) };
-    let mut bytes = vec![0; size];
-    reader.read_at(&mut bytes, 0);
-    for part in reader.unreadable() {
-        walked.damage.push((part.offset, format!("{} bytes cannot be read: {}", part.bytes, part.why)));
-    }
+    let mut bytes = [0; HEADER_LEN];
+    let got = reader.read_at(&mut bytes, 0);
+    let bytes = &bytes[..got];
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let Some(header) = bytes.first_chunk::<HEADER_LEN>() else {
         walked.damage.push((len, "the manifest ends within its header".to_owned()));
@@ -82,7 +79,15 @@ pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<Wa
     walked.foreign = sum_is_right && known.is_some_and(|known| !own(known));
     walked.end = HEADER_LEN as u64;
     let header = expected.as_deref().filter(|_| !sum_is_right).unwrap_or(header);
-    frames(&bytes, seed(header), &mut walked);
+    let seed = seed(header);
+    let bytes = super::content::read(len, seed, &mut |piece, offset| {
+        reader.read_at(piece, offset);
+        Ok(())
+    })?;
+    let unreadable = reader.unreadable().iter();
+    let unreadable = unreadable.map(|part| (part.offset, format!("{} bytes cannot be read: {}", part.bytes, part.why)));
+    walked.damage.splice(0..0, unreadable);
+    frames(&bytes, seed, &mut walked);
     Ok(walked)
 }
 
