@@ -29,6 +29,16 @@ pub(crate) fn of(error: &Error) -> Option<String> {
         Error::Store(StoreError::IsCheckpoint(_)) => {
             "`alluvium restore CHECKPOINT NEW` makes a database from a checkpoint; `alluvium verify` checks it."
         }
+        Error::Store(StoreError::Storage(cause)) | Error::ReadOnly(ReadOnlyError::Storage(cause))
+            if cause.is_too_many_files() =>
+        {
+            "`ulimit -n` shows how many files a process may open, and `ulimit -n 1024` raises it. This is no damage."
+        }
+        Error::Store(StoreError::Storage(cause)) | Error::ReadOnly(ReadOnlyError::Storage(cause))
+            if cause.is_not_permitted() =>
+        {
+            "Run the command as the user that the files belong to, or let that user change their permissions."
+        }
         Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return None,
         Error::ReadOnly(_) if error.kind() == ErrorKind::Corruption => DAMAGE_OF_READ_ONLY,
         _ if error.kind() == ErrorKind::Corruption => DAMAGE,

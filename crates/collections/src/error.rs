@@ -499,7 +499,9 @@ impl Error {
 fn store_kind(error: &alluvium_store::Error) -> ErrorKind {
     use alluvium_store::Error as E;
     match error {
-        E::Storage(alluvium_env::Error::Corrupt { .. }) | E::Decode { .. } => ErrorKind::Corruption,
+        E::Storage(alluvium_env::Error::Corrupt { .. } | alluvium_env::Error::NotAFile { .. }) | E::Decode { .. } => {
+            ErrorKind::Corruption
+        }
         E::Storage(alluvium_env::Error::NewerFormat { .. })
         | E::NotADatabase(_)
         | E::ForeignDirectory(_)
@@ -527,7 +529,7 @@ fn store_kind(error: &alluvium_store::Error) -> ErrorKind {
 fn read_only_kind(error: &alluvium_readonly::Error) -> ErrorKind {
     use alluvium_readonly::Error as E;
     match error {
-        E::Storage(alluvium_env::Error::Corrupt { .. }) => ErrorKind::Corruption,
+        E::Storage(alluvium_env::Error::Corrupt { .. } | alluvium_env::Error::NotAFile { .. }) => ErrorKind::Corruption,
         E::Storage(error) if error.is_no_space() => ErrorKind::NoSpace,
         E::Storage(alluvium_env::Error::NewerFormat { .. }) => ErrorKind::Open,
         E::NotReadOnly(_) | E::Unfinished(_) | E::Exists(_) | E::NotEmpty(_) => ErrorKind::Open,

@@ -74,6 +74,12 @@ pub enum Error {
 /// A result with [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// True for a want of descriptors, for which the standard library has no kind.
+fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    error.raw_os_error().is_some_and(|number| [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error).contains(&number))
+}
+
 impl Error {
     /// An I/O error of the operation `op` on `path`.
     pub fn io(op: &'static str, path: &Path, source: io::Error) -> Self {
@@ -103,6 +109,31 @@ impl Error {
     /// True if a file or directory does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// True if the operation failed for a reason that says nothing about the file: the process may
+    /// open no more files (`EMFILE`), the system none (`ENFILE`), there is no memory (`ENOMEM`), the
+    /// user may not (`EACCES`, `EPERM`), or the directory was removed. The bytes may be whole, so
+    /// such an error ends a check, and nothing is reported as damaged or lost for it.
+    pub fn is_circumstance(&self) -> bool {
+        match self {
+            Self::Displaced { .. } => true,
+            Self::Io { source, .. } => {
+                is_shortage(source)
+                    || matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::OutOfMemory)
+            }
+            _ => false,
+        }
+    }
+
+    /// True if the process, or the system, may open no more files.
+    pub fn is_too_many_files(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if is_shortage(source))
+    }
+
+    /// True if the user may not do this with the file.
+    pub fn is_not_permitted(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
     }
 
     /// True if a path that should name a directory names a file.

@@ -409,7 +409,7 @@ impl ReadOnly {
         };
         let mut damage = Vec::new();
         let mut note = |result: alluvium_env::Result<()>| match result {
-            Err(error @ alluvium_env::Error::Corrupt { .. }) => {
+            Err(error) if !error.is_circumstance() => {
                 damage.push(Error::from(error));
                 Ok(())
             }

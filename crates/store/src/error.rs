@@ -144,6 +144,11 @@ impl Error {
         }
     }
 
+    /// True if the cause says nothing about the files: see [`alluvium_env::Error::is_circumstance`].
+    pub(crate) fn is_circumstance(&self) -> bool {
+        matches!(self, Self::Storage(cause) if cause.is_circumstance())
+    }
+
     /// The same error; that of a full disk as [`Error::NoSpace`].
     pub(crate) fn named_if_full(self) -> Self {
         match self {

@@ -76,6 +76,18 @@ impl Checking<'_> {
         self.damage.push(alluvium_env::Error::corrupt(path, offset, what).into());
     }
 
+    /// Takes the value, or reports the error as damage, unless it says nothing about the files.
+    fn found<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(found) => Ok(Some(found)),
+            Err(error @ Error::Storage(_)) if !error.is_circumstance() => {
+                self.damage.push(error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Checks that there are no files that the listing does not name.
     fn names(&mut self) -> Result<()> {
         let listed: BTreeSet<&str> = self.listing.files.iter().map(|file| file.path.as_str()).collect();
@@ -106,12 +118,14 @@ impl Checking<'_> {
                 self.report(&path, 0, "the listing of the checkpoint names this file, and it does not exist");
                 continue;
             }
-            let bytes = self.env.fs.open(&path, alluvium_env::OpenMode::Read)?.len()?;
+            let opened = self.env.fs.open(&path, alluvium_env::OpenMode::Read).and_then(|file| file.len());
+            let Some(bytes) = self.found(opened.map_err(Error::from))? else { continue };
             if bytes != file.bytes {
                 let what = format!("the file has {bytes} bytes; the listing says {}", file.bytes);
                 self.report(&path, bytes.min(file.bytes), what);
             } else if let FileChecksum::Content(sum) = file.checksum
-                && content_checksum(self.env, &path, self.stop)?.1 != sum
+                && let Some((_, found)) = self.found(content_checksum(self.env, &path, self.stop))?
+                && found != sum
             {
                 self.report(&path, 0, "the checksum of the file differs from that of the listing");
             }
@@ -137,7 +151,7 @@ impl Checking<'_> {
                 return Ok(());
             }
             Err(error) => {
-                self.damage.push(error.into());
+                self.found::<()>(Err(error.into()))?;
                 return Ok(());
             }
         };
@@ -150,9 +164,8 @@ impl Checking<'_> {
                 Some(_) => self.report(&path, 0, "the listing and the manifest disagree about this file"),
                 None => self.report(&path, 0, "the manifest names this file, and the listing does not"),
             }
-            if let Err(error) = self.sorted_file(&path, &added.meta) {
-                self.damage.push(error.into());
-            }
+            let checked = self.sorted_file(&path, &added.meta);
+            self.found(checked.map_err(Error::from))?;
         }
         for path in listed.into_keys() {
             self.report(&path, 0, "the listing names this file, and the manifest does not");
@@ -185,7 +198,7 @@ impl Checking<'_> {
                 let what = format!("the log ends at number {last}; the listing says {}", self.listing.seq);
                 self.report(&dir, 0, what);
             }
-            Err(error) => self.damage.push(error.into()),
+            Err(error) => drop(self.found::<()>(Err(error.into()))?),
         }
         Ok(())
     }

@@ -149,6 +149,7 @@ impl Salvage {
         let superblock = match Superblock::read(env, dir) {
             Ok(found) => found,
             Err(error @ Error::Storage(alluvium_env::Error::NewerFormat { .. })) => return Err(error),
+            Err(error) if error.is_circumstance() => return Err(error),
             Err(error) => {
                 notes.push(error.to_string());
                 None

@@ -67,7 +67,11 @@ impl Store {
             damage.push(error);
         }
         self.health.check_open()?;
-        Ok(damage)
+        // What cannot be read for such a reason was not checked, and may be whole.
+        match damage.iter().position(Error::is_circumstance) {
+            Some(at) => Err(damage.swap_remove(at)),
+            None => Ok(damage),
+        }
     }
 
     fn verify_superblock(&self) -> Result<()> {

@@ -33,12 +33,15 @@ pub(super) fn index_of(key: &[u8]) -> Option<u32> {
     indexed_tree(key.strip_prefix(&SYSTEM.0.to_be_bytes())?).map(|tree| tree.0)
 }
 
-/// The result of a read, or the reason why the disk failed it, which does not end a salvage. Other
-/// errors do.
+/// The result of a read, or the reason why the file cannot be read, which does not end a salvage.
+/// Other errors do, also those that say nothing about the file.
 pub(super) fn readable<T>(found: alluvium_env::Result<T>) -> Result<std::result::Result<T, String>> {
     match found {
         Ok(found) => Ok(Ok(found)),
-        Err(error @ alluvium_env::Error::Io { .. }) => Ok(Err(error.to_string())),
+        Err(error) if error.is_circumstance() => Err(error.into()),
+        Err(error @ (alluvium_env::Error::Io { .. } | alluvium_env::Error::NotAFile { .. })) => {
+            Ok(Err(error.to_string()))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -264,6 +264,7 @@ fn last_version(
         Ok(Some(Some(found))) => return Ok(Some((found.version, found.dropped.map(|tail| tail.path)))),
         Ok(Some(None)) => notes.push(format!("the manifest of {} is missing: {ALL_FILES}", dir.display())),
         Ok(None) => notes.push(format!("it is not known which database {} belongs to: {ALL_FILES}", dir.display())),
+        Err(error) if error.is_circumstance() => return Err(error.into()),
         Err(error) => {
             // A newer format remains an error here; a flipped bit does not.
             if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id)

@@ -42,7 +42,7 @@ pub(super) struct SalvagedLog {
 pub(super) fn id_of(env: &Env, dir: &Path) -> Result<Option<u64>> {
     let mut ids = Vec::new();
     if env.fs.exists(dir)? {
-        for (number, path) in alluvium_wal::list_segments(env, dir).unwrap_or_default() {
+        for (number, path) in readable(alluvium_wal::list_segments(env, dir))?.unwrap_or_default() {
             ids.extend(header_of(env, number, &path)?.map(|header| header.database_id));
         }
     }
