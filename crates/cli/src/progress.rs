@@ -65,14 +65,15 @@ impl Meter {
         let Some(bar) = self.bar.clone() else { return Watched { ended, thread: None } };
         let mut meter = Self { bar: Some(bar), clock: self.clock.clone(), started: self.started, ended: None };
         let until = ended.clone();
-        let thread = alluvium_env::thread::spawn("progress", move || {
+        let thread = alluvium_env::thread::try_spawn("progress", move || {
             let mut has_ended = until.0.lock();
             while !*has_ended {
                 until.1.wait_for(&mut has_ended, INTERVAL);
                 show(&mut meter);
             }
         });
-        Watched { ended, thread: Some(thread) }
+        // Without a thread the work is done all the same.
+        Watched { ended, thread: thread.ok() }
     }
 
     /// Ends, and clears the line.

@@ -20,6 +20,7 @@ pub use scoped::Scope;
 
 use std::any::Any;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What [`JoinHandle::join`] returns for a thread that panicked.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -99,8 +100,57 @@ where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
+    take_start()?;
     let inner = host::Builder::new().name(name.to_owned()).spawn(f)?;
     Ok(JoinHandle { name: name.to_owned(), inner })
+}
+
+/// Starts a thread of a [`scope`].
+///
+/// # Errors
+/// The operating system's, if it refuses another thread.
+pub fn try_spawn_scoped<'scope, F>(scope: &'scope Scope<'scope, '_>, name: &str, f: F) -> io::Result<()>
+where
+    F: FnOnce() + Send + 'scope,
+{
+    take_start()?;
+    start_scoped(scope, name, f)
+}
+
+#[cfg(not(feature = "shuttle"))]
+fn start_scoped<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    f: impl FnOnce() + Send + 'scope,
+) -> io::Result<()> {
+    std::thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, f).map(drop)
+}
+
+#[cfg(feature = "shuttle")]
+fn start_scoped<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    _name: &str,
+    f: impl FnOnce() + Send + 'scope,
+) -> io::Result<()> {
+    scope.spawn(f);
+    Ok(())
+}
+
+/// The threads that may still be started.
+static STARTS_LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// For tests: from now on the process can start only this number of threads; `None` removes the
+/// limit. Further ones fail as on a machine without resources for them.
+pub fn limit_starts(threads: Option<usize>) {
+    STARTS_LEFT.store(threads.unwrap_or(usize::MAX), Ordering::SeqCst);
+}
+
+fn take_start() -> io::Result<()> {
+    let take = |left: usize| if left == usize::MAX { Some(left) } else { left.checked_sub(1) };
+    match STARTS_LEFT.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(io::ErrorKind::WouldBlock.into()),
+    }
 }
 
 /// Lets another thread run.

@@ -87,7 +87,7 @@ impl Settings {
             if self.space_check {
                 room::check(database, self, &env, &stop)?;
             }
-            let watch = Watch::start(database, self, lines, &env);
+            let watch = Watch::start(database, self, lines, &env)?;
             let result = load_all(database, self, &stop, &env, &watch, &mut summary);
             let ended = watch.end();
             summary.stats = database.stats();
@@ -264,7 +264,12 @@ fn settle(database: &Database, stop: &Stop) -> Outcome {
     let ended = Arc::new((Mutex::new(false), Condvar::new()));
     let watcher = {
         let (database, stop, ended) = (database.clone(), stop.clone(), ended.clone());
-        alluvium_env::thread::spawn("signals", move || close_on_signal(&database, &stop, &ended.0, &ended.1))
+        alluvium_env::thread::try_spawn("signals", move || close_on_signal(&database, &stop, &ended.0, &ended.1))
+    };
+    let Ok(watcher) = watcher else {
+        // Nothing could end the wait at a signal. The next session continues the compactions.
+        eprintln!("note: compactions continue when the database is used next: the system refuses another thread");
+        return Ok(());
     };
     let result = database.wait_for_compaction();
     *ended.0.lock() = true;

@@ -20,6 +20,7 @@ use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::speculate::{Encoded, Encoder, LineError};
 use alluvium_document::{Map, Value};
 use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_env::thread::Scope;
 use alluvium_store::{Durability, Store};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -211,16 +212,23 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
         changed: Condvar::new(),
         ahead_max: options.readers as u64 + 1,
     };
-    // `alluvium_env` forwards to the standard library's function.
-    alluvium_env::thread::scope(|scope| {
-        for _ in 0..options.readers {
-            scope.spawn(|| load.guarded(Load::read));
-        }
-        for _ in 0..options.writers {
-            scope.spawn(|| load.guarded(Load::write));
-        }
-    });
+    alluvium_env::thread::scope(|scope| load.start(scope, options.readers, options.writers));
     load.finish(before)
+}
+
+/// Starts threads until one is refused; returns their number.
+fn start_threads<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    most: usize,
+    body: impl Fn() + Copy + Send + 'scope,
+) -> (usize, Option<std::io::Error>) {
+    for started in 0..most {
+        if let Err(error) = alluvium_env::thread::try_spawn_scoped(scope, name, body) {
+            return (started, Some(error));
+        }
+    }
+    (most, None)
 }
 
 /// The key of the mark for loads of this input with these options.
@@ -265,6 +273,28 @@ fn report(outcome: Outcome, progress: &Progress, before: Mark) -> LoadReport {
 }
 
 impl<'a> Load<'a> {
+    /// Starts the threads. One of each kind is enough; without, the load fails.
+    fn start<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, readers: usize, writers: usize) {
+        // A writer first: a load with readers only would wait for ever.
+        let (started, refused) = start_threads(scope, "load-write", writers, || self.guarded(Load::write));
+        if started == 0 {
+            return self.refuse_threads(refused);
+        }
+        let (started, refused) = start_threads(scope, "load-read", readers, || self.guarded(Load::read));
+        self.state.lock().readers -= readers - started;
+        if started == 0 {
+            return self.refuse_threads(refused);
+        }
+        self.changed.notify_all();
+    }
+
+    fn refuse_threads(&self, cause: Option<std::io::Error>) {
+        let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+        let what =
+            "the system refuses another thread: end other programs, or raise the limit of processes or of memory";
+        self.fail(Error::Load(format!("cannot load {}: {what}{cause}", self.name)));
+    }
+
     /// Writes the final mark, makes the load durable, and returns the report.
     fn finish(self, before: Mark) -> Result<LoadReport> {
         let state = self.state.into_inner();

@@ -76,7 +76,7 @@ impl State {
 
 impl Watch {
     /// Starts watching, if there is a terminal or a file.
-    pub(super) fn start(database: &Database, settings: &Settings, lines: Option<Lines>, env: &Env) -> Self {
+    pub(super) fn start(database: &Database, settings: &Settings, lines: Option<Lines>, env: &Env) -> Outcome<Self> {
         let started = env.clock.now();
         let shared = Arc::new(Shared {
             state: Mutex::new(State::default()),
@@ -87,11 +87,17 @@ impl Watch {
         });
         let bar = std::io::stderr().is_terminal().then(|| bar(&settings.sources));
         if bar.is_none() && lines.is_none() {
-            return Self { shared, thread: None };
+            return Ok(Self { shared, thread: None });
         }
         let (watched, database) = (shared.clone(), database.clone());
-        let thread = alluvium_env::thread::spawn("progress", move || watched.run(&database, bar.as_ref(), lines));
-        Self { shared, thread: Some(thread) }
+        let has_lines = lines.is_some();
+        let started = alluvium_env::thread::try_spawn("progress", move || watched.run(&database, bar.as_ref(), lines));
+        match started {
+            Ok(thread) => Ok(Self { shared, thread: Some(thread) }),
+            // A script may wait for the lines; a bar is not needed.
+            Err(error) if has_lines => Err(Failure::Other(format!("cannot start a thread for the progress: {error}"))),
+            Err(_) => Ok(Self { shared, thread: None }),
+        }
     }
 
     /// Starts an input.
