@@ -121,6 +121,8 @@ pub(crate) fn create(
 ) -> std::result::Result<Arc<dyn File>, NotCreated> {
     let path = path(dir, header.number);
     let file = reserve(env, &path, bytes).map_err(NotCreated::Unchanged)?;
+    // The length first: a header in a file that ends before its first group is damage.
+    file.sync().map_err(NotCreated::Unknown)?;
     if let Err(error) = file.write_at(&header.encode(), 0) {
         let gone = env.fs.remove(&path).and_then(|()| env.fs.sync_dir(dir));
         return Err(match gone {

@@ -91,12 +91,13 @@ fn a_failed_sync_at_the_end_of_a_segment_poisons() {
 
 #[test]
 fn a_new_segment_whose_name_may_not_be_durable_poisons() {
-    for kind in [OpKind::Sync, OpKind::SyncDir] {
+    // Its length, its header, its name.
+    for (nth, kind) in [(1, OpKind::Sync), (2, OpKind::Sync), (1, OpKind::SyncDir)] {
         let (_, faults, env) = new_disk();
         let (wal, _, _) = recover(&env, options(BYTES)).unwrap();
         let next = fill(&wal, 1);
         wal.sync().unwrap();
-        faults.inject(Fault::nth(1).of(kind));
+        faults.inject(Fault::nth(nth).of(kind));
         let error = append(&wal, &[record(next)]).unwrap_err();
         check_poisoned(&wal, &error, next);
     }

@@ -219,16 +219,19 @@ impl Copier {
     }
 
     /// The disk wrote any sectors, each in a state that it had since the sync. The length is one
-    /// that the file had, or one within a write that extended it. A truncation that did not reach
-    /// the disk removed nothing there.
+    /// that the file had, or one within a write that extended it, or what is left of it if some
+    /// changes that only extend the file did not reach the disk and later ones did. A truncation
+    /// that did not reach the disk removed nothing there.
     fn any_sectors(&self, durable: &Content, changes: &[Change]) -> Content {
         let moment = self.dice.below(changes.len() + 1);
         let mut content = durable.clone();
         let mut cuts = Vec::new();
         let mut len = durable.len();
+        let lose_of_4 = [0, 0, 1, 4][self.dice.below(4)];
         for (index, change) in changes.iter().enumerate() {
             let next = match change {
                 Change::Write { offset, bytes } => len.max(offset + bytes.len() as u64),
+                Change::SetLen { len: longer } if *longer > len && self.dice.chance(lose_of_4, 4) => len,
                 Change::SetLen { len } => *len,
             };
             if next < len {

@@ -117,6 +117,24 @@ fn a_cut_that_reached_the_disk_cannot_be_undone_by_lost_writes() {
     assert_eq!(seen, wanted);
 }
 
+#[test]
+fn a_length_is_lost_apart_from_the_bytes_that_were_written_after_it() {
+    let fs = MemFs::new();
+    let file = durable(&fs, "f", &[]);
+    file.allocate(4 * S as u64).unwrap();
+    file.write_at(&[1; 100], 0).unwrap();
+    let seen = outcomes(&fs, |fs| (read(fs, "f").len(), read(fs, "f").first().copied()));
+    let (all, part) = (4 * S, 100);
+    assert_eq!(seen, [(0, None), (part, Some(0)), (part, Some(1)), (all, Some(0)), (all, Some(1))].into());
+}
+
+/// The bytes of a file after a change, and the lengths that it has if earlier changes that only
+/// extended it are lost.
+struct Moment {
+    bytes: Vec<u8>,
+    lengths: BTreeSet<usize>,
+}
+
 /// Every sector of a crashed file was there at some moment, and so was its length but for a
 /// sector's end in an extending write.
 #[test]
@@ -125,17 +143,25 @@ fn random_histories_leave_only_what_was_there() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let fs = MemFs::new();
         let file = durable(&fs, "f", &vec![255; rng.usize(0..4000)]);
-        let mut moments = vec![read(&fs, "f")];
+        let now = |lengths: BTreeSet<usize>| Moment { bytes: read(&fs, "f"), lengths };
+        let mut lengths: BTreeSet<usize> = [read(&fs, "f").len()].into();
+        let mut moments = vec![now(lengths.clone())];
         for step in 0..rng.u8(1..12) {
             if rng.u8(0..4) == 0 {
-                file.set_len(rng.u64(0..4000)).unwrap();
+                let len = rng.usize(0..4000);
+                file.set_len(len as u64).unwrap();
+                lengths.retain(|shorter| *shorter < len);
+                lengths.insert(len);
             } else if rng.u8(0..12) == 0 {
                 file.sync().unwrap();
                 moments.clear();
+                lengths = [read(&fs, "f").len()].into();
             } else {
-                file.write_at(&vec![step + 1; rng.usize(1..2500)], rng.u64(0..3000)).unwrap();
+                let (len, offset) = (rng.usize(1..2500), rng.u64(0..3000));
+                file.write_at(&vec![step + 1; len], offset).unwrap();
+                lengths = lengths.iter().map(|before| (offset as usize + len).max(*before)).collect();
             }
-            moments.push(read(&fs, "f"));
+            moments.push(now(lengths.clone()));
         }
         for crash in 0..60 {
             let bytes = read(&fs.crash_clone(crash, CrashStyle::Any), "f");
@@ -144,15 +170,18 @@ fn random_histories_leave_only_what_was_there() {
     }
 }
 
-fn check(bytes: &[u8], moments: &[Vec<u8>]) -> Result<(), String> {
-    let within = |pair: &[Vec<u8>]| pair[0].len() < bytes.len() && bytes.len() < pair[1].len();
-    let was = moments.iter().any(|moment| moment.len() == bytes.len());
+fn check(bytes: &[u8], moments: &[Moment]) -> Result<(), String> {
+    let within = |pair: &[Moment]| {
+        let (from, to) = (pair[0].lengths.first(), pair[1].lengths.last());
+        from < Some(&bytes.len()) && Some(&bytes.len()) < to
+    };
+    let was = moments.iter().any(|moment| moment.lengths.contains(&bytes.len()));
     if !was && (!bytes.len().is_multiple_of(S) || !moments.windows(2).any(within)) {
         return Err(format!("the length {}", bytes.len()));
     }
     for (sector, found) in bytes.chunks(S).enumerate() {
-        let was = |moment: &Vec<u8>| {
-            let mut then = moment.get(sector * S..).unwrap_or_default().to_vec();
+        let was = |moment: &Moment| {
+            let mut then = moment.bytes.get(sector * S..).unwrap_or_default().to_vec();
             then.resize(found.len(), 0);
             then == found
         };
