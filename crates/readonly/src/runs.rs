@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Raw bytes of a block of a run: large, because runs are read in order.
-const BLOCK_BYTES: usize = 32 << 10;
+pub(crate) const BLOCK_BYTES: usize = 32 << 10;
 
 /// The file of a run that is to be written.
 pub(crate) struct RunFile<'a> {

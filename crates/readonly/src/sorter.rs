@@ -1,22 +1,29 @@
 //! Sorting more pairs than fit into memory: runs in files, which are merged.
 //!
 //! The files are those of builds: sorted files with checksums, in a folder of the sorter, which is
-//! removed with it.
+//! removed with it. Long values are not sorted: they are written once to a file of their own, and
+//! the runs hold their places. So the memory of a merge depends on the keys and the short values.
+
+mod values;
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::layout::{self, MAX_BYTES};
 use crate::merge::merge_into_run;
 use crate::options::OnDuplicate;
-use crate::runs::{Run, RunFile, RunWriter};
+use crate::runs::{BLOCK_BYTES, Run, RunFile, RunWriter};
 use alluvium_codec::entry::EntryIter;
 use alluvium_env::Env;
 use alluvium_lsm::Merge;
 use alluvium_sst::SstIter;
 use std::path::PathBuf;
+use values::{StoredValues, ValueRef};
 
-/// The most runs that are merged at once. Each takes a block of memory.
+/// The most runs that are merged at once.
 const MERGE_MAX: usize = 64;
+/// A run that is merged takes this many times its largest block: as stored, decompressed, the
+/// current pair, and the block that is written.
+const BLOCKS_PER_RUN: usize = 4;
 /// All pairs of a key are kept, in the order of arrival.
 const ALL: OnDuplicate = OnDuplicate::Error;
 
@@ -43,6 +50,11 @@ pub struct Sorter {
     /// The most often merged first.
     runs: Vec<MergedRun>,
     next_run: u64,
+    merge_bytes: usize,
+    /// The bytes of the largest pair, without stored values.
+    largest_pair: usize,
+    stored: StoredValues,
+    value: Vec<u8>,
     files: Files,
 }
 
@@ -56,6 +68,14 @@ struct Files {
 impl Files {
     fn run(&self, number: u64) -> RunFile<'_> {
         RunFile { env: &self.env, dir: &self.dir, number }
+    }
+
+    fn make(&mut self) -> Result<()> {
+        if !self.made {
+            self.made = true;
+            self.env.fs.create_dir_all(&self.dir)?;
+        }
+        Ok(())
     }
 }
 
@@ -89,8 +109,23 @@ impl Sorter {
     /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn new(env: &Env, dir: PathBuf, memory_bytes: usize) -> Self {
+        Self::with(env, dir, memory_bytes, memory_bytes)
+    }
+
+    /// A sorter with limits of its own for pairs in memory, and for merges.
+    fn with(env: &Env, dir: PathBuf, arena_bytes: usize, merge_bytes: usize) -> Self {
         let files = Files { env: env.clone(), dir, made: false };
-        Self { arena: Arena::new(memory_bytes), position: 0, runs: Vec::new(), next_run: 0, files }
+        Self {
+            arena: Arena::new(arena_bytes),
+            position: 0,
+            runs: Vec::new(),
+            next_run: 0,
+            merge_bytes,
+            largest_pair: 0,
+            stored: StoredValues::default(),
+            value: Vec::new(),
+            files,
+        }
     }
 
     /// Adds a pair. Merges files when there are many. An error of `proceed` ends the call: it is
@@ -119,13 +154,29 @@ impl Sorter {
             let bytes = key.len().max(value.len()) as u64;
             return Err(Error::PairTooLarge { bytes, limit: MAX_BYTES as u64 }.into());
         }
-        if !self.arena.is_empty() && !self.arena.fits(Arena::size_of(key, value)) {
+        self.value.clear();
+        if value.len() >= values::STORED_MIN {
+            proceed(value.len() as u64)?;
+            self.files.make()?;
+            let place = self.stored.append(&self.files.env, &self.files.dir, value)?;
+            ValueRef::Stored(place).encode(&mut self.value);
+        } else {
+            ValueRef::Inline(value).encode(&mut self.value);
+        }
+        if !self.arena.is_empty() && !self.arena.fits(Arena::size_of(key, &self.value)) {
             self.spill(&mut proceed)?;
             self.merge_alike(&mut proceed)?;
         }
-        self.arena.push(key, value, self.position);
+        self.largest_pair = self.largest_pair.max(key.len() + self.value.len());
+        self.arena.push(key, &self.value, self.position);
         self.position += 1;
         Ok(())
+    }
+
+    /// The most runs that are merged at once, for the memory of a block of each.
+    fn fan_in(&self) -> usize {
+        let block = self.largest_pair.max(BLOCK_BYTES);
+        (self.merge_bytes / (BLOCKS_PER_RUN * block)).clamp(2, MERGE_MAX)
     }
 
     /// Writes the pairs in memory as a run.
@@ -138,10 +189,7 @@ impl Sorter {
     }
 
     fn write_run(&mut self) -> Result<()> {
-        if !self.files.made {
-            self.files.made = true;
-            self.files.env.fs.create_dir_all(&self.files.dir)?;
-        }
+        self.files.make()?;
         self.arena.sort(ALL);
         let mut writer = RunWriter::create(&self.files.run(self.next_run), ALL)?;
         self.next_run += 1;
@@ -154,14 +202,14 @@ impl Sorter {
     }
 
     /// Merges runs that were merged equally often, as soon as there are enough of them: so each
-    /// pair is written once more for every 64-fold number of runs.
+    /// pair is written again as rarely as the memory allows.
     fn merge_alike<E: From<Error>>(
         &mut self,
         proceed: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         while let Some(last) = self.runs.last() {
             let alike = self.runs.iter().rev().take_while(|other| other.merges == last.merges).count();
-            if alike < MERGE_MAX {
+            if alike < self.fan_in() {
                 break;
             }
             self.merge_last(alike, proceed)?;
@@ -204,27 +252,31 @@ impl Sorter {
     ) -> std::result::Result<Sorted, E> {
         if self.runs.is_empty() {
             self.arena.sort(ALL);
-            return Ok(Sorted { pairs: SortedPairs::Memory(self.arena, 0), _files: self.files });
+            return Ok(Sorted::new(SortedPairs::Memory(self.arena, 0), self.stored, self.files));
         }
         if !self.arena.is_empty() {
             self.spill(&mut proceed)?;
         }
         // The memory is needed for blocks of runs.
         self.arena = Arena::new(0);
-        while self.runs.len() > MERGE_MAX {
-            self.merge_last((self.runs.len() - MERGE_MAX + 1).min(MERGE_MAX), &mut proceed)?;
+        let fan_in = self.fan_in();
+        while self.runs.len() > fan_in {
+            self.merge_last((self.runs.len() - fan_in + 1).min(fan_in), &mut proceed)?;
         }
         let env = &self.files.env;
         let sources =
             self.runs.iter().map(|merged| Ok(merged.run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;
         let pairs = SortedPairs::Runs { merge: Merge::new(sources), started: false };
-        Ok(Sorted { pairs, _files: self.files })
+        Ok(Sorted::new(pairs, self.stored, self.files))
     }
 }
 
 /// The sorted pairs of a [`Sorter`].
 pub struct Sorted {
     pairs: SortedPairs,
+    stored: StoredValues,
+    /// The stored value that was returned last.
+    value: Vec<u8>,
     _files: Files,
 }
 
@@ -238,6 +290,10 @@ enum SortedPairs {
 }
 
 impl Sorted {
+    fn new(pairs: SortedPairs, stored: StoredValues, files: Files) -> Self {
+        Self { pairs, stored, value: Vec::new(), _files: files }
+    }
+
     /// The next pair; it is valid until the next call.
     ///
     /// ```
@@ -256,10 +312,10 @@ impl Sorted {
     /// Damage, or I/O errors.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        match &mut self.pairs {
+        let pair = match &mut self.pairs {
             SortedPairs::Memory(arena, at) => {
                 *at += 1;
-                Ok(arena.pair(*at - 1))
+                arena.pair(*at - 1)
             }
             SortedPairs::Runs { merge, started } => {
                 if *started {
@@ -268,7 +324,15 @@ impl Sorted {
                     merge.seek_first()?;
                     *started = true;
                 }
-                Ok(merge.valid().then(|| (layout::user_key(merge.key()), merge.value())))
+                merge.valid().then(|| (layout::user_key(merge.key()), merge.value()))
+            }
+        };
+        let Some((key, value)) = pair else { return Ok(None) };
+        match self.stored.decode(value)? {
+            ValueRef::Inline(value) => Ok(Some((key, value))),
+            ValueRef::Stored(place) => {
+                self.stored.read(place, &mut self.value)?;
+                Ok(Some((key, &self.value)))
             }
         }
     }

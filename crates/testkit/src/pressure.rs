@@ -19,7 +19,7 @@ use std::process::Command;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-pub use scenarios::{Text, run};
+pub use scenarios::{LARGE_SORTED_BYTES, Text, run};
 
 /// The resources that a scenario used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -57,7 +57,7 @@ fn calls(pairs: u32, fail_at: u32) -> (u32, Result<Sorted>) {
         calls += u32::from(needed == 0);
         if calls == fail_at { Err(Error::NotReadOnly("given up".into())) } else { Ok(()) }
     };
-    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 2000);
+    let mut sorter = Sorter::with(&env, "db/sort-1".into(), 2000, 64 * BLOCKS_PER_RUN * BLOCK_BYTES);
     let added = (0..pairs).try_for_each(|n| sorter.add(&(n.wrapping_mul(7919)).to_be_bytes(), b"value", &mut proceed));
     let sorted = match added {
         Ok(()) => sorter.finish(&mut proceed),
@@ -120,4 +120,50 @@ fn it_says_what_it_is_about_to_write() {
 #[test]
 fn a_merge_ends_when_it_is_told_to() {
     assert!(matches!(calls(30_000, 3), (3, Err(Error::NotReadOnly(_)))));
+}
+
+#[test]
+fn long_values_are_written_once_and_leave_little_to_merge() {
+    let env = Env::in_memory(1);
+    env.fs.create_dir_all(Path::new("db")).unwrap();
+    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 100_000);
+    let value = |n: u32| vec![n as u8; if n.is_multiple_of(3) { values::STORED_MIN + n as usize } else { 100 }];
+    for n in 0..300u32 {
+        sorter.add(&(n * 7919 % 300).to_be_bytes(), &value(n), |_| Result::Ok(())).unwrap();
+    }
+    assert_eq!(sorter.stored.len(), (0..300).filter(|n| n % 3 == 0).map(|n| value(n).len() as u64).sum::<u64>());
+    assert!(sorter.largest_pair < 200, "{}", sorter.largest_pair);
+    let mut sorted = sorter.finish(|_| Result::Ok(())).unwrap();
+    let mut wanted: Vec<(u32, u32)> = (0..300).map(|n| (n * 7919 % 300, n)).collect();
+    wanted.sort();
+    for (key, n) in wanted {
+        assert_eq!(sorted.next().unwrap(), Some((&key.to_be_bytes()[..], &value(n)[..])));
+    }
+    assert_eq!(sorted.next().unwrap(), None);
+    drop(sorted);
+    assert!(env.fs.list(Path::new("db")).unwrap().is_empty());
+}
+
+#[test]
+fn a_damaged_stored_value_is_named() {
+    let env = Env::in_memory(1);
+    env.fs.create_dir_all(Path::new("db")).unwrap();
+    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 1000);
+    sorter.add(b"a", &vec![7; values::STORED_MIN], |_| Result::Ok(())).unwrap();
+    let file = env.fs.open(Path::new("db/sort-1/values"), alluvium_env::OpenMode::ReadWrite).unwrap();
+    file.write_at(b"x", 5).unwrap();
+    let error = sorter.finish(|_| Result::Ok(())).unwrap().next().unwrap_err();
+    assert!(error.to_string().contains("a value of the sort is damaged"), "{error}");
+}
+
+#[test]
+fn fewer_runs_are_merged_at_once_if_their_pairs_are_large() {
+    let env = Env::in_memory(1);
+    env.fs.create_dir_all(Path::new("db")).unwrap();
+    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 64 * BLOCKS_PER_RUN * BLOCK_BYTES);
+    assert_eq!(sorter.fan_in(), MERGE_MAX);
+    sorter.add(&vec![1; 8 * BLOCK_BYTES], b"", |_| Result::Ok(())).unwrap();
+    assert_eq!(sorter.fan_in(), 7);
+    sorter.add(&vec![1; 100 * BLOCK_BYTES], b"", |_| Result::Ok(())).unwrap();
+    assert_eq!(sorter.fan_in(), 2);
 }

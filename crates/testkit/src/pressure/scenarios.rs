@@ -57,6 +57,7 @@ pub fn run(scenario: &str, path: &Path, amount: u64) -> Figures {
     match scenario {
         "more_text_than_memory" => measured(path, |path, meter, figures| more_text(path, meter, figures, amount)),
         "large_documents" => measured(path, |path, meter, figures| large_documents(path, meter, figures, amount)),
+        "large_sorts" => measured(path, |path, meter, figures| large_sorts(path, meter, figures, amount)),
         "many_collections" => measured(path, |path, meter, figures| many_collections(path, meter, figures, amount)),
         "many_files" => measured(path, |path, meter, figures| many_files(path, meter, figures, amount)),
         other => panic!("there is no scenario {other}"),
@@ -197,6 +198,38 @@ fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64
     });
     figures.documents = small + 4;
     figures.files = db.stats().partitions.iter().map(|partition| partition.files as u64).sum();
+    db.close().expect("it closes");
+}
+
+/// The bytes of a document of [`large_sorts`].
+pub const LARGE_SORTED_BYTES: u64 = 14 << 20;
+
+/// `large` documents of 14 MB, and ten times as many of 1 MB, sorted with a budget of 8 MB.
+fn large_sorts(path: &Path, meter: &Meter, figures: &mut Figures, large: u64) {
+    let options = |memory_bytes| Options { memory_bytes, durability: Durability::Bulk, ..Options::default() };
+    let documents = 11 * large;
+    let db = Database::builder().options(options(256 << 20)).open(path).expect("it opens");
+    for id in 0..documents {
+        let bytes = if id % 11 == 0 { LARGE_SORTED_BYTES as usize } else { 1 << 20 };
+        let n = Value::from((id * 31 % documents) as i64);
+        let document = Map::from([("_id", Value::from(id as i64)), ("n", n), ("text", Value::from("x".repeat(bytes)))]);
+        db.collection("documents").insert_one(document).expect("room");
+    }
+    db.flush().expect("room");
+    db.close().expect("it closes");
+    drop(db);
+
+    let db = open(path, &options(8 << 20), figures);
+    // The peak from here on.
+    std::fs::write("/proc/self/clear_refs", "5").expect("the kernel resets the peak");
+    figures.before = status("VmRSS");
+    meter.during(&db, || {
+        let cursor = db.collection("documents").find("{}").sort(r#"{"n":1}"#).run().expect("a sort");
+        let ids = cursor.map(|found| found.expect("a document").id().as_i64().expect("a number") as u64);
+        let places: Vec<u64> = ids.map(|id| id * 31 % documents).collect();
+        assert_eq!(places, (0..documents).collect::<Vec<u64>>());
+    });
+    figures.documents = documents;
     db.close().expect("it closes");
 }
 
