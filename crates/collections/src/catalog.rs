@@ -219,6 +219,7 @@ impl Catalog {
         let (system, documents) = (trees[0], trees[1]);
         let shapes = Arc::new(ShapeTable::new(shape_options(&self.store)));
         self.folds.learn(documents, &shapes);
+        self.folds.forget_removed(|tree| self.store.may_be_read(tree));
         let indexes = Arc::new(IndexSet { schema: self.store.schema(documents), indexes: Vec::new() });
         let open = CollectionState::new(documents, system, shapes, indexes.clone());
         let entry = Entry { documents, system, indexes, open: Some(open.clone()) };

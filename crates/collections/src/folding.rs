@@ -7,7 +7,7 @@ use alluvium_document::{Document, Draft};
 use alluvium_env::sync::RwLock;
 use alluvium_store::{Definitions, Fold, FoldError, TreeId};
 use hashbrown::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// Folds updates onto rows, with the shapes of the collections that were used since the database
 /// was opened. Before a collection's shapes are read, its rows cannot be decoded, and flushes keep
@@ -17,48 +17,44 @@ pub(crate) struct Folds {
     known: RwLock<Known>,
 }
 
-/// The tables of shapes, which the states of the collections own: a table ends with the last state
-/// of a dropped collection.
+/// The tables of shapes, by the trees of documents.
 #[derive(Default)]
 struct Known {
-    shapes: HashMap<TreeId, Weak<ShapeTable>>,
-    /// The number of entries at which those whose tables have ended are removed.
+    shapes: HashMap<TreeId, Arc<ShapeTable>>,
+    /// The number of entries at which those of removed trees are looked for.
     sweep_at: usize,
 }
 
-impl Known {
-    fn insert(&mut self, documents: TreeId, shapes: &Arc<ShapeTable>) {
-        if self.shapes.len() >= self.sweep_at {
-            self.shapes.retain(|_, shapes| shapes.strong_count() > 0);
-            self.sweep_at = 2 * self.shapes.len() + SWEEP_MIN;
-        }
-        self.shapes.insert(documents, Arc::downgrade(shapes));
-    }
-}
-
-/// Fewer entries than this are not looked through for ended tables.
+/// Fewer entries than this are not looked through for removed trees.
 const SWEEP_MIN: usize = 64;
 
 impl Folds {
     /// Sets the table of a collection's shapes, to which all new shapes are added.
     pub fn learn(&self, documents: TreeId, shapes: &Arc<ShapeTable>) {
-        self.known.write().insert(documents, shapes);
+        self.known.write().shapes.insert(documents, shapes.clone());
     }
 
     /// Sets the table of shapes that a snapshot sees, unless a table is known already. Returns the
     /// known table: it is the one to which new shapes are added.
     pub fn learn_unknown(&self, documents: TreeId, shapes: Arc<ShapeTable>) -> Arc<ShapeTable> {
-        let mut known = self.known.write();
-        if let Some(shapes) = known.shapes.get(&documents).and_then(Weak::upgrade) {
-            return shapes;
-        }
-        known.insert(documents, &shapes);
-        shapes
+        self.known.write().shapes.entry(documents).or_insert(shapes).clone()
     }
 
     /// The shapes of a collection, if they were read.
     pub fn known(&self, documents: TreeId) -> Option<Arc<ShapeTable>> {
-        self.known.read().shapes.get(&documents)?.upgrade()
+        self.known.read().shapes.get(&documents).cloned()
+    }
+
+    /// Removes the tables of the trees for which `is_kept` is false, if there are many tables.
+    ///
+    /// A snapshot of before a drop needs the last table of the dropped collection: its rows may have
+    /// been folded later, to shapes of which the snapshot's system tree does not know.
+    pub fn forget_removed(&self, is_kept: impl Fn(TreeId) -> bool) {
+        let mut known = self.known.write();
+        if known.shapes.len() >= known.sweep_at {
+            known.shapes.retain(|tree, _| is_kept(*tree));
+            known.sweep_at = 2 * known.shapes.len() + SWEEP_MIN;
+        }
     }
 }
 

@@ -132,6 +132,28 @@ impl Store {
         }
     }
 
+    /// True for a tree that exists, or that was dropped and may still be read at a snapshot.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let options = Options { background: false, ..Options::default() };
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), options)?;
+    /// let pets = store.create_trees(&[b"pets"])?[0];
+    /// let before = store.snapshot();
+    /// store.drop_trees(&[pets])?;
+    /// store.compact()?;
+    /// assert!(store.may_be_read(pets));
+    /// drop(before);
+    /// store.compact()?;
+    /// assert!(!store.may_be_read(pets));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn may_be_read(&self, tree: TreeId) -> bool {
+        self.trees.keeps_keys(tree.0)
+    }
+
     /// The number of the last operation on a key; `None` if the store has no trace of the key.
     /// Tombstones and deltas count, and so does the delete of a range that contains the key.
     ///
