@@ -12,7 +12,8 @@ impl Decimal {
     /// instead of exhausting memory. The sum of the largest and the smallest decimal128 has 12,321.
     pub const MAX_RESULT_DIGITS: usize = 12_400;
 
-    /// The exact sum. Its scale is the larger of the two. Infinities and NaN behave as for doubles.
+    /// The exact sum. Its scale is the larger of the two. Infinities, NaN and the sign of zero behave
+    /// as for doubles: only the sum of two negative zeros is a negative zero.
     ///
     /// # Errors
     /// [`DecimalError::TooManyDigits`].
@@ -25,6 +26,9 @@ impl Decimal {
             _ => return Ok(other.clone()),
         };
         let exponent = a.exponent.min(b.exponent);
+        if a.is_zero() && b.is_zero() {
+            return Decimal::finite(a.negative && b.negative, "0", exponent);
+        }
         let sum = a.scaled_to(exponent)? + b.scaled_to(exponent)?;
         Decimal::from_big(sum, exponent)
     }

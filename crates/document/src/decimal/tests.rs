@@ -61,6 +61,9 @@ fn sums_products_and_quotients() {
     check("1.10", Decimal::add, "2.2", "3.30");
     check("1E+3", Decimal::add, "-1", "999");
     check("0E+2000000000", Decimal::add, "1", "1");
+    check("-0", Decimal::add, "-0.0", "-0.0");
+    check("-0", Decimal::add, "0", "0");
+    check("-1", Decimal::add, "1.0", "0.0");
     check("1.5", Decimal::subtract, "0.50", "1.00");
     check("Infinity", Decimal::subtract, "Infinity", "NaN");
     check("1", Decimal::subtract, "Infinity", "-Infinity");

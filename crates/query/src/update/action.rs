@@ -8,7 +8,7 @@ use alluvium_document::{Decimal, MAX_DEPTH, Value};
 
 use super::array::{End, Push, add_to_set, pop, pull_all};
 use super::bit::Bit;
-use super::number::{NumberError, Operation, compute, zero_like};
+use super::number::{NumberError, Operation, compute, is_no_change, zero_like};
 use super::pull::Pull;
 use super::{Context, UpdateError};
 
@@ -185,6 +185,7 @@ impl Action {
     ) -> Result<Outcome, UpdateError> {
         let operator = self.operator();
         match compute(operation, value, number) {
+            Ok(result) if is_no_change(value, &result) => Ok(Outcome::Same),
             Ok(result) => Ok(replace(value, &result)),
             Err(NumberError::NotANumber) => {
                 let found = value.type_name();

@@ -1,5 +1,6 @@
 //! Sums and products of numbers of all types.
 
+use alluvium_document::compare::equal;
 use alluvium_document::value::Double;
 use alluvium_document::{Decimal, Value};
 
@@ -43,6 +44,12 @@ pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Valu
             })))
         }
     }
+}
+
+/// True if a result leaves the value as it is, by MongoDB's rule: both have one type and are equal
+/// as numbers. So a zero keeps its sign, and a decimal the number of its digits.
+pub(super) fn is_no_change(before: &Value, result: &Value) -> bool {
+    std::mem::discriminant(before) == std::mem::discriminant(result) && equal(before, result)
 }
 
 /// The result of `$mul` on a missing value: the product of the operand and the integer 0, which has

@@ -2,6 +2,7 @@
 
 use super::State;
 use alluvium::{Map, Value};
+use alluvium_document::value::Double;
 
 /// An update by operators.
 #[derive(Debug, Clone)]
@@ -27,7 +28,7 @@ impl Change {
 }
 
 /// The paths of each update: first of those that apply to any document, then of the others.
-const FIELDS: [&[&str]; 19] = [
+const FIELDS: [&[&str]; 20] = [
     &["set"],
     &["inc"],
     &["k"],
@@ -45,12 +46,13 @@ const FIELDS: [&[&str]; 19] = [
     &["inc"],
     &["list"],
     &["set", "moved"],
+    &["zero"],
     &["body"],
     &["deep.x"],
 ];
 
 /// The number of updates that apply to any document.
-const ALWAYS: usize = 17;
+const ALWAYS: usize = 18;
 
 type Apply = fn(&mut Map, i32);
 
@@ -120,8 +122,9 @@ fn numbered(which: usize, k: i32) -> Change {
                 map.insert("moved", value);
             }
         }),
+        17 => (zero_update(k), zero),
         // The field is usually a string, if it exists: then the update has no effect.
-        17 => (format!(r#"{{"$push":{{"body":{k}}}}}"#), |map, k| list(map, "body", |list| list.push(Value::from(k)))),
+        18 => (format!(r#"{{"$push":{{"body":{k}}}}}"#), |map, k| list(map, "body", |list| list.push(Value::from(k)))),
         // No effect below a value that is not a map.
         _ => (format!(r#"{{"$set":{{"deep.x":{k}}}}}"#), |map, k| {
             within(map, "deep", true, |deep| drop(deep.insert("x", k)))
@@ -178,6 +181,31 @@ fn calculate(map: &mut Map, name: &str, missing: i32, k: i32, of: fn(i64, i64) -
         }
         Some(other) => panic!("{other:?} is no number that is made"),
         None => map.push(name, missing),
+    }
+}
+
+/// An update of a field that is always a zero: by each of the zeros, or a factor of each sign.
+fn zero_update(k: i32) -> String {
+    let (operator, operand) = zero_operand(k);
+    format!(r#"{{"{operator}":{{"zero":{{"$numberDouble":"{operand:?}"}}}}}}"#)
+}
+
+fn zero_operand(k: i32) -> (&'static str, f64) {
+    match k.rem_euclid(4) {
+        0 => ("$inc", 0.0),
+        1 => ("$inc", -0.0),
+        2 => ("$mul", 2.5),
+        _ => ("$mul", -1.0),
+    }
+}
+
+/// The first zero keeps its sign, because every result equals it. It is the summand, or has the
+/// sign of the factor.
+fn zero(map: &mut Map, k: i32) {
+    if map.get("zero").is_none() {
+        let (operator, operand) = zero_operand(k);
+        let first = if operator == "$inc" { operand } else { 0.0_f64.copysign(operand) };
+        map.push("zero", Value::Double(Double(first)));
     }
 }
 

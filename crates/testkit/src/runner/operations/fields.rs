@@ -7,9 +7,9 @@ use alluvium::{Map, Value};
 use std::collections::BTreeMap;
 
 /// All field names in documents, at any depth.
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 30] = [
     "", "_id", "a", "a.b", "age", "b", "body", "by", "c", "deep", "flair", "inc", "k", "list", "long", "moved", "n",
-    "name", "score", "set", "tags", "text", "u", "when", "wide", "x", "y", "z", "ü",
+    "name", "score", "set", "tags", "text", "u", "when", "wide", "x", "y", "z", "zero", "ü",
 ];
 
 /// Field names that documents share: some may be missing, and some may be of documents that no
