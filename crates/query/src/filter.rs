@@ -38,7 +38,6 @@
 
 use std::fmt;
 
-use alluvium_document::path::FieldPath;
 use alluvium_document::row::{RowError, ValueRef};
 use alluvium_document::{Document, MAX_DEPTH, Map, Value, bson};
 
@@ -48,6 +47,7 @@ mod eval;
 mod node;
 mod parse;
 pub(crate) mod pattern;
+mod position;
 mod print;
 pub(crate) mod tree;
 pub(crate) mod types;
@@ -55,7 +55,8 @@ pub(crate) mod types;
 pub use error::FilterError;
 use node::Decoded;
 pub(crate) use pattern::Patterns;
-use tree::{Clause, Condition, Demands, Path};
+pub use position::Selection;
+use tree::{Clause, Condition, Demands, Written};
 
 /// The maximum size of a filter, as BSON: MongoDB's limit for documents.
 pub const MAX_FILTER_BYTES: usize = 16 << 20;
@@ -69,6 +70,7 @@ pub struct Filter {
     /// A document matches if it meets all of them. Sorted, without duplicates.
     pub(crate) clauses: Vec<Clause>,
     pub(crate) demands: Demands,
+    pub(crate) written: Written,
 }
 
 impl Filter {
@@ -97,8 +99,8 @@ impl Filter {
 
     /// A filter with these conditions.
     pub(crate) fn of(mut clauses: Vec<Clause>) -> Self {
-        print::sort(&mut clauses);
-        Self { clauses, demands: Demands::default() }
+        let written = print::sort(&mut clauses);
+        Self { clauses, demands: Demands::default(), written }
     }
 
     /// True if the document matches. Only the fields that the conditions refer to are decoded.
@@ -130,23 +132,29 @@ impl Filter {
         matches
     }
 
-    /// The position, in the array at the path `array`, of the first element that meets a condition
-    /// of the filter: the element that the positional operator `$` selects. Conditions with
-    /// `$elemMatch` are tried first. Negations select no element.
+    /// The position that the positional operator `$` stands for in a document that matches. Each
+    /// condition that an element of an array meets selects the position of the first such element,
+    /// and the last condition decides, in the order of `selection`; as in MongoDB, the arrays of
+    /// different conditions are not distinguished. Negations select nothing, and neither does an
+    /// `$or`, unless all its branches are values of one field.
     ///
-    /// `None` if there is no such element, the value is not an array, or no condition refers to the
-    /// array.
+    /// `None` if no condition selects an element.
     ///
     /// # Errors
     /// [`RowError`] if a value on the way is damaged.
-    pub fn position(&self, document: &Document, array: &FieldPath) -> Result<Option<usize>, RowError> {
-        self.position_in(&ValueRef::Map(document.map()?), &Path::new(array.as_str()))
+    pub fn position(&self, document: &Document, selection: Selection) -> Result<Option<usize>, RowError> {
+        self.position_in(&ValueRef::Map(document.map()?), selection)
     }
 
     /// As [`Filter::position`], for a decoded document.
-    pub fn position_in_map(&self, document: &Map, array: &FieldPath) -> Option<usize> {
-        let Ok(position) = self.position_in(&Decoded::Map(document), &Path::new(array.as_str()));
+    pub fn position_in_map(&self, document: &Map, selection: Selection) -> Option<usize> {
+        let Ok(position) = self.position_in(&Decoded::Map(document), selection);
         position
+    }
+
+    /// The conditions in the order in which MongoDB evaluates them.
+    pub(crate) fn as_written(&self) -> impl Iterator<Item = &Clause> {
+        self.written.order(self.clauses.len()).filter_map(|at| self.clauses.get(at))
     }
 
     /// True if the filter has no conditions, so that every document matches.

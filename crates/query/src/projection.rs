@@ -15,19 +15,19 @@
 //!   the end, if skip is negative). A projection with nothing else returns all fields.
 //!   **`$elemMatch`** takes the first element that matches; a projection with nothing else includes
 //!   its field and `_id`.
-//! - **`a.$`** takes the element, of the first array on the path, that meets a condition of the
-//!   filter ([`Filter::position`]).
+//! - **`a.$`** takes one element of the first array on the path: that at the position which the
+//!   filter selects ([`Filter::position`]), even if it selects it in another array. Without an
+//!   array on the path, it is like `a`.
 //! - Expressions and constants are refused by name.
 
 use alluvium_document::path::FieldPath;
-use alluvium_document::{Document, Map, Value};
+use alluvium_document::{Document, Map};
 
 mod apply;
 mod error;
 mod parse;
 mod tree;
 
-use crate::code::ErrorCode;
 use crate::filter::{ElementFilter, Filter};
 pub use error::ProjectionError;
 use tree::{Child, Node};
@@ -78,30 +78,12 @@ impl Projection {
         parse::projection(projection)
     }
 
-    /// Refuses a positional projection if the filter has no condition on its first field, and so
-    /// could never select an element.
-    ///
-    /// # Errors
-    /// [`ProjectionError::Invalid`].
-    pub fn check_position(&self, filter: &Filter) -> Result<(), ProjectionError> {
-        match &self.position {
-            Some(path) if !speaks_of(&filter.to_map(), path.first()) => {
-                let message = format!(
-                    "the positional projection '{path}.$' needs a condition on '{}' in the filter",
-                    path.first()
-                );
-                Err(ProjectionError::Invalid(message, ErrorCode::Location31277))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Applies the projection to a document. `filter` is the filter that the document matches; it
     /// selects the element of a positional projection and is otherwise not used. Fields that are
     /// not returned are not decoded.
     ///
     /// # Errors
-    /// [`ProjectionError::NoPosition`], or the document is damaged.
+    /// [`ProjectionError::NoPosition`], [`ProjectionError::NoElement`], or the document is damaged.
     pub fn apply(&self, document: &Document, filter: &Filter) -> Result<Map, ProjectionError> {
         if self.is_everything() {
             return Ok(document.to_map()?);
@@ -124,17 +106,6 @@ impl Projection {
         }
         self.root.children().iter().map(|(name, child)| (!chooses(child)).then_some(&**name)).collect()
     }
-}
-
-/// True if the canonical form of a filter has a condition on a field.
-fn speaks_of(filter: &Map, field: &str) -> bool {
-    let name_speaks = |(name, value): &(Value, Value)| match (name.as_str().unwrap_or_default(), value) {
-        ("$and" | "$or" | "$nor", Value::Array(inner)) => {
-            inner.iter().filter_map(Value::as_map).any(|inner| speaks_of(inner, field))
-        }
-        (path, _) => path.split('.').next() == Some(field),
-    };
-    filter.entries.iter().any(name_speaks)
 }
 
 #[cfg(test)]

@@ -26,8 +26,7 @@ fn cases() {
         let filter = if inputs.len() > 2 { Filter::parse(&map_of(inputs[1])).unwrap() } else { Filter::default() };
         let map = map_of(inputs[inputs.len() - 1]);
         let projection = Projection::parse(&map_of(inputs[0]));
-        let checked = projection.and_then(|projection| projection.check_position(&filter).map(|()| projection));
-        match checked.and_then(|projection| apply(&projection, &map, &filter)) {
+        match projection.and_then(|projection| apply(&projection, &map, &filter)) {
             Ok(projected) => {
                 Document::from_map(&projected).unwrap().to_json(alluvium_document::json::Format::RELAXED).unwrap()
             }

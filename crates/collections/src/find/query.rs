@@ -11,6 +11,13 @@ use alluvium_query::plan;
 use alluvium_query::projection::Projection;
 use alluvium_query::sort::Sort;
 
+/// The name of the order of a scan, as a hint or sort.
+const NATURAL: &str = "$natural";
+
+fn bad_hint(what: &str) -> Error {
+    alluvium_query::plan::PlanError::BadHint(what.to_owned()).into()
+}
+
 /// A query that was parsed and checked.
 #[derive(Debug, Clone)]
 pub struct Query {
@@ -46,17 +53,26 @@ impl IndexHint {
                 return Err(Error::InvalidDocument(format!("a hint is a name or a map, not {}", other.type_name())));
             }
         };
-        let natural = keys.get("$natural").filter(|_| keys.len() == 1);
-        Ok(match natural.and_then(Value::as_f64) {
-            Some(direction) if direction.abs() == 1.0 => Self::Natural { backward: direction < 0.0 },
-            _ if keys.contains("$natural") => {
-                return Err(alluvium_query::plan::PlanError::BadHint(
-                    "a hint of $natural is 1 or -1, without other keys".to_owned(),
-                )
-                .into());
+        Ok(match Self::natural(&keys) {
+            Some(natural) => natural,
+            None if keys.contains(NATURAL) => {
+                return Err(bad_hint("a hint of $natural is 1 or -1, without other keys"));
             }
-            _ => Self::Keys(keys),
+            None => Self::Keys(keys),
         })
+    }
+
+    /// The hint that a sort by `$natural` is; `None` for any other sort.
+    fn of_sort(sort: &Map) -> Result<Option<Self>> {
+        match Self::natural(sort) {
+            None if sort.contains(NATURAL) => Err(bad_hint("a sort by $natural is 1 or -1, without other fields")),
+            natural => Ok(natural),
+        }
+    }
+
+    fn natural(keys: &Map) -> Option<Self> {
+        let direction = keys.get(NATURAL).filter(|_| keys.len() == 1)?.as_f64()?;
+        (direction.abs() == 1.0).then_some(Self::Natural { backward: direction < 0.0 })
     }
 
     pub fn as_planned(&self) -> plan::Hint<'_> {
@@ -73,23 +89,29 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Filter`], [`Error::Sort`], [`Error::Projection`], [`Error::Json`],
-    /// [`Error::InvalidDocument`].
+    /// [`Error::InvalidDocument`], [`Error::Plan`] for `$natural`.
     pub fn new(request: FindRequest) -> Result<Self> {
         let filter = Filter::parse(&request.filter?)?;
-        let sort = Sort::parse(&request.sort.transpose()?.unwrap_or_default())?;
+        let mut hint = request.hint.map(IndexHint::new).transpose()?;
+        let mut sort = request.sort.transpose()?.unwrap_or_default();
+        // As in MongoDB, this sort is a hint.
+        if let Some(natural) = IndexHint::of_sort(&sort)? {
+            if hint.as_ref().is_some_and(|hint| *hint != natural) {
+                return Err(bad_hint("a sort by $natural takes no hint, except $natural in its direction"));
+            }
+            (hint, sort) = (Some(natural), Map::new());
+        }
+        let sort = Sort::parse(&sort)?;
         let projection = request.projection.transpose()?;
         let projection = projection.map(|projection| Projection::parse(&projection)).transpose()?;
         let projection = projection.filter(|projection| !projection.is_everything());
-        if let Some(projection) = &projection {
-            projection.check_position(&filter)?;
-        }
         let needs = projection.as_ref().and_then(needs_of);
         Ok(Self {
             filter,
             projection,
             skip: request.skip,
             limit: request.limit,
-            hint: request.hint.map(IndexHint::new).transpose()?,
+            hint,
             request: Request {
                 sort,
                 needs,

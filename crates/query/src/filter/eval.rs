@@ -112,7 +112,7 @@ fn in_element<N: Node>(element: &N, at: usize, steps: &[Step], test: &Test) -> R
 }
 
 /// True if a single value passes; elements of an array are not examined.
-fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> {
+pub(super) fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> {
     Ok(match test {
         Test::Compare(comparison, operand) => return comparison.passes(operand, value),
         Test::In(list) => return list.passes(value),
@@ -189,61 +189,4 @@ impl ElementFilter {
             Form::Fields(filter) => Ok(element.kind() != Kind::Scalar && filter.matches_node(element)?),
         }
     }
-}
-
-impl Filter {
-    /// The position in the array at `array` of the first element that meets a condition on the
-    /// array.
-    pub(super) fn position_in<N: Node>(&self, root: &N, array: &Path) -> Result<Option<usize>, N::Error> {
-        // A condition on whole elements is more specific than one on a field of an element.
-        let is_elem_match =
-            |clause: &&Clause| matches!(clause, Clause::Field { condition: Condition::Test(Test::ElemMatch(_)), .. });
-        let first = self.clauses.iter().filter(is_elem_match);
-        let then = self.clauses.iter().filter(|clause| !is_elem_match(clause));
-        for clause in first.chain(then) {
-            let found = match clause {
-                Clause::Field { path, condition: Condition::Test(test) } => position(root, path, test, array)?,
-                Clause::Or(branches) => or_position(branches, root, array)?,
-                _ => None,
-            };
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-        Ok(None)
-    }
-}
-
-fn or_position<N: Node>(branches: &[Filter], root: &N, array: &Path) -> Result<Option<usize>, N::Error> {
-    for branch in branches {
-        if branch.matches_node(root)?
-            && let Some(at) = branch.position_in(root, array)?
-        {
-            return Ok(Some(at));
-        }
-    }
-    Ok(None)
-}
-
-fn position<N: Node>(root: &N, path: &Path, test: &Test, array: &Path) -> Result<Option<usize>, N::Error> {
-    let Some(rest) = path.steps.strip_prefix(&array.steps[..]) else { return Ok(None) };
-    let mut value = root.clone();
-    for step in &array.steps {
-        match value.field(&step.name)? {
-            Some(next) if value.kind() == Kind::Map => value = next,
-            _ => return Ok(None),
-        }
-    }
-    for (at, element) in value.elements().enumerate() {
-        let element = element?;
-        let found = match (rest, test) {
-            ([], Test::ElemMatch(filter)) => filter.matches_node(&element)?,
-            ([], test) => passes(test, &element)?,
-            (rest, test) => in_element(&element, at, rest, test)?,
-        };
-        if found {
-            return Ok(Some(at));
-        }
-    }
-    Ok(None)
 }

@@ -90,26 +90,61 @@ pub(super) enum Level {
 /// Parses a document of conditions that must all hold. Nesting is at most [`MAX_DEPTH`], which
 /// bounds the recursion.
 pub(super) fn filter(map: &Map, level: Level, patterns: &Patterns) -> Result<Filter> {
-    let mut all = Filter { clauses: Vec::with_capacity(map.len()), ..Filter::default() };
+    let (mut all, mut demands) = (Conjunction::with_capacity(map.len()), Demands::default());
     for (name, operand) in &map.entries {
         let name = name.as_str().ok_or_else(|| bad("a filter has a name that is not a string"))?;
         match name {
-            "$and" => list(name, operand, level, patterns)?.into_iter().for_each(|filter| add(&mut all, filter)),
-            "$or" => add(&mut all, or(list(name, operand, level, patterns)?)),
-            "$nor" => all.clauses.extend(nor(list(name, operand, level, patterns)?)),
+            "$and" => {
+                let mut inner = Conjunction::default();
+                for filter in list(name, operand, level, patterns)? {
+                    inner.add_filter(filter, &mut demands);
+                }
+                all.add_group(inner.into_clauses());
+            }
+            "$or" => all.add_filter(or(list(name, operand, level, patterns)?), &mut demands),
+            "$nor" => all.own.extend(nor(list(name, operand, level, patterns)?)),
             "$comment" => {}
-            name if level == Level::Element && is_reference_name(name) => field(name, operand, patterns, &mut all)?,
+            name if level == Level::Element && is_reference_name(name) => {
+                field(name, operand, patterns, &mut all, &mut demands)?;
+            }
             name if name.starts_with('$') => return Err(unknown_at_top(name)),
-            name => field(name, operand, patterns, &mut all)?,
+            name => field(name, operand, patterns, &mut all, &mut demands)?,
         }
     }
-    Ok(Filter { demands: all.demands, ..Filter::of(all.clauses) })
+    Ok(Filter { demands, ..Filter::of(all.into_clauses()) })
 }
 
-/// Adds the conditions of `other` to `filter`.
-fn add(filter: &mut Filter, other: Filter) {
-    filter.clauses.extend(other.clauses);
-    filter.demands.0.extend(other.demands.0);
+/// Conditions that must all hold, in MongoDB's order: those of a group, such as `$all` or `$and`,
+/// come after all that are not in a group.
+#[derive(Default)]
+struct Conjunction {
+    own: Vec<Clause>,
+    grouped: Vec<Clause>,
+}
+
+impl Conjunction {
+    fn with_capacity(capacity: usize) -> Self {
+        Self { own: Vec::with_capacity(capacity), grouped: Vec::new() }
+    }
+
+    /// Adds conditions that belong together. A single one is not a group.
+    fn add_group(&mut self, mut clauses: Vec<Clause>) {
+        let conditions = if clauses.len() == 1 { &mut self.own } else { &mut self.grouped };
+        conditions.append(&mut clauses);
+    }
+
+    /// Adds the conditions of a filter, and what it demands.
+    fn add_filter(&mut self, mut filter: Filter, demands: &mut Demands) {
+        demands.0.append(&mut filter.demands.0);
+        let mut clauses: Vec<Option<Clause>> = filter.clauses.into_iter().map(Some).collect();
+        let order = filter.written.order(clauses.len());
+        self.add_group(order.filter_map(|at| clauses.get_mut(at)?.take()).collect());
+    }
+
+    fn into_clauses(mut self) -> Vec<Clause> {
+        self.own.append(&mut self.grouped);
+        self.own
+    }
 }
 
 fn list(name: &str, operand: &Value, level: Level, patterns: &Patterns) -> Result<Vec<Filter>> {
@@ -223,23 +258,22 @@ fn nor(filters: Vec<Filter>) -> Vec<Clause> {
     clauses
 }
 
-fn field(name: &str, operand: &Value, patterns: &Patterns, filter: &mut Filter) -> Result<()> {
+fn field(name: &str, operand: &Value, patterns: &Patterns, all: &mut Conjunction, demands: &mut Demands) -> Result<()> {
     let path = path(name)?;
-    let mut demands = Vec::new();
-    let conditions = match operand {
-        Value::Map(map) if is_operators(map) => {
-            let mut all = operators(name, map, patterns, &mut demands)?;
-            super::print::sort_conditions(&mut all);
-            all
-        }
+    let mut values = Vec::new();
+    let groups = match operand {
+        Value::Map(map) if is_operators(map) => operators(name, map, patterns, &mut values)?,
         value => {
             let test = equality(name, value, patterns)?;
-            demands.extend(test.only_value().cloned());
-            vec![Condition::Test(test)]
+            values.extend(test.only_value().cloned());
+            vec![vec![Condition::Test(test)]]
         }
     };
-    filter.demands.0.extend(demands.into_iter().map(|value| (path.text.clone(), value)));
-    filter.clauses.extend(conditions.into_iter().map(|condition| Clause::Field { path: path.clone(), condition }));
+    demands.0.extend(values.into_iter().map(|value| (path.text.clone(), value)));
+    for conditions in groups {
+        let field = |condition| Clause::Field { path: path.clone(), condition };
+        all.add_group(conditions.into_iter().map(field).collect());
+    }
     Ok(())
 }
 
@@ -289,33 +323,33 @@ fn operand(field: &str, name: &str, value: &Value) -> Result<Operand> {
 
 /// Parses the operators on one value into sorted conditions.
 fn conditions(field: &str, map: &Map, patterns: &Patterns) -> Result<Vec<Condition>> {
-    let mut all = operators(field, map, patterns, &mut Vec::new())?;
+    let mut all: Vec<Condition> = operators(field, map, patterns, &mut Vec::new())?.into_iter().flatten().collect();
     super::print::sort_conditions(&mut all);
     Ok(all)
 }
 
-/// Parses the operators on one value, and collects the values that they demand. A double negation
-/// demands nothing.
-fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Value>) -> Result<Vec<Condition>> {
+/// Parses the operators on one value into the conditions of each, and collects the values that they
+/// demand. A double negation demands nothing.
+fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Value>) -> Result<Vec<Vec<Condition>>> {
     let mut all = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
-        let before = all.len();
         let name =
             name.as_str().ok_or_else(|| bad(format!("an operator for '{field}' has a name that is not a string")))?;
-        match name {
-            "$all" => all.extend(self::all(field, operand, patterns)?),
+        let conditions = match name {
+            "$all" => self::all(field, operand, patterns)?,
             "$ne" | "$nin" | "$not" => match <[Condition; 1]>::try_from(negated(field, name, operand, patterns)?) {
                 // A double negation is the condition itself.
-                Ok([Condition::Not(inner)]) => all.extend(inner),
-                Ok(one) => all.push(Condition::Not(one.into())),
-                Err(several) => all.push(Condition::Not(several)),
+                Ok([Condition::Not(inner)]) => inner,
+                Ok(one) => vec![Condition::Not(one.into())],
+                Err(several) => vec![Condition::Not(several)],
             },
-            "$exists" if !is_true(operand) => all.push(Condition::Not(vec![Condition::Test(Test::Exists)])),
-            "$regex" => all.push(Condition::Test(regex(operand, map, patterns)?)),
-            "$options" if map.contains("$regex") => {}
-            name => all.push(Condition::Test(test(field, name, operand, patterns)?)),
-        }
-        demands.extend(all[before..].iter().filter(|_| name != "$not").filter_map(demanded).cloned());
+            "$exists" if !is_true(operand) => vec![Condition::Not(vec![Condition::Test(Test::Exists)])],
+            "$regex" => vec![Condition::Test(regex(operand, map, patterns)?)],
+            "$options" if map.contains("$regex") => continue,
+            name => vec![Condition::Test(test(field, name, operand, patterns)?)],
+        };
+        demands.extend(conditions.iter().filter(|_| name != "$not").filter_map(demanded).cloned());
+        all.push(conditions);
     }
     Ok(all)
 }

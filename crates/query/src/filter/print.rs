@@ -2,15 +2,16 @@
 
 use alluvium_document::{Map, Value, key};
 
-use super::tree::{Clause, Comparison, Condition, In, Test};
+use super::tree::{Clause, Comparison, Condition, In, Test, Written};
 use super::{ElementFilter, Filter, Form};
 
-/// Sorts conditions that must all hold, and removes duplicates.
-pub(super) fn sort(clauses: &mut Vec<Clause>) {
+/// Sorts conditions that must all hold, and removes duplicates. Returns their former order, in
+/// which a duplicate counts where it was last.
+pub(super) fn sort(clauses: &mut Vec<Clause>) -> Written {
     if clauses.len() < 2 {
-        return;
+        return Written::default();
     }
-    clauses.sort_by_cached_key(|clause| {
+    let key = |clause: &Clause| {
         let mut rest = Vec::new();
         let (kind, name, operator, operand) = match clause {
             Clause::Field { path, condition } => {
@@ -22,8 +23,21 @@ pub(super) fn sort(clauses: &mut Vec<Clause>) {
         };
         key::encode(&operand, &mut rest);
         (kind, name, operator, rest)
-    });
-    clauses.dedup();
+    };
+    let mut sorted: Vec<_> = clauses.drain(..).zip(0u32..).map(|(clause, at)| (key(&clause), at, clause)).collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut former: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
+    for (_, at, clause) in sorted {
+        match former.last_mut() {
+            Some((known, _)) if clauses.last() == Some(&clause) => *known = at,
+            _ => {
+                former.push((at, former.len() as u32));
+                clauses.push(clause);
+            }
+        }
+    }
+    former.sort_unstable();
+    Written(former.into_iter().map(|(_, position)| position).collect())
 }
 
 /// As [`sort`], for conditions on one value.

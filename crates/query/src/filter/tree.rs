@@ -23,6 +23,27 @@ impl PartialEq for Demands {
 
 impl Eq for Demands {}
 
+/// The positions of sorted clauses in the order in which they were written; empty if that is their
+/// order, or is not known. It does not count in comparisons.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Written(pub Box<[u32]>);
+
+impl Written {
+    /// The positions of `len` clauses.
+    pub fn order(&self, len: usize) -> impl Iterator<Item = usize> {
+        let is_known = self.0.len() == len;
+        (0..len).map(move |at| if is_known { self.0[at] as usize } else { at })
+    }
+}
+
+impl PartialEq for Written {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Written {}
+
 /// A condition on documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Clause {

@@ -6,7 +6,7 @@ use alluvium_document::{Document, Map, Value};
 
 use super::tree::{Child, Node, Slice};
 use super::{Kind, Projection, ProjectionError};
-use crate::filter::Filter;
+use crate::filter::{Filter, Selection};
 
 type Result<T> = std::result::Result<T, ProjectionError>;
 
@@ -111,8 +111,8 @@ impl Application<'_> {
     /// The projected value of a field, if there is any.
     fn child(&self, child: &Child, value: ValueRef<'_>, at: At) -> Result<Option<Value>> {
         let at = match (&value, at.position) {
-            (ValueRef::Array(array), Some(depth)) if self.projection.position.is_some() => {
-                return self.element(child, array, depth).map(Some);
+            (ValueRef::Array(array), Some(_)) if self.projection.position.is_some() => {
+                return self.element(child, array).map(Some);
             }
             (ValueRef::Array(_), _) => At { position: None, ..at },
             _ => at,
@@ -144,21 +144,17 @@ impl Application<'_> {
         }
     }
 
-    /// An array of the element that the filter selects. `depth` names of the positional path led to
-    /// `array`.
-    fn element(&self, child: &Child, array: &ArrayRef<'_>, depth: usize) -> Result<Value> {
-        let Some(path) = &self.projection.position else { return Ok(Value::Null) };
-        let none = || ProjectionError::NoPosition(path.to_string());
-        let names: Vec<&str> = path.names().take(depth).collect();
-        let here: FieldPath = names.join(".").parse().map_err(|_| none())?;
-        let at = self.filter.position(self.document, &here)?.ok_or_else(none)?;
-        let element = array.get(at)?.ok_or_else(none)?;
+    /// An array of the element at the position that the filter selects.
+    fn element(&self, child: &Child, array: &ArrayRef<'_>) -> Result<Value> {
+        let path = || self.projection.position.as_ref().map_or_else(String::new, FieldPath::to_string);
+        let position = self.filter.position(self.document, Selection::Projection)?;
+        let position = position.ok_or_else(|| ProjectionError::NoPosition(path()))?;
         let at = At { position: None, nested: false };
-        let element = match child {
-            Child::Fields(node) => self.fields(node, element, at)?,
-            _ => Some(element.to_value()?),
+        let element = match (child, array.get(position)?) {
+            (Child::Fields(node), Some(element)) => self.fields(node, element, at)?,
+            (_, element) => element.map(|element| element.to_value()).transpose()?,
         };
-        Ok(Value::Array(element.into_iter().collect()))
+        Ok(Value::Array(vec![element.ok_or_else(|| ProjectionError::NoElement(path()))?]))
     }
 
     /// An array of the first matching element.

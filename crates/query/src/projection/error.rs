@@ -20,8 +20,14 @@ pub enum ProjectionError {
     #[error(transparent)]
     Filter(#[from] FilterError),
     /// The filter selects no element for a positional projection.
-    #[error("the filter matches no element of '{0}' for the projection '{0}.$': add a condition on the array")]
+    #[error("the filter selects no element of an array for the projection '{0}.$': add a condition on the array")]
     NoPosition(String),
+    /// The filter selects a position for a positional projection where the array has no element, or
+    /// one that the projection leaves out.
+    #[error(
+        "the array of the projection '{0}.$' has no element at the position that the filter selects in another array: write the condition on '{0}' last"
+    )]
+    NoElement(String),
     /// A document is damaged.
     #[error(transparent)]
     Damaged(#[from] RowError),
@@ -35,6 +41,7 @@ impl ProjectionError {
             Self::NotSupported(_) => ErrorCode::NotImplemented,
             Self::Filter(error) => error.code(),
             Self::NoPosition(_) => ErrorCode::Location51246,
+            Self::NoElement(_) => ErrorCode::Location51247,
             Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
         }
     }

@@ -65,7 +65,7 @@ impl Parser {
     /// Parses one field of a projection; `parent` is the path of the map that it is in.
     fn element(&mut self, parent: &str, name: &str, value: &Value) -> Result<()> {
         let full = join(parent, name);
-        let is_position = name == "$" || name.ends_with(".$") || name.contains(".$.");
+        let is_position = name.ends_with(".$") || name.contains(".$.");
         let is_true = match value {
             Value::Bool(flag) => Some(*flag),
             value => value.as_f64().map(|number| number != 0.0),
@@ -256,6 +256,8 @@ fn slice(full: &str, operand: &Value) -> Result<Slice> {
                 (Some(skip), Some(limit)) if limit > 0 => Ok(Slice { skip: Some(skip), limit }),
                 _ => Err(invalid(ErrorCode::Location28724, format!("$slice of '{full}' takes {wanted}"))),
             },
+            // MongoDB takes it for an expression, whose first operand would have to be an array.
+            [_, _, _] => Err(invalid(ErrorCode::Location28724, format!("$slice of '{full}' takes {wanted}"))),
             _ => Err(invalid(ErrorCode::Location28667, format!("$slice of '{full}' takes {wanted}"))),
         },
         number => match integer(number) {

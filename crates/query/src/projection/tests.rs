@@ -1,5 +1,5 @@
 use super::*;
-use alluvium_document::json;
+use alluvium_document::{Value, json};
 
 fn map(text: &str) -> Map {
     match json::parse(text.as_bytes()) {

@@ -9,7 +9,7 @@ use alluvium_document::{Map, Value, bson};
 
 use super::fields::Fields;
 use super::{Change, Context, Update, UpdateError, order};
-use crate::filter::{Filter, MAX_FILTER_BYTES, Patterns};
+use crate::filter::{Filter, MAX_FILTER_BYTES, Patterns, Selection};
 
 /// The maximum number of element positions that the changes of an update select. All are determined
 /// before the first change is applied.
@@ -215,21 +215,21 @@ impl Update {
         Ok(())
     }
 
-    /// The update with each `$` replaced by the position that the filter matched in the document.
+    /// The update with each `$` replaced by the position that the filter selected in the document.
+    /// As in MongoDB, it is the same for all paths.
     ///
     /// # Errors
-    /// [`UpdateError::BadValue`] if the filter selects no element, because it has no condition on
-    /// the array or the value is not an array. [`UpdateError::ConflictingUpdateOperators`] if two
-    /// paths then select the same element. The document is damaged.
+    /// [`UpdateError::BadValue`] if the filter selects no element ([`Filter::position`]).
+    /// [`UpdateError::ConflictingUpdateOperators`] if two paths then select the same element. The
+    /// document is damaged.
     pub fn resolved(&self, filter: &Filter, document: &alluvium_document::Document) -> Result<Self, UpdateError> {
         let mut changes = self.changes.clone();
+        let selected = filter.position(document, Selection::Update)?;
         for change in changes.iter_mut().filter(|change| has_matched(&change.path)) {
-            let text = change.path.as_str();
-            let at = text.find(".$.").or_else(|| text.strip_suffix(".$").map(str::len)).unwrap_or(text.len());
-            let (array, rest) = (&text[..at], text.get(at + ".$".len()..).unwrap_or_default());
-            let array: FieldPath = array.parse().map_err(|_| no_position(change))?;
-            let position = filter.position(document, &array)?.ok_or_else(|| no_position(change))?;
-            change.path = format!("{array}.{position}{rest}").parse().map_err(|_| no_position(change))?;
+            let position = selected.ok_or_else(|| no_position(change))?.to_string();
+            let names = change.path.names().map(|name| if name == MATCHED { &*position } else { name });
+            let path = names.collect::<Vec<_>>().join(".");
+            change.path = path.parse().map_err(|_| no_position(change))?;
         }
         changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
         let update = Self { changes, filters: self.filters.clone() };

@@ -225,3 +225,175 @@ fn whole(value: &Value) -> Option<i64> {
         _ => None,
     }
 }
+
+/// A condition that may select an element: a path, an operator, its operand; or branches of an `$or`.
+enum Leaf {
+    Field(String, String, Value),
+    Or(Vec<Map>),
+    /// It selects nothing.
+    Negation,
+}
+
+/// The conditions in the order in which they are written, groups of several after all others.
+fn leaves(filter: &Map) -> Vec<Leaf> {
+    let groups = filter.entries.iter().flat_map(|(name, operand)| match (name.as_str().unwrap(), operand) {
+        ("$and", operand) => vec![ungrouped(filters(operand).map(leaves).collect())],
+        ("$or", operand) => match &filters(operand).collect::<Vec<_>>()[..] {
+            [only] => vec![leaves(only)],
+            several => vec![vec![Leaf::Or(several.iter().map(|map| (*map).clone()).collect())]],
+        },
+        ("$nor", _) => vec![vec![Leaf::Negation]],
+        (path, Value::Map(map)) if is_operators(map) => {
+            let leaf = |name: &str, operand: &Value| Leaf::Field(path.to_owned(), name.to_owned(), operand.clone());
+            let of = |(name, operand): &(Value, Value)| match (name.as_str().unwrap(), operand) {
+                ("$all", Value::Array(list)) => list.iter().map(|value| leaf("$eq", value)).collect(),
+                ("$ne" | "$nin" | "$not", _) => vec![Leaf::Negation],
+                (name, operand) => vec![leaf(name, operand)],
+            };
+            map.entries.iter().map(of).collect()
+        }
+        (path, value) => vec![vec![Leaf::Field(path.to_owned(), "$eq".to_owned(), value.clone())]],
+    });
+    ungrouped(groups.collect())
+}
+
+fn ungrouped(groups: Vec<Vec<Leaf>>) -> Vec<Leaf> {
+    let (single, several): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.len() == 1);
+    single.into_iter().chain(several).flatten().collect()
+}
+
+impl Leaf {
+    /// A field and values of it: the branches of an `$or` of values too.
+    fn values(&self) -> Option<(&str, Value)> {
+        let Self::Or(branches) = self else { return None };
+        let mut path = None;
+        let mut values = Vec::new();
+        for branch in branches {
+            let [(name, value)] = &branch.entries[..] else { return None };
+            let value = match value {
+                Value::Map(map) if is_operators(map) => map.get("$eq").filter(|_| map.len() == 1)?.clone(),
+                value => value.clone(),
+            };
+            let name = name.as_str().unwrap();
+            if name.starts_with('$') || *path.get_or_insert(name) != name {
+                return None;
+            }
+            values.push(value);
+        }
+        Some((path?, Value::Array(values)))
+    }
+
+    /// The key by which an update sorts the conditions.
+    fn key(&self) -> (usize, String) {
+        const ORDER: [&str; 9] = ["$elemMatch", "$size", "$eq", "$lte", "$lt", "$gt", "$gte", "$exists", "$in"];
+        let place = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+        match self {
+            Self::Field(path, name, operand) if name == "$in" && is_single(operand) => {
+                (place("$eq") + 10, path.clone())
+            }
+            Self::Field(path, name, operand) if name == "$elemMatch" => {
+                // Of fields before those of the element itself.
+                (usize::from(is_operators(operand.as_map().unwrap())), path.clone())
+            }
+            Self::Field(path, name, _) => (place(name) + 10, path.clone()),
+            Self::Negation => (usize::MAX, String::new()),
+            Self::Or(_) => match self.values() {
+                Some((path, _)) => (place("$in") + 10, path.to_owned()),
+                None => (5, String::new()),
+            },
+        }
+    }
+
+    /// The position that the condition selects.
+    fn selects(&self, document: &Value) -> Option<usize> {
+        let (path, name, operand) = match self {
+            Self::Field(path, name, operand) => (path.as_str(), name.as_str(), operand.clone()),
+            Self::Or(_) => self.values().map(|(path, values)| (path, "$in", values))?,
+            Self::Negation => return None,
+        };
+        let names: Vec<&str> = path.split('.').collect();
+        let mut seen = Vec::new();
+        contexts(document, &names, &mut seen);
+        seen.into_iter().find_map(|(value, place)| {
+            let only_arrays = name == "$size" || name == "$elemMatch";
+            if only_arrays && matches!(place, Place::Element(_)) {
+                return None;
+            }
+            let found = [value.clone().map_or(Found::Nothing, |value| Found::Value(value, false))];
+            if !some(name, &operand, &Map::new(), &found) {
+                return None;
+            }
+            let elements = value.as_ref().and_then(Value::as_array).filter(|_| name == "$elemMatch");
+            let inner = elements.map(|elements| {
+                let one = |element: &Value| {
+                    some(name, &operand, &Map::new(), &[Found::Value(Value::Array(vec![element.clone()]), false)])
+                };
+                elements.iter().position(one).unwrap()
+            });
+            Some(match place {
+                Place::Element(at) | Place::Within(at) => Some(at),
+                Place::Outside => inner,
+            })
+        })?
+    }
+}
+
+/// Where a value is that a path finds.
+#[derive(Clone, Copy)]
+enum Place {
+    Outside,
+    /// An element of the array at the end of the path.
+    Element(usize),
+    /// Within an element of the outermost array on the way.
+    Within(usize),
+}
+
+/// All values that a path finds, in their order, arrays after their elements.
+fn contexts(value: &Value, names: &[&str], seen: &mut Vec<(Option<Value>, Place)>) {
+    match (field(value, names[0]), &names[1..]) {
+        (None, _) => seen.push((None, Place::Outside)),
+        (Some(Value::Array(elements)), []) => {
+            seen.extend(elements.iter().enumerate().map(|(at, element)| (Some(element.clone()), Place::Element(at))));
+            seen.push((Some(Value::Array(elements)), Place::Outside));
+        }
+        (next, []) => seen.push((next, Place::Outside)),
+        (Some(Value::Array(elements)), rest) => contexts_within(&elements, rest, seen),
+        (Some(next @ Value::Map(_)), rest) => contexts(&next, rest, seen),
+        _ => seen.push((None, Place::Outside)),
+    }
+}
+
+fn contexts_within(elements: &[Value], names: &[&str], seen: &mut Vec<(Option<Value>, Place)>) {
+    for (at, element) in elements.iter().enumerate() {
+        if element.as_map().is_some() {
+            let mut inner = Vec::new();
+            contexts(element, names, &mut inner);
+            // An array itself is kept apart from its elements, for operators on arrays.
+            let place = |place| if matches!(place, Place::Element(_)) { Place::Element(at) } else { Place::Within(at) };
+            seen.extend(inner.into_iter().map(|(value, found)| (value, place(found))));
+        }
+        if at.to_string() == names[0] {
+            match (element, &names[1..]) {
+                (_, []) => seen.push((Some(element.clone()), Place::Within(at))),
+                (Value::Map(_), rest) => contexts(element, rest, seen),
+                (Value::Array(inner), rest) => contexts_within(inner, rest, seen),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The position that a filter selects in a document that matches: the last condition decides.
+pub fn selected(filter: &Map, document: &Map, is_update: bool) -> Option<usize> {
+    let mut leaves = leaves(filter);
+    if is_update {
+        leaves.sort_by_key(Leaf::key);
+    }
+    let document = Value::Map(document.clone());
+    leaves.iter().filter_map(|leaf| leaf.selects(&document)).next_back()
+}
+
+/// True for a list of one value, or of the same value several times.
+fn is_single(list: &Value) -> bool {
+    list.as_array().unwrap().windows(2).all(|two| two[0] == two[1])
+}
