@@ -96,9 +96,12 @@ pub enum Needs<'a> {
 /// An access path that must be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint<'a> {
-    /// The index with this name; `_id_` is a scan of all documents in the order of `_id`.
+    /// The index with this name; `_id_` is a scan of all documents in the order of `_id`. A sparse or
+    /// partial index is used even if it lacks documents that the filter matches.
     Name(&'a str),
-    /// The index with these keys, in the form of [`Definition::keys_map`].
+    /// The index with this name, if it has all documents that the filter matches.
+    Usable(&'a str),
+    /// The index with these keys, in the form of [`Definition::keys_map`]; as [`Hint::Name`].
     Keys(&'a alluvium_document::Map),
     /// A scan of all documents, backwards or forwards.
     Natural {

@@ -169,7 +169,7 @@ fn remembered(
 ) -> Result<(Plan, bool)> {
     let (taken, costly) = plans.with_form(indexes, form, |form| (form.index.clone(), form.costly.clone()));
     if let Some(name) = &taken {
-        let hinted = plan::Query { hint: Some(Hint::Name(name)), ..spec.clone() };
+        let hinted = plan::Query { hint: Some(Hint::Usable(name)), ..spec.clone() };
         // The choice is fixed, so no estimates are needed.
         let estimator = collection.estimator.filter(|_| explains);
         let known = plan::Collection { estimator, ..collection.clone() };

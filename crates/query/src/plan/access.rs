@@ -46,7 +46,7 @@ impl AccessPath {
     /// The hint that makes the planner take this access path for the query; `None` if there is no such hint.
     pub fn hint(&self, query: &Query<'_>) -> Option<Hint<'_>> {
         match self {
-            Self::Index(name) => Some(Hint::Name(name)),
+            Self::Index(name) => Some(Hint::Usable(name)),
             Self::Scan { .. } => Some(Hint::Natural { backward: query.is_by_descending_id() }),
             Self::Nothing | Self::Lookup | Self::Intersection(..) | Self::Union { .. } => None,
         }

@@ -204,23 +204,27 @@ impl<'a> Planner<'a> {
             Hint::Keys(keys) if is_id(keys) => {
                 return only(self.lookup(predicates).unwrap_or_else(|| self.scan(predicates, None)));
             }
-            Hint::Name(name) => all.filter(|index| index.definition.name() == *name).collect(),
+            Hint::Name(name) | Hint::Usable(name) => all.filter(|index| index.definition.name() == *name).collect(),
             Hint::Keys(keys) => all.filter(|index| same_keys(&index.definition.keys_map(), keys)).collect(),
         };
-        // Several indexes may have the same keys but different documents: the cheapest usable one
-        // is taken.
-        let (mut usable, mut refused) = (Vec::new(), None);
+        // Several indexes may have the same keys but different documents: the cheapest one that has
+        // all matching documents is taken. As in MongoDB, an index that lacks some of them is used
+        // too if there is no other; then these are not found.
+        let (mut whole, mut others, mut refused) = (Vec::new(), Vec::new(), None);
+        let obeys = !matches!(hint, Hint::Usable(_));
         for index in named {
-            match self.index(predicates, index, true, &mut Vec::new()) {
-                Ok(candidate) => usable.push(candidate),
+            match self.usable(predicates, index) {
+                Ok(()) => whole.extend(self.index(predicates, index, true, &mut Vec::new())),
+                Err(_) if obeys => others.extend(self.index(predicates, index, true, &mut Vec::new())),
                 Err(why) => {
                     let index = index.definition.name().to_owned();
                     refused = Some(PlanError::HintCannotAnswer { index, why });
                 }
             }
         }
+        let usable = if whole.is_empty() { others } else { whole };
         let what = match hint {
-            Hint::Name(name) => format!("'{name}'"),
+            Hint::Name(name) | Hint::Usable(name) => format!("'{name}'"),
             Hint::Keys(keys) => format!("with the keys {keys}"),
             Hint::Natural { .. } => String::new(),
         };
@@ -283,7 +287,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A scan of an index, with a fetch of the documents if one is needed. If the first part has
-    /// bounds, the scan is added to `scans`.
+    /// bounds, the scan is added to `scans`. An index that a hint names may lack documents.
     fn index<'f>(
         &self,
         predicates: &Predicates<'f>,
@@ -291,7 +295,9 @@ impl<'a> Planner<'a> {
         hinted: bool,
         scans: &mut Vec<Scanned<'f>>,
     ) -> Result<Candidate, Unusable> {
-        self.usable(predicates, index)?;
+        if !hinted {
+            self.usable(predicates, index)?;
+        }
         let bounded = scan::bounded(predicates, index);
         let backward = order(&bounded, index, self.query.sort);
         let ordered = self.query.sort.is_empty() || backward.is_some();

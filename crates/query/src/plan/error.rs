@@ -7,13 +7,14 @@ use crate::code::ErrorCode;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The hint is malformed.
+    /// The hint, or a sort by `$natural`, is malformed.
     #[error("{0}")]
     BadHint(String),
     /// The hint names an index that does not exist.
     #[error("the hint names the index {0}, which does not exist")]
     UnknownIndex(String),
-    /// The index in the hint does not have an entry for every document that the filter may match.
+    /// The index in a [`crate::plan::Hint::Usable`] does not have an entry for every document that the
+    /// filter may match.
     #[error("the hint names the index {index}: {why}")]
     HintCannotAnswer {
         /// The name of the index.

@@ -144,6 +144,11 @@ pub(crate) fn refused(
     Some(indexes.iter().any(|own| ids.iter().any(|id| own.refuses(documents, id))))
 }
 
+/// True if a document has entries in the index with this name, or that is not known here.
+pub(crate) fn has_entries(name: &str, map: &Map) -> bool {
+    own(name).is_none_or(|own| own.entries(map).is_ok_and(|entries| !entries.is_empty()))
+}
+
 /// Compares the entries of an index with those that the documents should have.
 pub(crate) fn check(
     collection: &Collection,

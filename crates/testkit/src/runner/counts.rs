@@ -5,7 +5,7 @@ use crate::replay::seed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The names under which operations are counted.
-const OPERATIONS: [&str; 65] = [
+const OPERATIONS: [&str; 66] = [
     "put",
     "insert",
     "delete",
@@ -42,6 +42,7 @@ const OPERATIONS: [&str; 65] = [
     "find one",
     "count documents",
     "distinct",
+    "hint of few",
     "estimated document count",
     "cursor next",
     "cursor next batch",

@@ -95,9 +95,9 @@ pub(crate) fn any_projection(session: &mut Session) -> Option<Projection> {
     (session.rng.u8(0..3) == 0).then(|| Projection::random(&mut session.rng))
 }
 
-/// The name or the keys of an index as a hint, or the natural order; and whether it may be refused,
-/// because the index does not have all documents, or no ranges.
-pub(crate) fn any_hint(session: &mut Session, name: &str, now: bool) -> Option<(alluvium::Hint, bool)> {
+/// The name of an index as a hint, or the natural order; and the name of the index if it is sparse or
+/// partial, so that only its documents are found.
+pub(crate) fn any_hint(session: &mut Session, name: &str, now: bool) -> Option<(alluvium::Hint, Option<String>)> {
     if session.rng.u8(0..3) > 0 {
         return None;
     }
@@ -107,12 +107,11 @@ pub(crate) fn any_hint(session: &mut Session, name: &str, now: bool) -> Option<(
     });
     let ready = ready.unwrap_or_default();
     if ready.is_empty() || session.rng.u8(0..3) == 0 {
-        return Some((r#"{"$natural":1}"#.into(), false));
+        return Some((r#"{"$natural":1}"#.into(), None));
     }
     let definition = &ready[session.rng.usize(0..ready.len())];
-    let words = format!("{:?}", definition.to_map());
-    let few = definition.is_sparse() || definition.partial_filter().is_some() || words.contains("hashed");
-    Some((definition.name().into(), few))
+    let few = definition.is_sparse() || definition.partial_filter().is_some();
+    Some((definition.name().into(), few.then(|| definition.name().to_owned())))
 }
 
 /// An update that applies to any document.

@@ -230,7 +230,7 @@ fn hint_for(session: &mut Session, write: &FilteredWrite, outcome: &Outcome, cha
     match (write.many && ordered || first, write.many) {
         (true, _) => natural(),
         (false, true) => match any_hint(session, &write.name, true) {
-            Some((hint, false)) => Some(hint),
+            Some((hint, None)) => Some(hint),
             _ => None,
         },
         _ => None,

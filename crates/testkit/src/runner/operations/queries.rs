@@ -3,10 +3,11 @@
 use super::maintenance::{compact, flush};
 use crate::model::Id;
 use crate::model::filters::{Filter, Projection, SortOrder, matching};
+use crate::model::index_entries::has_entries;
 use crate::model::values::{compare, distinct_at};
 use crate::runner::draws::{any_filter, any_hint, any_projection, any_sort_order};
 use crate::runner::session::Session;
-use alluvium::{Document, ErrorKind, Find, Map, Value};
+use alluvium::{Document, Find, Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ struct Query {
     projection: Option<Projection>,
     skip: u64,
     limit: Option<u64>,
-    /// True if the hint may be refused.
-    few: bool,
+    /// True if the query has the natural order or an index as a hint.
+    hinted: bool,
     /// The kept snapshot that it reads.
     at: Option<usize>,
     words: String,
@@ -70,11 +71,16 @@ fn any_query(session: &mut Session, what: &'static str) -> (Query, Find, Arc<Doc
     if let Some(at) = at {
         find = find.at(&session.snapshots[at].snapshot);
     }
-    let few = hint.as_ref().is_some_and(|(_, few)| *few);
-    if let Some((hint, _)) = hint {
+    let (hinted, mut documents) = (hint.is_some(), documents);
+    if let Some((hint, few)) = hint {
         find = find.hint(hint);
+        if let Some(index) = few {
+            let before = documents.len();
+            Arc::make_mut(&mut documents).retain(|_, map| has_entries(&index, map));
+            session.effect("hint of few", documents.len() < before);
+        }
     }
-    (Query { name, filter, order, projection, skip, limit, few, at, words }, find, documents)
+    (Query { name, filter, order, projection, skip, limit, hinted, at, words }, find, documents)
 }
 
 fn find(session: &mut Session) {
@@ -90,7 +96,7 @@ fn find(session: &mut Session) {
         find = find.limit(limit);
     }
     let found = find.run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>);
-    let Some(found) = allowed(&query, found) else { return };
+    let found = allowed(&query, found);
     let found: Vec<Map> = found.iter().map(|d| d.to_map().expect("it can be read")).collect();
     let mut expected = matching(&documents, &query.filter);
     let count = query.answered(expected.len());
@@ -115,11 +121,11 @@ fn find(session: &mut Session) {
 
 fn find_one(session: &mut Session) {
     let (query, find, documents) = any_query(session, "find one");
-    let found = match (query.at, query.few) {
+    let found = match (query.at, query.hinted) {
         (None, false) if session.rng.bool() => session.db().collection(&query.name).find_one(query.filter.to_map()),
         _ => find.first(),
     };
-    let Some(found) = allowed(&query, found) else { return };
+    let found = allowed(&query, found);
     let expected = matching(&documents, &query.filter);
     session.effect("find one", !expected.is_empty());
     match found {
@@ -137,7 +143,7 @@ fn count_documents(session: &mut Session) {
     if let Some(limit) = query.limit {
         find = find.limit(limit);
     }
-    let Some(found) = allowed(&query, find.count()) else { return };
+    let found = allowed(&query, find.count());
     let expected = query.answered(matching(&documents, &query.filter).len());
     session.effect("count documents", expected > 0);
     assert_eq!(found, expected as u64, "{}", query.words);
@@ -147,7 +153,7 @@ fn distinct(session: &mut Session) {
     const PATHS: [&str; 9] = ["k", "set", "inc", "u", "tags", "list", "by.name", "deep.x", "missing"];
     let (query, find, documents) = any_query(session, "distinct");
     let path = PATHS[session.rng.usize(0..PATHS.len())];
-    let Some(found) = allowed(&query, find.distinct(path)) else { return };
+    let found = allowed(&query, find.distinct(path));
     let mut expected = Vec::new();
     for (_, map) in matching(&documents, &query.filter) {
         distinct_at(map, path, &mut expected);
@@ -182,11 +188,6 @@ fn estimate(session: &mut Session) {
     }
 }
 
-/// The result; `None` if the database refused a hint that may be refused.
-fn allowed<T>(query: &Query, found: alluvium::Result<T>) -> Option<T> {
-    match found {
-        Ok(found) => Some(found),
-        Err(error) if query.few && error.kind() == ErrorKind::Invalid => None,
-        Err(error) => panic!("{}: {error}", query.words),
-    }
+fn allowed<T>(query: &Query, found: alluvium::Result<T>) -> T {
+    found.unwrap_or_else(|error| panic!("{}: {error}", query.words))
 }
