@@ -4,7 +4,7 @@ use crate::filter_write::FilterRequest;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{Explanation, Hint, project};
 use alluvium_collections::read::from_document;
-use alluvium_collections::results::ReturnDocument;
+use alluvium_collections::results::{FindOneAndModifyResult, ReturnDocument};
 use alluvium_document::{Document, FromDocument, IntoDocument};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -175,7 +175,31 @@ impl<T> FindOneAndModify<T> {
     ///
     /// # Errors
     /// As [`crate::Update::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
-    pub fn run(mut self) -> Result<Option<T>>
+    pub fn run(self) -> Result<Option<T>>
+    where
+        T: FromDocument,
+    {
+        Ok(self.run_with_outcome()?.document)
+    }
+
+    /// Runs the write, and returns the document, whether one matched, and the `_id` of one that was
+    /// inserted.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// let write = pets.find_one_and_update(r#"{"_id": "rex"}"#, r#"{"$inc": {"age": 1}}"#).upsert(true);
+    /// let first = write.clone().run_with_outcome()?;
+    /// assert_eq!((first.document, first.matched, first.upserted_id), (None, false, Some("rex".into())));
+    /// let second = write.run_with_outcome()?;
+    /// assert_eq!(second.document.unwrap().to_string(), r#"{"_id":"rex","age":1}"#);
+    /// assert_eq!((second.matched, second.upserted_id), (true, None));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`FindOneAndModify::run`].
+    pub fn run_with_outcome(mut self) -> Result<FindOneAndModifyResult<T>>
     where
         T: FromDocument,
     {
@@ -184,7 +208,8 @@ impl<T> FindOneAndModify<T> {
         self.write.upsert &= !deletes;
         let name = self.write.target.name()?.clone();
         let (done, query) = self.write.job(Some(self.returned), |job| job.one())?;
-        done.document.map(|document| from_document(&name, project(&query, document)?)).transpose()
+        let document = done.document.map(|document| from_document(&name, project(&query, document)?)).transpose()?;
+        Ok(FindOneAndModifyResult::new(document, done.matched, done.upserted_id))
     }
 
     /// Finds the document without changing it, and explains the plan and its execution.

@@ -68,7 +68,9 @@ pub use alluvium_collections::index_stats::{BuildProgress, IndexStats};
 pub use alluvium_collections::names::{DEFAULT_LOGICAL, InvalidName};
 pub use alluvium_collections::object_id::new_object_id;
 pub use alluvium_collections::read_only::ReadOnlyContent;
-pub use alluvium_collections::results::{BulkWriteResult, DeleteResult, ReturnDocument, UpdateResult, Version};
+pub use alluvium_collections::results::{
+    BulkWriteResult, DeleteResult, FindOneAndModifyResult, ReturnDocument, UpdateResult, Version,
+};
 pub use alluvium_collections::snapshot::Snapshot;
 pub use alluvium_collections::space::{InputBytes, Space};
 pub use alluvium_collections::verify::{VerifiedIndex, VerifyReport};

@@ -5,6 +5,7 @@ use alluvium_collections::error::Result;
 use alluvium_collections::find::{Explanation, Hint};
 use alluvium_collections::results::UpdateResult;
 use alluvium_document::IntoDocument;
+use alluvium_query::update::UpdateError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -52,7 +53,7 @@ impl Update {
     }
 
     /// Sets the order by which the first matching document is chosen. Only for a write of one
-    /// document.
+    /// document: an update of many is refused with it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -121,6 +122,15 @@ impl Update {
         self
     }
 
+    /// As in MongoDB, an update of all matching documents has no order.
+    fn check_sort(&self) -> Result<()> {
+        if self.many && self.write.request.sort.is_some() {
+            let what = "an update of many documents takes no sort: leave it out, or update one document";
+            return Err(UpdateError::FailedToParse(what.to_owned()).into());
+        }
+        Ok(())
+    }
+
     /// Runs the update.
     ///
     /// ```
@@ -137,6 +147,7 @@ impl Update {
     /// [`crate::ErrorKind::DuplicateKey`]; as for any read and write. Documents updated before an
     /// error remain updated; [`crate::Error::WriteMany`] then reports their number.
     pub fn run(self) -> Result<UpdateResult> {
+        self.check_sort()?;
         let many = self.many;
         let (result, _) = self.write.job(None, |job| match many {
             true => job.all(),
@@ -160,6 +171,7 @@ impl Update {
     /// # Errors
     /// As [`Update::run`].
     pub fn explain(self) -> Result<Explanation> {
+        self.check_sort()?;
         let one = !self.many;
         Ok(self.write.job(None, |job| job.explain(one))?.0)
     }

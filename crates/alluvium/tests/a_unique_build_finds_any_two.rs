@@ -26,7 +26,8 @@ fn wherever_they_stand() {
     for twin in 0..DOCUMENTS {
         pets.put("twin", Map::from([("chip", Value::from(twin))])).unwrap();
         let error = pets.create_index(r#"{"chip": 1}"#).unique(true).run().unwrap_err();
-        let Error::DuplicateIndexKey { key, .. } = &error else { panic!("{twin}: {error}") };
+        let Error::DuplicateIndexKey { key, key_value, .. } = &error else { panic!("{twin}: {error}") };
+        assert_eq!(**key_value, Map::from([("chip", Value::from(twin))]));
         assert_eq!(key, &format!("{{chip: {twin}}}"));
         assert_eq!(pets.indexes().unwrap().len(), 1, "it is dropped again");
     }

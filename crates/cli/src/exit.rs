@@ -182,7 +182,7 @@ fn library_code(error: &alluvium::Error) -> u8 {
         | Error::Projection(
             ProjectionError::Invalid(..) | ProjectionError::NotSupported(..) | ProjectionError::Filter(_),
         )
-        | Error::Distinct(DistinctError::Path(_))
+        | Error::Distinct(DistinctError::Path(..))
         | Error::Plan(_)
         | Error::Store(
             StoreError::InvalidOption { .. } | StoreError::PartitionCount { .. } | StoreError::InsideDatabase { .. },

@@ -3,7 +3,7 @@
 use crate::names::{FullName, InvalidName};
 use crate::results::BulkWriteResult;
 use alluvium_document::row::RowError;
-use alluvium_document::{InputError, Value};
+use alluvium_document::{InputError, Map, Value};
 use alluvium_query::distinct::DistinctError;
 use alluvium_query::filter::FilterError;
 use alluvium_query::index::IndexError;
@@ -124,6 +124,9 @@ pub enum Error {
         index: String,
         /// The key, as extended JSON.
         key: String,
+        /// The key as values: a field for each part of the index, under its path; null where the
+        /// document has no value. Numbers may have another type than in the document.
+        key_value: Box<Map>,
         /// The `_id` of the document that has the key, as extended JSON.
         id: String,
     },
@@ -185,10 +188,14 @@ pub enum Error {
     /// A document cannot be stored.
     #[error("the document cannot be stored: {0}")]
     InvalidDocument(String),
+    /// A document is larger than 16 MiB as BSON.
+    #[error("the document cannot be stored: {0}")]
+    DocumentTooLarge(String),
     /// An `_id` is not allowed.
     #[error("the _id cannot be used: {what}")]
     InvalidId {
-        /// MongoDB's code: 52 if a field in it begins with a dollar sign, otherwise 2.
+        /// MongoDB's code: 52 if a field in it begins with a dollar sign, 53 if it has a type that no
+        /// `_id` has, otherwise 2.
         code: i32,
         /// What is wrong with it.
         what: String,
@@ -424,6 +431,8 @@ impl Error {
             }
             Self::LoadOf { error, .. } => return error.code(),
             Self::InvalidId { code: 52, .. } => (52, "DollarPrefixedFieldName"),
+            Self::InvalidId { code: 53, .. } => (53, "InvalidIdField"),
+            Self::DocumentTooLarge(_) => (10334, "BSONObjectTooLarge"),
             Self::InvalidDocument(_) | Self::InvalidId { .. } => (2, "BadValue"),
             Self::Json(_) => (9, "FailedToParse"),
             Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
@@ -469,6 +478,7 @@ impl Error {
             }
             Self::InvalidName(_)
             | Self::InvalidDocument(_)
+            | Self::DocumentTooLarge(_)
             | Self::InvalidId { .. }
             | Self::Json(_)
             | Self::Update(_)

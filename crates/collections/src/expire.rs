@@ -146,7 +146,11 @@ impl Skipped {
     /// Records an error that concerns one document. Returns any other error.
     fn record(&mut self, error: Error) -> Result<()> {
         let concerns_one = match &error {
-            Error::DamagedDocument { .. } | Error::InvalidDocument(_) | Error::Index(_) | Error::IndexOf { .. } => true,
+            Error::DamagedDocument { .. }
+            | Error::InvalidDocument(_)
+            | Error::DocumentTooLarge(_)
+            | Error::Index(_)
+            | Error::IndexOf { .. } => true,
             Error::Store(error) => matches!(error, alluvium_store::Error::BatchTooLarge { .. }),
             _ => false,
         };

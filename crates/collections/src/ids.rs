@@ -64,8 +64,13 @@ fn move_id(map: &mut Map) -> bool {
 /// # Errors
 /// [`Error::InvalidId`].
 pub fn id_key(id: &Value) -> Result<Vec<u8>> {
+    use alluvium_document::key::IdError;
     alluvium_document::key::id_key(id).map_err(|error| {
-        let code = if matches!(error, alluvium_document::key::IdError::Dollar(_)) { 52 } else { 2 };
+        let code = match &error {
+            IdError::Dollar(_) => 52,
+            IdError::Type(_) => 53,
+            IdError::TooDeep => 2,
+        };
         Error::InvalidId { code, what: error.to_string() }
     })
 }
@@ -78,7 +83,7 @@ pub fn key_text(mut key: &[u8]) -> String {
 /// The key of a document, after a check of the document's size.
 ///
 /// # Errors
-/// [`Error::InvalidDocument`], [`Error::InvalidId`].
+/// [`Error::InvalidDocument`], [`Error::DocumentTooLarge`], [`Error::InvalidId`].
 pub fn checked_key(map: &Map) -> Result<Vec<u8>> {
     let id = map.get(ID).ok_or_else(|| Error::InvalidDocument("it has no _id".to_owned()))?;
     let key = id_key(id)?;
@@ -90,7 +95,7 @@ pub fn checked_key(map: &Map) -> Result<Vec<u8>> {
 pub(crate) fn check_size(size: usize) -> Result<()> {
     if size > MAX_DOCUMENT_BYTES {
         let what = format!("it has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
-        return Err(Error::InvalidDocument(what));
+        return Err(Error::DocumentTooLarge(what));
     }
     Ok(())
 }

@@ -24,6 +24,25 @@ pub enum ReturnDocument {
     After,
 }
 
+/// The result of a write of one document that returns it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct FindOneAndModifyResult<T> {
+    /// The document before or after the write, as requested.
+    pub document: Option<T>,
+    /// True if a document matched; false if none did, also if one was inserted.
+    pub matched: bool,
+    /// The `_id` of the document that an upsert inserted.
+    pub upserted_id: Option<Value>,
+}
+
+impl<T> FindOneAndModifyResult<T> {
+    /// A result with these values.
+    pub fn new(document: Option<T>, matched: bool, upserted_id: Option<Value>) -> Self {
+        Self { document, matched, upserted_id }
+    }
+}
+
 /// The result of a delete by filter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]

@@ -23,9 +23,9 @@ pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DistinctError {
-    /// The field is not a valid path.
+    /// The field is not a valid path. The second field is MongoDB's code.
     #[error("{0}")]
-    Path(String),
+    Path(String, ErrorCode),
     /// The values are more than [`MAX_DISTINCT_BYTES`].
     #[error("the distinct values take more than {MAX_DISTINCT_BYTES} bytes: use a filter that matches fewer documents")]
     TooLarge,
@@ -38,7 +38,7 @@ impl DistinctError {
     /// MongoDB's code for the error.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Path(_) => ErrorCode::BadValue,
+            Self::Path(_, code) => *code,
             Self::TooLarge => ErrorCode::Location17217,
             Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
         }
@@ -73,8 +73,10 @@ impl Distinct {
     /// # Errors
     /// [`DistinctError::Path`].
     pub fn new(path: &str) -> Result<Self, DistinctError> {
-        let path =
-            path.parse().map_err(|error| DistinctError::Path(format!("{path:?} has no distinct values: {error}")))?;
+        let code = if path.contains('\0') { ErrorCode::Location31032 } else { ErrorCode::BadValue };
+        let path = path
+            .parse()
+            .map_err(|error| DistinctError::Path(format!("{path:?} has no distinct values: {error}"), code))?;
         Ok(Self { path, values: BTreeMap::new(), bytes: 0, key: Vec::new() })
     }
 

@@ -132,7 +132,7 @@ impl Filter {
         matches
     }
 
-    /// The position that the positional operator `$` stands for in a document that matches. Each
+    /// The position that replaces the positional operator `$` for a document that matches. Each
     /// condition that an element of an array meets selects the position of the first such element,
     /// and the last condition decides, in the order of `selection`; as in MongoDB, the arrays of
     /// different conditions are not distinguished. Negations select nothing, and neither does an

@@ -12,7 +12,8 @@ use alluvium_exec::Item;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most bytes of memory that a sort takes: MongoDB's limit.
+/// The most bytes of memory that a sort takes: MongoDB's limit. A sort that may use files takes less
+/// under a small budget.
 const SORT_BYTES_MAX: usize = 100 << 20;
 
 /// The execution of a query.
@@ -49,7 +50,8 @@ impl Execution {
         let options = view.store().options();
         let gathered = options.tuning.gather_bytes;
         request.seen_bytes_max = request.seen_bytes_max.min(gathered.unwrap_or(options.memory_bytes / 16));
-        request.sort_bytes_max = gathered.unwrap_or(SORT_BYTES_MAX.min(options.memory_bytes / 8));
+        let in_memory = if request.allow_disk_use { options.memory_bytes / 8 } else { usize::MAX };
+        request.sort_bytes_max = gathered.unwrap_or(SORT_BYTES_MAX.min(in_memory));
         let source = LocalSource { view, indexes: planned.indexes.clone() };
         let operators = alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?;
         Ok(Self { operators, query, planned, started, ended: false })

@@ -170,10 +170,13 @@ pub(crate) fn of_key(key: &[u8]) -> Bounds {
 /// The error for a document whose key another one has.
 pub(crate) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &[u8]) -> Error {
     let values = index.definition.values(key, &[]).unwrap_or_default();
+    let values: Vec<Value> = values.into_iter().map(Option::unwrap_or_default).collect();
+    let paths = index.definition.parts().iter().map(|part| part.path.as_str());
     Error::DuplicateIndexKey {
         collection: name.to_string(),
         index: index.definition.name().to_owned(),
-        key: shown(index, values.into_iter().map(Option::unwrap_or_default)),
+        key_value: Box::new(paths.zip(values.iter().cloned()).collect()),
+        key: shown(index, values.into_iter()),
         id: key_text(other),
     }
 }

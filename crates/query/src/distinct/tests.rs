@@ -41,7 +41,8 @@ fn values_are_those_at_the_path_and_elements_of_arrays_there() {
 fn what_is_no_path_is_refused() {
     for path in ["", "a.", ".", "a..b", "a\0"] {
         let error = Distinct::new(path).unwrap_err();
-        assert_eq!((error.code().number(), error.code().name()), (2, "BadValue"), "{path}: {error}");
+        let expected = if path.contains('\0') { (31032, "Location31032") } else { (2, "BadValue") };
+        assert_eq!((error.code().number(), error.code().name()), expected, "{path}: {error}");
     }
 }
 
