@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::context::Context;
 use alluvium::Database;
 use alluvium_env::{Env, OpenMode};
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -38,10 +38,10 @@ pub fn arguments(data: &[u8]) {
 /// If a completion does not fit the line.
 pub fn shell(data: &[u8]) {
     thread_local! {
-        static READER: OnceCell<Reader> = const { OnceCell::new() };
+        static READER: RefCell<Option<Reader>> = const { RefCell::new(None) };
     }
     let Ok(line) = std::str::from_utf8(data) else { return };
-    READER.with(|reader| reader.get_or_init(reader_of_pets).read(line));
+    READER.with_borrow_mut(|reader| reader.get_or_insert_with(reader_of_pets).read(line));
 }
 
 /// A database with a collection, an index, and names that have to be quoted.

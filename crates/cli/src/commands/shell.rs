@@ -60,7 +60,7 @@ impl Args {
             let typed = std::io::stdin().is_terminal();
             let pretty = typed && std::io::stdout().is_terminal();
             let _until_the_end = session::enter(database, &stop, pretty);
-            let mut shell = Shell { context, database: database.clone(), collection: None, stop };
+            let mut shell = Shell::new(context, database, stop);
             if typed { shell.converse() } else { shell.script(std::io::stdin().lock(), self.strict) }
         })
     }
@@ -80,6 +80,8 @@ struct Shell<'a> {
     database: Database,
     /// The collection in use.
     collection: Option<String>,
+    /// The commands for it. Building them takes longer than most of them run.
+    definition: clap::Command,
     stop: Stop,
 }
 
@@ -99,7 +101,12 @@ enum Next {
     Exit,
 }
 
-impl Shell<'_> {
+impl<'a> Shell<'a> {
+    fn new(context: Context<'a>, database: &Database, stop: Stop) -> Self {
+        let definition = definition::definition(context, database.path(), None);
+        Self { context, database: database.clone(), collection: None, definition, stop }
+    }
+
     /// Runs commands as they are typed. A failure is printed, and the shell continues.
     fn converse(&mut self) -> Outcome {
         let settings =
@@ -108,8 +115,14 @@ impl Shell<'_> {
             Editor::with_config(settings).map_err(|error| terminal(&error))?;
         history::load(&mut editor);
         say(&format!("{}: `help` lists the commands, `exit` leaves\n", self.database.path().display()))?;
+        editor.set_helper(Some(self.helper()));
         loop {
-            editor.set_helper(Some(Helper::new(self.definition(), self.database.clone(), self.collection.clone())));
+            if let Some(helper) = editor.helper_mut() {
+                match helper.is_for(self.collection.as_deref()) {
+                    true => helper.continues(""),
+                    false => *helper = self.helper(),
+                }
+            }
             let typed = match session::take_next() {
                 Some(line) => Typed::Text(line),
                 None => self.read(&mut editor)?,
@@ -229,7 +242,7 @@ impl Shell<'_> {
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             [] => {}
             ["exit" | "quit" | ".exit" | ".quit"] => return Ok(Next::Exit),
-            ["use"] => self.collection = None,
+            ["use"] => self.set_collection(None),
             ["use", name] => self.use_collection(name)?,
             ["use", ..] => return Err(Failure::Usage("use takes the name of one collection".to_owned())),
             ["show", "collections" | "tables" | "dbs" | "databases"] | [".tables" | ".databases"] => {
@@ -241,7 +254,7 @@ impl Shell<'_> {
                     "commands have this form here: `find pets {\"age\": 3}` in place of `db.pets.find({age: 3})`";
                 return Err(Failure::Usage(text.to_owned()));
             }
-            ["help" | ".help"] => say(&self.definition().render_help().to_string())?,
+            ["help" | ".help"] => say(&self.definition.render_help().to_string())?,
             ["help", ..] => {
                 let asked: Vec<String> = words[1..].iter().cloned().chain(["--help".to_owned()]).collect();
                 self.run(&asked)?;
@@ -251,8 +264,8 @@ impl Shell<'_> {
         Ok(Next::Command)
     }
 
-    fn run(&self, words: &[String]) -> Outcome {
-        match definition::parse(&self.definition(), words)? {
+    fn run(&mut self, words: &[String]) -> Outcome {
+        match definition::parse(&mut self.definition, words)? {
             Some(command) => command.run(self.context),
             None => Ok(()),
         }
@@ -264,12 +277,19 @@ impl Shell<'_> {
         if !there.iter().any(|info| info.full_name() == name || info.database == "main" && info.name == name) {
             eprintln!("note: there is no collection {name} yet");
         }
-        self.collection = Some(name.to_owned());
+        self.set_collection(Some(name));
         Ok(())
     }
 
-    fn definition(&self) -> clap::Command {
-        definition::definition(self.context, self.database.path(), self.collection.as_deref())
+    fn set_collection(&mut self, name: Option<&str>) {
+        if self.collection.as_deref() != name {
+            self.collection = name.map(str::to_owned);
+            self.definition = definition::definition(self.context, self.database.path(), name);
+        }
+    }
+
+    fn helper(&self) -> Helper {
+        Helper::new(self.definition.clone(), self.database.clone(), self.collection.clone())
     }
 }
 
@@ -287,9 +307,9 @@ impl Reader {
     }
 
     /// Splits, parses, completes.
-    pub(crate) fn read(&self, line: &str) {
+    pub(crate) fn read(&mut self, line: &str) {
         if let Split::Whole(words, _) = words::split(line) {
-            let refused = definition::parse(&self.definition, &words).err();
+            let refused = definition::parse(&mut self.definition, &words).err();
             assert!(refused.is_none_or(|failure| !failure.to_string().is_empty()));
         }
         for pos in (0..=line.len()).filter(|&pos| line.is_char_boundary(pos)) {
@@ -336,3 +356,6 @@ fn say(text: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::stdout(&error))
 }
+
+#[cfg(test)]
+mod tests;

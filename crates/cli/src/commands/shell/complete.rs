@@ -37,6 +37,11 @@ impl Helper {
         Self { definition, database, collection, files, history, before: String::new() }
     }
 
+    /// True if it completes commands for this collection in use.
+    pub(super) fn is_for(&self, collection: Option<&str>) -> bool {
+        self.collection.as_deref() == collection
+    }
+
     /// Marks the next line as a continuation of a command.
     pub(super) fn continues(&mut self, before: &str) {
         before.clone_into(&mut self.before);

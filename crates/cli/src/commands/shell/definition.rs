@@ -126,9 +126,10 @@ fn has(command: &clap::Command, wanted: Positional) -> bool {
     command.get_arguments().any(|arg| named(&arg))
 }
 
-/// Parses a command. A request for help prints it, and returns no command.
-pub(super) fn parse(definition: &clap::Command, words: &[String]) -> Outcome<Option<Command>> {
-    let parsed = definition.clone().try_get_matches_from(words);
+/// Parses a command. A request for help prints it, and returns no command. The definition keeps
+/// what the parser prepares for each subcommand, so that the next line finds it.
+pub(super) fn parse(definition: &mut clap::Command, words: &[String]) -> Outcome<Option<Command>> {
+    let parsed = definition.try_get_matches_from_mut(words);
     let matches = match parsed {
         Ok(matches) => matches,
         Err(error) if !error.use_stderr() => {

@@ -9,7 +9,7 @@ fn commands(collection: Option<&str>) -> clap::Command {
 
 fn read(collection: Option<&str>, line: &str) -> Outcome<Option<Command>> {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    parse(&commands(collection), &words)
+    parse(&mut commands(collection), &words)
 }
 
 fn refused(collection: Option<&str>, line: &str) -> String {
@@ -110,4 +110,32 @@ fn usage_begins_with_the_command() {
     assert!(help("update --help").contains(two), "{}", help("update --help"));
     assert!(refused(Some("pets"), "index drop").contains("\n       index drop [OPTIONS] --all"));
     assert!(refused(None, "count").contains("Usage: count "), "{}", refused(None, "count"));
+}
+
+#[test]
+fn a_definition_is_used_again_with_the_same_answers() {
+    let mut kept = commands(None);
+    let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
+    let lines = [
+        "get pets rex --pretty",
+        "get pets",
+        "get pets rex --nonsense",
+        "mv get",
+        "mv get pets me",
+        "mv nonsense",
+        "update pets rex",
+        "update pets rex {}",
+        "count pets --memory 1G",
+        "gte pets rex",
+        "select pets",
+        "load",
+        "index drop",
+    ];
+    for _ in 0..3 {
+        for line in lines {
+            let shown = |parsed: Outcome<Option<Command>>| parsed.map_or_else(|f| f.to_string(), |c| format!("{c:?}"));
+            let first = shown(parse(&mut commands(None), &words(line)));
+            assert_eq!(shown(parse(&mut kept, &words(line))), first, "{line}");
+        }
+    }
 }
