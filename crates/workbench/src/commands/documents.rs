@@ -8,7 +8,13 @@ use alluvium_cli::signals::Stop;
 
 /// Arguments of `get`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium-bench get trial.db comments --threads 4 --seconds 10 --memory 512M")]
+#[command(after_help = "\
+Example: alluvium-bench get trial.db comments --threads 4 --seconds 10 --memory 512M
+
+The _ids are chosen before the time begins to count. Of a collection of up to about a million documents, every _id is read. Of a \
+larger one, 1,048,576 are drawn: it is divided by estimates into up to 4,096 ranges of about the same number of documents, \
+and from each range _ids are drawn at uniform places between its ends. With a memory budget that holds most of the blocks of the \
+drawn documents, gets are answered from memory more often than gets of all documents would be.")]
 pub(crate) struct GetArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
@@ -16,7 +22,10 @@ pub(crate) struct GetArgs {
 
 /// Arguments of `update`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium-bench update trial.db comments --threads 4 --seconds 10")]
+#[command(after_help = "\
+Example: alluvium-bench update trial.db comments --threads 4 --seconds 10
+
+The _ids are chosen as by `alluvium-bench get`.")]
 pub(crate) struct UpdateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,

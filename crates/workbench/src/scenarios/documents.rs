@@ -1,14 +1,15 @@
 //! Documents: loading comments, random gets, and updates that add 1 to the score.
 
+mod sample;
+
 use super::run::{Counters, Outcome, Plan, run};
 use crate::comments::Generator;
 use alluvium::load::{Input, LoadOptions, LoadReport};
-use alluvium::{Collection, Database, Error, Map, Result, Value};
+use alluvium::{Collection, Database, Map, Result, Value};
 use std::io::Read;
 use std::time::Duration;
 
-/// The maximum number of `_id`s that are kept for random gets.
-const MOST_IDS: usize = 1 << 20;
+pub use sample::sample_ids;
 
 /// Parameters of gets and updates.
 #[derive(Debug, Clone)]
@@ -70,31 +71,6 @@ impl Read for Comments {
         self.at += len;
         Ok(len)
     }
-}
-
-/// A uniform sample of the collection's `_id`s.
-///
-/// # Errors
-/// Errors of the scan.
-pub fn sample_ids(collection: &Collection, seed: u64) -> Result<Vec<Value>> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut ids = Vec::new();
-    // Reservoir sampling (Vitter 1985, algorithm R).
-    for (seen, document) in collection.scan().run()?.enumerate() {
-        let id = document?.id().clone();
-        if ids.len() < MOST_IDS {
-            ids.push(id);
-        } else {
-            let place = random.usize(0..=seen);
-            if let Some(slot) = ids.get_mut(place) {
-                *slot = id;
-            }
-        }
-    }
-    if ids.is_empty() {
-        return Err(Error::Load("the collection is empty: load something first".to_owned()));
-    }
-    Ok(ids)
 }
 
 /// Gets random documents by `_id`.

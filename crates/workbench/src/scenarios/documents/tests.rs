@@ -22,3 +22,34 @@ fn comments_are_loaded_got_and_updated() {
         assert_eq!(ids.iter().map(score).sum::<i64>(), before + times * 2000);
     }
 }
+
+/// A collection of many numbers, close together at first and far apart later, and some texts.
+fn uneven(db: &Database, documents: u64) -> Collection {
+    let uneven = db.collection("uneven");
+    let id = |n: u64| if n % 4 == 3 { format!("\"text {:08}\"", n) } else { (n * n).to_string() };
+    uneven.insert_many((0..documents).map(|n| format!("{{\"_id\": {}}}", id(n)))).unwrap();
+    db.compact().run().unwrap();
+    uneven
+}
+
+#[test]
+fn ids_of_a_large_collection_are_drawn_without_reading_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::builder().memory(8 << 20).open(dir.path().join("db")).unwrap();
+    let uneven = uneven(&db, 40_000);
+    let whole: Vec<Value> = sample_ids(&uneven, 1).unwrap();
+    assert_eq!(whole.len(), 40_000);
+    let mut of_tenths = [0_u64; 10];
+    for seed in 0..8 {
+        let drawn = sample::sample(&uneven, seed, 1000, 500).unwrap();
+        assert!((480..=500).contains(&drawn.len()), "{}", drawn.len());
+        for id in drawn {
+            let place = whole.iter().position(|other| *other == id).unwrap();
+            of_tenths[place / 4000] += 1;
+        }
+    }
+    // Of 4,000 draws, about 400 are from each tenth of the documents.
+    assert!(of_tenths.iter().all(|n| (200..800).contains(n)), "{of_tenths:?}");
+    let again = sample::sample(&uneven, 7, 1000, 500).unwrap();
+    assert_eq!(again, sample::sample(&uneven, 7, 1000, 500).unwrap());
+}
