@@ -1,9 +1,9 @@
 //! `alluvium delete`: deletes documents by `_id`, or those that match a filter.
 
 use crate::exit::{Failure, Outcome};
-use crate::notes::Fields;
+use crate::notes::{self, Fields};
 use crate::output::{self, Output};
-use crate::settings::database::CollectionArgs;
+use crate::settings::database::{CollectionArgs, WriteArgs};
 use crate::settings::ids::{self, IdArgs};
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
@@ -38,6 +38,8 @@ pub(crate) struct Args {
     query: QueryArgs,
     #[command(flatten)]
     id: IdArgs,
+    #[command(flatten)]
+    writes: WriteArgs,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -54,7 +56,9 @@ impl Args {
         }
         // All are checked before the first document is deleted.
         let ids: Vec<Value> = self.ids.iter().map(|text| checked(self.id.parse(text))).collect::<Outcome<_>>()?;
-        let (deleted, missing) = self.collection.with_noted(|collection| {
+        let (deleted, missing) = self.collection.write(self.writes, |written| {
+            let collection = &written.collection;
+            notes::print_if_missing(collection);
             let (mut deleted, mut missing) = (0_u64, Vec::new());
             for id in ids {
                 let shown = ids::show(&id);
@@ -63,6 +67,7 @@ impl Args {
                     _ => deleted += 1,
                 }
             }
+            written.make_durable()?;
             Ok((deleted, missing))
         })?;
         let mut out = Output::new();
@@ -83,7 +88,9 @@ impl Args {
         let filter = map_of("the filter of --where", filter)?;
         let (asked_for, counts) = (filter.clone(), !self.many && !self.json);
         let stop = Stop::on_signals()?;
-        self.collection.with_noted(|collection| {
+        self.collection.write(self.writes, |written| {
+            let collection = &written.collection;
+            notes::print_if_missing(collection);
             let mut asked = match self.many {
                 true => collection.delete_many(filter),
                 false => collection.delete_one(filter),
@@ -99,6 +106,7 @@ impl Args {
                 return output::print_explanation(&asked.explain()?, self.json);
             }
             let deleted = asked.run().map_err(queries::stopped)?.deleted_count;
+            written.make_durable()?;
             let mut out = Output::new();
             match self.json {
                 true => out.json(&serde_json::json!({ "deleted": deleted }))?,

@@ -5,7 +5,10 @@ use crate::settings::database::CollectionArgs;
 
 /// Arguments of `drop`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium drop my.db comments --yes")]
+#[command(after_help = "\
+Example: alluvium drop my.db comments --yes
+
+When the command succeeds, the change is on the disk, in the shell as on the command line.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
@@ -22,6 +25,6 @@ impl Args {
             let text = format!("this removes the collection {name} and all its documents: say so with --yes");
             return Err(Failure::Usage(text));
         }
-        self.collection.with(|collection| Ok(collection.drop()?))
+        self.collection.change(|collection| Ok(collection.drop()?))
     }
 }

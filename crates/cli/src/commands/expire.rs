@@ -12,7 +12,8 @@ use crate::text;
 Example: alluvium expire my.db
 
 An index that was created with --expire-after defines when documents expire. A process that has the database open, such as `alluvium shell`, deletes \
-expired documents every minute; otherwise run this command from time to time.")]
+expired documents every minute; otherwise run this command from time to time. When the command succeeds, the deletes are on the disk, in the shell as on the \
+command line.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,

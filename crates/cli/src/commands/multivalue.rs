@@ -30,7 +30,8 @@ pub(crate) fn sets(store: &Store) -> Vec<String> {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Add values to a key; the database is created if it does not exist
-    #[command(after_help = "Example: alluvium mv put ids.mv by_author some_author evn2i5p evn2j01")]
+    #[command(after_help = "Example: alluvium mv put ids.mv by_author some_author evn2i5p evn2j01\n\n\
+                            When the command succeeds, the values are on the disk, in the shell as on the command line.")]
     Put {
         #[command(flatten)]
         set: Set,
@@ -52,7 +53,8 @@ pub(crate) enum Command {
     },
     /// Remove values of a key, or all of them
     #[command(after_help = "Examples: alluvium mv delete ids.mv by_author some_author evn2i5p\n          \
-                            alluvium mv delete ids.mv by_author some_author --all")]
+                            alluvium mv delete ids.mv by_author some_author --all\n\n\
+                            When the command succeeds, the change is on the disk, in the shell as on the command line.")]
     Delete {
         #[command(flatten)]
         set: Set,
@@ -78,7 +80,8 @@ pub(crate) enum Command {
         database: DatabaseArgs,
     },
     /// Drop a set with all its keys and values; compactions free the space
-    #[command(after_help = "Example: alluvium mv drop ids.mv by_author --yes")]
+    #[command(after_help = "Example: alluvium mv drop ids.mv by_author --yes\n\n\
+                            When the command succeeds, the change is on the disk, in the shell as on the command line.")]
     Drop {
         #[command(flatten)]
         set: Set,
@@ -87,7 +90,8 @@ pub(crate) enum Command {
         yes: bool,
     },
     /// Add the pairs of a file (plain, .gz or .zst) of lines with key, tab, value
-    #[command(after_help = "Example: alluvium mv load ids.mv by_author pairs.tsv --memory 64M")]
+    #[command(after_help = "Example: alluvium mv load ids.mv by_author pairs.tsv --memory 64M\n\n\
+                            When the command succeeds, the values are on the disk, in the shell as on the command line.")]
     Load {
         #[command(flatten)]
         set: Set,
@@ -202,7 +206,7 @@ impl Set {
             let text = format!("this removes the set {} and all its values: say so with --yes", self.name);
             return Err(Failure::Usage(text));
         }
-        self.with(false, |store, tree| store.drop_trees(&[tree]).map_err(failed))
+        self.with(false, |store, tree| store.drop_trees(&[tree]).and_then(|()| store.sync()).map_err(failed))
     }
 
     fn change(&self, create: bool, fill: impl FnOnce(TreeId, &mut alluvium_store::WriteBatch)) -> Outcome {

@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::operators;
 use crate::output::Output;
 use crate::relaxed;
-use crate::settings::database::{Acknowledge, CollectionArgs};
+use crate::settings::database::{CollectionArgs, WriteArgs};
 use crate::settings::ids::{self, IdArgs};
 use alluvium::{Map, Value};
 use alluvium_document::json;
@@ -30,9 +30,8 @@ pub(crate) struct Args {
     /// Number of partitions, if the database is created; by default 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
-    /// When the write is made durable
-    #[arg(long, value_enum, default_value = "sync")]
-    sync: Acknowledge,
+    #[command(flatten)]
+    writes: WriteArgs,
 }
 
 impl Args {
@@ -47,21 +46,19 @@ impl Args {
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
         }
-        self.collection.database.with_builder(builder, |database| {
-            let collection = database.collection(&self.collection.name).with_durability(self.sync.into());
+        self.collection.write_with(self.writes, builder, |written| {
+            let collection = &written.collection;
             let own = map.get("_id").cloned();
-            match (self.id.as_str(), own) {
-                ("-", Some(id)) => Ok(collection.put(id, map)?),
-                ("-", None) => {
-                    let id = collection.insert_one(map)?.inserted_id;
-                    let mut out = Output::new();
-                    out.text(&format!("{}\n", ids::show(&id)))?;
-                    out.finish()
-                }
-                (text, _) => Ok(collection.put(self.ids.parse(text), map)?),
-            }?;
-            // Bulk writes, too, are acknowledged when the command succeeds.
-            Ok(database.sync()?)
+            let generated = match (self.id.as_str(), own) {
+                ("-", Some(id)) => collection.put(id, map).map(|()| None)?,
+                ("-", None) => Some(collection.insert_one(map)?.inserted_id),
+                (text, _) => collection.put(self.ids.parse(text), map).map(|()| None)?,
+            };
+            written.make_durable()?;
+            let Some(id) = generated else { return Ok(()) };
+            let mut out = Output::new();
+            out.text(&format!("{}\n", ids::show(&id)))?;
+            out.finish()
         })
     }
 

@@ -5,7 +5,10 @@ use crate::settings::database::CollectionArgs;
 
 /// Arguments of `rename`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium rename my.db comments archive.comments")]
+#[command(after_help = "\
+Example: alluvium rename my.db comments archive.comments
+
+When the command succeeds, the change is on the disk, in the shell as on the command line.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
@@ -17,6 +20,9 @@ pub(crate) struct Args {
 impl Args {
     /// Renames the collection.
     pub(crate) fn run(&self) -> Outcome {
-        self.collection.database.with(|database| Ok(database.rename_collection(&self.collection.name, &self.to)?))
+        self.collection.database.with(|database| {
+            database.rename_collection(&self.collection.name, &self.to)?;
+            Ok(database.sync()?)
+        })
     }
 }

@@ -3,12 +3,12 @@
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
 use crate::output::{self, Output};
-use crate::settings::database::CollectionArgs;
+use crate::settings::database::{CollectionArgs, WriteArgs, Written};
 use crate::settings::ids::{self, IdArgs};
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{Collection, Map};
+use alluvium::Map;
 use std::time::Duration;
 
 /// Arguments of `update`.
@@ -54,6 +54,8 @@ pub(crate) struct Args {
     /// Insert a document if none matches
     #[arg(long)]
     upsert: bool,
+    #[command(flatten)]
+    writes: WriteArgs,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -71,8 +73,8 @@ impl Args {
         let id = self.id.parse(self.document_id.as_deref().unwrap_or_default());
         let shown = ids::show(&id);
         let update = map_of("the update", self.update.as_deref().unwrap_or_default())?;
-        let result = self.with(|collection| {
-            let asked = update.clone();
+        let result = self.with(|written| {
+            let (collection, asked) = (&written.collection, update.clone());
             let result = match self.blind {
                 true => collection.update_blind(id, update).map(|()| None),
                 false => {
@@ -80,7 +82,9 @@ impl Args {
                     by_id.upsert(self.upsert).run().map(Some)
                 }
             };
-            result.map_err(|error| explain(error, &asked))
+            let result = result.map_err(|error| explain(error, &asked))?;
+            written.make_durable()?;
+            Ok(result)
         })?;
         let mut out = Output::new();
         let Some(result) = result else {
@@ -113,9 +117,14 @@ impl Args {
         }
     }
 
-    fn with<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
-        // An upsert creates the collection.
-        if self.upsert { self.collection.with(step) } else { self.collection.with_noted(step) }
+    fn with<T>(&self, step: impl FnOnce(&Written<'_>) -> Outcome<T>) -> Outcome<T> {
+        self.collection.write(self.writes, |written| {
+            // An upsert creates the collection.
+            if !self.upsert {
+                notes::print_if_missing(&written.collection);
+            }
+            step(written)
+        })
     }
 
     /// Updates the documents that match a filter.
@@ -136,7 +145,8 @@ impl Args {
         let stop = Stop::on_signals()?;
         let array_filters = self.array_filters.as_deref().map(queries::maps_of).transpose()?.unwrap_or_default();
         let (asked_for, said) = (filter.clone(), update.clone());
-        self.with(|collection| {
+        self.with(|written| {
+            let collection = &written.collection;
             // The update may change whether a document matches.
             let counts = !self.many && !self.json && !self.query.explain;
             let others = counts.then(|| queries::others(collection.find(asked_for.clone()), 1, &stop));
@@ -155,6 +165,7 @@ impl Args {
                 return output::print_explanation(&asked.explain()?, self.json);
             }
             let result = asked.run().map_err(|error| explain(error, &said))?;
+            written.make_durable()?;
             let mut out = Output::new();
             let (matched, modified) = (result.matched_count, result.modified_count);
             match (&result.upserted_id, self.json) {

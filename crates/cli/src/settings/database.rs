@@ -54,7 +54,7 @@ pub enum Acknowledge {
     Sync,
     /// The log is synced every 100 ms; a crash may lose the writes since
     Periodic,
-    /// One sync at the end
+    /// One sync at the end of the command
     Bulk,
 }
 
@@ -64,6 +64,32 @@ impl From<Acknowledge> for Durability {
             Acknowledge::Sync => Self::Sync,
             Acknowledge::Periodic => Self::Periodic,
             Acknowledge::Bulk => Self::Bulk,
+        }
+    }
+}
+
+/// When the writes of a command are durable.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct WriteArgs {
+    /// When the writes are made durable; the same on the command line and in the shell
+    #[arg(long, value_enum, default_value = "bulk")]
+    sync: Acknowledge,
+}
+
+/// A collection that a command writes to.
+pub(crate) struct Written<'a> {
+    /// The collection, with the durability of the command.
+    pub collection: Collection,
+    database: &'a Database,
+    sync: Acknowledge,
+}
+
+impl Written<'_> {
+    /// Makes the writes so far durable, unless the user wants not to wait for that.
+    pub(crate) fn make_durable(&self) -> Outcome {
+        match self.sync {
+            Acknowledge::Sync | Acknowledge::Bulk => Ok(self.database.sync()?),
+            Acknowledge::Periodic => Ok(()),
         }
     }
 }
@@ -283,6 +309,39 @@ impl CollectionArgs {
     pub(crate) fn with<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
         self.database.with(|database| step(&database.collection(&self.name)))
     }
+    /// Opens the database, runs a step that writes to the collection, and closes it.
+    pub(crate) fn write<T>(&self, writes: WriteArgs, step: impl FnOnce(&Written<'_>) -> Outcome<T>) -> Outcome<T> {
+        self.write_with(writes, self.database.builder()?, step)
+    }
+
+    /// As [`CollectionArgs::write`], with other options.
+    pub(crate) fn write_with<T>(
+        &self,
+        writes: WriteArgs,
+        builder: Builder,
+        step: impl FnOnce(&Written<'_>) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let WriteArgs { sync } = writes;
+        self.database.with_builder(builder, |database| {
+            let collection = database.collection(&self.name).with_durability(sync.into());
+            let written = Written { collection, database, sync };
+            step(&written).inspect_err(|_| {
+                // What was written before the failure remains. The failure is the one to report.
+                let _second = written.make_durable();
+            })
+        })
+    }
+
+    /// As [`CollectionArgs::with`], for a change of collections or indexes, which is durable when
+    /// the command succeeds.
+    pub(crate) fn change<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
+        self.database.with(|database| {
+            let changed = step(&database.collection(&self.name))?;
+            database.sync()?;
+            Ok(changed)
+        })
+    }
+
 }
 
 /// Prints notes on standard error about the state of the database at opening.

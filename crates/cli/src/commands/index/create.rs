@@ -24,7 +24,7 @@ use std::time::Duration;
 
 KEYS are fields, each with 1 (ascending), -1 (descending) or \"hashed\" (for equality only). The index is built over the \
 existing documents, and every later write maintains it. A build that is interrupted continues when the database is opened again, \
-or when the same command is run again.")]
+or when the same command is run again. When the command succeeds, the index is on the disk, in the shell as on the command line.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
@@ -78,13 +78,15 @@ impl Args {
             let full_name = collection.full_name()?;
             let there = database.collections().iter().any(|info| info.full_name() == full_name);
             let partial = options.get("partialFilterExpression").cloned();
-            collections::without_leftover(&collection, || {
+            let made = collections::without_leftover(&collection, || {
                 let build = collection.create_index(keys).options(options).stop_when(stop.flag()).start()?;
                 if !there {
                     eprintln!("note: the collection {full_name} did not exist; it was created, and is empty");
                 }
                 finish(build, &collection, partial, &meter)
-            })
+            })?;
+            database.sync()?;
+            Ok(made)
         })?;
         meter.end();
         let mut out = Output::new();

@@ -17,7 +17,7 @@ use std::collections::HashSet;
   alluvium index drop my.db comments '{\"author\": 1, \"created\": -1}'
   alluvium index drop my.db comments --all
 
-Documents are not changed. The space of an index is freed in the background.")]
+Documents are not changed. The space of an index is freed in the background. When the command succeeds, the change is on the disk, in the shell as on the command line.")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
@@ -36,7 +36,7 @@ impl Args {
     /// Drops the indexes, or none if one of them does not exist.
     pub(crate) fn run(&self) -> Outcome {
         super::refuse_read_only(&self.collection.database)?;
-        let dropped = self.collection.with(|collection| {
+        let dropped = self.collection.change(|collection| {
             if self.all {
                 let there = (collection.indexes()?.len() as u64).saturating_sub(1);
                 collection.drop_indexes()?;
