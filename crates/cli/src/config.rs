@@ -10,6 +10,7 @@ mod file;
 use crate::exit::{Failure, Outcome};
 use crate::settings::database::{Acknowledge, LEAST_MEMORY};
 use crate::settings::size;
+use crate::text;
 use crate::variables::{self, Variables};
 use alluvium_env::Env;
 use clap::ValueEnum;
@@ -69,7 +70,7 @@ impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Environment(name) => f.write_str(name),
-            Self::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Self::File(path, line) => write!(f, "{}:{line}", text::path(path)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Failures of commands, and their exit codes.
 
 use crate::advice;
+use crate::text;
 use alluvium::{ErrorKind, UpdateError};
 use alluvium_query::distinct::DistinctError;
 use alluvium_query::projection::ProjectionError;
@@ -98,7 +99,7 @@ impl Failure {
 
     /// A file operation that failed.
     pub fn io(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
-        let text = format!("cannot {what} {}: {error}", path.display());
+        let text = format!("cannot {what} {}: {error}", text::path(path));
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound(text),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace(text),
@@ -203,8 +204,11 @@ fn library_code(error: &alluvium::Error) -> u8 {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Library { error, advice: None } => write!(f, "{error}"),
-            Self::Library { error, advice: Some(advice) } => write!(f, "{error}\n{advice}"),
+            // Errors of the library name collections, fields and files as they are.
+            Self::Library { error, advice: None } => f.write_str(&text::plain(&error.to_string())),
+            Self::Library { error, advice: Some(advice) } => {
+                write!(f, "{}\n{advice}", text::plain(&error.to_string()))
+            }
             Self::Usage(text)
             | Self::Malformed { text, .. }
             | Self::NotFound(text)
@@ -234,7 +238,7 @@ impl From<alluvium_env::Error> for Failure {
         if let alluvium_env::Error::Io { source, .. } = &error
             && source.kind() == io::ErrorKind::NotFound
         {
-            return Self::NotFound(error.to_string());
+            return Self::NotFound(text::plain(&error.to_string()));
         }
         alluvium::Error::from(alluvium_store::Error::from(error)).into()
     }

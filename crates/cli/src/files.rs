@@ -3,6 +3,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::session;
+use crate::text;
 use alluvium_env::Env;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ fn real(path: &Path) -> PathBuf {
 pub fn refuse_inside(env: &Env, path: &Path) -> Outcome {
     for above in real(path).ancestors().skip(1) {
         if env.fs.exists(&above.join(SUPERBLOCK))? {
-            let (path, above) = (path.display(), above.display());
+            let (path, above) = (text::path(path), text::path(above));
             return Err(Failure::Usage(format!("{path} is inside the database {above}: choose another path")));
         }
     }
@@ -65,11 +66,11 @@ pub fn refuse_taken(env: &Env, path: &Path, replace: bool) -> Outcome {
         return Ok(());
     }
     if env.fs.list(path).is_ok() {
-        return Err(Failure::Usage(format!("{} is a directory: name a file", path.display())));
+        return Err(Failure::Usage(format!("{} is a directory: name a file", text::path(path))));
     }
     match replace {
         true => Ok(()),
-        false => Err(Failure::Other(format!("{} exists: choose another name, or add --force", path.display()))),
+        false => Err(Failure::Other(format!("{} exists: choose another name, or add --force", text::path(path)))),
     }
 }
 
@@ -77,7 +78,7 @@ pub fn refuse_taken(env: &Env, path: &Path, replace: bool) -> Outcome {
 pub(crate) fn refuse_input(path: &Path, inputs: &[PathBuf]) -> Outcome {
     let written = real(path);
     match inputs.iter().any(|input| input != Path::new("-") && !is_stream(input) && real(input) == written) {
-        true => Err(Failure::Usage(format!("{} is read, too: choose another name", path.display()))),
+        true => Err(Failure::Usage(format!("{} is read, too: choose another name", text::path(path)))),
         false => Ok(()),
     }
 }

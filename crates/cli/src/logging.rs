@@ -50,7 +50,11 @@ impl log::Log for Lines {
             let seconds = self.clock.now().saturating_sub(self.began).as_secs_f64();
             let level = record.level().as_str().to_ascii_lowercase();
             // If standard error is closed, there is nowhere to report it.
-            let _closed = writeln!(std::io::stderr(), "{seconds:9.3} {level:5} {}", record.args());
+            let _closed = writeln!(
+                std::io::stderr(),
+                "{seconds:9.3} {level:5} {}",
+                crate::text::plain(&record.args().to_string())
+            );
         }
     }
 

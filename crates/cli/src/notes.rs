@@ -5,6 +5,7 @@ use crate::operators::{self, without_dollar};
 use crate::text;
 use alluvium::{Collection, Error, Map, Value};
 use std::collections::BTreeSet;
+use std::io::Write;
 
 /// The number of documents that are read to collect names of rare fields.
 const SAMPLE: u64 = 100;
@@ -161,9 +162,13 @@ pub(crate) fn print_if_missing(collection: &Collection) {
 }
 
 fn print(notes: &[String]) {
-    for note in notes {
-        eprintln!("note: {note}");
-    }
+    notes.iter().for_each(|note| say(note));
+}
+
+/// Prints a note, on one line.
+pub(crate) fn say(note: &str) {
+    // If standard error is closed, there is nowhere to report it.
+    let _closed = writeln!(std::io::stderr(), "note: {}", text::plain(note));
 }
 
 #[cfg(test)]

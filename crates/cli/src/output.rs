@@ -141,8 +141,28 @@ pub(crate) fn print_explanation(explanation: &Explanation, json: bool) -> Outcom
     let mut out = Output::new();
     match json {
         true => out.map(&explanation.to_map(), Format::RELAXED)?,
-        // Names of indexes may contain control characters.
-        false => explanation.to_string().lines().try_for_each(|line| out.text(&(text::plain(line) + "\n")))?,
+        false => {
+            // Names of indexes may contain line feeds.
+            let mut shown = explanation.to_string();
+            escape_within(&mut shown, &Value::Map(explanation.to_map()));
+            shown.lines().try_for_each(|line| out.text(&(text::plain(line) + "\n")))?;
+        }
     }
     out.finish()
+}
+
+/// Escapes each string of a value, such as a name, where it is part of a text.
+fn escape_within(shown: &mut String, value: &Value) {
+    match value {
+        Value::Map(map) => map.iter().for_each(|(_, value)| escape_within(shown, value)),
+        Value::Array(values) => values.iter().for_each(|value| escape_within(shown, value)),
+        Value::String(_) => {
+            let Some(name) = value.as_str() else { return };
+            let plain = text::plain(name);
+            if plain != name {
+                *shown = shown.replace(name, &plain);
+            }
+        }
+        _ => {}
+    }
 }

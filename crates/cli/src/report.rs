@@ -1,6 +1,7 @@
 //! Reports the failure of a program on standard error, and chooses its exit code.
 
 use crate::exit::{self, Failure};
+use crate::text;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -45,6 +46,12 @@ impl Program {
         if self.json && error.use_stderr() {
             return self.end(Err(refused(error)));
         }
+        // The parser quotes arguments as they are.
+        let text = error.to_string();
+        if error.use_stderr() && text::lines(&text) != text {
+            let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
+            return self.end(Err(Failure::Usage(text)));
+        }
         // A closed pipe is not an error here either: `alluvium help | head`.
         let _closed = error.print();
         ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK })
@@ -83,6 +90,6 @@ pub(crate) fn complain(program: &str, failure: &Failure) {
     let text = failure.to_string();
     if !text.is_empty() {
         // If standard error is closed, there is nowhere to report it.
-        let _closed = writeln!(std::io::stderr(), "{program}: {text}");
+        let _closed = writeln!(std::io::stderr(), "{program}: {}", text::lines(&text));
     }
 }

@@ -1,6 +1,7 @@
 //! Suggestions for commands that other databases have under another name.
 
 use crate::exit::Failure;
+use crate::text;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Names of other databases, and the corresponding commands.
@@ -56,7 +57,7 @@ pub(crate) fn of(error: &clap::Error) -> Option<Failure> {
     }
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let (_, instead) = SUGGESTIONS.iter().find(|(typed, _)| *typed == name.to_lowercase())?;
-    Some(Failure::Usage(format!("there is no command {name}: {}", meant(instead))))
+    Some(Failure::Usage(format!("there is no command {}: {}", text::plain(name), meant(instead))))
 }
 
 fn meant(instead: &str) -> String {

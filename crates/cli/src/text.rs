@@ -1,5 +1,6 @@
 //! Formatting of numbers for people.
 
+use std::path::Path;
 use std::time::Duration;
 
 /// `1234567` as `1,234,567`.
@@ -54,10 +55,29 @@ pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Makes text from outside safe for a terminal by escaping control characters.
+/// A name, or any other text from outside, on one line and safe for a terminal: control characters,
+/// line feeds included, are escaped. Every name that is printed passes through this function or
+/// [`path`].
 pub fn plain(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(shown).collect()
+    escaped(text, char::is_control)
+}
+
+/// A path, as [`plain`].
+pub(crate) fn path(path: &Path) -> String {
+    plain(&path.display().to_string())
+}
+
+/// As [`plain`], for a text of several lines, whose names were escaped when it was written.
+pub(crate) fn lines(text: &str) -> String {
+    escaped(text, |c| c.is_control() && c != '\n')
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_escaped(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
 }
 
 /// Pairs in two columns, the names aligned.

@@ -66,13 +66,13 @@ impl Args {
         let files = text::counted(report.files, "file");
         let mut said = format!(
             "checkpoint {} at sequence number {}: {files}, {bytes}, {} of them of the log; made in {took}\n",
-            self.dir.display(),
+            text::path(&self.dir),
             report.seq,
             text::bytes(report.log_bytes),
         );
         if let Some(base) = &self.base {
             let files = text::counted(report.in_base, "sorted file");
-            said += &format!("{files}, {}, are in {} too\n", text::bytes(report.bytes_in_base), base.display());
+            said += &format!("{files}, {}, are in {} too\n", text::bytes(report.bytes_in_base), text::path(base));
         }
         if report.copied > 0 {
             let why = if self.copy { "" } else { ", because links are not possible there" };

@@ -3,11 +3,14 @@
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::settings::database::DatabaseArgs;
+use crate::text;
 use alluvium::Collection;
 
 /// Arguments of `collections`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium collections my.db")]
+#[command(
+    after_help = "Example: alluvium collections my.db\n\nEach name is on one line: control characters in it are escaped. --json prints JSON strings."
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
@@ -34,7 +37,7 @@ impl Args {
             out.json(&serde_json::json!(names))?;
         } else {
             for name in names {
-                out.text(&format!("{name}\n"))?;
+                out.text(&(text::plain(name) + "\n"))?;
             }
         }
         out.finish()

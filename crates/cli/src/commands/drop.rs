@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::settings::database::CollectionArgs;
+use crate::text;
 
 /// Arguments of `drop`.
 #[derive(Debug, clap::Args)]
@@ -21,7 +22,7 @@ impl Args {
     /// Drops the collection. Compactions reclaim its space.
     pub(crate) fn run(&self) -> Outcome {
         if !self.yes {
-            let name = &self.collection.name;
+            let name = text::plain(&self.collection.name);
             let text = format!("this removes the collection {name} and all its documents: say so with --yes");
             return Err(Failure::Usage(text));
         }

@@ -3,6 +3,7 @@
 use super::multivalue;
 use crate::exit::{self, Failure, Outcome};
 use crate::files;
+use crate::notes;
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::settings::database::DatabaseArgs;
@@ -55,7 +56,10 @@ impl Args {
         let report = self.database.with_builder(self.database.with_long_snapshots()?, |database| {
             let sets = multivalue::sets(database.store());
             if !sets.is_empty() {
-                eprintln!("note: these sets of values (mv) are no collections and are not dumped: {}", sets.join(", "));
+                notes::say(&format!(
+                    "these sets of values (mv) are no collections and are not dumped: {}",
+                    sets.join(", ")
+                ));
             }
             // The compressed size is not known in advance.
             if !self.no_space_check && !self.gzip {
@@ -95,7 +99,7 @@ impl Args {
     }
 
     fn explain(&self, error: Error) -> Failure {
-        let dir = self.dir.display();
+        let dir = text::path(&self.dir);
         match error {
             Error::Stopped => Failure::Interrupted(format!("stopped: nothing is left of the dump in {dir}")),
             Error::Export(_) if !self.alluvium_types => {

@@ -8,6 +8,7 @@ pub(crate) use list::{definition_of, describe_build, to_json};
 
 use crate::exit::{Failure, Outcome};
 use crate::settings::database::DatabaseArgs;
+use crate::text;
 
 /// Subcommands of `index`.
 #[derive(Debug, clap::Subcommand)]
@@ -38,7 +39,7 @@ fn refuse_read_only(database: &DatabaseArgs) -> Outcome {
         Some(_) => Err(Failure::Other(format!(
             "{} is a read-only store: its only indexes are those on _id; export it, and load the export into a \
              database, which has",
-            database.path().display()
+            text::path(database.path())
         ))),
     }
 }

@@ -44,11 +44,12 @@ impl Args {
         let stop = Stop::at_once()?;
         let env = Env::os();
         if env.fs.list(&self.file).is_ok() {
-            let what = format!("{} is a directory: name a file in it (`verify` checks them all)", self.file.display());
+            let what =
+                format!("{} is a directory: name a file in it (`verify` checks them all)", text::path(&self.file));
             return Err(Failure::Usage(what));
         }
         if !env.fs.exists(&self.file)? {
-            return Err(Failure::NotFound(format!("there is no file {}", self.file.display())));
+            return Err(Failure::NotFound(format!("there is no file {}", text::path(&self.file))));
         }
         let mut out = Output::new();
         let (mut failed, mut damaged, mut whole) = (None, 0, Map::new());
@@ -83,7 +84,7 @@ fn as_text(out: &mut Output, item: Item) -> Outcome {
             out.text(&format!("  {list}: {}\n", facts.join(", ")))
         }
         Item::Definitions(..) => Ok(()),
-        Item::Damage(offset, what) => out.text(&format!("damage at offset {offset}: {what}\n")),
+        Item::Damage(offset, what) => out.text(&format!("damage at offset {offset}: {}\n", crate::text::plain(&what))),
     }
 }
 
@@ -108,7 +109,7 @@ fn show(value: &FactValue) -> String {
     match value {
         FactValue::Number(n) => n.to_string(),
         FactValue::Id(id) => format!("{id:016x}"),
-        FactValue::Text(text) | FactValue::Json(text) => text.clone(),
+        FactValue::Text(text) | FactValue::Json(text) => crate::text::plain(text),
         FactValue::Key(key) => id_of(key).or_else(|| entry_of(key)).unwrap_or_else(|| escaped(key)),
         FactValue::Bytes(bytes) => escaped(bytes),
         FactValue::Numbers(numbers) => {

@@ -18,6 +18,7 @@ pub(crate) use settings::{Args, Duplicate, Settings};
 use super::collections;
 use crate::exit::{Failure, Outcome};
 use crate::files;
+use crate::notes;
 use crate::process;
 use crate::session;
 use crate::settings::database::{CollectionArgs, DatabaseArgs};
@@ -132,7 +133,7 @@ fn load_all(
     } else if summary.json_bytes >= WORTH_A_FLUSH {
         // Flushing frees the space of the log now. Every document is already durable.
         if let Err(error) = database.flush() {
-            eprintln!("note: all documents are loaded, but the last part stays in the log for now: {error}");
+            notes::say(&format!("all documents are loaded, but the last part stays in the log for now: {error}"));
         }
     }
     Ok(())
@@ -147,10 +148,10 @@ fn load_one(
     watch: &Watch,
 ) -> Outcome<LoadReport> {
     if let Some(what) = source.not_resumable() {
-        eprintln!("note: {what} is not resumable: an interrupted load of it starts over");
+        notes::say(&format!("{what} is not resumable: an interrupted load of it starts over"));
     }
     if let Some(note) = source.metadata().and_then(|(path, metadata)| unkept(path, metadata)) {
-        eprintln!("note: {note}");
+        notes::say(&note);
     }
     let (input, consumed) = source.open(env, stop).map_err(|failure| match stop.is_set() {
         true => Failure::Interrupted("stopped before any input was read".to_owned()),
@@ -215,7 +216,7 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
         let names: Vec<&str> = metadata.options.iter().filter_map(|(name, _)| name.as_str()).collect();
         parts.push(format!("the collection's options are not kept: {}", names.join(", ")));
     }
-    if parts.is_empty() { None } else { Some(format!("{}: {}", path.display(), parts.join("; "))) }
+    if parts.is_empty() { None } else { Some(format!("{}: {}", text::path(path), parts.join("; "))) }
 }
 
 /// Adds advice to an error of loading.

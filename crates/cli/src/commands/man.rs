@@ -45,7 +45,7 @@ impl Args {
             files::create(path)?.write_all(text).map_err(|error| Failure::io("write", path, &error))?;
         }
         let mut out = Output::new();
-        out.text(&format!("wrote {} to {}\n", text::counted(pages.len() as u64, "page"), self.dir.display()))?;
+        out.text(&format!("wrote {} to {}\n", text::counted(pages.len() as u64, "page"), text::path(&self.dir)))?;
         out.finish()
     }
 }

@@ -159,7 +159,7 @@ fn print_sets(database: &DatabaseArgs) -> Outcome {
     let mut names = database.with(|database| Ok(sets(database.store())))?;
     names.sort();
     let mut out = Output::new();
-    names.iter().try_for_each(|name| out.text(&format!("{name}\n")))?;
+    names.iter().try_for_each(|name| out.text(&(text::plain(name) + "\n")))?;
     out.finish()
 }
 
@@ -191,9 +191,9 @@ impl Set {
         let names = sets(store);
         let there = match names.is_empty() {
             true => "there are no sets yet; `mv put` and `mv load` create them".to_owned(),
-            false => format!("there is: {}", names.join(", ")),
+            false => format!("there is: {}", text::plain(&names.join(", "))),
         };
-        Err(Failure::NotFound(format!("there is no set {}; {there}", self.name)))
+        Err(Failure::NotFound(format!("there is no set {}; {there}", text::plain(&self.name))))
     }
 
     /// Returns itself if the name is valid for a set.
@@ -203,7 +203,8 @@ impl Set {
 
     fn drop_all(&self, yes: bool) -> Outcome {
         if !yes {
-            let text = format!("this removes the set {} and all its values: say so with --yes", self.name);
+            let text =
+                format!("this removes the set {} and all its values: say so with --yes", text::plain(&self.name));
             return Err(Failure::Usage(text));
         }
         self.with(false, |store, tree| store.drop_trees(&[tree]).and_then(|()| store.sync()).map_err(failed))
@@ -235,7 +236,7 @@ impl Set {
                 Broken::Stopped => Failure::Interrupted(format!("stopped; {}", stay(loaded, "loaded"))),
                 Broken::Line(what) => {
                     let stay = stay(loaded, "before that");
-                    Failure::Other(format!("{} line {}: {what}\n{stay}", file.display(), loaded + 1))
+                    Failure::Other(format!("{} line {}: {what}\n{stay}", text::path(file), loaded + 1))
                 }
                 Broken::Store(failure) => failure,
             })?;
@@ -338,7 +339,7 @@ impl Range {
         if left == limit
             && values.values(ValuesOf::key(key.as_bytes())).map_err(failed)?.next().map_err(failed)?.is_none()
         {
-            return Err(Failure::NotFound(format!("not found: {key}")));
+            return Err(Failure::NotFound(format!("not found: {}", text::plain(key))));
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ impl Args {
         match report.is_whole() {
             true => Ok(()),
             false => {
-                let (from, to) = (self.database.display(), self.to.display());
+                let (from, to) = (text::path(&self.database), text::path(&self.to));
                 Err(Failure::Damaged(format!("something was lost: keep {from} until you have looked at {to}")))
             }
         }
@@ -82,27 +82,32 @@ impl Args {
         let mut said = format!(
             "saved {} of {} in {} ({} and {} of {} read)\n",
             text::counted(report.documents(), "document"),
-            self.database.display(),
-            self.to.display(),
+            text::path(&self.database),
+            text::path(&self.to),
             text::counted(report.files, "sorted file"),
             text::counted(report.blocks, "block"),
-            self.database.display(),
+            text::path(&self.database),
         );
         for collection in &report.collections {
-            said += &format!("  {}: {}\n", collection.name, text::counted(collection.documents, "document"));
+            let full_name = text::plain(&collection.name);
+            said += &format!("  {full_name}: {}\n", text::counted(collection.documents, "document"));
             if let Some(name) = &collection.doubtful_in {
                 let documents = text::counted(collection.doubtful, "document");
-                said += &format!("  {name}: {documents} that may have been changed or deleted since\n");
+                said += &format!("  {}: {documents} that may have been changed or deleted since\n", text::plain(name));
             }
             if collection.unreadable > 0 {
                 let documents = text::counted(collection.unreadable, "document");
-                said += &format!("  {}: {documents} lost, which cannot be decoded\n", collection.name);
+                said += &format!("  {full_name}: {documents} lost, which cannot be decoded\n");
             }
             for index in &collection.indexes {
-                said += &format!("  {}: the index {index} was built again\n", collection.name);
+                said += &format!("  {full_name}: the index {} was built again\n", text::plain(index));
             }
             for (index, reason) in &collection.indexes_lost {
-                said += &format!("  {}: the index {index} was not built: {reason}\n", collection.name);
+                said += &format!(
+                    "  {full_name}: the index {} was not built: {}\n",
+                    text::plain(index),
+                    text::plain(reason)
+                );
             }
         }
         list(&mut said, report.losses.iter().map(|loss| format!("lost: {}", describe_loss(loss))));
@@ -123,7 +128,7 @@ impl Args {
 fn list(said: &mut String, lines: impl ExactSizeIterator<Item = String>) {
     let more = lines.len().saturating_sub(MOST_LISTED);
     for line in lines.take(MOST_LISTED) {
-        *said += &format!("{line}\n");
+        *said += &(text::plain(&line) + "\n");
     }
     if more > 0 {
         *said += &format!("and {more} more (--json lists them all)\n");
@@ -141,7 +146,7 @@ pub(super) fn describe_numbers(lost: &LostNumbers) -> String {
 /// A loss as text.
 pub(super) fn describe_loss(loss: &Loss) -> String {
     let keys = if loss.entries { format!(": {}", repair::describe_range(loss)) } else { String::new() };
-    let (path, what) = (loss.path.display(), &loss.what);
+    let (path, what) = (text::path(&loss.path), &loss.what);
     match loss.bytes {
         0 => format!("{path}: {what}{keys}"),
         bytes => format!("{path} at offset {}, {bytes} bytes: {what}{keys}", loss.offset),

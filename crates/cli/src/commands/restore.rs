@@ -6,6 +6,7 @@ mod checkpoint;
 use super::load::{Duplicate, unkept};
 use crate::exit::{self, Failure, Outcome};
 use crate::output::Output;
+use crate::notes;
 use crate::progress::Meter;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
@@ -69,14 +70,14 @@ impl Args {
         }
         let env = Env::os();
         if !env.fs.exists(&self.dir)? {
-            return Err(Failure::NotFound(format!("there is no directory {}", self.dir.display())));
+            return Err(Failure::NotFound(format!("there is no directory {}", text::path(&self.dir))));
         }
         if alluvium::backup::is_checkpoint(&self.dir)? {
             return self.checkpoint(&env);
         }
         if self.copy || self.quick {
             let what =
-                format!("--copy and --quick are for checkpoints, and {} is not a checkpoint", self.dir.display());
+                format!("--copy and --quick are for checkpoints, and {} is not a checkpoint", text::path(&self.dir));
             return Err(Failure::Usage(what));
         }
         let stop = Stop::on_signals()?;
@@ -145,12 +146,12 @@ fn restore_each(
 ) -> Outcome<RestoreReport> {
     restore.check().map_err(explain)?;
     for (path, why) in &dump.passed_over {
-        eprintln!("note: {} is not restored: {why}", path.display());
+        notes::say(&format!("{} is not restored: {why}", text::path(path)));
     }
     let mut report = RestoreReport::default();
     for dumped in &dump.collections {
         if let Some(note) = dumped.metadata.as_ref().and_then(|(path, metadata)| unkept(path, metadata)) {
-            eprintln!("note: {note}");
+            notes::say(&note);
         }
         let watched = meter.watch(Arc::clone(progress));
         let restored = restore.collection(dumped);

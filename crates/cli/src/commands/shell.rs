@@ -7,6 +7,7 @@ mod words;
 
 use crate::context::Context;
 use crate::exit::{Failure, INTERRUPTED, Outcome};
+use crate::notes;
 use crate::report::{complain, complain_as_json, wants_json};
 use crate::session;
 use crate::settings::database::DatabaseArgs;
@@ -114,7 +115,7 @@ impl<'a> Shell<'a> {
         let mut editor: Editor<Helper, FileHistory> =
             Editor::with_config(settings).map_err(|error| terminal(&error))?;
         history::load(&mut editor);
-        say(&format!("{}: `help` lists the commands, `exit` leaves\n", self.database.path().display()))?;
+        say(&format!("{}: `help` lists the commands, `exit` leaves\n", text::path(self.database.path())))?;
         editor.set_helper(Some(self.helper()));
         loop {
             if let Some(helper) = editor.helper_mut() {
@@ -142,7 +143,7 @@ impl<'a> Shell<'a> {
 
     /// Reads a command, which may have several lines.
     fn read(&self, editor: &mut Editor<Helper, FileHistory>) -> Outcome<Typed> {
-        let name = self.collection.as_deref().unwrap_or("alluvium");
+        let name = text::plain(self.collection.as_deref().unwrap_or("alluvium"));
         let (first, next) = (format!("{name}> "), format!("{:>1$}> ", "...", name.chars().count()));
         let mut text = String::new();
         loop {
@@ -185,7 +186,7 @@ impl<'a> Shell<'a> {
             }
             let rest = commands.len() - at - 1;
             if self.stop.is_set() && rest > 0 {
-                eprintln!("note: the input after it was not run: {}", text::counted(rest as u64, "command"));
+                notes::say(&format!("the input after it was not run: {}", text::counted(rest as u64, "command")));
                 break;
             }
         }
@@ -275,7 +276,7 @@ impl<'a> Shell<'a> {
     fn use_collection(&mut self, name: &str) -> Outcome {
         let there = self.database.collections();
         if !there.iter().any(|info| info.full_name() == name || info.database == "main" && info.name == name) {
-            eprintln!("note: there is no collection {name} yet");
+            notes::say(&format!("there is no collection {name} yet"));
         }
         self.set_collection(Some(name));
         Ok(())

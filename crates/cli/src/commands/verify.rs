@@ -142,7 +142,7 @@ impl Args {
             }))?;
         } else {
             for line in found.damage.iter().chain(&found.notes) {
-                out.text(&format!("{line}\n"))?;
+                out.text(&(text::plain(line) + "\n"))?;
             }
             if found.damage.is_empty() {
                 let (bytes, took) = (text::bytes(found.bytes), text::duration(found.took));

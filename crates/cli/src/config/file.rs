@@ -2,6 +2,7 @@
 
 use super::{Found, Origin, SETTINGS, Setting};
 use crate::exit::{Failure, Outcome};
+use crate::text;
 use alluvium_env::{Env, OpenMode};
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -14,18 +15,19 @@ pub(super) fn read(env: &Env, path: &Path) -> Outcome<Vec<Found>> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let len = file.len()?;
     if len > MOST_BYTES {
-        return Err(Failure::Usage(format!("{} is too large for a configuration file", path.display())));
+        return Err(Failure::Usage(format!("{} is too large for a configuration file", text::path(path))));
     }
     let mut bytes = vec![0; len as usize];
     file.read_exact_at(&mut bytes, 0)?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{} is not UTF-8 text", path.display())))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{} is not UTF-8 text", text::path(path))))?;
     settings(path, &text)
 }
 
 /// The settings in a file's text.
 pub(super) fn settings(path: &Path, text: &str) -> Outcome<Vec<Found>> {
     let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
-    let wrong = |line: usize, what: String| Failure::Usage(format!("{}:{line}: {what}", path.display()));
+    let wrong = |line: usize, what: String| Failure::Usage(format!("{}:{line}: {what}", text::path(path)));
     let table = DeTable::parse(text)
         .map_err(|error| wrong(line_of(error.span().map_or(0, |span| span.start)), error.message().to_owned()))?;
     let mut found = Vec::new();

@@ -262,7 +262,9 @@ impl DatabaseArgs {
 /// Refuses a read-only store at the path, with advice.
 pub(crate) fn refuse_read_only(path: &std::path::Path, instead: &str) -> Outcome {
     match ReadOnly::is_at(path)? {
-        true => Err(Failure::Other(format!("{} is a read-only store, which never changes: {instead}", path.display()))),
+        true => {
+            Err(Failure::Other(format!("{} is a read-only store, which never changes: {instead}", text::path(path))))
+        }
         false => Ok(()),
     }
 }
@@ -286,8 +288,10 @@ impl CollectionArgs {
             return step(&Readable::ReadOnly(store));
         }
         if index_interval.is_some() {
-            let what =
-                format!("--index-interval is for read-only stores, and {} is a database", self.database.path.display());
+            let what = format!(
+                "--index-interval is for read-only stores, and {} is a database",
+                text::path(&self.database.path)
+            );
             return Err(Failure::Usage(what));
         }
         self.database.with_builder(builder, |database| {
@@ -347,7 +351,7 @@ impl CollectionArgs {
 /// Prints notes on standard error about the state of the database at opening.
 fn report(database: &Database) {
     let report = database.report();
-    let path = database.path().display();
+    let path = text::path(database.path());
     let mut notes = String::new();
     if report.created {
         let partitions = text::counted(database.partitions().into(), "partition");
@@ -358,13 +362,13 @@ fn report(database: &Database) {
             "note: the log ended within a record; the last {} of {} (from offset {offset}) had not been acknowledged \
              as durable, and were removed\n",
             text::counted(*bytes, "byte"),
-            path.display(),
+            text::path(path),
         );
     }
     for CutTail { path, offset, bytes } in &report.manifest_tails {
         notes += &format!(
             "note: the manifest {} ended within an edit; its last {} (from offset {offset}) were removed, and nothing is lost\n",
-            path.display(),
+            text::path(path),
             text::counted(*bytes, "byte"),
         );
     }

@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::relaxed;
+use crate::text;
 use alluvium::{Document, Map, Scan, Value};
 use alluvium_document::json;
 use alluvium_document::path::FieldPath;
@@ -90,7 +91,7 @@ pub(crate) fn paths_of(fields: &[String]) -> Outcome<Vec<&str>> {
             return Err(Failure::Usage(format!("--fields: {path:?} is not a path: {error}")));
         }
         if paths.contains(&path) {
-            return Err(Failure::Usage(format!("--fields names {path} twice")));
+            return Err(Failure::Usage(format!("--fields names {} twice", text::plain(path))));
         }
         paths.push(path);
     }

@@ -65,7 +65,7 @@ pub(crate) fn refuse_read_only(collection: &CollectionArgs) -> Outcome {
         Some(_) => Err(Failure::Other(format!(
             "{} is a read-only store, which has no indexes and is read by _id only: `get`, `scan` and `count` work; load it \
              into a database to use filters",
-            collection.database.path().display()
+            text::path(collection.database.path())
         ))),
     }
 }

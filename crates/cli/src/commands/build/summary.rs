@@ -56,7 +56,7 @@ impl Summary {
         let rate = text::count(ratio(report.pairs as f64, took.as_secs_f64()).unwrap_or(0.0) as u64);
         let mut text = format!(
             "built {} of {} in {} ({rate}/s)\n",
-            args.path.display(),
+            text::path(&args.path),
             text::counted(report.pairs, what),
             text::duration(took)
         );

@@ -2,6 +2,7 @@
 
 use crate::commands::collections;
 use crate::exit::{Failure, Outcome};
+use crate::notes;
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::relaxed;
@@ -81,7 +82,7 @@ impl Args {
             let made = collections::without_leftover(&collection, || {
                 let build = collection.create_index(keys).options(options).stop_when(stop.flag()).start()?;
                 if !there {
-                    eprintln!("note: the collection {full_name} did not exist; it was created, and is empty");
+                    notes::say(&format!("the collection {full_name} did not exist; it was created, and is empty"));
                 }
                 finish(build, &collection, partial, &meter)
             })?;
@@ -148,7 +149,7 @@ fn finish(build: IndexBuild, collection: &Collection, partial: Option<Value>, me
     match result {
         Ok(name) => Ok(Made { name, is_new, waited, documents: progress.documents() }),
         Err(Error::Stopped) => {
-            let collection = collection.full_name()?;
+            let (name, collection) = (text::plain(&name), text::plain(&collection.full_name()?));
             Err(Failure::Interrupted(format!(
                 "stopped: the index {name} of {collection} is not ready; its build continues when the database is opened \
                  again; the same command waits for it, and `index drop` cancels it"
@@ -156,7 +157,7 @@ fn finish(build: IndexBuild, collection: &Collection, partial: Option<Value>, me
         }
         Err(error) => {
             let Error::DuplicateIndexKey { key, .. } = &error else { return Err(error.into()) };
-            let mut advice = format!("the index {name} was not created");
+            let mut advice = format!("the index {} was not created", text::plain(&name));
             if let Some(ids) = ids_of(collection, key, partial) {
                 advice += &format!("; documents with this key: {ids}");
             }

@@ -48,7 +48,7 @@ impl Args {
                     continue;
                 }
                 if self.name.is_none() {
-                    out.text(&format!("{full_name}\n"))?;
+                    out.text(&(text::plain(&full_name) + "\n"))?;
                 }
                 out.text(&describe(&collection, count, &indexes)?)?;
             }

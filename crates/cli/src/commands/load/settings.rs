@@ -6,6 +6,7 @@ use super::rejects::Rejects;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::settings::database::{Acknowledge, CollectionArgs};
+use crate::text;
 use alluvium::load::{LoadOptions, OnBad, OnDuplicate};
 use alluvium::{Builder, Durability};
 use alluvium_env::Env;
@@ -194,7 +195,12 @@ impl Args {
             metadata.unsupported_indexes().into_iter().map(move |(name, reason)| (path, name, reason))
         });
         if let (true, Some((path, name, reason))) = (self.strict, unsupported.take(1).next()) {
-            let what = format!("{}: the index {name} cannot be created: {reason}", path.display());
+            let what = format!(
+                "{}: the index {} cannot be created: {}",
+                text::path(path),
+                text::plain(&name),
+                text::plain(&reason)
+            );
             return Err(Failure::Other(what));
         }
         Ok(Settings {

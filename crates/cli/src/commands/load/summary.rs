@@ -180,7 +180,7 @@ impl Summary {
     fn describe(&self) -> String {
         let mut text = String::new();
         for (name, documents) in &self.already {
-            let documents = text::counted(*documents, "document");
+            let (name, documents) = (text::plain(name), text::counted(*documents, "document"));
             text += &format!("{name} was loaded completely before ({documents}): nothing was changed; ");
             text += "--again loads it again\n";
         }

@@ -16,7 +16,7 @@ impl Args {
         // `readers` is not refused: it may be set in the environment or a file, for dumps.
         if self.on_duplicate.is_some() || self.partitions.is_some() {
             let what =
-                format!("--on-duplicate and --partitions are for dumps, and {} is a checkpoint", self.dir.display());
+                format!("--on-duplicate and --partitions are for dumps, and {} is a checkpoint", text::path(&self.dir));
             return Err(Failure::Usage(what));
         }
         files::refuse_inside(env, self.database.path())?;
@@ -47,7 +47,7 @@ impl Args {
         };
         format!(
             "restored {} at sequence number {}: {}, {}{how}, in {}\n",
-            self.database.path().display(),
+            text::path(self.database.path()),
             report.seq,
             text::counted(report.files, "sorted file"),
             text::bytes(report.bytes),

@@ -1,7 +1,7 @@
 //! Completion and hints: commands, options, collections, fields, operators, files.
 
 use super::words::{self, Split};
-use crate::{notes, operators, output};
+use crate::{notes, operators, output, text};
 use alluvium::Database;
 use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
@@ -249,7 +249,7 @@ impl Completer for Helper {
                 Some(quote) => format!("{quote}{name}{quote}"),
                 None => name.clone(),
             };
-            Pair { display: name, replacement }
+            Pair { display: text::plain(&name), replacement }
         };
         Ok((from - self.before.len(), fitting.into_iter().map(pair).collect()))
     }

@@ -1,6 +1,7 @@
 //! The history of commands, in a file of the user.
 
 use super::complete::Helper;
+use crate::text;
 use crate::variables;
 use alluvium_env::Env;
 use rustyline::Editor;
@@ -30,6 +31,6 @@ pub(super) fn add(editor: &mut Editor<Helper, FileHistory>, line: &str) {
     if let (true, Some(path)) = (added, path())
         && let Err(error) = editor.append_history(&path)
     {
-        log::warn!(target: "alluvium::shell", "the command is not remembered in {}: {error}", path.display());
+        log::warn!(target: "alluvium::shell", "the command is not remembered in {}: {error}", text::path(&path));
     }
 }
