@@ -12,6 +12,10 @@ const DAMAGE: &str = "Copy the directory before anything else. `alluvium verify 
 const DAMAGE_OF_READ_ONLY: &str = "`alluvium verify DB` lists all damage. Restore a copy of the directory, or build the \
                                    store again from its source with `alluvium build`.";
 
+/// For a file that would have become larger than the process may write.
+pub(crate) const TOO_LARGE: &str = "`ulimit -f unlimited` lifts the limit on the size of files in the shell that starts \
+                                    the program, if the system allows that.";
+
 /// The advice for an error, if there is any.
 pub(crate) fn of(error: &Error) -> Option<String> {
     let text = match error {
@@ -39,12 +43,22 @@ pub(crate) fn of(error: &Error) -> Option<String> {
         {
             "Run the command as the user that the files belong to, or let that user change their permissions."
         }
+        Error::Store(error) if is_too_large(error) => TOO_LARGE,
         Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return None,
         Error::ReadOnly(_) if error.kind() == ErrorKind::Corruption => DAMAGE_OF_READ_ONLY,
         _ if error.kind() == ErrorKind::Corruption => DAMAGE,
         _ => return None,
     };
     Some(text.to_owned())
+}
+
+/// True if the cause is a file that would have become larger than the process may write.
+fn is_too_large(error: &StoreError) -> bool {
+    match error {
+        StoreError::Storage(cause) => cause.is_too_large(),
+        StoreError::Poisoned(cause) | StoreError::OutcomeUnknown(cause) => is_too_large(cause),
+        _ => false,
+    }
 }
 
 /// Which process has the database open, and how to wait for it.

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::exit::{self, Outcome};
 use crate::logging::{self, Level};
 use crate::report::Program;
+use crate::signals;
 use crate::suggestions;
 use crate::variables::{Variables, variable};
 use alluvium_env::Env;
@@ -55,6 +56,7 @@ const NAME: &str = "alluvium";
 /// Parses the arguments, runs the command, reports errors, and returns the exit code
 /// (`docs/ERRORS.md`).
 pub fn main() -> ExitCode {
+    signals::survive_large_files();
     let env = Env::os();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let program = Program::new(NAME, &arguments);

@@ -103,6 +103,7 @@ impl Failure {
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound(text),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace(text),
+            io::ErrorKind::FileTooLarge => Self::Other(format!("{text}\n{}", advice::TOO_LARGE)),
             _ => Self::Other(text),
         }
     }

@@ -2,6 +2,7 @@
 //! at once.
 
 use crate::exit::{Failure, INTERRUPTED, Outcome};
+use libc::SIGXFSZ;
 use signal_hook::consts::{SIGINT, TERM_SIGNALS};
 use signal_hook::flag;
 use std::cell::RefCell;
@@ -33,6 +34,15 @@ pub(crate) fn share(stop: Option<Stop>) {
 /// The shared flag.
 pub(crate) fn shared() -> Option<Stop> {
     SHARED.with(|shared| shared.borrow().clone())
+}
+
+/// Makes a write beyond the process's limit on the size of files (`ulimit -f`) an error for standard
+/// output and for what else this program writes. The system's answer is the signal SIGXFSZ, which
+/// ends the process by default. The library needs no handler: it refuses such a write before.
+pub fn survive_large_files() {
+    // A handler that does nothing lets the write return its error. Without one, the signal ends the
+    // process as before.
+    let _as_before = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
 /// Set by the first signal.

@@ -141,6 +141,11 @@ impl Error {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
     }
 
+    /// True if a file would have become larger than the process or the file system allows.
+    pub fn is_too_large(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge)
+    }
+
     /// True if the disk (or a quota) is full.
     pub fn is_no_space(&self) -> bool {
         match self {

@@ -3,6 +3,7 @@
 use crate::commands::Command;
 use alluvium_cli::logging::{self, Level};
 use alluvium_cli::report::Program;
+use alluvium_cli::signals;
 use alluvium_env::Env;
 use clap::Parser;
 use std::ffi::OsString;
@@ -39,6 +40,7 @@ struct Cli {
 
 /// Parses the arguments, runs the command, reports errors, and returns the exit code.
 pub fn main() -> ExitCode {
+    signals::survive_large_files();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let program = Program::new("alluvium-bench", &arguments);
     match Cli::try_parse_from(arguments) {

@@ -18,6 +18,16 @@ pub(super) struct OsFile {
     path: PathBuf,
     /// It was opened in a held directory: there a file that is in use keeps its name.
     is_held: bool,
+    /// The most bytes that the process may write to it; see [`file_bytes_max`].
+    bytes_max: u64,
+}
+
+/// The most bytes that a file of this process may have, when it is opened (RLIMIT_FSIZE).
+///
+/// The system answers a write beyond the limit with the signal SIGXFSZ, which ends the process. A
+/// library neither ends its host nor changes its signals: the write is refused before.
+fn file_bytes_max() -> u64 {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 /// Zeros are written in pieces of this many bytes where the file system cannot reserve.
@@ -95,12 +105,35 @@ impl OsFile {
                 OpenMode::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
             };
         let file = open(place, flags, op)?;
-        Ok(Self { file, path: place.shown.to_owned(), is_held: place.held.is_some() })
+        // The limit is one on files; devices have none.
+        let bytes_max = match file.metadata().at(op, place.shown)?.is_file() && mode != OpenMode::Read {
+            true => file_bytes_max(),
+            false => u64::MAX,
+        };
+        Ok(Self { file, path: place.shown.to_owned(), is_held: place.held.is_some(), bytes_max })
     }
 
     /// Opens a file for its lock alone: for that, permission to read it is enough.
     pub fn open_to_lock(place: &Place<'_>, create: bool) -> Result<fs::File> {
         open(place, if create { OFlags::RDWR | OFlags::CREATE } else { OFlags::RDONLY }, "open")
+    }
+
+    /// Refuses a change after which the file may have `end` bytes, if that is beyond the limit.
+    fn check_end(&self, end: u64) -> io::Result<()> {
+        if end <= self.bytes_max {
+            return Ok(());
+        }
+        let max = self.bytes_max;
+        let what = format!(
+            "a file of this process may have at most {max} bytes, and this write ends at {end}: raise the limit on the \
+             size of files (RLIMIT_FSIZE), then open the file again"
+        );
+        Err(io::Error::new(ErrorKind::FileTooLarge, what))
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let end = offset.saturating_add(bytes.len() as u64);
+        self.check_end(end).and_then(|()| self.file.write_all_at(bytes, offset)).at("write", &self.path)
     }
 
     /// Writes zeros from the end of the file up to `len`.
@@ -150,7 +183,7 @@ impl Blocks for OsFile {
     }
 
     fn write_blocks(&self, blocks: &[u8], offset: u64) -> Result<()> {
-        self.file.write_all_at(blocks, offset).at("write", &self.path)
+        self.write_all_at(blocks, offset)
     }
 }
 
@@ -169,18 +202,21 @@ impl File for OsFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.file.write_all_at(buf, offset).at("write", &self.path)
+        self.write_all_at(buf, offset)
     }
 
     fn allocate(&self, len: u64) -> Result<()> {
         if len == 0 {
             return Ok(());
         }
-        self.reserve(len).at("reserve space for", &self.path)
+        self.check_end(len).and_then(|()| self.reserve(len)).at("reserve space for", &self.path)
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        self.file.set_len(len).at("set the length of", &self.path)
+        // The limit is one on growth: a longer file may be cut to any length.
+        let grown =
+            if len > self.file.metadata().at("look at", &self.path)?.len() { self.check_end(len) } else { Ok(()) };
+        grown.and_then(|()| self.file.set_len(len)).at("set the length of", &self.path)
     }
 
     fn sync(&self) -> Result<()> {
