@@ -1,6 +1,8 @@
 //! Advice for the user about errors of the library, which knows neither commands nor options.
 
+use crate::text;
 use alluvium::{Error, ErrorKind};
+use alluvium_env::Env;
 use alluvium_readonly::Error as ReadOnlyError;
 use alluvium_store::Error as StoreError;
 use std::path::Path;
@@ -61,6 +63,43 @@ fn is_too_large(error: &StoreError) -> bool {
     }
 }
 
+/// The end of the name of a checkpoint or restored database that is not whole yet.
+const UNFINISHED: &str = ".incomplete";
+
+/// What an error is about that names a directory which is not whole, and what to do with it.
+pub(crate) fn of_unfinished(error: &Error) -> Option<String> {
+    match error {
+        Error::Store(
+            StoreError::NotADatabase(path) | StoreError::NotACheckpoint(path) | StoreError::ForeignDirectory(path),
+        ) => unfinished(path),
+        // Its partitions are there, and what names them is not.
+        Error::Store(StoreError::Storage(alluvium_env::Error::Corrupt { path, .. })) if path.ends_with(SUPERBLOCK) => {
+            unfinished(path.parent()?)
+        }
+        _ => None,
+    }
+}
+
+/// What a directory is that a checkpoint or a restore has not finished, and what to do with it;
+/// `None` for any other path.
+pub(crate) fn unfinished(path: &Path) -> Option<String> {
+    let target = path.file_name()?.to_str()?.strip_suffix(UNFINISHED)?;
+    let has = |name| Env::os().fs.exists(&path.join(name)).unwrap_or(false);
+    if target.is_empty() || !has(LOCK) || has(SUPERBLOCK) || has(LISTING) {
+        return None;
+    }
+    let (shown, target) = (text::path(path), text::path(&path.with_file_name(target)));
+    Some(match holder(path) {
+        Some((pid, name)) => {
+            format!("{shown} is not whole yet: the process {pid}{name} is making it, and calls it {target} at the end")
+        }
+        None => format!(
+            "{shown} is what an interrupted checkpoint or restore to {target} left. It is not whole, and nothing needs it.\n\
+             Delete it, or run the interrupted command again, which starts over and clears it."
+        ),
+    })
+}
+
 /// Which process has the database open, and how to wait for it.
 fn in_use(database: &Path) -> String {
     let wait = "--wait SECONDS waits until it is closed.";
@@ -70,6 +109,10 @@ fn in_use(database: &Path) -> String {
     }
 }
 
+/// The file that makes a directory a database.
+const SUPERBLOCK: &str = "ALLUVIUM";
+/// The file that makes a directory a checkpoint.
+const LISTING: &str = "CHECKPOINT";
 /// The file in a database that its process holds a lock on.
 const LOCK: &str = "LOCK";
 
@@ -82,7 +125,7 @@ fn holder(database: &Path) -> Option<(u32, String)> {
     let locks = process::text(Path::new("/proc/locks"))?;
     let pid = locks.lines().find_map(|line| pid_of(line, inode))?;
     let name = process::text(Path::new(&format!("/proc/{pid}/comm"))).unwrap_or_default();
-    let name = crate::text::plain(name.trim());
+    let name = text::plain(name.trim());
     Some((pid, if name.is_empty() { name } else { format!(" ({name})") }))
 }
 

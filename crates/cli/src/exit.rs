@@ -226,10 +226,13 @@ impl From<alluvium::Error> for Failure {
     fn from(error: alluvium::Error) -> Self {
         match error {
             alluvium::Error::Stopped => Self::Interrupted(String::new()),
-            error => {
-                let advice = advice::of(&error);
-                Self::explained(error, advice)
-            }
+            error => match advice::of_unfinished(&error) {
+                Some(text) => Self::NotFound(text),
+                None => {
+                    let advice = advice::of(&error);
+                    Self::explained(error, advice)
+                }
+            },
         }
     }
 }

@@ -100,3 +100,31 @@ fn files_are_inspected() {
     let said = place.bad(5, &["inspect", "damaged.sst"]);
     assert!(said.contains("found damage"), "{said}");
 }
+
+#[test]
+fn a_left_over_unfinished_checkpoint_is_named_as_such() {
+    let place = Place::new();
+    place.good(&["put", "db", "pets", "rex", "{}"]);
+    place.good(&["checkpoint", "db", "cp1"]);
+    // As a process leaves it that dies before the listing is written.
+    std::fs::rename(place.path("cp1"), place.path("cp1.incomplete")).expect("a directory");
+    std::fs::remove_file(place.path("cp1.incomplete/CHECKPOINT")).expect("a file");
+    place.write("cp1.incomplete/LOCK", "");
+    let commands: [&[&str]; 6] = [
+        &["verify", "cp1.incomplete"],
+        &["count", "cp1.incomplete", "pets"],
+        &["put", "cp1.incomplete", "pets", "rex", "{}"],
+        &["shell", "cp1.incomplete"],
+        &["repair", "cp1.incomplete", "--to", "new"],
+        &["restore", "cp1.incomplete", "new"],
+    ];
+    for command in commands {
+        let said = place.bad(3, command);
+        let expected = "cp1.incomplete is what an interrupted checkpoint or restore to cp1 left.";
+        assert!(said.contains(expected) && said.contains("Delete it, or run the interrupted command"), "{said}");
+    }
+    // The same command starts over.
+    place.good(&["checkpoint", "db", "cp1"]);
+    assert!(!place.path("cp1.incomplete").exists());
+    place.good(&["verify", "cp1"]);
+}

@@ -1,5 +1,6 @@
 //! `alluvium repair`: copies the undamaged parts of a damaged database to a new one.
 
+use crate::advice;
 use crate::exit::{self, Failure, Outcome};
 use crate::files;
 use crate::output::Output;
@@ -45,6 +46,9 @@ impl Args {
     /// Repairs, and prints the saved and the lost documents.
     pub(crate) fn run(&self) -> Outcome {
         refuse_read_only(&self.database, "`verify` checks it, and one that is damaged is built again from its source")?;
+        if let Some(what) = advice::unfinished(&self.database) {
+            return Err(Failure::NotFound(what));
+        }
         let stop = Stop::on_signals()?;
         let large = |_| Failure::Usage("--memory is more than this machine can address".to_owned());
         let memory_bytes = self.memory.map(usize::try_from).transpose().map_err(large)?;

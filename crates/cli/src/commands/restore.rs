@@ -4,9 +4,10 @@
 mod checkpoint;
 
 use super::load::{Duplicate, unkept};
+use crate::advice;
 use crate::exit::{self, Failure, Outcome};
-use crate::output::Output;
 use crate::notes;
+use crate::output::Output;
 use crate::progress::Meter;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
@@ -74,6 +75,9 @@ impl Args {
         }
         if alluvium::backup::is_checkpoint(&self.dir)? {
             return self.checkpoint(&env);
+        }
+        if let Some(what) = advice::unfinished(&self.dir) {
+            return Err(Failure::NotFound(what));
         }
         if self.copy || self.quick {
             let what =

@@ -309,10 +309,6 @@ impl CollectionArgs {
         })
     }
 
-    /// Opens the database, runs the step on the collection, and closes it.
-    pub(crate) fn with<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
-        self.database.with(|database| step(&database.collection(&self.name)))
-    }
     /// Opens the database, runs a step that writes to the collection, and closes it.
     pub(crate) fn write<T>(&self, writes: WriteArgs, step: impl FnOnce(&Written<'_>) -> Outcome<T>) -> Outcome<T> {
         self.write_with(writes, self.database.builder()?, step)
@@ -346,6 +342,10 @@ impl CollectionArgs {
         })
     }
 
+    /// Opens the database, runs the step on the collection, and closes it.
+    pub(crate) fn with<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
+        self.database.with(|database| step(&database.collection(&self.name)))
+    }
 }
 
 /// Prints notes on standard error about the state of the database at opening.
