@@ -5,7 +5,7 @@ use alluvium_codec::entry::{Entry, Kind};
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::{Error, OpenMode};
 use alluvium_lsm::{Budget, Partition, Policies, Shared};
-use common::{DIR, Db, env_over, key, tiny_options};
+use common::{DIR, Db, env_over, key, tiny_options, tree_key};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -117,4 +117,26 @@ fn a_manifest_whose_making_failed_at_its_end_is_withdrawn_too() {
     assert_eq!(faults.fired(), 1, "a new manifest was due");
     other.withdraw().unwrap();
     assert!(contents(&db) == before);
+}
+
+/// Backups and logs of events name files by their numbers.
+#[test]
+fn no_number_of_a_file_is_given_out_again() {
+    let mut db = Db::new(tiny_options());
+    let mut highest = 0;
+    for round in 0..4u32 {
+        for key in 0..50 {
+            db.put(&tree_key(1 + round, &format!("{key:03}")), &[7; 100]);
+        }
+        db.flush();
+        let numbers: Vec<u64> = db.partition.files().iter().map(|file| file.meta.number).collect();
+        assert!(numbers.iter().all(|number| *number > highest), "{numbers:?} after {highest}");
+        highest = numbers.into_iter().max().unwrap();
+        // All files are removed, so their names prove nothing.
+        db.policy.dead.lock().insert(1 + round);
+        db.model.drop_tree(1 + round);
+        db.drop_trees(&[1 + round]).unwrap();
+        assert!(db.sst_names().is_empty());
+        db = db.reopen();
+    }
 }
