@@ -10,7 +10,7 @@ pub(crate) use csv::CsvFraming;
 pub(crate) use json::{JsonFraming, Outer};
 
 use super::Source;
-use super::slice::{BrokenPlace, Cut, MAX_LINE, Slice, Slicer, fill};
+use super::slice::{BrokenPlace, Cut, Slice, SliceLimits, Slicer, fill};
 
 /// The input violates its format at this byte, and the load cannot continue after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) struct FramedSlicer {
     /// The position of the carry in the input.
     place: Start,
     ticket: u64,
-    slice_bytes: usize,
+    limits: SliceLimits,
     ended: bool,
     /// No slice follows.
     done: bool,
@@ -78,9 +78,9 @@ impl FramedSlicer {
         framing: Box<dyn Framing>,
         carry: Vec<u8>,
         place: Start,
-        slice_bytes: usize,
+        limits: SliceLimits,
     ) -> Self {
-        Self { source, framing, carry, scanned: 0, place, ticket: 0, slice_bytes, ended: false, done: false }
+        Self { source, framing, carry, scanned: 0, place, ticket: 0, limits, ended: false, done: false }
     }
 
     /// The next slice; `None` at the end of the input.
@@ -89,7 +89,7 @@ impl FramedSlicer {
             return None;
         }
         let mut bytes = std::mem::take(&mut self.carry);
-        let mut wanted = self.slice_bytes.max(bytes.len());
+        let mut wanted = self.limits.slice_bytes.max(bytes.len());
         let (end, broken, unread) = loop {
             let read = fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted);
             let mut scan = self.framing.scan(&bytes, self.scanned);
@@ -109,11 +109,13 @@ impl FramedSlicer {
                 break (self.framing.end(), None, None);
             }
             match self.framing.end() {
-                0 if bytes.len() > MAX_LINE => {
-                    let what = format!("the next document has over {MAX_LINE} bytes");
-                    break (0, Some(Broken::new(0, what)), None);
-                }
-                0 => wanted = bytes.len() * 2,
+                0 => match self.limits.next_wanted(bytes.len()) {
+                    Some(more) => wanted = more,
+                    None => {
+                        let what = format!("the next document has over {} bytes", self.limits.record_max);
+                        break (0, Some(Broken::new(0, what)), None);
+                    }
+                },
                 end => break (end, None, None),
             }
         };

@@ -4,7 +4,7 @@
 use super::columns::{BadField, Columns};
 use super::framed::{BsonFraming, CsvFraming, Cutter, FramedSlicer, Framing, JsonFraming, Outer, Start, place_after};
 use super::progress::Mark;
-use super::slice::{Slicer, fill};
+use super::slice::{SliceLimits, Slicer, fill};
 use super::{BOM, Csv, Format, Source};
 use ::csv::ByteRecord;
 use alluvium_collections::error::{Error, Result};
@@ -31,16 +31,16 @@ pub(crate) fn open_input(
     source: Box<dyn Source>,
     format: &Format,
     before: Mark,
-    slice_bytes: usize,
+    limits: SliceLimits,
 ) -> Result<Opened> {
     let cannot = |error: io::Error| Error::Load(format!("cannot read {name}: {error}"));
     let fresh = before.offset == 0;
     let framing: Box<dyn Framing> = match format {
         Format::JsonLines | Format::ExactLines => {
-            let slicer = Slicer::new(source, before.offset, slice_bytes).map_err(cannot)?;
+            let slicer = Slicer::new(source, before.offset, limits).map_err(cannot)?;
             return Ok(Opened { cutter: Cutter::Lines(slicer), columns: None, begin: before });
         }
-        Format::Csv(csv) => return open_csv(name, source, csv, before, slice_bytes),
+        Format::Csv(csv) => return open_csv(name, source, csv, before, limits),
         Format::JsonArray => Box::new(JsonFraming::new(Outer::Array, fresh)),
         Format::JsonFields => Box::new(JsonFraming::new(Outer::Object, fresh)),
         Format::JsonObjects => Box::new(JsonFraming::new(Outer::Nothing, fresh)),
@@ -51,7 +51,7 @@ pub(crate) fn open_input(
         source.skip(before.offset).map_err(cannot)?;
     }
     let place = Start { offset: before.offset, column: before.column };
-    let slicer = FramedSlicer::new(source, framing, Vec::new(), place, slice_bytes);
+    let slicer = FramedSlicer::new(source, framing, Vec::new(), place, limits);
     Ok(Opened { cutter: Cutter::Framed(slicer), columns: None, begin: before })
 }
 
@@ -64,7 +64,7 @@ struct Head {
     columns: Columns,
 }
 
-fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, slice_bytes: usize) -> Result<Opened> {
+fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, limits: SliceLimits) -> Result<Opened> {
     let cannot = |error: io::Error| Error::Load(format!("cannot read {name}: {error}"));
     if matches!(csv.separator, b'"' | b'\n' | b'\r') {
         return Err(Error::Load("the separator of fields cannot be a quote or a line break".to_owned()));
@@ -85,7 +85,7 @@ fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, sl
         None => head.bytes[begin.offset as usize..].to_vec(),
     };
     let place = Start { offset: begin.offset, column: 0 };
-    let slicer = FramedSlicer::new(source, Box::new(CsvFraming::new(csv.separator)), carry, place, slice_bytes);
+    let slicer = FramedSlicer::new(source, Box::new(CsvFraming::new(csv.separator)), carry, place, limits);
     Ok(Opened { cutter: Cutter::Framed(slicer), columns: Some(Arc::new(head.columns)), begin })
 }
 

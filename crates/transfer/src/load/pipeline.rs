@@ -8,7 +8,7 @@ use super::columns::Columns;
 use super::framed::Cutter;
 use super::open::open_input;
 use super::progress::{Mark, Progress};
-use super::slice::Slice;
+use super::slice::{Slice, SliceLimits};
 use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
 use crate::marks;
 use alluvium_collections::engine::EngineHandle;
@@ -176,11 +176,11 @@ struct Plan {
 fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOptions) -> Result<LoadReport> {
     let before = plan.before;
     let rejects = options.rejects.take();
-    let slice_bytes = (plan.memory_bytes / 64).clamp(64 << 10, 2 << 20);
+    let limits = SliceLimits::of_memory(plan.memory_bytes);
     let id_seed = input.identity.map_or(plan.random, |identity| identity.number());
     let has_unique = matches!(&target, Target::Collection(target) if target.state.indexes().has_unique());
     let keeps_texts = has_unique && options.on_bad == OnBad::Skip && rejects.is_some();
-    let opened = open_input(&input.name, input.source, &options.format, before, slice_bytes)?;
+    let opened = open_input(&input.name, input.source, &options.format, before, limits)?;
     let load = Load {
         target,
         collection: plan.collection,

@@ -20,9 +20,34 @@ pub(crate) struct BrokenPlace {
     pub reason: String,
 }
 
-/// The limit of a line in bytes. The text of a document at its size limit may have six times its
-/// size.
-pub(crate) const MAX_LINE: usize = 128 << 20;
+/// The sizes that an input is read in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SliceLimits {
+    /// The usual bytes of a slice.
+    pub slice_bytes: usize,
+    /// The most bytes of a line or another record.
+    pub record_max: usize,
+}
+
+/// The text of a document at its size limit may have six times its size.
+const RECORD_MAX: usize = 128 << 20;
+/// That is rare: with little memory the limit is lower, but every document without escapes fits.
+const RECORD_MAX_LEAST: usize = 32 << 20;
+
+impl SliceLimits {
+    /// The sizes for a memory budget.
+    pub fn of_memory(memory_bytes: usize) -> Self {
+        Self {
+            slice_bytes: (memory_bytes / 64).clamp(64 << 10, 2 << 20),
+            record_max: (memory_bytes / 2).clamp(RECORD_MAX_LEAST, RECORD_MAX),
+        }
+    }
+
+    /// The bytes to read of a record that has `bytes` and no end yet; `None` if it is too long.
+    pub fn next_wanted(&self, bytes: usize) -> Option<usize> {
+        (bytes <= self.record_max).then(|| (bytes * 2).min(self.record_max + 1))
+    }
+}
 
 /// Whole lines, or other whole records, of the input.
 #[derive(Default)]
@@ -50,17 +75,17 @@ pub(crate) struct Slicer {
     carry: Vec<u8>,
     offset: u64,
     ticket: u64,
-    slice_bytes: usize,
+    limits: SliceLimits,
     ended: bool,
 }
 
 impl Slicer {
     /// A slicer that skips the first `skip` bytes.
-    pub fn new(mut source: Box<dyn Source>, skip: u64, slice_bytes: usize) -> io::Result<Self> {
+    pub fn new(mut source: Box<dyn Source>, skip: u64, limits: SliceLimits) -> io::Result<Self> {
         if skip > 0 {
             source.skip(skip)?;
         }
-        Ok(Self { source, carry: Vec::new(), offset: skip, ticket: 0, slice_bytes, ended: false })
+        Ok(Self { source, carry: Vec::new(), offset: skip, ticket: 0, limits, ended: false })
     }
 
     /// The next slice; `None` at the end of the input.
@@ -68,7 +93,7 @@ impl Slicer {
         let mut bytes = std::mem::take(&mut self.carry);
         let mut unread = None;
         let mut searched = 0;
-        let mut wanted = self.slice_bytes;
+        let mut wanted = self.limits.slice_bytes;
         let end = loop {
             if let Err(error) = fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted) {
                 unread = Some(error.to_string());
@@ -81,20 +106,23 @@ impl Slicer {
             if let Some(at) = memchr::memrchr(b'\n', tail) {
                 break searched + at + 1;
             }
-            if bytes.len() > MAX_LINE {
+            searched = bytes.len();
+            let Some(more) = self.limits.next_wanted(bytes.len()) else {
                 let what = format!(
-                    "a line of over {MAX_LINE} bytes begins at byte {}: is this a file of JSON lines?",
-                    self.offset
+                    "a line of over {} bytes begins at byte {}: is this a file of JSON lines? (With more memory, \
+                     longer lines are read.)",
+                    self.limits.record_max, self.offset
                 );
                 unread = Some(what);
                 break 0;
-            }
-            searched = bytes.len();
-            wanted = bytes.len() * 2;
+            };
+            wanted = more;
         };
         if unread.is_some() {
             // The remaining bytes are not a whole line.
             self.ended = true;
+            bytes.truncate(end);
+            bytes.shrink_to_fit();
         } else {
             self.carry.extend_from_slice(bytes.get(end..).unwrap_or(&[]));
         }

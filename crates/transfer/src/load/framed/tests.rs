@@ -2,6 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use std::io;
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Returns a few bytes at a time.
 struct Dribble {
@@ -31,10 +33,14 @@ struct Found {
     broken: Option<BrokenPlace>,
 }
 
+/// The most bytes of a record in these tests.
+const RECORD_MAX: usize = 1 << 20;
+
 fn slices(bytes: &[u8], framing: Box<dyn Framing>, slice_bytes: usize) -> Vec<Slice> {
     let source = Box::new(Dribble { bytes: bytes.to_vec(), at: 0, piece: 7 });
     let start = Start { offset: 0, column: 0 };
-    let mut slicer = FramedSlicer::new(source, framing, Vec::new(), start, slice_bytes);
+    let limits = SliceLimits { slice_bytes, record_max: RECORD_MAX };
+    let mut slicer = FramedSlicer::new(source, framing, Vec::new(), start, limits);
     let mut found = Vec::new();
     while let Some(slice) = slicer.next() {
         found.push(slice);
@@ -241,4 +247,38 @@ fn a_load_that_ends_behind_the_last_element_finds_the_end_again() {
             assert!(open[0].broken.is_some());
         }
     }
+}
+
+/// Endless `x`, and the number of bytes that were read.
+struct Endless(Arc<AtomicUsize>);
+
+impl Read for Endless {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        buf.fill(b'x');
+        self.0.fetch_add(buf.len(), Ordering::Relaxed);
+        Ok(buf.len())
+    }
+}
+
+impl Source for Endless {}
+
+#[test]
+fn a_record_without_an_end_is_refused_at_its_limit() {
+    let limits = SliceLimits { slice_bytes: 1000, record_max: 100_000 };
+    let read = Arc::new(AtomicUsize::new(0));
+    let mut lines = Slicer::new(Box::new(Endless(read.clone())), 0, limits).unwrap();
+    let refused = lines.next().unwrap();
+    assert!(refused.unread.unwrap().contains("a line of over 100000 bytes begins at byte 0"));
+    assert_eq!((read.swap(0, Ordering::Relaxed), refused.bytes.capacity()), (100_001, 0));
+    assert!(lines.next().is_none());
+
+    let start = Start { offset: 0, column: 0 };
+    let framing = Box::new(CsvFraming::new(b','));
+    let mut records = FramedSlicer::new(Box::new(Endless(read.clone())), framing, Vec::new(), start, limits);
+    let refused = records.next().unwrap();
+    assert!(refused.broken.unwrap().reason.contains("the next document has over 100000 bytes"));
+    assert_eq!(read.load(Ordering::Relaxed), 100_001);
+
+    let small = SliceLimits::of_memory(8 << 20);
+    assert_eq!((small.record_max, SliceLimits::of_memory(8 << 30).record_max), (32 << 20, 128 << 20));
 }
