@@ -53,7 +53,7 @@ pub fn print(value: &Value, format: Format, out: &mut Vec<u8>) -> Result<(), Pri
     result
 }
 
-/// As [`print`], for a map.
+/// As [`print`](print()), for a map.
 ///
 /// # Errors
 /// [`PrintError`]; `out` is then unchanged.
@@ -66,7 +66,7 @@ pub fn print_map(map: &Map, format: Format, out: &mut Vec<u8>) -> Result<(), Pri
     result
 }
 
-/// As [`print`], to a string.
+/// As [`print`](print()), to a string.
 ///
 /// # Errors
 /// [`PrintError`].
