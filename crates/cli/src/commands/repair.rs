@@ -64,7 +64,7 @@ impl Args {
             exit::enough_space(space)?;
         }
         let report = repair.run().map_err(|error| match error {
-            alluvium::Error::Stopped => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
+            alluvium::Error::Stopped => Failure::Interrupted("stopped: the unfinished copy was removed".to_owned()),
             error => error.into(),
         })?;
         let mut out = Output::new();

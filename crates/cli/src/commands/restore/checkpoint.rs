@@ -23,7 +23,7 @@ impl Args {
         let stop = Stop::on_signals()?.flag();
         let restore = backup::restore(&self.dir, self.database.path()).copy(self.copy).quick(self.quick);
         let report = restore.stop_when(stop).run().map_err(|error| match error {
-            alluvium::Error::Stopped => Failure::Interrupted("stopped: nothing is left of it".to_owned()),
+            alluvium::Error::Stopped => Failure::Interrupted("stopped: the unfinished copy was removed".to_owned()),
             error if error.kind() == ErrorKind::Corruption => {
                 let advice = "`alluvium verify CHECKPOINT` lists all damage; restore another checkpoint".to_owned();
                 Failure::explained(error, Some(advice))
