@@ -2,10 +2,27 @@
 //! with which the system answers such a write would end this test.
 
 use alluvium_env::{Env, OpenMode};
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The limit in bytes.
 const MAX: u64 = 64 << 10;
+
+/// Sets the limit, until it is dropped: the output of the test may go to a longer file.
+struct Limited(Rlimit);
+
+impl Limited {
+    fn to(bytes: u64) -> Self {
+        let before = getrlimit(Resource::Fsize);
+        setrlimit(Resource::Fsize, Rlimit { current: Some(bytes), ..before }).expect("a lower limit");
+        Self(before)
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        let _as_before = setrlimit(Resource::Fsize, self.0);
+    }
+}
 
 #[test]
 fn a_write_beyond_the_limit_is_an_error_and_no_signal() {
@@ -13,9 +30,7 @@ fn a_write_beyond_the_limit_is_an_error_and_no_signal() {
     let fs = Env::os().fs;
     let unlimited = fs.open(&dir.path().join("long"), OpenMode::CreateNew).expect("a file");
     unlimited.write_at(&[1; MAX as usize + 4096], 0).expect("no limit yet");
-    let mut limit = getrlimit(Resource::Fsize);
-    limit.current = Some(MAX);
-    setrlimit(Resource::Fsize, limit).expect("a lower limit");
+    let _limited = Limited::to(MAX);
 
     let path = dir.path().join("file");
     let file = fs.open(&path, OpenMode::CreateNew).expect("a file");

@@ -33,7 +33,7 @@ fn a_database_has_no_other_things_within() {
         vec!["demo", "--docs", "100000", "--dir", "db/p000"],
     ] {
         let said = place.bad(2, &arguments);
-        assert!(said.contains("lies within the database"), "{arguments:?}: {said}");
+        assert!(said.contains("is inside the database"), "{arguments:?}: {said}");
     }
     let inside =
         place.command(&["gen", "comments", "--docs", "3", "-o", "new"]).current_dir(place.path("db/p000")).status();
