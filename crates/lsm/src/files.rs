@@ -161,6 +161,8 @@ pub(crate) struct FileHandle {
     /// The dead trees with keys in the file, once they were counted. Only calls of
     /// [`crate::Liveness`] are made under this lock.
     dead_trees: Mutex<Option<DeadTrees>>,
+    /// Their number, or [`UNCOUNTED`]. Read at every look for work; nothing else depends on its order.
+    dead_count: std::sync::atomic::AtomicUsize,
     /// The time of the last merge that could not read the file, in nanoseconds of the clock plus
     /// one; 0 for never.
     unread_at: AtomicU64,
@@ -176,6 +178,9 @@ pub(crate) struct Covered {
     /// The number of covering ranges, which stay until the file is rewritten.
     pub fragments: u64,
 }
+
+/// The dead trees of a file were not counted yet.
+const UNCOUNTED: usize = usize::MAX;
 
 /// The dead trees of a file.
 struct DeadTrees {
@@ -216,6 +221,7 @@ impl FileHandle {
             opening: Mutex::new(()),
             dropped: AtomicBool::new(false),
             dead_trees: Mutex::new(None),
+            dead_count: std::sync::atomic::AtomicUsize::new(UNCOUNTED),
             unread_at: AtomicU64::new(0),
         })
     }
@@ -258,10 +264,16 @@ impl FileHandle {
     /// The number of dead trees with keys in the file. They are counted by the first call; later,
     /// [`FileHandle::note_dead`] adds to them.
     pub fn dead_trees(&self, is_live: impl Fn(u32) -> bool) -> usize {
+        let count = self.dead_count.load(Ordering::Acquire);
+        if count != UNCOUNTED {
+            return count;
+        }
         // The lock is held while the trees are counted: a tree that dies after it was looked at is
         // noted after that.
         let mut dead = self.dead_trees.lock();
-        dead.get_or_insert_with(|| DeadTrees::of(&self.trees, is_live)).count
+        let count = dead.get_or_insert_with(|| DeadTrees::of(&self.trees, is_live)).count;
+        self.dead_count.store(count, Ordering::Release);
+        count
     }
 
     /// Called after a tree has died; it may be called again. False if no key of it is in the file.
@@ -269,6 +281,7 @@ impl FileHandle {
         let Ok(at) = self.trees.binary_search(&tree) else { return false };
         if let Some(dead) = &mut *self.dead_trees.lock() {
             dead.note(at);
+            self.dead_count.store(dead.count, Ordering::Release);
         }
         true
     }
