@@ -50,7 +50,7 @@ fn what_is_merged_beside_them_keeps_its_shapes() {
     place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id", "--partitions", "1", "--memory", "64M"]);
     let pairs: String = (0..300_000).map(|n| format!("key{}\t{n:08}\n", n % 1000)).collect();
     place.write("pairs.tsv", pairs);
-    // So many that the documents in the log are flushed.
+    // Enough to flush the documents in the log.
     place.good(&["mv", "load", "db", "set", "pairs.tsv", "--memory", "8M"]);
     let dir = place.path("db/p000");
     let files = std::fs::read_dir(dir).expect("a partition").map(|entry| entry.expect("an entry").path());
