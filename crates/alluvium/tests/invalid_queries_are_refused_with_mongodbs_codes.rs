@@ -51,6 +51,7 @@ fn queries() {
     assert_eq!(run(c.find("{}").projection(r#"{"t": {"$slice": [1, 2, 3]}}"#)), 28724);
     assert_eq!(run(c.find("{}").projection(r#"{"t": {"$slice": "x"}}"#)), 28667);
     assert_eq!(run(c.find("{}").projection(r#"{"t": {"$add": [1, 2]}}"#)), 238);
+    assert_eq!(run(c.find("{}").projection(r#"{"t": {"$unheard": [1, 2]}}"#)), 31325);
     assert_eq!(run(c.find(r#"{"n": {"$regex": "x", "$options": "q"}}"#)), 51108);
     let insert = |document: &str| code(c.insert_one(document).map(|_| ()).unwrap_err());
     assert_eq!(insert(r#"{"_id": {"$x": 1}}"#), 52);
@@ -185,6 +186,48 @@ fn a_limit_of_zero_is_none() {
     assert_eq!(c.find("{}").limit(0).distinct("n").unwrap(), c.find("{}").distinct("n").unwrap());
     assert!(c.find("{}").limit(0).first().unwrap().is_some());
     assert_eq!(c.scan().limit(3).limit(0).run().unwrap().count(), 20);
+}
+
+/// Patterns with look-around and back references are searched for by backtracking, whose steps are
+/// limited.
+#[test]
+fn a_pattern_that_takes_too_many_steps_ends_by_name() {
+    let (_db, c) = open(Env::in_memory(1));
+    c.create_index(r#"{"s": 1}"#).run().unwrap();
+    for (id, text) in [("a", "abab"), ("b", "abc"), ("c", "xabab"), ("d", "ab"), ("e", "")] {
+        c.put(id, format!(r#"{{"s": "{text}", "l": ["{text}", "x"]}}"#).as_str()).unwrap();
+    }
+    let found = |filter: &str| {
+        let mut ids: Vec<String> = c.find(filter).run().unwrap().map(|d| d.unwrap().id().to_string()).collect();
+        ids.sort();
+        ids.concat().replace('"', "")
+    };
+    // The bounds of the index are those of the prefix alone.
+    let find = |pattern: &str| found(&format!(r#"{{"s": {{"$regex": "{pattern}"}}}}"#));
+    assert_eq!(find(r"^ab(?!c)"), "ad");
+    assert_eq!(find(r"^(?=ab)(?!abc)"), "ad");
+    assert_eq!(find(r"^(ab)\\1$"), "a");
+    assert_eq!(find(r"(?<!x)ab(?!.)|^$"), "acde");
+    assert_eq!(found(r#"{"s": {"$not": {"$regex": "^ab(?!c)"}, "$exists": true}}"#), "bce");
+    let text = "a".repeat(200);
+    let endless = r#"{"$regex": "^(?:(a+)\\1?)+$"}"#;
+    c.put("long", format!(r#"{{"s": "{text}b", "l": ["{text}b"]}}"#).as_str()).unwrap();
+    let error = c.find(format!(r#"{{"s": {endless}}}"#).as_str()).run().unwrap().find_map(Result::err).unwrap();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("^(?:(a+)\\1?)+$"), "{error}");
+    assert_eq!(code(error), 51156);
+    assert_eq!(code(c.find(format!(r#"{{"s": {endless}}}"#).as_str()).count().unwrap_err()), 51156);
+    assert_eq!(code(c.delete_many(format!(r#"{{"s": {endless}}}"#).as_str()).run().unwrap_err()), 51156);
+    let update = |update: &str| c.update_many(r#"{"_id": "long"}"#, update);
+    assert_eq!(code(update(&format!(r#"{{"$pull": {{"l": {endless}}}}}"#)).run().unwrap_err()), 51156);
+    let set = update(r#"{"$set": {"l.$[x]": 1}}"#).array_filters([format!(r#"{{"x": {endless}}}"#)]);
+    assert_eq!(code(set.run().unwrap_err()), 51156);
+    let project = c.find("{}").projection(format!(r#"{{"l": {{"$elemMatch": {endless}}}}}"#).as_str()).run();
+    assert_eq!(code(project.unwrap().find_map(Result::err).unwrap()), 51156);
+    assert_eq!(
+        c.get("long").unwrap().unwrap().to_string(),
+        format!(r#"{{"_id":"long","s":"{text}b","l":["{text}b"]}}"#)
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::state::CollectionState;
 use alluvium_document::row::RowError;
 use alluvium_document::shape::ShapeTable;
 use alluvium_document::{Document, DocumentError, Draft, FromDocument, FromDocumentError, Map, Value};
-use alluvium_query::filter::Filter;
+use alluvium_query::filter::{Filter, MatchError};
 use alluvium_store::{Bounds, Store};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -186,7 +186,10 @@ fn no_value(name: &FullName, error: FromDocumentError) -> Error {
 
 /// True if a document that was read matches.
 pub(crate) fn matches(filter: &Filter, name: &FullName, document: &Document) -> Result<bool> {
-    filter.matches(document).map_err(damaged(name, document))
+    filter.matches(document).map_err(|error| match error {
+        MatchError::Damaged(error) => damaged(name, document)(error),
+        MatchError::Filter(error) => error.into(),
+    })
 }
 
 /// Decodes a stored document completely, and returns its `_id`, which must match its key.

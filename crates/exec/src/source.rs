@@ -10,7 +10,7 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::RowError;
 use alluvium_document::{Document, Value};
 use alluvium_env::Env;
-use alluvium_query::filter::Filter;
+use alluvium_query::filter::{Filter, FilterError, MatchError};
 use alluvium_query::index::Keys;
 use alluvium_query::plan::KeyRange;
 use alluvium_query::sort::{SortError, SortPart};
@@ -63,7 +63,7 @@ pub struct DocumentRequest<'a> {
 /// that it examines, and returns its error.
 pub trait Source {
     /// The error of all operations.
-    type Error: From<Interrupted> + From<SortError> + From<RowError>;
+    type Error: From<Interrupted> + From<SortError> + From<RowError> + From<FilterError>;
     /// A scan of documents under way.
     type Documents;
     /// A scan of entries under way.
@@ -245,8 +245,11 @@ pub trait Sorted {
 /// True if a document matches.
 ///
 /// # Errors
-/// The document is damaged.
+/// The document is damaged, or a pattern takes too many steps.
 #[inline]
 pub fn matches<S: Source>(source: &S, filter: &Filter, document: &Document) -> Result<bool, S::Error> {
-    filter.matches(document).map_err(|error| source.damaged(document, error))
+    filter.matches(document).map_err(|error| match error {
+        MatchError::Damaged(error) => source.damaged(document, error),
+        MatchError::Filter(error) => error.into(),
+    })
 }

@@ -13,7 +13,7 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::RowError;
 use alluvium_document::{Document, Map, Value, key};
 use alluvium_env::{Env, ManualClock};
-use alluvium_query::filter::Filter;
+use alluvium_query::filter::{Filter, FilterError};
 use alluvium_query::index::{Definition, Keys};
 use alluvium_query::plan::{self, Hint, IndexScan, KeyRange, Needs, Node};
 use alluvium_query::sort::{Sort, SortError};
@@ -29,6 +29,7 @@ pub enum TestError {
     Interrupted(Interrupted),
     Sort(SortError),
     Row(RowError),
+    Filter(FilterError),
     /// The failure that a test requested.
     Broken,
 }
@@ -42,6 +43,12 @@ impl From<Interrupted> for TestError {
 impl From<SortError> for TestError {
     fn from(error: SortError) -> Self {
         Self::Sort(error)
+    }
+}
+
+impl From<FilterError> for TestError {
+    fn from(error: FilterError) -> Self {
+        Self::Filter(error)
     }
 }
 

@@ -18,10 +18,12 @@
 //!   numbers, `{$gt: "a"}` strings and symbols. Min and max key are compared with values of all
 //!   types. NaN equals NaN, and is in no range of numbers.
 //! - **Equality** of maps compares all fields in their order. Null does not equal undefined.
-//! - **Regular expressions** are those of PCRE that can be searched for in time proportional to the
-//!   text: there are no look-arounds and no back-references. The compiled size of all patterns of a
-//!   filter is limited. A pattern matches strings, symbols, and stored regular expressions that are
-//!   equal to it.
+//! - **Regular expressions** have PCRE's syntax. Most patterns are searched for in time proportional
+//!   to the text. Those with look-around, back references, atomic groups or possessive counts are
+//!   searched for by backtracking, and end with [`FilterError::TooManySteps`] after
+//!   [`MATCH_STEPS_MAX`] steps on one text. Recursion and conditions are not supported. The compiled
+//!   size of all patterns of a filter is limited. A pattern matches strings, symbols, and stored
+//!   regular expressions that are equal to it.
 //! - **Negations** (`$ne`, `$nin`, `$not`, `$nor`) match every document that the negated condition
 //!   does not match, and so also documents without the field.
 //!
@@ -38,7 +40,7 @@
 
 use std::fmt;
 
-use alluvium_document::row::{RowError, ValueRef};
+use alluvium_document::row::ValueRef;
 use alluvium_document::{Document, MAX_DEPTH, Map, Value, bson};
 
 pub(crate) mod bits;
@@ -52,8 +54,9 @@ mod print;
 pub(crate) mod tree;
 pub(crate) mod types;
 
-pub use error::FilterError;
+pub use error::{FilterError, MatchError};
 use node::Decoded;
+pub use pattern::MATCH_STEPS_MAX;
 pub(crate) use pattern::Patterns;
 pub use position::Selection;
 use tree::{Clause, Condition, Demands, Written};
@@ -106,8 +109,8 @@ impl Filter {
     /// True if the document matches. Only the fields that the conditions refer to are decoded.
     ///
     /// # Errors
-    /// [`RowError`] if one of these fields is damaged.
-    pub fn matches(&self, document: &Document) -> Result<bool, RowError> {
+    /// [`MatchError`] if one of these fields is damaged, or a pattern takes too many steps.
+    pub fn matches(&self, document: &Document) -> Result<bool, MatchError> {
         if self.clauses.is_empty() {
             return Ok(true);
         }
@@ -115,21 +118,28 @@ impl Filter {
     }
 
     /// As [`Filter::matches`], for a decoded document.
-    pub fn matches_map(&self, document: &Map) -> bool {
-        let Ok(matches) = self.matches_node(&Decoded::Map(document));
-        matches
+    ///
+    /// # Errors
+    /// [`FilterError::TooManySteps`].
+    pub fn matches_map(&self, document: &Map) -> Result<bool, FilterError> {
+        self.matches_node(&Decoded::Map(document))
     }
 
     /// True if the value is a map that matches. [`ElementFilter`] tests values of any type.
-    pub fn matches_value(&self, value: &Value) -> bool {
-        value.as_map().is_some_and(|map| self.matches_map(map))
+    ///
+    /// # Errors
+    /// [`FilterError::TooManySteps`].
+    pub fn matches_value(&self, value: &Value) -> Result<bool, FilterError> {
+        value.as_map().map_or(Ok(false), |map| self.matches_map(map))
     }
 
     /// True if a document with this one field matches. Used for array filters, such as
     /// `{"grade.score": {$gt: 5}}` for `$[grade]`.
-    pub fn matches_named(&self, name: &str, value: &Value) -> bool {
-        let Ok(matches) = self.matches_node(&Decoded::Named(name, value));
-        matches
+    ///
+    /// # Errors
+    /// [`FilterError::TooManySteps`].
+    pub fn matches_named(&self, name: &str, value: &Value) -> Result<bool, FilterError> {
+        self.matches_node(&Decoded::Named(name, value))
     }
 
     /// The position that replaces the positional operator `$` for a document that matches. Each
@@ -141,15 +151,17 @@ impl Filter {
     /// `None` if no condition selects an element.
     ///
     /// # Errors
-    /// [`RowError`] if a value on the way is damaged.
-    pub fn position(&self, document: &Document, selection: Selection) -> Result<Option<usize>, RowError> {
+    /// [`MatchError`] if a value on the way is damaged, or a pattern takes too many steps.
+    pub fn position(&self, document: &Document, selection: Selection) -> Result<Option<usize>, MatchError> {
         self.position_in(&ValueRef::Map(document.map()?), selection)
     }
 
     /// As [`Filter::position`], for a decoded document.
-    pub fn position_in_map(&self, document: &Map, selection: Selection) -> Option<usize> {
-        let Ok(position) = self.position_in(&Decoded::Map(document), selection);
-        position
+    ///
+    /// # Errors
+    /// [`FilterError::TooManySteps`].
+    pub fn position_in_map(&self, document: &Map, selection: Selection) -> Result<Option<usize>, FilterError> {
+        self.position_in(&Decoded::Map(document), selection)
     }
 
     /// The conditions in the order in which MongoDB evaluates them.
@@ -242,16 +254,18 @@ impl ElementFilter {
 
     /// True if the element matches. If the element is itself an array, its own elements are
     /// examined only by operators for arrays.
-    pub fn matches(&self, element: &Value) -> bool {
-        let Ok(matches) = self.matches_node(&Decoded::from(element));
-        matches
+    ///
+    /// # Errors
+    /// [`FilterError::TooManySteps`].
+    pub fn matches(&self, element: &Value) -> Result<bool, FilterError> {
+        self.matches_node(&Decoded::from(element))
     }
 
     /// As [`ElementFilter::matches`], for an element of an encoded document.
     ///
     /// # Errors
-    /// [`RowError`] if the element is damaged.
-    pub fn matches_ref(&self, element: &ValueRef<'_>) -> Result<bool, RowError> {
+    /// [`MatchError`] if the element is damaged, or a pattern takes too many steps.
+    pub fn matches_ref(&self, element: &ValueRef<'_>) -> Result<bool, MatchError> {
         self.matches_node(element)
     }
 }

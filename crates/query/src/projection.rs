@@ -25,6 +25,7 @@ use alluvium_document::{Document, Map};
 
 mod apply;
 mod error;
+mod expressions;
 mod parse;
 mod tree;
 

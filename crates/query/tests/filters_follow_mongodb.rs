@@ -43,7 +43,7 @@ impl Candidate {
     }
 
     fn matches(&self, filter: &Filter) -> bool {
-        let matches = filter.matches_map(&self.map);
+        let matches = filter.matches_map(&self.map).unwrap();
         assert_eq!(filter.matches(&self.plain).unwrap(), matches, "{}: {filter}", self.name);
         assert_eq!(filter.matches(&self.shaped).unwrap(), matches, "{}: {filter}", self.name);
         matches

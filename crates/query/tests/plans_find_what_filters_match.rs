@@ -61,11 +61,11 @@ impl World {
         let met_by_jumps = self.entries_by_jumps(scan);
         assert!(met.iter().map(|(entry, ..)| entry).eq(met_by_jumps.iter()), "{scan:?}: {met:?} {met_by_jumps:?}");
         let found = met.into_iter().filter_map(|(_, at, values)| match &scan.covered {
-            None => scan.keys.matches_map(&scan.document(&values)).then_some((at, None)),
+            None => scan.keys.matches_map(&scan.document(&values)).unwrap().then_some((at, None)),
             Some(filter) => {
-                let mut told = scan.document(&values);
-                told.push("_id", self.documents[at].get("_id").unwrap().clone());
-                filter.matches_map(&told).then_some((at, Some(told)))
+                let mut values = scan.document(&values);
+                values.push("_id", self.documents[at].get("_id").unwrap().clone());
+                filter.matches_map(&values).unwrap().then_some((at, Some(values)))
             }
         });
         once(found.collect())
@@ -103,7 +103,7 @@ impl World {
 
     fn run(&self, node: &Node) -> Found {
         let keep = |found: Found, filter: &Filter| -> Found {
-            found.into_iter().filter(|(at, _)| filter.matches_map(&self.documents[*at])).collect()
+            found.into_iter().filter(|(at, _)| filter.matches_map(&self.documents[*at]).unwrap()).collect()
         };
         let id = |at: usize| self.documents[at].get("_id").unwrap();
         match node {
@@ -201,7 +201,7 @@ fn check(world: &World, map: &Map, sort: &[SortPart], counts: &[u64], needs: Nee
         estimator: None,
     };
     let expected: BTreeSet<usize> =
-        (0..world.documents.len()).filter(|at| filter.matches_map(&world.documents[*at])).collect();
+        (0..world.documents.len()).filter(|at| filter.matches_map(&world.documents[*at]).unwrap()).collect();
     let names = world.indexes.iter().map(|index| Some(Hint::Name(index.name())));
     let ways = [None, Some(Hint::Name("_id_")), Some(Hint::Natural { backward: true })];
     for hint in names.chain(ways) {

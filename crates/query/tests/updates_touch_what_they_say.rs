@@ -34,8 +34,9 @@ fn seen(map: &Map, path: &str) -> String {
     };
     let filters =
         [r#"{"$exists":true}"#, r#"{"$eq":null}"#, r#"{"$gte":0}"#, r#"{"$type":"object"}"#, r#"{"$size":1}"#];
-    let matches =
-        filters.map(|filter| Filter::parse(&Map::from([(path, Value::Map(map_of(filter)))])).unwrap().matches_map(map));
+    let matches = filters.map(|filter| {
+        Filter::parse(&Map::from([(path, Value::Map(map_of(filter)))])).unwrap().matches_map(map).unwrap()
+    });
     format!("{:?} {:?} {matches:?}", index("{}"), index(r#"{"sparse":true}"#))
 }
 

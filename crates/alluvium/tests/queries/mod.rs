@@ -211,7 +211,7 @@ pub fn c_flush(c: &Collection) {
 pub fn naive(all: &[Document], filter: &Map) -> Vec<Map> {
     let filter = Filter::parse(filter).unwrap();
     let maps = all.iter().map(|document| document.to_map().unwrap());
-    maps.filter(|map| filter.matches_map(map)).collect()
+    maps.filter(|map| filter.matches_map(map).unwrap()).collect()
 }
 
 pub fn sorted_by_id(mut maps: Vec<Map>) -> Vec<Map> {

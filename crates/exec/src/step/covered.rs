@@ -72,7 +72,7 @@ impl<S: Source> Covered<S> {
             // The index holds a missing value like null, but null is a value.
             equals = self.distinct.filter(|part| found.get(*part).is_some_and(Option::is_some));
             values = self.entries.plan().document(&found);
-            if !self.filter.matches_map(&values) {
+            if !self.filter.matches_map(&values)? {
                 return Ok(());
             }
         }

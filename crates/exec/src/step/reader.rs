@@ -110,7 +110,7 @@ impl<S: Source> EntryReader<S> {
 
     fn meets_keys(&self, run: &Run<S>, at: usize) -> Result<bool, S::Error> {
         let values = self.values(run, at)?;
-        Ok(self.plan().keys.matches_map(&self.plan().document(&values)))
+        Ok(self.plan().keys.matches_map(&self.plan().document(&values))?)
     }
 
     /// The values of an entry.

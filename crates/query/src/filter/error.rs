@@ -1,5 +1,7 @@
 //! Errors of filters.
 
+use alluvium_document::row::RowError;
+
 use crate::code::ErrorCode;
 
 /// The reason why a filter was refused, with MongoDB's code for it. The message names the operator
@@ -30,6 +32,10 @@ pub enum FilterError {
     /// The options of a regular expression are not among `imsx`.
     #[error("{0}")]
     InvalidRegexOptions(String),
+    /// A pattern with look-around or back references took more steps on one text than
+    /// [`crate::filter::MATCH_STEPS_MAX`].
+    #[error("{0}")]
+    TooManySteps(String),
     /// The filter nests deeper than [`alluvium_document::MAX_DEPTH`], or one of its paths has more
     /// names than that.
     #[error("{0}")]
@@ -52,6 +58,7 @@ impl FilterError {
             Self::TooLarge(_) => ErrorCode::BSONObjectTooLarge,
             Self::InvalidRegex(_) => ErrorCode::Location51091,
             Self::InvalidRegexOptions(_) => ErrorCode::Location51108,
+            Self::TooManySteps(_) => ErrorCode::Location51156,
         }
     }
 
@@ -59,4 +66,15 @@ impl FilterError {
     pub(super) fn bad(message: impl Into<String>) -> Self {
         Self::BadValue(message.into())
     }
+}
+
+/// The reason why it is unknown whether a document matches.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MatchError {
+    /// A value that the filter examines is damaged.
+    #[error(transparent)]
+    Damaged(#[from] RowError),
+    /// [`FilterError::TooManySteps`].
+    #[error(transparent)]
+    Filter(#[from] FilterError),
 }

@@ -123,7 +123,7 @@ pub(super) fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> 
             .and_then(|number| truncated(&number))
             .is_some_and(|number| number.wrapping_rem(*divisor) == *remainder),
         Test::Regex(pattern) => match value.text() {
-            Some(text) => pattern.is_match(text),
+            Some(text) => pattern.is_match(text)?,
             None => value.regex().is_some_and(|stored| pattern.is(stored)),
         },
         Test::Bits(bits) => match value.bytes() {
@@ -176,7 +176,7 @@ impl In {
             return Ok(false);
         }
         Ok(match value.text() {
-            Some(text) => self.patterns.iter().any(|pattern| pattern.is_match(text)),
+            Some(text) => any(self.patterns.iter().map(Ok), |pattern| Ok::<_, N::Error>(pattern.is_match(text)?))?,
             None => value.regex().is_some_and(|stored| self.patterns.iter().any(|pattern| pattern.is(stored))),
         })
     }

@@ -1,14 +1,14 @@
 //! One trait for the values that filters examine: encoded in a row, or decoded.
 
 use std::cmp::Ordering;
-use std::convert::Infallible;
 
 use alluvium_document::compare::{compare, compare_maps, type_rank};
 use alluvium_document::path::array_index;
-use alluvium_document::row::{ArrayIter, RowError, ValueRef};
+use alluvium_document::row::{ArrayIter, ValueRef};
 use alluvium_document::value::{Double, Regex};
 use alluvium_document::{Map, Value};
 
+use super::error::{FilterError, MatchError};
 use super::types::type_code;
 
 /// How the path continues from a value.
@@ -21,8 +21,8 @@ pub(super) enum Kind {
 
 /// A value that a filter examines.
 pub(super) trait Node: Clone {
-    /// The error of reading a damaged value.
-    type Error;
+    /// The error of reading a damaged value, or of a pattern that takes too many steps.
+    type Error: From<FilterError>;
 
     fn kind(&self) -> Kind;
 
@@ -59,7 +59,7 @@ pub(super) trait Node: Clone {
 }
 
 impl Node for ValueRef<'_> {
-    type Error = RowError;
+    type Error = MatchError;
 
     #[inline]
     fn kind(&self) -> Kind {
@@ -71,23 +71,23 @@ impl Node for ValueRef<'_> {
     }
 
     #[inline]
-    fn field(&self, name: &str) -> Result<Option<Self>, RowError> {
+    fn field(&self, name: &str) -> Result<Option<Self>, MatchError> {
         match self {
-            Self::Map(map) => map.get(name),
+            Self::Map(map) => Ok(map.get(name)?),
             Self::Array(array) => match array_index(name) {
-                Some(at) => array.get(at),
+                Some(at) => Ok(array.get(at)?),
                 None => Ok(None),
             },
             _ => Ok(None),
         }
     }
 
-    fn elements(&self) -> impl Iterator<Item = Result<Self, RowError>> {
+    fn elements(&self) -> impl Iterator<Item = Result<Self, MatchError>> {
         let elements: Option<ArrayIter<'_>> = match self {
             Self::Array(array) => Some(array.iter()),
             _ => None,
         };
-        elements.into_iter().flatten()
+        elements.into_iter().flatten().map(|element| Ok(element?))
     }
 
     fn len(&self) -> Option<usize> {
@@ -103,8 +103,8 @@ impl Node for ValueRef<'_> {
     }
 
     #[inline]
-    fn compare(&self, operand: &Value) -> Result<Ordering, RowError> {
-        ValueRef::compare(self, operand)
+    fn compare(&self, operand: &Value) -> Result<Ordering, MatchError> {
+        Ok(ValueRef::compare(self, operand)?)
     }
 
     fn text(&self) -> Option<&str> {
@@ -195,7 +195,7 @@ impl<'a> Decoded<'a> {
 }
 
 impl Node for Decoded<'_> {
-    type Error = Infallible;
+    type Error = FilterError;
 
     fn kind(&self) -> Kind {
         match self {
@@ -205,7 +205,7 @@ impl Node for Decoded<'_> {
         }
     }
 
-    fn field(&self, name: &str) -> Result<Option<Self>, Infallible> {
+    fn field(&self, name: &str) -> Result<Option<Self>, FilterError> {
         Ok(match self {
             Self::Map(map) => map.get(name).map(Self::from),
             Self::Named(only, value) => (*only == name).then(|| Self::from(*value)),
@@ -214,7 +214,7 @@ impl Node for Decoded<'_> {
         })
     }
 
-    fn elements(&self) -> impl Iterator<Item = Result<Self, Infallible>> {
+    fn elements(&self) -> impl Iterator<Item = Result<Self, FilterError>> {
         let elements = self.value().and_then(Value::as_array).unwrap_or_default();
         elements.iter().map(|element| Ok(Self::from(element)))
     }
@@ -230,7 +230,7 @@ impl Node for Decoded<'_> {
         }
     }
 
-    fn compare(&self, operand: &Value) -> Result<Ordering, Infallible> {
+    fn compare(&self, operand: &Value) -> Result<Ordering, FilterError> {
         Ok(match (self, operand) {
             (Self::Map(map), Value::Map(operand)) => compare_maps(map, operand),
             (Self::Named(name, value), Value::Map(operand)) => {

@@ -1,5 +1,8 @@
-//! Regular expressions in filters: the part of PCRE's syntax that can be searched for in linear
-//! time.
+//! Regular expressions in filters: PCRE's syntax without recursion and conditions.
+//!
+//! A pattern is searched for in linear time if it can be (crate `regex`). Look-around, back
+//! references, atomic groups and possessive counts need backtracking (crate `fancy-regex`), whose
+//! steps are limited.
 
 mod budget;
 mod pcre;
@@ -14,6 +17,7 @@ use regex_syntax::hir::{Hir, HirKind, Look};
 pub(crate) use budget::Patterns;
 
 use super::FilterError;
+use pcre::Translated;
 
 /// The maximum nesting of groups in a pattern.
 const NEST_MAX: u32 = 100;
@@ -21,14 +25,26 @@ const NEST_MAX: u32 = 100;
 /// The maximum length of a pattern: MongoDB's limit.
 const PATTERN_BYTES_MAX: usize = 16_384;
 
+/// The maximum number of steps back in the search for a pattern with look-around, back references,
+/// atomic groups or possessive counts in one text.
+pub const MATCH_STEPS_MAX: usize = 1_000_000;
+
 /// A compiled pattern. Two are equal if pattern and options are.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     source: Stored,
     /// The literal prefix of every text that matches, if the pattern demands one.
     prefix: Option<Box<str>>,
-    /// Shared by copies, together with the tables that searches fill.
-    regex: Arc<Regex>,
+    search: Search,
+}
+
+/// A compiled program, shared by copies together with the tables that searches fill.
+#[derive(Debug, Clone)]
+enum Search {
+    /// In linear time.
+    Linear(Arc<Regex>),
+    /// By backtracking, with at most [`MATCH_STEPS_MAX`] steps.
+    Backtracking(Arc<fancy_regex::Regex>),
 }
 
 impl PartialEq for Pattern {
@@ -41,8 +57,14 @@ impl Eq for Pattern {}
 
 impl Pattern {
     /// True if the pattern occurs anywhere in the text.
-    pub fn is_match(&self, text: &str) -> bool {
-        self.regex.is_match(text)
+    ///
+    /// # Errors
+    /// [`FilterError::TooManySteps`].
+    pub fn is_match(&self, text: &str) -> Result<bool, FilterError> {
+        match &self.search {
+            Search::Linear(regex) => Ok(regex.is_match(text)),
+            Search::Backtracking(regex) => regex.is_match(text).map_err(|_| too_many_steps(&self.source.pattern, text)),
+        }
     }
 
     /// True if a stored regular expression is equal to this one.
@@ -88,18 +110,33 @@ fn options_of(pattern: &str, options: &str) -> Result<String, FilterError> {
     Ok(sorted.into_iter().collect())
 }
 
-/// The syntax tree of a pattern with these options.
-fn parsed(pattern: &str, options: &str) -> Result<Hir, FilterError> {
+#[cold]
+fn too_many_steps(pattern: &str, text: &str) -> FilterError {
+    FilterError::TooManySteps(format!(
+        "the search for the regular expression '{}' in a text of {} bytes was given up after {MATCH_STEPS_MAX} steps: \
+         write it without look-around and back references, or without counts inside of counts",
+        shown(pattern),
+        text.len()
+    ))
+}
+
+/// The pattern in the syntax of the crate that searches for it.
+fn translated(pattern: &str, options: &str) -> Result<Translated, FilterError> {
     let has = |option| options.contains(option);
     let flags = pcre::Flags { multi_line: has('m'), extended: has('x') };
-    let translated = pcre::translate(pattern, flags).map_err(|reason| not_understood(pattern, &reason))?;
+    pcre::translate(pattern, flags).map_err(|reason| not_understood(pattern, &reason))
+}
+
+/// The syntax tree of a translated pattern with these options.
+fn parsed(pattern: &str, translated: &str, options: &str) -> Result<Hir, FilterError> {
+    let has = |option| options.contains(option);
     let parsed = regex_syntax::ParserBuilder::new()
         .case_insensitive(has('i'))
         .multi_line(has('m'))
         .dot_matches_new_line(has('s'))
         .nest_limit(NEST_MAX)
         .build()
-        .parse(&translated);
+        .parse(translated);
     parsed.map_err(|error| {
         // The last line is the message; the lines before it draw the pattern.
         let text = error.to_string();

@@ -3,7 +3,7 @@
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
-use crate::filter::FilterError;
+use crate::filter::{FilterError, MatchError};
 
 /// The reason why an index definition, or a document in an index, was refused, with MongoDB's code
 /// for it.
@@ -68,6 +68,15 @@ impl IndexError {
             Self::AmbiguousPath(_) => ErrorCode::Location16746,
             Self::KeyTooLong(_) => ErrorCode::KeyTooLong,
             Self::Damaged(_) => ErrorCode::InternalError,
+        }
+    }
+}
+
+impl From<MatchError> for IndexError {
+    fn from(error: MatchError) -> Self {
+        match error {
+            MatchError::Damaged(error) => Self::Damaged(error),
+            MatchError::Filter(error) => Self::Filter(error),
         }
     }
 }

@@ -41,7 +41,7 @@ impl Definition {
     /// [`IndexError`] if the document cannot be indexed.
     pub fn keys(&self, document: &Map) -> Result<Keys, IndexError> {
         match self.partial_filter() {
-            Some(filter) if !filter.matches_map(document) => Ok(Keys::default()),
+            Some(filter) if !filter.matches_map(document).map_err(IndexError::Filter)? => Ok(Keys::default()),
             _ => Expansion::of(self, document, Most::NEW),
         }
     }

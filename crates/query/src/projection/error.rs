@@ -3,7 +3,7 @@
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
-use crate::filter::FilterError;
+use crate::filter::{FilterError, MatchError};
 
 /// The reason why a projection is refused or cannot be applied, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +43,15 @@ impl ProjectionError {
             Self::NoPosition(_) => ErrorCode::Location51246,
             Self::NoElement(_) => ErrorCode::Location51247,
             Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
+        }
+    }
+}
+
+impl From<MatchError> for ProjectionError {
+    fn from(error: MatchError) -> Self {
+        match error {
+            MatchError::Damaged(error) => Self::Damaged(error),
+            MatchError::Filter(error) => Self::Filter(error),
         }
     }
 }

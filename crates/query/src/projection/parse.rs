@@ -4,11 +4,13 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::ID;
 use alluvium_document::{Map, Value};
 
+use super::expressions;
 use super::tree::{Child, Collision, Node, Slice};
 use super::{ElemMatch, Kind, Projection, ProjectionError};
 use crate::code::ErrorCode;
 use crate::dollar::is_dollar_name;
 use crate::filter::{ElementFilter, Patterns};
+use crate::suggest::suggestion;
 
 type Result<T> = std::result::Result<T, ProjectionError>;
 
@@ -167,10 +169,7 @@ impl Parser {
                     return self.add(&path, Child::Slice(slice(full, operand)?));
                 }
                 Some("$elemMatch") => return self.elem_match(parent, path, operand),
-                Some(operator) if is_dollar_name(operator) => {
-                    let message = format!("the expression {operator} for '{full}' is not supported in a projection");
-                    return Err(ProjectionError::NotSupported(message));
-                }
+                Some(operator) if is_dollar_name(operator) => return Err(expression(full, operator)),
                 _ => {}
             },
             _ => {}
@@ -224,6 +223,16 @@ impl Parser {
         }
         Projection { kind, root: self.root, elem_matches: self.elem_matches, position: self.position }
     }
+}
+
+/// The error for an expression, which MongoDB computes if it has one of this name.
+fn expression(full: &str, operator: &str) -> ProjectionError {
+    if expressions::is_expression(operator) {
+        let message = format!("the expression {operator} for '{full}' is not supported in a projection");
+        return ProjectionError::NotSupported(message);
+    }
+    let suggestion = suggestion(operator, &["$slice", "$elemMatch"]);
+    invalid(ErrorCode::Location31325, format!("there is no expression {operator}, as for '{full}'{suggestion}"))
 }
 
 fn rest_of(path: &FieldPath) -> Collision {

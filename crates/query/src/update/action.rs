@@ -159,8 +159,11 @@ impl Action {
             Self::Pop(end) => Ok(pop(*end, self.elements(value, path)?).into()),
             Self::Pull(pull) => {
                 let elements = self.elements(value, path)?;
+                let removed: Vec<bool> =
+                    elements.iter().map(|element| pull.matches(element)).collect::<Result<_, _>>()?;
+                let mut removed = removed.into_iter();
                 let before = elements.len();
-                elements.retain(|element| !pull.matches(element));
+                elements.retain(|_| removed.next() != Some(true));
                 Ok((elements.len() < before).into())
             }
             Self::PullAll(values) => Ok(pull_all(values, self.elements(value, path)?).into()),

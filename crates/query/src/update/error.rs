@@ -4,7 +4,7 @@ use alluvium_document::path::PathError;
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
-use crate::filter::FilterError;
+use crate::filter::{FilterError, MatchError};
 
 /// The reason why an update was refused, with MongoDB's code for it. The message names the operator
 /// and the field.
@@ -91,6 +91,15 @@ impl UpdateError {
             PathError::EmptyName => Self::EmptyFieldName(message),
             PathError::TooLong => Self::Overflow(message),
             PathError::Nul => Self::BadValue(message),
+        }
+    }
+}
+
+impl From<MatchError> for UpdateError {
+    fn from(error: MatchError) -> Self {
+        match error {
+            MatchError::Damaged(error) => Self::Damaged(error),
+            MatchError::Filter(error) => Self::Filter(error),
         }
     }
 }

@@ -381,7 +381,11 @@ impl Finder<'_> {
         let Some(Value::Array(elements)) = value else { return Err(self.no_array(value, depth)) };
         let filter = self.update.filter_at(name).ok().map(|at| &self.update.filters[at]);
         for (at, element) in elements.iter().enumerate() {
-            if filter.is_none_or(|filter| filter.filter.matches_named(&filter.name, element)) {
+            let selected = match filter {
+                Some(filter) => filter.filter.matches_named(&filter.name, element)?,
+                None => true,
+            };
+            if selected {
                 taken.push(at);
                 self.enter(Some(element), depth + 1, last, taken, out)?;
                 taken.pop();

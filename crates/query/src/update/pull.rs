@@ -53,9 +53,12 @@ impl Pull {
     }
 
     /// True if the element is removed.
-    pub fn matches(&self, element: &Value) -> bool {
+    ///
+    /// # Errors
+    /// [`FilterError::TooManySteps`].
+    pub fn matches(&self, element: &Value) -> Result<bool, FilterError> {
         match self {
-            Self::Equal(value) => equal(element, value),
+            Self::Equal(value) => Ok(equal(element, value)),
             Self::Element(filter) => filter.matches_named(ELEMENT, element),
             Self::Fields(filter) => filter.matches_value(element),
         }

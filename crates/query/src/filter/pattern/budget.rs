@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use regex_automata::meta::{BuildError, Config, Regex};
 
-use super::{FilterError, Pattern, options_of, parsed, prefix_of, shown};
+use super::pcre::Translated;
+use super::{
+    FilterError, MATCH_STEPS_MAX, NEST_MAX, Pattern, Search, options_of, parsed, prefix_of, shown, translated,
+};
 use alluvium_document::value::Regex as Stored;
 
 /// The maximum memory for the compiled program of one pattern.
@@ -29,6 +32,14 @@ const FOLDED_CLASS_BYTES: usize = 8192;
 const TABLES_BYTES_IN_ALL: usize = 8 << 20;
 const TABLES_BYTES_LEAST: usize = 16 << 10;
 
+/// A program for backtracking does not report its memory: each byte of the pattern counts as so
+/// many, besides a first amount. The program may have a number of instructions and of programs for
+/// its parts.
+const BACKTRACKING_BYTES: usize = 64 << 10;
+const BACKTRACKING_BYTES_PER_BYTE: usize = 512;
+const BACKTRACKING_INSTRUCTIONS_MAX: usize = 16 << 10;
+const BACKTRACKING_PART_BYTES_MAX: usize = 256 << 10;
+
 /// The remaining budget. Compiling a pattern fails if it exceeds the budget.
 #[derive(Debug)]
 pub(crate) struct Patterns {
@@ -48,7 +59,15 @@ impl Patterns {
         let options = options_of(pattern, options)?;
         let making = making(pattern, &options);
         let left = self.compiled.get().checked_sub(making).ok_or_else(|| too_many(pattern))?;
-        let hir = parsed(pattern, &options)?;
+        let translated = translated(pattern, &options)?;
+        let source = |options| Stored { pattern: pattern.to_owned(), options };
+        if let Translated::Backtracking { text, prefix } = translated {
+            let (search, bytes) = backtracking(pattern, &text, &options, left)?;
+            self.compiled.set(left.saturating_sub(bytes));
+            let prefix = prefix.filter(|_| !options.contains('i')).map(String::into_boxed_str);
+            return Ok(Pattern { source: source(options), prefix, search });
+        }
+        let hir = parsed(pattern, translated.text(), &options)?;
         let tables = (self.tables.get() / 8).min(COMPILED_BYTES_MAX);
         let program = left.min(COMPILED_BYTES_MAX);
         let config = Config::new()
@@ -62,9 +81,49 @@ impl Patterns {
         self.compiled.set(left.saturating_sub(regex.memory_usage()));
         self.tables.set(self.tables.get() - tables);
         let prefix = prefix_of(&hir);
-        let source = Stored { pattern: pattern.to_owned(), options };
-        Ok(Pattern { source, prefix, regex: Arc::new(regex) })
+        Ok(Pattern { source: source(options), prefix, search: Search::Linear(Arc::new(regex)) })
     }
+}
+
+/// The program for a pattern that needs backtracking, and the memory that counts for it.
+fn backtracking(pattern: &str, text: &str, options: &str, left: usize) -> Result<(Search, usize), FilterError> {
+    let bytes = BACKTRACKING_BYTES + BACKTRACKING_BYTES_PER_BYTE * pattern.len();
+    if bytes > left {
+        return Err(too_many(pattern));
+    }
+    if nesting(text) > NEST_MAX as usize {
+        return Err(super::not_understood(pattern, &format!("its groups nest deeper than {NEST_MAX} levels")));
+    }
+    let has = |option| options.contains(option);
+    let built = fancy_regex::RegexBuilder::new(text)
+        .case_insensitive(has('i'))
+        .multi_line(has('m'))
+        .dot_matches_new_line(has('s'))
+        .backtrack_limit(MATCH_STEPS_MAX)
+        .delegate_size_limit(left.min(BACKTRACKING_PART_BYTES_MAX))
+        .delegate_dfa_size_limit(TABLES_BYTES_LEAST)
+        .max_prog_size(BACKTRACKING_INSTRUCTIONS_MAX)
+        .build();
+    match built {
+        Ok(regex) => Ok((Search::Backtracking(Arc::new(regex)), bytes)),
+        Err(error) => Err(super::not_understood(pattern, &error.to_string())),
+    }
+}
+
+/// The levels of groups and classes in a translated pattern, or more.
+fn nesting(text: &str) -> usize {
+    let (mut level, mut most, mut escaped) = (0usize, 0, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'(' | b'[' => level += 1,
+            b')' | b']' => level = level.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(level);
+    }
+    most
 }
 
 /// The budget for compiling a pattern, whatever the result.

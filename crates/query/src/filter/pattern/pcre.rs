@@ -1,11 +1,12 @@
-//! Translation of patterns from PCRE's syntax, which MongoDB uses, to that of the crate `regex`.
+//! Translation of patterns from PCRE's syntax, which MongoDB uses, to that of the crate `regex`, or,
+//! if it has no word for a part of the pattern, to that of the crate `fancy-regex`.
 //!
 //! Syntax that has another meaning in `regex` is rewritten: classes (`[a[b]`, `[&&]` and `[+--]`
 //! have no nested sets here), `\w`, `\d`, `\s` and `\b`, which match ASCII only unless `(*UCP)`
 //! comes first, `$` before a final line break, `\<`, `\v`, and a `{` that does not begin a count.
 //! Syntax that only PCRE has is rewritten if possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal
-//! numbers, comments); otherwise it is refused by name: look-arounds, back-references, atomic
-//! groups, possessive counts.
+//! numbers, comments). Look-around, back references, atomic groups and possessive counts need
+//! `fancy-regex`. The rest is refused by name: recursion, conditions, `\K`, verbs.
 //!
 //! The remaining differences: with `i`, `[\w]` and `[[:alpha:]]` match two letters that fold to
 //! ASCII (`ſ` and the Kelvin sign); `\B` uses Unicode words; with `m`, `^` and `$` match the empty
@@ -25,6 +26,9 @@ use regex_syntax::is_meta_character;
 /// The end of a text, or the position before its final line break.
 const END: &str = r"(?:\n?\z)";
 
+/// As [`END`], without taking the line break.
+const END_BEFORE: &str = r"(?=\n?\z)";
+
 /// The reason why a pattern is refused: a part of a sentence.
 pub(super) type Refused = String;
 
@@ -35,13 +39,58 @@ pub(super) struct Flags {
     pub extended: bool,
 }
 
-/// Translates the pattern to the syntax of `regex`. It is compiled with the options `i`, `m` and
-/// `s`, but without `x`.
-pub(super) fn translate(pattern: &str, flags: Flags) -> Result<String, Refused> {
-    let mut translator = Translator::new(pattern, flags);
-    translator.begin();
-    translator.all()?;
-    Ok(translator.out)
+/// A translated pattern. It is compiled with the options `i`, `m` and `s`, but without `x`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Translated {
+    /// In the syntax of `regex`.
+    Linear(String),
+    /// In the syntax of `fancy-regex`.
+    Backtracking {
+        text: String,
+        /// The literal prefix of every text that matches with regard to case, if there is one.
+        prefix: Option<String>,
+    },
+}
+
+impl Translated {
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Linear(text) | Self::Backtracking { text, .. } => text,
+        }
+    }
+}
+
+/// Translates a pattern.
+pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated, Refused> {
+    let mut linear = Translator::new(pattern, flags, false);
+    match linear.run() {
+        Ok(()) => Ok(Translated::Linear(linear.out)),
+        Err(_) if linear.needs_backtracking => backtracking(pattern, flags),
+        Err(reason) => Err(reason),
+    }
+}
+
+/// As [`translate`], for `fancy-regex`.
+pub(super) fn backtracking(pattern: &str, flags: Flags) -> Result<Translated, Refused> {
+    let mut translator = Translator::new(pattern, flags, true);
+    translator.run()?;
+    let Translator { out: text, lead, .. } = translator;
+    let prefix = match lead {
+        Lead::Open(prefix) | Lead::Closed(prefix) if !prefix.is_empty() => Some(prefix),
+        _ => None,
+    };
+    Ok(Translated::Backtracking { text, prefix })
+}
+
+/// The literal characters after a `^` that begins the pattern.
+#[derive(Debug)]
+enum Lead {
+    /// The pattern has not begun.
+    Start,
+    /// The next character belongs to them.
+    Open(String),
+    Closed(String),
+    None,
 }
 
 /// The kind of the preceding item of the pattern.
@@ -68,6 +117,13 @@ struct Translator<'a> {
     /// The number of capture groups that have begun.
     groups: u32,
     before: Before,
+    /// Translates for `fancy-regex`.
+    backtracks: bool,
+    /// Set if the pattern can be translated for `fancy-regex` only.
+    needs_backtracking: bool,
+    /// The names of groups, with their numbers.
+    names: Vec<(&'a str, u32)>,
+    lead: Lead,
 }
 
 /// White space that the option `x` ignores.
@@ -76,10 +132,34 @@ fn is_blank(c: char) -> bool {
 }
 
 impl<'a> Translator<'a> {
-    fn new(rest: &'a str, flags: Flags) -> Self {
+    fn new(rest: &'a str, flags: Flags, backtracks: bool) -> Self {
         let out = String::with_capacity(rest.len() * 2);
         let (outside, before) = (Vec::new(), Before::Other);
-        Self { rest, out, flags, outside, quoting: false, unicode: false, groups: 0, before }
+        Self {
+            rest,
+            out,
+            flags,
+            outside,
+            quoting: false,
+            unicode: false,
+            groups: 0,
+            before,
+            backtracks,
+            needs_backtracking: false,
+            names: Vec::new(),
+            lead: Lead::Start,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), Refused> {
+        self.begin();
+        self.all()
+    }
+
+    /// Fails unless the translation is for `fancy-regex`, which has what the pattern needs.
+    fn backtrack(&mut self, what: &str) -> Result<(), Refused> {
+        self.needs_backtracking = true;
+        if self.backtracks { Ok(()) } else { Err(format!("{what} not supported")) }
     }
 
     /// Parses what may only be at the start of a pattern.
@@ -135,6 +215,7 @@ impl<'a> Translator<'a> {
                 continue;
             }
             let before = std::mem::replace(&mut self.before, Before::Other);
+            self.lead(c);
             match c {
                 '\\' => self.escaped(before)?,
                 '[' => self.class()?,
@@ -148,7 +229,7 @@ impl<'a> Translator<'a> {
                     self.flags = self.outside.pop().unwrap_or(self.flags);
                     self.out.push(')');
                 }
-                '$' if !self.flags.multi_line => self.out.push_str(END),
+                '$' if !self.flags.multi_line => self.out.push_str(self.end()),
                 '.' | '^' | '|' | '$' => self.out.push(c),
                 '*' | '+' | '?' => self.count(c, before)?,
                 '{' => self.braces(before)?,
@@ -163,7 +244,31 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
+    /// Whether the literal prefix continues, at a character of the pattern.
+    fn lead(&mut self, c: char) {
+        self.lead = match (std::mem::replace(&mut self.lead, Lead::None), c) {
+            (Lead::Start, '^') if !self.flags.multi_line => Lead::Open(String::new()),
+            // Another branch begins otherwise.
+            (_, '|') if self.outside.is_empty() => Lead::None,
+            (Lead::Start | Lead::None, _) => Lead::None,
+            // The last character is repeated, or not there.
+            (Lead::Open(mut prefix), '*' | '+' | '?' | '{') => {
+                prefix.pop();
+                Lead::Closed(prefix)
+            }
+            (Lead::Open(prefix), c) if is_meta_character(c) && c != '\\' => Lead::Closed(prefix),
+            (lead, _) => lead,
+        };
+    }
+
+    fn end(&self) -> &'static str {
+        if self.backtracks { END_BEFORE } else { END }
+    }
+
     fn literal(&mut self, c: char) {
+        if let Lead::Open(prefix) = &mut self.lead {
+            prefix.push(c);
+        }
         if is_meta_character(c) {
             self.out.push('\\');
         }
@@ -182,7 +287,12 @@ impl<'a> Translator<'a> {
     fn escaped(&mut self, before: Before) -> Result<(), Refused> {
         match self.escape()? {
             Escaped::Char(c) => self.literal(c),
-            Escaped::Set(set) => self.out.push_str(&set),
+            Escaped::Set(set) => {
+                if let Lead::Open(prefix) = &mut self.lead {
+                    self.lead = Lead::Closed(std::mem::take(prefix));
+                }
+                self.out.push_str(&set);
+            }
             Escaped::Quote => (self.quoting, self.before) = (true, before),
             Escaped::Nothing => self.before = before,
         }
@@ -192,9 +302,19 @@ impl<'a> Translator<'a> {
     fn count(&mut self, c: char, before: Before) -> Result<(), Refused> {
         match (before, c) {
             // A lazy count: whether a text matches does not depend on it.
-            (Before::Count, '?') => self.before = Before::LeastCount,
+            (Before::Count, '?') => {
+                self.before = Before::LeastCount;
+                if self.backtracks {
+                    self.out.push('?');
+                }
+            }
             (Before::Count, '+') => {
-                return Err("possessive counts, such as a++, are not supported".to_owned());
+                if self.out.ends_with('}') {
+                    return Err("possessive counts of a number, such as a{2}+, are not supported".to_owned());
+                }
+                self.backtrack("possessive counts, such as a++, are")?;
+                self.out.push('+');
+                self.before = Before::LeastCount;
             }
             (Before::Count | Before::LeastCount, _) => return Err(counts_nothing(c)),
             (Before::Other, _) => {

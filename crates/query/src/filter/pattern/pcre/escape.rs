@@ -1,6 +1,6 @@
 //! Escape sequences.
 
-use super::{END, Refused, Translator};
+use super::{Refused, Translator};
 use std::borrow::Cow;
 
 /// The meaning of an escape sequence.
@@ -25,17 +25,28 @@ const BREAKS: &str = r"[\n\x0B\f\r\x{85}\x{2028}\x{2029}]";
 const NO_BREAKS: &str = r"[^\n\x0B\f\r\x{85}\x{2028}\x{2029}]";
 const BREAK: &str = r"(?:\r\n|[\n\x0B\f\r\x{85}\x{2028}\x{2029}])";
 
+/// A boundary of words of ASCII characters, and its opposite, as look-around.
+const EDGE: &str = r"(?-i:(?<=[0-9A-Z_a-z])(?![0-9A-Z_a-z])|(?<![0-9A-Z_a-z])(?=[0-9A-Z_a-z]))";
+const NO_EDGE: &str = r"(?-i:(?<=[0-9A-Z_a-z])(?=[0-9A-Z_a-z])|(?<![0-9A-Z_a-z])(?![0-9A-Z_a-z]))";
+
 impl Translator<'_> {
     /// Parses an escape sequence outside of a class, after the backslash.
     pub(super) fn escape(&mut self) -> Result<Escaped, Refused> {
         let set = match self.peek() {
+            Some(c @ ('b' | 'B')) if self.backtracks && !self.unicode => {
+                if c == 'b' {
+                    EDGE
+                } else {
+                    NO_EDGE
+                }
+            }
             Some('b') if self.unicode => r"\b",
             Some('b') => r"(?-u:\b)",
             // `regex` refuses an ASCII-only `\B`, since it could match within a character.
             Some('B') => r"\B",
             Some('A') => r"\A",
             Some('z') => r"\z",
-            Some('Z') => END,
+            Some('Z') => self.end(),
             Some('N') if self.rest.starts_with("N{") => return Err("\\N{…} is not supported: write \\x{…}".to_owned()),
             Some('N') => r"[^\n]",
             // The option `i` would fold a class that is written out.
@@ -45,7 +56,7 @@ impl Translator<'_> {
             }
             Some('R') => BREAK,
             Some('1'..='7') if !self.is_reference() => return self.number(3, 8),
-            Some('1'..='9' | 'g' | 'k') => return Err("back-references are not supported".to_owned()),
+            Some('1'..='9' | 'g' | 'k') => return self.reference(),
             _ => return self.escape_anywhere(),
         };
         self.next();
@@ -57,6 +68,52 @@ impl Translator<'_> {
     fn is_reference(&self) -> bool {
         let digits = self.rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         digits.parse::<u32>().is_ok_and(|number| number < 10 || number <= self.groups)
+    }
+
+    /// Parses a back reference after the backslash: `1`, `g1`, `g{1}`, `g{-1}`, `g{name}`, `k<name>`,
+    /// `k'name'`, `k{name}`.
+    fn reference(&mut self) -> Result<Escaped, Refused> {
+        self.backtrack("back references are")?;
+        let by_name = self.take("k");
+        let in_braces = by_name || self.take("g");
+        for (begin, end) in [("{", '}'), ("<", '>'), ("'", '\'')] {
+            if !in_braces || !self.take(begin) {
+                continue;
+            }
+            if !by_name && begin != "{" {
+                return Err("recursion \\g<…> is not supported".to_owned());
+            }
+            let name = self.take_until(end, "a back reference")?.trim();
+            return match name.parse::<i64>() {
+                Ok(number) if !by_name => self.numbered_reference(number),
+                _ => Ok(Escaped::Set(Cow::Owned(self.named_reference(name)?))),
+            };
+        }
+        let sign = if in_braces && self.take("-") { -1 } else { 1 };
+        let digits = self.take_while(9, |c| c.is_ascii_digit());
+        match digits.parse::<i64>() {
+            Ok(number) if !by_name => self.numbered_reference(sign * number),
+            _ => Err("a back reference has neither a number nor a name".to_owned()),
+        }
+    }
+
+    /// A reference to a group, counted from the first group if positive, and back from the last one
+    /// that has begun if negative.
+    fn numbered_reference(&mut self, number: i64) -> Result<Escaped, Refused> {
+        let group = if number < 0 { i64::from(self.groups) + 1 + number } else { number };
+        match u32::try_from(group) {
+            Ok(group @ 1..) => Ok(Escaped::Set(Cow::Owned(format!("(?:\\{group})")))),
+            _ => Err(format!("the back reference {number} is to no group")),
+        }
+    }
+
+    /// A reference to a named group.
+    pub(super) fn named_reference(&mut self, name: &str) -> Result<String, Refused> {
+        self.backtrack("back references are")?;
+        let known = self.names.iter().find(|(known, _)| *known == name);
+        known
+            .map(|(_, group)| format!("(?:\\{group})"))
+            .ok_or_else(|| format!("the back reference '{name}' is to no group before it"))
     }
 
     /// Parses an escape sequence inside a class, after the backslash.

@@ -3,16 +3,18 @@
 use super::{Flags, Refused, Translator};
 
 impl Translator<'_> {
-    /// Parses a group after its opening parenthesis. Captured text is never used, so all groups
-    /// become non-capturing.
+    /// Parses a group after its opening parenthesis. Only back references use captured text; without
+    /// them all groups become non-capturing.
     pub(super) fn group(&mut self) -> Result<(), Refused> {
         if self.rest.starts_with('*') {
             return Err("(*…) is not supported, except UTF and UCP at the beginning".to_owned());
         }
         if !self.take("?") {
-            self.groups += 1;
-            self.open("(?:");
+            self.capture();
             return Ok(());
+        }
+        if self.rest.starts_with('|') && self.backtracks {
+            return Err("(?|…) is not supported beside look-around and back references".to_owned());
         }
         if self.take(":") || self.take("|") {
             self.open("(?:");
@@ -24,11 +26,24 @@ impl Translator<'_> {
             ("!", "look-ahead (?!…) is"),
             ("<=", "look-behind (?<=…) is"),
             ("<!", "look-behind (?<!…) is"),
+        ] {
+            if self.take(begin) {
+                self.backtrack(what)?;
+                self.open(&format!("(?{begin}"));
+                return Ok(());
+            }
+        }
+        if self.take("P=") {
+            let name = self.take_until(')', "a back reference")?;
+            let reference = self.named_reference(name)?;
+            self.out.push_str(&reference);
+            return Ok(());
+        }
+        for (begin, what) in [
             ("(", "conditions (?(…)…) are"),
-            ("P=", "back-references are"),
-            ("P>", "back-references are"),
-            ("&", "back-references are"),
-            ("R", "back-references are"),
+            ("P>", "recursion (?P>…) is"),
+            ("&", "recursion (?&…) is"),
+            ("R", "recursion (?R) is"),
         ] {
             if self.rest.starts_with(begin) {
                 return Err(format!("{what} not supported"));
@@ -41,6 +56,11 @@ impl Translator<'_> {
             return self.name('\'');
         }
         self.options()
+    }
+
+    fn capture(&mut self) {
+        self.groups += 1;
+        self.open(if self.backtracks { "(" } else { "(?:" });
     }
 
     fn open(&mut self, text: &str) {
@@ -56,8 +76,8 @@ impl Translator<'_> {
         if !is_name {
             return Err(format!("'{name}' is not the name of a group"));
         }
-        self.groups += 1;
-        self.open("(?:");
+        self.capture();
+        self.names.push((name, self.groups));
         Ok(())
     }
 
@@ -70,8 +90,8 @@ impl Translator<'_> {
             match self.next() {
                 Some('-') if sets => sets = false,
                 Some('x') => flags.extended = sets,
-                // Ungreedy: whether a text matches does not depend on it.
-                Some('U') => {}
+                // Ungreedy: without atomic groups and the like, whether a text matches does not depend on it.
+                Some('U') if !self.backtracks => {}
                 Some(c @ ('i' | 'm' | 's')) => {
                     if c == 'm' {
                         flags.multi_line = sets;

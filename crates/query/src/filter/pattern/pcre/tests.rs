@@ -1,5 +1,5 @@
 use super::super::{FilterError, Pattern, Patterns};
-use super::{Flags, translate};
+use super::{Flags, Translated, backtracking, translate};
 use proptest::prelude::*;
 
 fn compiled(pattern: &str, options: &str) -> Result<Pattern, FilterError> {
@@ -7,7 +7,8 @@ fn compiled(pattern: &str, options: &str) -> Result<Pattern, FilterError> {
 }
 
 fn translated(pattern: &str, options: &str) -> String {
-    translate(pattern, Flags { multi_line: options.contains('m'), extended: options.contains('x') }).unwrap()
+    let flags = Flags { multi_line: options.contains('m'), extended: options.contains('x') };
+    translate(pattern, flags).unwrap().text().to_owned()
 }
 
 /// Patterns and options, texts that they are found in, and texts that they are not.
@@ -59,6 +60,38 @@ const FOUND: &[(&str, &str, &[&str], &[&str])] = &[
     ("^\\N+$", "s", &["ab"], &["a\nb"]),
     ("^\\p{^L}\\P{^Lu}\\pL$", "", &["1Ab"], &["1ab", "aAb"]),
     ("İ", "i", &["İ"], &["j"]),
+    // By backtracking.
+    ("^(?=.*b)a", "", &["ab", "acb"], &["a", "b"]),
+    ("(?=B)", "i", &["ab"], &["a"]),
+    ("a(?!b)", "", &["ac", "a", "aba"], &["ab", ""]),
+    ("(?<=a)b", "", &["ab"], &["b", "cb"]),
+    ("(?<!a)b", "", &["b", "cb", "abb"], &["ab"]),
+    ("(?<=a|bc)d", "", &["ad", "bcd"], &["cd", "bd"]),
+    ("^(?!.*(?:x|y)$)a", "", &["ab"], &["abx", "ay", "b"]),
+    ("^(?=a$)", "", &["a", "a\n"], &["ab", "a\n\n"]),
+    ("^(?=a$)", "m", &["a", "a\nb", "b\na"], &["ab"]),
+    ("^a(?=.b)", "s", &["a\nb"], &["ab"]),
+    ("^a(?=.b)", "", &["acb"], &["a\nb"]),
+    ("a (?= b ) # c\n b", "x", &["ab"], &["a b"]),
+    ("(a|b)\\1", "", &["aa", "bb"], &["ab", "a"]),
+    ("^(?<n>a+)-\\k<n>$", "", &["aa-aa", "a-a\n"], &["aa-a", "a-aa"]),
+    ("^(?<n>a+)-(?P=n)\\k{n}\\k'n'\\g{n}$", "", &["a-aaaa"], &["a-a"]),
+    ("(a)(b)\\g{-1}\\g1\\g{2}", "", &["abbab"], &["abaab"]),
+    ("(é)\\1", "i", &["éÉ", "ÉÉ"], &["é", "éa"]),
+    ("(a)(?i)\\1", "", &["aA"], &["Aa"]),
+    ("(?:(a)|b)\\1c", "", &["aac"], &["bc"]),
+    ("^\\Z(?!a)", "", &["", "\n"], &["a"]),
+    ("^(?>a*)b", "", &["aab"], &["aac"]),
+    ("^(?>a*)a", "", &[], &["aaa"]),
+    ("^a++a", "", &[], &["aaa"]),
+    ("^a*+b", "", &["aab", "b"], &["aa"]),
+    ("^(?>a??)b", "", &["b"], &["ab"]),
+    ("\\ba(?!c)", "", &["a", "éa"], &["ba", "ac"]),
+    ("a\\B(?=b)", "", &["ab"], &["a b", "aé"]),
+    ("(*UCP)\\ba(?!c)", "", &["a"], &["éa"]),
+    ("^(?=[^\\w&]é)[\\[\\-\\]]", "", &["-é", "]é"], &["aé"]),
+    ("(a)(b)(c)(d)(e)(f)(g)(h)(i)(?<j>j)\\10", "", &["abcdefghijj"], &["abcdefghij"]),
+    ("^(\\w+)\\s\\1$", "i", &["the The", "a a\n"], &["the they"]),
 ];
 
 #[test]
@@ -67,7 +100,7 @@ fn patterns_find_what_pcre_finds() {
         let ours = compiled(pattern, options).unwrap_or_else(|error| panic!("{pattern}: {error}"));
         for (text, expected) in found.iter().map(|text| (text, true)).chain(not.iter().map(|text| (text, false))) {
             assert_eq!(theirs(pattern, options, text), Ok(Some(expected)), "PCRE: {pattern} in {text:?}");
-            assert_eq!(ours.is_match(text), expected, "{pattern} in {text:?} ({})", translated(pattern, options));
+            assert_eq!(ours.is_match(text), Ok(expected), "{pattern} in {text:?} ({})", translated(pattern, options));
         }
     }
 }
@@ -75,18 +108,18 @@ fn patterns_find_what_pcre_finds() {
 #[test]
 fn what_cannot_be_searched_for_is_named() {
     for (pattern, named) in [
-        ("(?=a)", "look-ahead"),
-        ("a(?!b)", "look-ahead"),
-        ("(?<=a)b", "look-behind"),
-        ("(?<!a)b", "look-behind"),
-        ("(?>a)", "atomic groups"),
-        ("a++", "a++"),
-        ("a*+", "a++"),
-        ("(a)\\1", "references"),
-        ("\\1(a)", "references"),
-        ("(a)(b)(c)(d)(e)(f)(g)(h)(i)(?<j>j)\\10", "references"),
-        ("(?<n>a)\\k<n>", "references"),
-        ("(?R)?", "references"),
+        ("(?R)?", "recursion"),
+        ("(?<n>a)(?&n)", "recursion"),
+        ("(a)\\g<1>", "recursion"),
+        ("a{2}+", "a{2}+"),
+        ("(?=a)(?|b)", "(?|"),
+        ("(?=a)a**", "nothing before *"),
+        ("(?=a", "parenthesis"),
+        ("(?<=a)[b", "] is missing"),
+        ("(a)\\2", "reference"),
+        ("(a)\\g{-2}", "no group"),
+        ("\\k<n>(?<n>a)", "no group"),
+        ("(?=a)\\Ka", "\\K"),
         ("(?(1)a)", "conditions"),
         ("a(*SKIP)", "(*…)"),
         ("\\Ka", "\\K"),
@@ -126,6 +159,49 @@ fn what_a_text_begins_with_is_known_before_and_after_translation() {
     assert_eq!(prefix("^ab", "i"), None);
     assert_eq!(prefix("^ab", "m"), None);
     assert_eq!(prefix("ab", ""), None);
+    // By backtracking.
+    assert_eq!(prefix("^ab(?!c)", "").as_deref(), Some("ab"));
+    assert_eq!(prefix("^ab(?=c)d", "").as_deref(), Some("ab"));
+    assert_eq!(prefix("^a\\.b(c)\\1", "s").as_deref(), Some("a.b"));
+    assert_eq!(prefix("^\\Qa.\\E(?!c)", "").as_deref(), Some("a."));
+    assert_eq!(prefix("^a b c(?!d)", "x").as_deref(), Some("abc"));
+    assert_eq!(prefix("^abc*(?!d)", "").as_deref(), Some("ab"));
+    assert_eq!(prefix("^ab{0}(?!d)", "").as_deref(), Some("a"));
+    assert_eq!(prefix("^ab *(?!d)", "x").as_deref(), Some("a"));
+    assert_eq!(prefix("^ab\\dc(?!d)", "").as_deref(), Some("ab"));
+    for (none, options) in [
+        ("^(?=ab)", ""),
+        ("^(?!ab)", ""),
+        ("(?<!x)ab", ""),
+        ("^ab(?!c)|d", ""),
+        ("d|^ab(?!c)", ""),
+        ("^ab(?!c)", "i"),
+        ("^ab(?!c)", "m"),
+        ("(?m)^ab(?!c)", ""),
+        ("(?i)^ab(?!c)", ""),
+        ("^(?i)ab(?!c)", ""),
+        ("^a*(?!c)", ""),
+        ("^(ab)\\1", ""),
+        ("^[a]b(?!c)", ""),
+    ] {
+        assert_eq!(prefix(none, options), None, "{none}");
+    }
+}
+
+/// The searches would take time exponential in the length of the text, or a high power of it.
+#[test]
+fn a_search_that_takes_too_many_steps_is_given_up_by_name() {
+    for (pattern, text) in [
+        ("^(?:(a+)\\1?)+$", format!("{}b", "a".repeat(200))),
+        ("(a*)(a*)(a*)\\1\\2\\3b", "a".repeat(3000)),
+        ("^(?:(a?)\\1?){64}b", "a".repeat(64)),
+    ] {
+        let error = compiled(pattern, "").unwrap().is_match(&text).err();
+        let error = error.unwrap_or_else(|| panic!("{pattern} ends"));
+        assert!(matches!(error, FilterError::TooManySteps(_)), "{error}");
+        assert_eq!(error.code().number(), 51156);
+        assert!(error.to_string().contains(pattern) && error.to_string().contains("1000000 steps"), "{error}");
+    }
 }
 
 /// What PCRE2 says, as MongoDB uses it; nothing if it gives up.
@@ -200,6 +276,12 @@ const PIECES: &[&str] = &[
     "\\x{e9}",
     "\\0",
     "\\-",
+    "(?=",
+    "(?!",
+    "(?<=",
+    "(?<!",
+    "(?>",
+    "\\1",
     "[:alpha:]",
     "[[:^alpha:]",
     "[^",
@@ -251,7 +333,7 @@ proptest! {
             let apart = apart || folds && pattern.contains('[') && text.contains(['ſ', '\u{212a}']);
             match (&ours, theirs(&pattern, &options, text)) {
                 (Ok(ours), Ok(Some(theirs))) if !apart => {
-                    prop_assert_eq!(ours.is_match(text), theirs, "{} ({}) in {:?}, as {}", pattern, options, text, translated(&pattern, &options));
+                    prop_assert_eq!(ours.is_match(text), Ok(theirs), "{} ({}) in {:?}, as {}", pattern, options, text, translated(&pattern, &options));
                 }
                 (Err(error), Ok(_)) => {
                     let error = error.to_string();
@@ -260,6 +342,35 @@ proptest! {
                 }
                 _ => {}
             }
+        }
+    }
+}
+
+/// The pattern as `fancy-regex` searches for it, whatever `regex` can do.
+fn by_backtracking(pattern: &str, options: &str) -> Option<fancy_regex::Regex> {
+    let has = |option| options.contains(option);
+    let translated = backtracking(pattern, Flags { multi_line: has('m'), extended: has('x') }).ok()?;
+    let mut builder = fancy_regex::RegexBuilder::new(translated.text());
+    builder.case_insensitive(has('i')).multi_line(has('m')).dot_matches_new_line(has('s')).build().ok()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
+
+    /// Both crates give the same answers to patterns that need no backtracking. The pieces are those
+    /// of which both translations are exact.
+    #[test]
+    fn both_crates_find_the_same(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
+        let pattern = pieces.concat();
+        let flags = Flags { multi_line: options.contains('m'), extended: options.contains('x') };
+        let Ok(Translated::Linear(_)) = translate(&pattern, flags) else { return Ok(()) };
+        let (Ok(ours), Some(other)) = (compiled(&pattern, &options), by_backtracking(&pattern, &options)) else { return Ok(()) };
+        // Only look-ahead finds the line break again that follows a `$`.
+        let behind = |end: &str| pattern.split(end).skip(1).any(|behind| !behind.is_empty());
+        prop_assume!(!behind("$") && !behind("\\Z"));
+        for text in &texts {
+            let Ok(found) = other.is_match(text) else { continue };
+            prop_assert_eq!(ours.is_match(text), Ok(found), "{} ({}) in {:?}, as {:?}", pattern, options, text, other);
         }
     }
 }
