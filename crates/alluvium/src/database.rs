@@ -135,6 +135,17 @@ impl Database {
         self.engine.store().path()
     }
 
+    /// True if it was opened for reading only: see [`Builder::read_only`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// assert!(!db.is_read_only());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn is_read_only(&self) -> bool {
+        self.engine.store().options().read_only
+    }
+
     /// The number of partitions.
     ///
     /// ```

@@ -29,6 +29,13 @@ pub(crate) fn of(error: &Error) -> Option<String> {
         // The documents are undamaged, and the message has the advice.
         Error::DamagedIndex { .. } => return None,
         Error::Store(StoreError::InUse(path)) => return Some(in_use(path)),
+        Error::Store(StoreError::OpenedForReading(_)) => {
+            "The database was opened with --read-only, or nothing can be written where it is: a full disk, one that is \
+             mounted for reading only, or a directory without permission to write."
+        }
+        Error::Store(StoreError::LogTooLarge { needed_bytes, .. }) => {
+            return Some(format!("--memory {}M is enough.", needed_bytes.div_ceil(1 << 20)));
+        }
         Error::Store(StoreError::NotADatabase(_)) => {
             "`alluvium put`, `alluvium load` and `alluvium index create` create a database."
         }
@@ -43,7 +50,15 @@ pub(crate) fn of(error: &Error) -> Option<String> {
         Error::Store(StoreError::Storage(cause)) | Error::ReadOnly(ReadOnlyError::Storage(cause))
             if cause.is_not_permitted() =>
         {
-            "Run the command as the user that the files belong to, or let that user change their permissions."
+            "Run the command as the user that the files belong to, or let that user change their permissions. Commands \
+             that only read need no permission to write."
+        }
+        Error::Store(StoreError::Storage(cause)) if cause.is_read_only_disk() => {
+            "Commands that only read work on such a disk. To write, mount it for writing, or copy the database to another \
+             disk: `alluvium checkpoint DB /OTHER/DIR`, then `alluvium restore /OTHER/DIR NEW`."
+        }
+        Error::Store(StoreError::Storage(cause)) if cause.is_overlay_full() => {
+            "--memory SIZE raises the memory budget."
         }
         Error::Store(error) if is_too_large(error) => TOO_LARGE,
         Error::ReadOnly(ReadOnlyError::NotReadOnly(_)) => return None,

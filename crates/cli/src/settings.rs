@@ -1,5 +1,6 @@
 //! Arguments that many commands share, and their resolution.
 
+pub mod access;
 pub mod database;
 pub mod ids;
 pub(crate) mod queries;

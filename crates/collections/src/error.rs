@@ -29,6 +29,8 @@ pub enum ErrorKind {
     Open,
     /// Another process has the database open.
     InUse,
+    /// The database was opened for reading only, and takes no writes.
+    ReadOnly,
     /// Bytes on disk are damaged.
     Corruption,
     /// The disk is full, except for the reserve of `alluvium::Builder::disk_reserve`. Nothing was
@@ -521,7 +523,9 @@ fn store_kind(error: &alluvium_store::Error) -> ErrorKind {
         | E::TargetExists(_)
         | E::InsideDatabase { .. }
         | E::ForeignBase { .. }
-        | E::PartitionCount { .. } => ErrorKind::Open,
+        | E::PartitionCount { .. }
+        | E::LogTooLarge { .. } => ErrorKind::Open,
+        E::OpenedForReading(_) => ErrorKind::ReadOnly,
         E::Storage(error) if error.is_no_space() => ErrorKind::NoSpace,
         E::Storage(_) => ErrorKind::Io,
         E::InUse(_) => ErrorKind::InUse,

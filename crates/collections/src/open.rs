@@ -25,8 +25,10 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     let options = Options { fold: Some(folds.clone()), definitions: Some(folds.clone()), ..options };
     let store = Store::open(env, path, options)?;
     let catalog = Catalog::load(store, folds)?;
-    // After an error, a later flush does it.
-    let _later = catalog.store().discard_damage();
+    if !catalog.store().options().read_only {
+        // After an error, a later flush does it.
+        let _later = catalog.store().discard_damage();
+    }
     let env = catalog.store().env().clone();
     let engine = EngineHandle::new(Engine::new(catalog, env));
     background::start(&engine);

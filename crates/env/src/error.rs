@@ -59,6 +59,17 @@ pub enum Error {
         /// The most bytes that they may take.
         limit: u64,
     },
+    /// What a database that was opened for reading only would write takes more memory than it may.
+    #[error(
+        "{} was opened for reading only, and what is kept in memory in place of being written would take more than \
+         {limit} bytes: raise the memory budget", path.display()
+    )]
+    OverlayFull {
+        /// The directory.
+        path: PathBuf,
+        /// The most bytes that it may take.
+        limit: u64,
+    },
     /// The file has a newer format than this build can read.
     #[error("{} has format version {found}; this build reads up to {supported}: open it with a newer build", path.display())]
     NewerFormat {
@@ -117,7 +128,7 @@ impl Error {
     /// such an error ends a check, and nothing is reported as damaged or lost for it.
     pub fn is_circumstance(&self) -> bool {
         match self {
-            Self::Displaced { .. } => true,
+            Self::Displaced { .. } | Self::OverlayFull { .. } => true,
             Self::Io { source, .. } => {
                 is_shortage(source)
                     || matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::OutOfMemory)
@@ -134,6 +145,22 @@ impl Error {
     /// True if the user may not do this with the file.
     pub fn is_not_permitted(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+
+    /// True if the file system is mounted for reading only.
+    pub fn is_read_only_disk(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem)
+    }
+
+    /// True if nothing can be written at that place, though it may be readable: the disk (or a
+    /// quota) is full, the file system is mounted for reading only, or the user may not write there.
+    pub fn is_unwritable(&self) -> bool {
+        self.is_no_space() || self.is_read_only_disk() || self.is_not_permitted()
+    }
+
+    /// True if changes that are kept in memory, because nothing is written, take more than they may.
+    pub fn is_overlay_full(&self) -> bool {
+        matches!(self, Self::OverlayFull { .. })
     }
 
     /// True if a path that should name a directory names a file.

@@ -239,7 +239,7 @@ impl Fs for FaultFs {
     }
 
     fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.control.run(OpKind::Lock, "lock", path, || self.inner.try_lock_to_read(path))
+        self.control.run(OpKind::LockToRead, "lock", path, || self.inner.try_lock_to_read(path))
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {

@@ -69,7 +69,10 @@ pub trait Fs: Send + Sync {
     /// the lock is one on the directory, too, where the file system has such locks: a lock file
     /// that is removed lets no second process in.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
-    /// The same lock, on an existing file; permission to read it is enough. Writes nothing.
+    /// A lock that any number of readers hold at once, but not beside [`Fs::try_lock`] and not the
+    /// other way round. It is one on an existing file, and permission to read that is enough. Of a
+    /// held directory without this file, the lock is one on the directory alone; if the file system
+    /// has no such locks, that is an error. Writes nothing.
     fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
     /// The bytes that can still be written to the file system of `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64>;

@@ -2,7 +2,8 @@
 //!
 //! Nothing above this crate touches the operating system. [`Env::os`] is the real
 //! machine; [`mem::MemFs`] is a file system in memory that can be cloned as a power cut
-//! would leave it; [`fault::FaultFs`] wraps either and fails on demand.
+//! would leave it; [`fault::FaultFs`] wraps either and fails on demand; an [`OverlayFs`]
+//! keeps the changes of one directory in memory.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -21,6 +22,7 @@ pub mod mem;
 #[cfg(feature = "loom")]
 pub mod orders;
 mod os;
+mod overlay;
 mod rng;
 #[cfg(feature = "shuttle")]
 pub mod schedules;
@@ -38,6 +40,7 @@ pub use clock::{Clock, ManualClock};
 pub use direct::{DIRECT_BLOCK_BYTES, DirectFs};
 pub use error::{Error, Result};
 pub use fs::{DirEntry, File, FileLock, Fs, OpenMode, create_dir_durably, parent_of};
+pub use overlay::OverlayFs;
 pub use rng::{Rng, SeededRng};
 pub use stream::{FileReader, WholeFile};
 

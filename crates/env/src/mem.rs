@@ -9,10 +9,11 @@
 //! Locking: `Shared::names` first, then one file's state; never two files at once. Every
 //! change holds `names` at least shared, so that an exclusive holder sees one consistent state.
 
-mod content;
+pub(crate) mod content;
 mod crash;
 mod file;
 mod lock;
+mod locks;
 mod names;
 
 pub use crash::CrashStyle;
@@ -159,18 +160,19 @@ impl MemFs {
         Ok(())
     }
 
-    fn lock(&self, path: &Path, create: bool) -> Result<Option<Box<dyn FileLock>>> {
+    fn lock(&self, path: &Path, shared: bool) -> Result<Option<Box<dyn FileLock>>> {
         let mut names = self.shared.names.write();
         let place = self.place(&names, path)?;
-        let node = match names.file(place) {
-            Err(error) if create && error.kind() == ErrorKind::NotFound => {
-                add_file(&mut names, place).at("open", path)?
-            }
-            found => found.at("open", path)?,
-        };
         let is_entry_of_held = place.start != ROOT && place.path.components().count() == 1;
         let dir = is_entry_of_held.then_some(place.start);
-        let lock = MemLock::try_new(&self.shared, &mut names, node, dir);
+        let node = match names.file(place) {
+            Err(error) if error.kind() == ErrorKind::NotFound && shared && dir.is_some() => None,
+            Err(error) if error.kind() == ErrorKind::NotFound && !shared => {
+                Some(add_file(&mut names, place).at("open", path)?)
+            }
+            found => Some(found.at("open", path)?),
+        };
+        let lock = MemLock::try_new(&self.shared, &mut names, node, dir, shared);
         Ok(lock.map(|lock| Box::new(lock) as Box<dyn FileLock>))
     }
 }
@@ -278,11 +280,11 @@ impl Fs for MemFs {
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.lock(path, true)
+        self.lock(path, false)
     }
 
     fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.lock(path, false)
+        self.lock(path, true)
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {

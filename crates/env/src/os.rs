@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fs::{DirEntry, File, FileLock, Fs, OpenMode};
 use file::OsFile;
 use held::{HeldDir, Place};
-use lock::OsLock;
+use lock::{LockKind, OsLock};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::fs;
@@ -74,8 +74,8 @@ impl OsFs {
         opened.map_err(|errno| place.error(op, errno))
     }
 
-    fn lock(&self, path: &Path, create: bool) -> Result<Option<Box<dyn FileLock>>> {
-        Ok(OsLock::take(&self.place(path), create)?.map(|lock| Box::new(lock) as Box<dyn FileLock>))
+    fn lock(&self, path: &Path, kind: LockKind) -> Result<Option<Box<dyn FileLock>>> {
+        Ok(OsLock::take(&self.place(path), kind)?.map(|lock| Box::new(lock) as Box<dyn FileLock>))
     }
 
     fn device(&self, path: &Path) -> Result<u64> {
@@ -210,11 +210,11 @@ impl Fs for OsFs {
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.lock(path, true)
+        self.lock(path, LockKind::Exclusive)
     }
 
     fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.lock(path, false)
+        self.lock(path, LockKind::Shared)
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {

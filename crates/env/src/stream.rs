@@ -15,7 +15,7 @@ impl From<Error> for io::Error {
             Error::Corrupt { .. } | Error::NewerFormat { .. } => io::ErrorKind::InvalidData,
             Error::Displaced { .. } => io::ErrorKind::NotFound,
             Error::NotAFile { .. } => io::ErrorKind::InvalidInput,
-            Error::TooManyRanges { .. } => io::ErrorKind::OutOfMemory,
+            Error::TooManyRanges { .. } | Error::OverlayFull { .. } => io::ErrorKind::OutOfMemory,
         };
         io::Error::new(kind, error)
     }

@@ -121,6 +121,26 @@ fn a_removed_lock_file_lets_no_second_one_in() {
 }
 
 #[test]
+fn readers_share_the_lock_of_a_directory_without_its_file() {
+    on_both(|fs, top| {
+        let (db, lock) = (top.join("db"), top.join("db/LOCK"));
+        fs.create_dir_all(&db).unwrap();
+        let held = || fs.hold_dir(&db).unwrap();
+        let (first, second) = (held().try_lock_to_read(&lock).unwrap(), held().try_lock_to_read(&lock).unwrap());
+        assert!(first.is_some() && second.is_some() && !fs.exists(&lock).unwrap());
+        // A writer creates the file, and is refused all the same.
+        assert!(held().try_lock(&lock).unwrap().is_none());
+        drop(first);
+        assert!(held().try_lock(&lock).unwrap().is_none());
+        drop(second);
+        let writer = held().try_lock(&lock).unwrap();
+        assert!(writer.is_some() && held().try_lock_to_read(&lock).unwrap().is_none());
+        fs.remove(&lock).unwrap();
+        assert!(held().try_lock_to_read(&lock).unwrap().is_none());
+    });
+}
+
+#[test]
 fn several_are_held_at_once() {
     on_both(|fs, top| {
         let (db, inner, copy) = (top.join("db"), top.join("db/inner"), top.join("copy"));

@@ -4,7 +4,7 @@
 
 use alluvium_env::fault::FaultFs;
 use alluvium_env::mem::MemFs;
-use alluvium_env::{Env, Error, Fs, OpenMode};
+use alluvium_env::{Env, Error, Fs, OpenMode, OverlayFs};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("a list is sorted and has lengths", list),
     ("paths may hold dots", dotted_paths),
     ("a lock is held once", lock),
-    ("a lock is held by a reader", lock_to_read),
+    ("a lock for reading is shared", lock_to_read),
     ("there is space", space),
     ("syncs succeed and change nothing", syncs),
     ("an impossible length is refused", too_long),
@@ -64,6 +64,24 @@ fn memory() {
     run_all(&MemFs::new(), Path::new("relative/base"));
     run_all(&FaultFs::over(Arc::new(MemFs::new())), Path::new("/base"));
     run_all(&FaultFs::new(Arc::new(MemFs::new())), Path::new("/base"));
+}
+
+/// But for locks, which are those of readers, new names of directories, and paths with `..`, which
+/// are no paths in the directory.
+#[test]
+fn an_overlay() {
+    let fs: Arc<dyn Fs> = Arc::new(MemFs::new());
+    fs.create_dir_all(Path::new("/base")).unwrap();
+    let overlay = OverlayFs::new(fs.clone(), Path::new("/base"), u64::MAX, |_| true);
+    let left_out = ["lock", "directory can be renamed", "a file is no directory", "dots"];
+    let others = SCENARIOS.iter().filter(|(name, _)| !left_out.iter().any(|part| name.contains(part)));
+    for (index, (name, scenario)) in others.enumerate() {
+        println!("{name}");
+        let dir = Path::new("/base").join(format!("s{index}"));
+        overlay.create_dir_all(&dir).unwrap();
+        scenario(&overlay, &dir);
+    }
+    assert!(fs.list(Path::new("/base")).unwrap().is_empty());
 }
 
 /// A crash loses nothing that was kept, so the clone must behave like any file system.
@@ -378,8 +396,15 @@ fn lock_to_read(fs: &dyn Fs, dir: &Path) {
     write(fs, &path, b"");
     let held = fs.try_lock_to_read(&path).unwrap();
     assert!(held.is_some());
-    assert!(fs.try_lock(&path).unwrap().is_none() && fs.try_lock_to_read(&path).unwrap().is_none());
+    assert!(fs.try_lock(&path).unwrap().is_none());
+    let second = fs.try_lock_to_read(&path).unwrap();
+    assert!(second.is_some(), "readers share the lock");
     drop(held);
+    assert!(fs.try_lock(&path).unwrap().is_none());
+    drop(second);
+    let writer = fs.try_lock(&path).unwrap();
+    assert!(writer.is_some() && fs.try_lock_to_read(&path).unwrap().is_none());
+    drop(writer);
     assert!(fs.try_lock(&path).unwrap().is_some());
 }
 

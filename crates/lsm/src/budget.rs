@@ -21,9 +21,11 @@ pub enum Owner {
     Dictionaries,
     /// Buffers of running flushes and compactions.
     Jobs,
+    /// What a store that was opened for reading only keeps in place of writing it.
+    Overlay,
 }
 
-const OWNERS: usize = 5;
+const OWNERS: usize = 6;
 
 /// A budget of up to this many bytes lends nothing to the cache; the allowance for the allocator is
 /// computed from at most this much.
@@ -131,7 +133,12 @@ impl Budget {
         let memtables = self.memtable_reserve.load(Ordering::Relaxed).max(self.used(Owner::Memtables));
         let jobs = self.job_reserve.max(self.used(Owner::Jobs));
         let between = self.total.min(SMALL_BUDGET) / 8;
-        let taken = memtables + jobs + self.used(Owner::Pinned) + self.used(Owner::Dictionaries) + between;
+        let taken = memtables
+            + jobs
+            + self.used(Owner::Pinned)
+            + self.used(Owner::Dictionaries)
+            + self.used(Owner::Overlay)
+            + between;
         self.total.saturating_sub(taken).max(self.total / 32)
     }
 

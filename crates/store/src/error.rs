@@ -53,6 +53,22 @@ pub enum Error {
     /// Another process, or another handle of this one, has the database open.
     #[error("{} is in use by another process: close it there first (one process opens a database at a time)", .0.display())]
     InUse(PathBuf),
+    /// A write through a store that was opened with [`crate::Options::read_only`].
+    #[error("{} was opened for reading only: nothing was written; close it, and open it for writing", .0.display())]
+    OpenedForReading(PathBuf),
+    /// With [`crate::Options::read_only`], the log is kept in memory, and the budget is too small.
+    #[error(
+        "{} cannot be opened for reading only with this memory budget, because its log has {log_bytes} bytes: a budget \
+         of {needed_bytes} bytes is enough, or open it for writing", path.display()
+    )]
+    LogTooLarge {
+        /// The database.
+        path: PathBuf,
+        /// The bytes of the log.
+        log_bytes: u64,
+        /// A memory budget that suffices, in bytes.
+        needed_bytes: u64,
+    },
     /// The number of partitions is fixed when a database is created.
     #[error("{} has {found} partitions, not {requested}: leave the number out, or load into a new database", path.display())]
     PartitionCount {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use alluvium_env::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The state of the store: open, poisoned (it only reads), or closed.
@@ -11,16 +12,33 @@ pub(crate) struct Health {
     closed: AtomicBool,
     /// The failure that ended writing.
     poisoned: OnceLock<Error>,
+    /// The directory, if the store was opened for reading only.
+    read_only: Option<PathBuf>,
 }
 
 impl Health {
+    /// Of a store that opens; with its directory if that is for reading only.
+    pub fn new(read_only: Option<PathBuf>) -> Self {
+        Self { read_only, ..Self::default() }
+    }
+
+    /// Errors if the store takes no writes of its users: as [`Health::check_writable`], and if it
+    /// was opened for reading only. Its own notes in the log, which are kept in memory then, are
+    /// written nevertheless.
+    pub fn check_takes_writes(&self) -> Result<()> {
+        match &self.read_only {
+            Some(path) => self.check_open().and(Err(Error::OpenedForReading(path.clone()))),
+            None => self.check_writable(),
+        }
+    }
+
     /// Errors if the store was closed. A poisoned store still reads.
     #[inline]
     pub fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(()) }
     }
 
-    /// Errors if the store takes no writes.
+    /// Errors if the log takes no writes.
     pub fn check_writable(&self) -> Result<()> {
         self.check_open()?;
         match self.poisoned() {

@@ -169,7 +169,7 @@ impl Store {
     /// # Errors
     /// As [`Store::write`]; [`Error::NoSuchTree`] if the tree was dropped.
     pub fn ingest(&self, partition: u32, run: &mut EntryRun) -> Result<()> {
-        self.health.check_writable()?;
+        self.health.check_takes_writes()?;
         self.trees.check_live(&[run.tree.0])?;
         if run.is_empty() {
             return Ok(());
@@ -239,7 +239,7 @@ impl Store {
         may_drop: &dyn Fn(&[u8], Seq) -> bool,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<u64> {
-        self.health.check_writable()?;
+        self.health.check_takes_writes()?;
         let Some(partition) = self.partitions.get(partition as usize) else { return Ok(0) };
         let is_dropped = |internal: &[u8], seq: Seq| may_drop(key_of(internal), seq);
         let swept =

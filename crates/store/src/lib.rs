@@ -33,6 +33,7 @@ mod options;
 mod partitions;
 mod poison;
 mod policy;
+mod reading;
 mod reads;
 mod report;
 mod scan;

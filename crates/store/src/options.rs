@@ -28,6 +28,12 @@ pub enum Durability {
 pub struct Options {
     /// Create the database if the directory is empty or absent. Default: true.
     pub create_if_missing: bool,
+    /// Open for reading only: no file is created, written, renamed or removed. What would be
+    /// written (manifests, the new end of the log, the files of a log that is larger than the
+    /// memtables) is kept in memory, within the budget. Writes are refused with
+    /// [`Error::OpenedForReading`], and no background work runs. Any number of processes may have a
+    /// store open so, and none for writing beside them. Default: false.
+    pub read_only: bool,
     /// Partitions of a new database, 1 to 256, fixed for its life. `None`: 4 for a new one, the
     /// existing number for an existing one.
     pub partitions: Option<u32>,
@@ -86,6 +92,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             create_if_missing: true,
+            read_only: false,
             partitions: None,
             memory_bytes: 256 << 20,
             threads: None,
@@ -115,6 +122,8 @@ pub(crate) const DEFAULT_PARTITIONS: u32 = 4;
 const RESERVED_FILES: u64 = 4;
 /// A sync ahead of a segment's end is not worth it for fewer bytes.
 const LEAST_SYNC_AHEAD: u64 = 4 << 20;
+/// The largest share of the buffers of flushes and compactions in the memory budget, in bytes.
+const JOB_BYTES: usize = 24 << 20;
 /// The least memory budget in bytes.
 pub(crate) const MIN_MEMORY: usize = 8 << 20;
 
@@ -171,7 +180,7 @@ impl Options {
     }
 
     /// The bytes of the disk that new log segments leave free: [`Options::disk_reserve_bytes`], or
-    /// the value derived from the other options.
+    /// the value derived from the other options; 0 if the store is opened for reading only.
     ///
     /// ```
     /// let options = alluvium_store::Options { disk_reserve_bytes: Some(1 << 20), ..alluvium_store::Options::default() };
@@ -179,6 +188,9 @@ impl Options {
     /// assert!(alluvium_store::Options::default().disk_reserve() > 64 << 20);
     /// ```
     pub fn disk_reserve(&self) -> u64 {
+        if self.read_only {
+            return 0;
+        }
         let derived = self.memtable_bytes() as u64 + RESERVED_FILES * self.sorted_file_bytes();
         self.disk_reserve_bytes.unwrap_or(derived)
     }
@@ -192,6 +204,18 @@ impl Options {
     pub(crate) fn log_limit_bytes(&self) -> u64 {
         let usual = (self.memory_bytes as u64 / 2).max(2 * self.log_segment_bytes());
         self.tuning.log_limit_bytes.unwrap_or(usual)
+    }
+
+    /// The share of flushes and compactions in the memory budget, in bytes.
+    pub(crate) fn job_bytes(&self) -> usize {
+        (self.memory_bytes / 8).min(JOB_BYTES)
+    }
+
+    /// The bytes that a store that is opened for reading only may keep in memory in place of
+    /// writing them: what memtables, flushes and the smallest cache leave.
+    pub(crate) fn overlay_bytes(&self) -> u64 {
+        let taken = self.memtable_bytes() + self.job_bytes() + self.memory_bytes / 32;
+        self.memory_bytes.saturating_sub(taken) as u64
     }
 
     /// The options of the partitions.

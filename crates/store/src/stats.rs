@@ -29,6 +29,8 @@ pub struct Stats {
     pub sealed_memtable_bytes: usize,
     /// Buffers of running flushes and compactions, now.
     pub job_bytes: usize,
+    /// What a database that was opened for reading only keeps in memory in place of writing it, now.
+    pub unwritten_bytes: usize,
     /// Compression dictionaries, now; part of `pinned_bytes`.
     pub dictionary_bytes: usize,
     /// Bytes of cached blocks now.
@@ -405,6 +407,7 @@ impl Stats {
         self.blocks_read_by_gets = shared.cache.reads_by_gets();
         self.dictionary_bytes = budget.used(Owner::Dictionaries);
         self.job_bytes = budget.used(Owner::Jobs);
+        self.unwritten_bytes = budget.used(Owner::Overlay);
         self.pinned_bytes = budget.used(Owner::Pinned) + self.dictionary_bytes;
     }
 

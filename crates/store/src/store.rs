@@ -130,8 +130,9 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::InUse`], [`Error::NotADatabase`], [`Error::ForeignDirectory`],
-    /// [`Error::PartitionCount`], [`Error::InvalidOption`], and [`Error::Storage`] for damage, a
-    /// newer format, or what the operating system refuses.
+    /// [`Error::PartitionCount`], [`Error::InvalidOption`], [`Error::LogTooLarge`] with
+    /// [`Options::read_only`], and [`Error::Storage`] for damage, a newer format, or what the
+    /// operating system refuses.
     pub fn open(env: Env, path: &Path, options: Options) -> Result<Self> {
         let opened = open::open(env, path, options).and_then(|store| {
             crate::events::opened(path, store.partitions.len(), &store.report);
@@ -303,9 +304,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Closed`], [`Error::Poisoned`].
+    /// [`Error::Closed`], [`Error::Poisoned`], [`Error::OpenedForReading`].
     pub fn check_writable(&self) -> Result<()> {
-        self.health.check_writable()
+        self.health.check_takes_writes()
     }
 
     fn close_with(&self, threads: Vec<JoinHandle<()>>) -> Result<()> {

@@ -15,6 +15,7 @@
 //! | [`key_value`] | the same of the store below documents, with deletes of ranges | [`key_value::KvRunner`] |
 //! | [`concurrency`] | clients at the same time see an order of all calls, and whole batches | [`concurrency::histories::run`], [`concurrency::failing_disk::run`] |
 //! | [`pressure`] | memory, seconds, blocks and descriptors stay within limits | [`pressure::in_child`] |
+//! | [`reading`] | databases that are opened for reading only read the same, and change no file | [`reading::read`] |
 //! | [`formats`] | files of every format version open | [`formats::fixtures::all`] |
 //! | [`fuzz`] | any input is taken or refused | [`fuzz::run`] |
 //! | [`marks`] | rare paths were taken | [`marks::all`] |
@@ -30,6 +31,7 @@ pub mod marks;
 pub mod model;
 pub mod pressure;
 mod read_entries;
+pub mod reading;
 pub mod replay;
 pub mod runner;
 pub mod worlds;

@@ -184,6 +184,31 @@ impl Builder {
         self
     }
 
+    /// Opens the database for reading only: nothing on the disk is created, written, renamed or
+    /// removed, so it works on a full disk, on one that is mounted for reading only, and without
+    /// permission to write. Writes are refused ([`crate::ErrorKind::ReadOnly`]), no background work
+    /// runs, and documents that have expired stay. Any number of processes may have a database open
+    /// for reading only, and none for writing beside them. What would be written when the database
+    /// is opened is kept in memory, within the budget. Default: false.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// # let db = alluvium::Database::open(&path)?;
+    /// # db.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// # db.close()?;
+    /// let db = alluvium::Database::builder().read_only(true).open(&path)?;
+    /// assert_eq!(db.collection("pets").count()?, 1);
+    /// let refused = db.collection("pets").put("tom", r#"{"kind": "cat"}"#);
+    /// assert_eq!(refused.unwrap_err().kind(), alluvium::ErrorKind::ReadOnly);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.options.read_only = read_only;
+        self
+    }
+
     /// The maximum age of snapshots and cursors, after which they end, so that they do not pin disk
     /// space forever. Default: one hour.
     ///

@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
@@ -22,7 +23,7 @@ without effect on others. A program that has the database open can make checkpoi
 (Database::checkpoint); this command opens the database itself.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseArgs<Reading>,
     /// The directory of the new checkpoint; it must not exist or be empty
     #[arg(value_name = "DIR")]
     dir: PathBuf,

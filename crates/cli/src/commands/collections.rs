@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::text;
 use alluvium::Collection;
@@ -13,7 +14,7 @@ use alluvium::Collection;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseArgs<Reading>,
     /// Print the names as a JSON array
     #[arg(long)]
     json: bool,

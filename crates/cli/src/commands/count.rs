@@ -3,6 +3,7 @@
 use crate::exit::Outcome;
 use crate::notes::Fields;
 use crate::output::{self, Output};
+use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
@@ -14,7 +15,7 @@ use crate::signals::Stop;
   alluvium count my.db comments '{\"author\": \"ann\"}'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    collection: CollectionArgs,
+    collection: CollectionArgs<Reading>,
     /// Only documents that match this filter, in JSON
     #[arg(value_name = "FILTER")]
     filter: Option<String>,

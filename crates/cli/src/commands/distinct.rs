@@ -3,6 +3,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::notes::Fields;
 use crate::output::{self, Output};
+use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
@@ -17,7 +18,7 @@ use alluvium_document::json::{self, Format};
 Values are printed in sort order, one per line; an array counts by its elements. All values are held in memory.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    collection: CollectionArgs,
+    collection: CollectionArgs<Reading>,
     /// The field, or its path: a.b is the field b of the map a
     #[arg(value_name = "FIELD")]
     field: String,

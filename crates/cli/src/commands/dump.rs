@@ -6,6 +6,7 @@ use crate::files;
 use crate::notes;
 use crate::output::Output;
 use crate::progress::Meter;
+use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
@@ -25,7 +26,7 @@ DIR/main/pets.alluvium.jsonl, which only Alluvium reads. A restored document has
 order of its fields. Sets of values (`mv`) are not dumped.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseArgs<Reading>,
     /// The directory to write; it must not exist or be empty. A dump that fails leaves nothing in it, and the remains of a killed dump are removed
     #[arg(value_name = "DIR")]
     dir: PathBuf,

@@ -7,6 +7,7 @@ use crate::files;
 use crate::output::Output;
 use crate::progress::Meter;
 use crate::session;
+use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{IdArgs, RangeArgs, paths_of};
 use crate::signals::Stop;
@@ -34,7 +35,7 @@ fields. Relaxed JSON does not distinguish a small 64-bit integer from a 32-bit o
 `dump --alluvium-types` keeps those, too.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    collection: CollectionArgs,
+    collection: CollectionArgs<Reading>,
     /// The file to write, compressed if its name ends in .gz or .zst; by default, or with -, standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

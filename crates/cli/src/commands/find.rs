@@ -3,6 +3,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
 use crate::output::{self, Output};
+use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, FieldArgs};
 use crate::settings::queries::{self, QueryArgs, map_of, whole};
@@ -22,7 +23,7 @@ Filters, sorts and projections are those of MongoDB. JSON may be typed without q
 shows the plan: the index that is used, and how many entries and documents were read. `alluvium index create` creates an index.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    collection: CollectionArgs,
+    collection: CollectionArgs<Reading>,
     /// The filter, in JSON; by default all documents are printed
     #[arg(value_name = "FILTER")]
     filter: Option<String>,

@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, FieldArgs, IdArgs};
 use crate::signals::Stop;
@@ -12,7 +13,7 @@ use alluvium_document::json::Format;
 #[command(after_help = "Example: alluvium get my.db comments evn2i5p evn2i5q --fields author,body")]
 pub(crate) struct Args {
     #[command(flatten)]
-    collection: CollectionArgs,
+    collection: CollectionArgs<Reading>,
     /// The _ids, as extended JSON; what is not JSON is taken as a string
     #[arg(value_name = "ID", required = true, allow_negative_numbers = true)]
     ids: Vec<String>,

@@ -7,6 +7,7 @@ mod list;
 pub(crate) use list::{definition_of, describe_build, to_json};
 
 use crate::exit::{Failure, Outcome};
+use crate::settings::access::Access;
 use crate::settings::database::DatabaseArgs;
 use crate::text;
 
@@ -33,7 +34,7 @@ impl Command {
 }
 
 /// Refuses read-only stores.
-fn refuse_read_only(database: &DatabaseArgs) -> Outcome {
+fn refuse_read_only<A: Access>(database: &DatabaseArgs<A>) -> Outcome {
     match database.read_only(None)? {
         None => Ok(()),
         Some(_) => Err(Failure::Other(format!(

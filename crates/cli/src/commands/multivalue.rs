@@ -7,6 +7,7 @@ use super::load::open_unpacked;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
+use crate::settings::access::{Access, Reading, Writing};
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
@@ -45,7 +46,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example: alluvium mv get ids.mv by_author some_author --from evn2 --limit 10")]
     Get {
         #[command(flatten)]
-        set: Set,
+        set: Set<Reading>,
         /// The key
         key: String,
         #[command(flatten)]
@@ -71,13 +72,13 @@ pub(crate) enum Command {
     #[command(after_help = "Example: alluvium mv keys ids.mv by_author")]
     Keys {
         #[command(flatten)]
-        set: Set,
+        set: Set<Reading>,
     },
     /// Print the names of the sets in order, one per line
     #[command(after_help = "Example: alluvium mv sets ids.mv")]
     Sets {
         #[command(flatten)]
-        database: DatabaseArgs,
+        database: DatabaseArgs<Reading>,
     },
     /// Drop a set with all its keys and values; compactions free the space
     #[command(after_help = "Example: alluvium mv drop ids.mv by_author --yes\n\n\
@@ -105,9 +106,9 @@ pub(crate) enum Command {
 
 /// A set in a store.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Set {
+pub(crate) struct Set<A: Access = Writing> {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseArgs<A>,
     /// The name of the set
     #[arg(value_name = "SET")]
     name: String,
@@ -155,7 +156,7 @@ impl Command {
     }
 }
 
-fn print_sets(database: &DatabaseArgs) -> Outcome {
+fn print_sets(database: &DatabaseArgs<Reading>) -> Outcome {
     let mut names = database.with(|database| Ok(sets(database.store())))?;
     names.sort();
     let mut out = Output::new();
@@ -167,7 +168,7 @@ fn failed(error: alluvium_store::Error) -> Failure {
     alluvium::Error::from(error).into()
 }
 
-impl Set {
+impl<A: Access> Set<A> {
     /// Opens the store, runs the step, and closes the store.
     fn with<T>(&self, create: bool, step: impl FnOnce(&Store, TreeId) -> Outcome<T>) -> Outcome<T> {
         // Opened as a database even without documents: compactions may process trees of

@@ -2,6 +2,7 @@
 
 use crate::exit::Outcome;
 use crate::output::Output;
+use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{FieldArgs, IdArgs, RangeArgs};
 use crate::signals::Stop;
@@ -12,7 +13,7 @@ use alluvium_document::json::Format;
 #[command(after_help = "Example: alluvium scan my.db comments --from evn2 --to evn3 --limit 10 --fields author,score")]
 pub(crate) struct Args {
     #[command(flatten)]
-    collection: CollectionArgs,
+    collection: CollectionArgs<Reading>,
     #[command(flatten)]
     range: RangeArgs,
     #[command(flatten)]

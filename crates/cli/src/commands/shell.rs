@@ -10,6 +10,7 @@ use crate::exit::{Failure, INTERRUPTED, Outcome};
 use crate::notes;
 use crate::report::{complain, complain_as_json, wants_json};
 use crate::session;
+use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
@@ -41,7 +42,7 @@ Examples:
   alluvium shell my.db --strict < changes.txt")]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseArgs<Reading>,
     /// Create the database if it does not exist
     #[arg(long)]
     create: bool,

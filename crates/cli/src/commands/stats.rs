@@ -5,6 +5,7 @@ mod read_only;
 
 use crate::exit::Outcome;
 use crate::output::Output;
+use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::text::{self, columns};
 use alluvium::{Database, PartitionStats, Stats};
@@ -18,7 +19,7 @@ Examples: alluvium stats my.db --json
 The bytes of the log, and so the bytes on disk, include the space that is reserved for the log while the database is open.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseArgs<Reading>,
     /// Statistics of this collection only (NAME or LOGICAL.NAME): its fields, documents and files
     #[arg(value_name = "COLLECTION")]
     collection: Option<String>,

@@ -4,6 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
 use crate::session;
+use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
@@ -25,7 +26,7 @@ every block is still read, but documents and indexes are not checked. If there i
 or save the undamaged documents with `alluvium repair`.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseArgs<Reading>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,

@@ -4,6 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::notes::{self, Fields};
 use crate::session;
+use crate::settings::access::{Access, Writing};
 use crate::settings::size;
 use crate::signals::{self, Stop};
 use crate::text;
@@ -19,9 +20,9 @@ use std::time::Duration;
 /// The minimum memory budget of a database in bytes.
 pub(crate) const LEAST_MEMORY: u64 = 8 << 20;
 
-/// The database.
+/// The database, of a command that reads or writes it.
 #[derive(Debug, clap::Args)]
-pub struct DatabaseArgs {
+pub struct DatabaseArgs<A: Access = Writing> {
     /// The database, a directory
     #[arg(value_name = "DB")]
     path: PathBuf,
@@ -34,14 +35,16 @@ pub struct DatabaseArgs {
     /// Disk space in bytes that writes leave free for flushes and compactions; 0 for none, by default two fifths of the memory budget plus 64M
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     disk_reserve: Option<u64>,
+    #[command(flatten)]
+    access: A,
 }
 
 /// The collection and its database.
 #[derive(Debug, clap::Args)]
-pub struct CollectionArgs {
+pub struct CollectionArgs<A: Access = Writing> {
     /// The database.
     #[command(flatten)]
-    pub database: DatabaseArgs,
+    pub database: DatabaseArgs<A>,
     /// The collection: a name, or LOGICAL.NAME (`main` is the default logical database)
     #[arg(value_name = "COLLECTION")]
     pub name: String,
@@ -94,7 +97,7 @@ impl Written<'_> {
     }
 }
 
-impl DatabaseArgs {
+impl<A: Access> DatabaseArgs<A> {
     /// The directory.
     pub fn path(&self) -> &std::path::Path {
         &self.path
@@ -151,7 +154,7 @@ impl DatabaseArgs {
     }
 
     /// Opens the database, after waiting for another process that has it open.
-    fn open(&self, builder: &Builder) -> Outcome<Database> {
+    fn open_waiting(&self, builder: &Builder) -> Outcome<Database> {
         const TRY_INTERVAL: Duration = Duration::from_millis(50);
         let clock = Env::os().clock;
         let until = clock.now().saturating_add(Duration::from_secs(self.wait.unwrap_or(0)));
@@ -172,7 +175,7 @@ impl DatabaseArgs {
         if let Some(open) = session::database() {
             return step(&open);
         }
-        let database = self.open(&builder)?;
+        let database = self.access.open(builder, &|builder| self.open_waiting(&builder))?;
         report(&database);
         let result = step(&database);
         let closed = database.close();
@@ -237,7 +240,7 @@ impl Readable {
     }
 }
 
-impl DatabaseArgs {
+impl<A: Access> DatabaseArgs<A> {
     /// Opens the read-only store at the path, without a lock; `None` if there is none.
     /// `index_interval` selects one of its indexes.
     pub(crate) fn read_only(&self, index_interval: Option<u64>) -> Outcome<Option<ReadOnly>> {
@@ -252,7 +255,7 @@ impl DatabaseArgs {
     }
 }
 
-impl DatabaseArgs {
+impl<A: Access> DatabaseArgs<A> {
     /// Refuses a read-only store, with advice.
     pub(crate) fn refuse_read_only(&self, instead: &str) -> Outcome {
         if session::is_open() { Ok(()) } else { refuse_read_only(&self.path, instead) }
@@ -269,7 +272,7 @@ pub(crate) fn refuse_read_only(path: &std::path::Path, instead: &str) -> Outcome
     }
 }
 
-impl CollectionArgs {
+impl<A: Access> CollectionArgs<A> {
     /// Opens the database or read-only store, runs the step on the collection, and closes it.
     pub(crate) fn read<T>(&self, step: impl FnOnce(&Readable) -> Outcome<T>) -> Outcome<T> {
         self.read_by(None, self.database.builder()?, step)
@@ -357,17 +360,18 @@ fn report(database: &Database) {
         let partitions = text::counted(database.partitions().into(), "partition");
         notes += &format!("created the database {path} with {partitions}\n");
     }
+    let gone = if database.is_read_only() { "left out" } else { "removed" };
     if let Some(CutTail { path, offset, bytes }) = &report.dropped {
         notes += &format!(
             "note: the log ended within a record; the last {} of {} (from offset {offset}) had not been acknowledged \
-             as durable, and were removed\n",
+             as durable, and were {gone}\n",
             text::counted(*bytes, "byte"),
             text::path(path),
         );
     }
     for CutTail { path, offset, bytes } in &report.manifest_tails {
         notes += &format!(
-            "note: the manifest {} ended within an edit; its last {} (from offset {offset}) were removed, and nothing is lost\n",
+            "note: the manifest {} ended within an edit; its last {} (from offset {offset}) were {gone}, and nothing is lost\n",
             text::path(path),
             text::counted(*bytes, "byte"),
         );

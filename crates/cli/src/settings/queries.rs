@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::relaxed;
+use crate::settings::access::Access;
 use crate::settings::database::CollectionArgs;
 use crate::signals::Stop;
 use crate::text;
@@ -59,7 +60,7 @@ pub(crate) fn whole(text: &str) -> Result<u64, String> {
 }
 
 /// Refuses read-only stores, which have no filters.
-pub(crate) fn refuse_read_only(collection: &CollectionArgs) -> Outcome {
+pub(crate) fn refuse_read_only<A: Access>(collection: &CollectionArgs<A>) -> Outcome {
     match collection.database.read_only(None)? {
         None => Ok(()),
         Some(_) => Err(Failure::Other(format!(

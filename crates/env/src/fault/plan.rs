@@ -41,13 +41,15 @@ pub enum OpKind {
     HardLink,
     /// [`crate::Fs::try_lock`].
     Lock,
+    /// [`crate::Fs::try_lock_to_read`].
+    LockToRead,
     /// [`crate::Fs::available_bytes`].
     Space,
 }
 
 impl OpKind {
     /// Every kind.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Open,
         Self::Create,
         Self::Read,
@@ -65,14 +67,15 @@ impl OpKind {
         Self::SyncDir,
         Self::HardLink,
         Self::Lock,
+        Self::LockToRead,
         Self::Space,
     ];
 
     /// True for the operations that change what a crash may leave: all but open, read, len,
-    /// list, exists and space. A lock counts, for it may create its file.
+    /// list, exists, space and a lock for reading. A lock counts, for it may create its file.
     pub fn changes(self) -> bool {
-        use OpKind::{Exists, Len, List, Open, Read, Space};
-        !matches!(self, Open | Read | Len | List | Exists | Space)
+        use OpKind::{Exists, Len, List, LockToRead, Open, Read, Space};
+        !matches!(self, Open | Read | Len | List | Exists | LockToRead | Space)
     }
 }
 

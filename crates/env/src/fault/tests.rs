@@ -35,6 +35,7 @@ fn one_of_each(fs: &dyn Fs) -> Vec<bool> {
     let opened = fs.open(path("seen"), OpenMode::ReadWrite);
     let open_failed = opened.is_err();
     let file = opened.unwrap_or(first);
+    let lock_failed = fs.try_lock_to_read(path("seen")).is_err();
     vec![
         open_failed,
         fs.open(path("new"), OpenMode::CreateNew).is_err(),
@@ -53,6 +54,7 @@ fn one_of_each(fs: &dyn Fs) -> Vec<bool> {
         fs.sync_dir(path("/")).is_err(),
         fs.hard_link(path("renamed"), path("linked")).is_err(),
         fs.try_lock(path("LOCK")).is_err(),
+        lock_failed,
         fs.available_bytes(path("/")).is_err(),
     ]
 }

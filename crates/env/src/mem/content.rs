@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes per page.
-pub(super) const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// The bytes that a disk writes atomically.
-pub(super) const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 
 /// The longest file, in bytes; keeps the list of leaves small.
-pub(super) const MAX_LEN: u64 = 1 << 40;
+pub(crate) const MAX_LEN: u64 = 1 << 40;
 
 const LEAF_PAGES: usize = 64;
 
@@ -24,7 +24,7 @@ struct Leaf {
 
 /// A file's bytes. Bytes past the length are zeros in every page.
 #[derive(Clone, Default)]
-pub(super) struct Content {
+pub(crate) struct Content {
     len: u64,
     /// The number of pages that take memory.
     pages: u64,
@@ -32,7 +32,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
@@ -43,23 +43,23 @@ impl Content {
     }
 
     /// True if the page takes memory.
-    pub(super) fn has_page(&self, page: u64) -> bool {
+    pub(crate) fn has_page(&self, page: u64) -> bool {
         self.page(page).is_some()
     }
 
     /// The number of pages from `first` on that take memory.
-    pub(super) fn pages_from(&self, first: u64) -> u64 {
+    pub(crate) fn pages_from(&self, first: u64) -> u64 {
         if first == 0 { self.pages } else { self.pages_in(first..u64::MAX) }
     }
 
     /// The number of pages in `pages` that take memory.
-    pub(super) fn pages_in(&self, pages: Range<u64>) -> u64 {
+    pub(crate) fn pages_in(&self, pages: Range<u64>) -> u64 {
         let end = pages.end.min((self.leaves.len() * LEAF_PAGES) as u64);
         (pages.start..end).filter(|page| self.has_page(*page)).count() as u64
     }
 
     /// Reads up to `buf.len()` bytes at `offset`; fewer only at the end.
-    pub(super) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
+    pub(crate) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
         let len = self.len.saturating_sub(offset).min(buf.len() as u64) as usize;
         let mut done = 0;
         while done < len {
@@ -78,7 +78,7 @@ impl Content {
 
     /// Writes `buf` at `offset`, extending the file if it must. The caller ensures that the end is
     /// not above [`MAX_LEN`].
-    pub(super) fn write(&mut self, buf: &[u8], offset: u64) {
+    pub(crate) fn write(&mut self, buf: &[u8], offset: u64) {
         let mut done = 0;
         while done < buf.len() {
             let at = offset + done as u64;
@@ -108,7 +108,7 @@ impl Content {
     }
 
     /// Sets the length: bytes past it are lost, added bytes read as zeros.
-    pub(super) fn set_len(&mut self, len: u64) {
+    pub(crate) fn set_len(&mut self, len: u64) {
         if len < self.len {
             let keep = len.div_ceil(PAGE) as usize;
             self.leaves.truncate(keep.div_ceil(LEAF_PAGES));
@@ -128,7 +128,7 @@ impl Content {
     }
 
     /// The bytes of a sector, zeros past the end of the file.
-    pub(super) fn sector(&self, sector: u64) -> [u8; SECTOR as usize] {
+    pub(crate) fn sector(&self, sector: u64) -> [u8; SECTOR as usize] {
         let mut bytes = [0; SECTOR as usize];
         self.read(&mut bytes, sector * SECTOR);
         bytes

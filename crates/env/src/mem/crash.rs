@@ -3,6 +3,7 @@
 use super::Shared;
 use super::content::{Content, PAGE, SECTOR};
 use super::file::{Change, FileNode, FileState, Space, replay};
+use super::locks::Locks;
 use super::names::{Dir, DirId, Entries, Names, Node, ROOT, Touched, set};
 use crate::rng::{Rng, SeededRng};
 use crate::sync::RwLock;
@@ -70,7 +71,7 @@ impl Copier {
                 true => Arc::clone(&now),
                 false => Arc::new(self.copy_entries(&dir.durable)),
             };
-            copy.dirs.push(Dir { now, durable, forgot: dir.forgot, removed: dir.removed, locked: false });
+            copy.dirs.push(Dir { now, durable, forgot: dir.forgot, removed: dir.removed, locks: Locks::default() });
         }
         copy.pending = names.pending.clone();
         for change in copy.pending.iter_mut().flatten() {
@@ -155,7 +156,7 @@ impl Copier {
         }
         let state = node.state.lock();
         let copy = match self.style {
-            None => FileState { links: 0, handles: 0, locked: false, ..state.clone() },
+            None => FileState { links: 0, handles: 0, locks: Locks::default(), ..state.clone() },
             Some(style) => {
                 let mut copy = FileState::new(self.crash_file(&state, style), 0);
                 copy.reserved = state.reserved.min(copy.now.len().div_ceil(PAGE));

@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::content::{Content, MAX_LEN, PAGE};
+use super::locks::Locks;
 use crate::error::{Error, Result};
 use crate::fs::{File, OpenMode};
 use crate::sync::Mutex;
@@ -77,8 +78,8 @@ pub(super) struct FileState {
     pub(super) links: u32,
     /// Open files and held locks.
     pub(super) handles: u32,
-    /// True while the file is locked.
-    pub(super) locked: bool,
+    /// The locks of the file.
+    pub(super) locks: Locks,
 }
 
 impl FileState {
@@ -92,7 +93,7 @@ impl FileState {
             charged: 0,
             links,
             handles: 0,
-            locked: false,
+            locks: Locks::default(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Locks of files and directories.
+//! A held lock of a file and a directory.
 
 use super::Shared;
 use super::file::FileNode;
@@ -8,43 +8,50 @@ use std::sync::Arc;
 
 /// A held lock of a [`super::MemFs`].
 pub(super) struct MemLock {
-    shared: Arc<Shared>,
-    node: Arc<FileNode>,
+    owner: Arc<Shared>,
+    node: Option<Arc<FileNode>>,
     dir: Option<DirId>,
+    shared: bool,
 }
 
 impl MemLock {
-    /// Takes the lock of a file, and of the directory `dir`, if both are free. `names` are those of
-    /// `shared`.
+    /// Takes the lock of a file, if there is one, and of the directory `dir`, if both are free.
+    /// `names` are those of `owner`.
     pub(super) fn try_new(
-        shared: &Arc<Shared>,
+        owner: &Arc<Shared>,
         names: &mut Names,
-        node: Arc<FileNode>,
+        node: Option<Arc<FileNode>>,
         dir: Option<DirId>,
+        shared: bool,
     ) -> Option<Self> {
-        {
+        if dir.is_some_and(|dir| !names.dirs[dir].locks.allow(shared)) {
+            return None;
+        }
+        if let Some(node) = &node {
             let mut state = node.state.lock();
-            if state.locked || dir.is_some_and(|dir| names.dirs[dir].locked) {
+            if !state.locks.allow(shared) {
                 return None;
             }
-            state.locked = true;
+            state.locks.add(shared);
             state.handles += 1;
         }
         if let Some(dir) = dir {
-            names.dirs[dir].locked = true;
+            names.dirs[dir].locks.add(shared);
         }
-        Some(Self { shared: Arc::clone(shared), node, dir })
+        Some(Self { owner: Arc::clone(owner), node, dir, shared })
     }
 }
 
 impl Drop for MemLock {
     fn drop(&mut self) {
-        let mut names = self.shared.names.write();
+        let mut names = self.owner.names.write();
         if let Some(dir) = self.dir {
-            names.dirs[dir].locked = false;
+            names.dirs[dir].locks.end(self.shared);
         }
-        self.node.state.lock().locked = false;
-        self.node.drop_handle(&self.shared.space);
+        if let Some(node) = &self.node {
+            node.state.lock().locks.end(self.shared);
+            node.drop_handle(&self.owner.space);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Directories: what readers see, what the disk holds, and the operations between.
 
 use super::file::{FileNode, Space};
+use super::locks::Locks;
 use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
@@ -33,8 +34,8 @@ pub(super) struct Dir {
     pub(super) forgot: bool,
     /// True once it was removed: it takes no entries any more.
     pub(super) removed: bool,
-    /// True while it is locked.
-    pub(super) locked: bool,
+    /// The locks of the directory itself.
+    pub(super) locks: Locks,
 }
 
 /// A path from some directory.

@@ -6,27 +6,53 @@ use crate::error::Result;
 use crate::fs::FileLock;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock};
 use rustix::io::{Errno, retry_on_intr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 /// A file is locked again this many times if another one has its name by then.
 const MOST_TRIES: usize = 16;
 
+/// Who may hold the lock at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LockKind {
+    /// One holder; its file is created.
+    Exclusive,
+    /// Any number of readers; nothing is created.
+    Shared,
+}
+
 /// A held lock. The system releases it when the descriptors are closed, also by the process's death.
 pub(super) struct OsLock {
-    _file: std::fs::File,
+    /// `None`: there is no lock file, and the lock is one on the directory.
+    _file: Option<std::fs::File>,
     _dir: Option<OwnedFd>,
 }
 
 impl FileLock for OsLock {}
 
+/// The lock of a held directory itself.
+enum DirLock {
+    Taken(OwnedFd),
+    /// Another process has it.
+    Held,
+    /// The place is not an entry of a held directory.
+    NotHeldOpen,
+    /// The file system locks no directories, as some network ones.
+    Unsupported(Errno),
+}
+
 impl OsLock {
     /// Locks the file at `place`, and the held directory that it is an entry of.
-    pub fn take(place: &Place<'_>, create: bool) -> Result<Option<Self>> {
+    pub fn take(place: &Place<'_>, kind: LockKind) -> Result<Option<Self>> {
         for _ in 0..MOST_TRIES {
-            let file = OsFile::open_to_lock(place, create)?;
+            let file = match OsFile::open_to_lock(place, kind == LockKind::Exclusive) {
+                Err(error) if kind == LockKind::Shared && error.is_not_found() && place.is_entry_of_held() => {
+                    return Self::without_file(place);
+                }
+                opened => opened?,
+            };
             // `flock` belongs to this open file, so a second open in the same process is refused
             // too.
-            match lock(&file) {
+            match lock(&file, kind) {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
                 Err(errno) => return Err(place.error("lock", errno)),
@@ -35,21 +61,40 @@ impl OsLock {
             let own = rustix::fs::fstat(&file).map_err(|errno| place.error("look at", errno))?;
             match rustix::fs::statat(place.dir, place.path, AtFlags::empty()) {
                 Ok(named) if FileId::of(&named) == FileId::of(&own) => {
-                    let Some(dir) = lock_dir(place)? else { return Ok(None) };
-                    return Ok(Some(Self { _file: file, _dir: dir }));
+                    let file = Some(file);
+                    return Ok(match lock_dir(place, kind)? {
+                        DirLock::Taken(dir) => Some(Self { _file: file, _dir: Some(dir) }),
+                        DirLock::NotHeldOpen | DirLock::Unsupported(_) => Some(Self { _file: file, _dir: None }),
+                        DirLock::Held => None,
+                    });
                 }
                 Ok(_) => {}
-                Err(Errno::NOENT) if create => place.check()?,
+                Err(Errno::NOENT) if kind == LockKind::Exclusive || place.is_entry_of_held() => place.check()?,
                 Err(errno) => return Err(place.error("look at", errno)),
             }
         }
         Ok(None)
     }
+
+    /// The lock of a reader where there is no lock file: a writer creates one, and then needs the
+    /// lock of the directory, too.
+    fn without_file(place: &Place<'_>) -> Result<Option<Self>> {
+        match lock_dir(place, LockKind::Shared)? {
+            DirLock::Taken(dir) => Ok(Some(Self { _file: None, _dir: Some(dir) })),
+            DirLock::Held => Ok(None),
+            DirLock::NotHeldOpen => Err(place.error("open", Errno::NOENT)),
+            DirLock::Unsupported(errno) => Err(place.error("lock the directory of the missing", errno)),
+        }
+    }
 }
 
 /// Takes the lock of an open file or directory; false if it is held.
-fn lock(file: impl std::os::fd::AsFd) -> rustix::io::Result<bool> {
-    match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+fn lock(file: impl AsFd, kind: LockKind) -> rustix::io::Result<bool> {
+    let operation = match kind {
+        LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        LockKind::Shared => FlockOperation::NonBlockingLockShared,
+    };
+    match retry_on_intr(|| flock(&file, operation)) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(errno) => Err(errno),
@@ -57,18 +102,16 @@ fn lock(file: impl std::os::fd::AsFd) -> rustix::io::Result<bool> {
 }
 
 /// Locks the held directory itself, so that a lock file that is removed lets no second process in.
-/// The outer `None`: it is locked. The inner one: file systems that lock no directories (some
-/// network ones) have the lock of the file alone.
-fn lock_dir(place: &Place<'_>) -> Result<Option<Option<OwnedFd>>> {
+fn lock_dir(place: &Place<'_>, kind: LockKind) -> Result<DirLock> {
     if !place.is_entry_of_held() {
-        return Ok(Some(None));
+        return Ok(DirLock::NotHeldOpen);
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir = retry_on_intr(|| rustix::fs::openat(place.dir, ".", flags, Mode::empty()));
     let dir = dir.map_err(|errno| place.error("open", errno))?;
-    Ok(match lock(&dir) {
-        Ok(true) => Some(Some(dir)),
-        Ok(false) => None,
-        Err(_) => Some(None),
+    Ok(match lock(&dir, kind) {
+        Ok(true) => DirLock::Taken(dir),
+        Ok(false) => DirLock::Held,
+        Err(errno) => DirLock::Unsupported(errno),
     })
 }

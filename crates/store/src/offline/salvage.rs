@@ -344,14 +344,18 @@ fn is_doubtful(losses: &[&Loss], key: &[u8], versions: &[Version]) -> bool {
         || losses.iter().any(|loss| holds(loss))
 }
 
-/// Takes the lock of a store, if it has a lock file. Nothing is written to the directory.
+/// Takes the lock of readers of a store. Nothing is written to the directory.
 fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
     let path = dir.join(LOCK_NAME);
-    if !env.fs.exists(&path)? {
-        return Ok(None);
-    }
+    let exists = env.fs.exists(&path)?;
     // A reader need not have permission to write there.
-    env.fs.try_lock_to_read(&path)?.map(Some).ok_or_else(|| Error::InUse(dir.to_owned()))
+    match env.fs.try_lock_to_read(&path) {
+        Ok(Some(lock)) => Ok(Some(lock)),
+        Ok(None) => Err(Error::InUse(dir.to_owned())),
+        // A damaged database may have lost the file, on a file system that locks no directories.
+        Err(_) if !exists => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The number of partitions, from their directories: one above the highest.

@@ -46,6 +46,7 @@ impl Store {
     /// # Errors
     /// The error that prevents the flush, such as [`crate::Error::NoSpace`].
     pub fn flush(&self) -> Result<()> {
+        self.health.check_takes_writes()?;
         self.upkeep.flush()
     }
 
@@ -84,6 +85,7 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`].
     pub fn wait_for_compaction(&self) -> Result<()> {
+        self.health.check_takes_writes()?;
         self.upkeep.settle(&AtomicBool::new(false)).map(drop)
     }
 
@@ -121,6 +123,7 @@ impl Store {
     /// # Errors
     /// As [`Store::flush`].
     pub fn compact_unless(&self, stop: &AtomicBool) -> Result<bool> {
+        self.health.check_takes_writes()?;
         self.upkeep.compact(stop)
     }
 
@@ -160,6 +163,9 @@ impl Store {
     /// As [`Store::flush`].
     pub fn run_one_pending(&self) -> Result<bool> {
         self.health.check_open()?;
-        self.upkeep.run_one_here()
+        match self.options.read_only {
+            true => Ok(false),
+            false => self.upkeep.run_one_here(),
+        }
     }
 }

@@ -22,6 +22,7 @@ use crate::options::{DEFAULT_PARTITIONS, Options};
 use crate::partitions::{self, Partitions};
 use crate::poison::Poison;
 use crate::policy::{LiveState, OwnerDefinitions, OwnerFold, SyncedLog};
+use crate::reading::{self, Reading};
 use crate::reads::Reads;
 use crate::report::{CutTail, OpenReport};
 use crate::trees::Trees;
@@ -38,16 +39,18 @@ use replay::{Replay, Replayed};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The largest share of the buffers of flushes and compactions in the memory budget, in bytes.
-const JOB_BYTES: usize = 24 << 20;
-
 /// Opens or creates the store, without its threads.
 pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store> {
     options.check()?;
+    if options.read_only {
+        options.create_if_missing = false;
+        options.background = false;
+    }
     let started = env.clock.now();
     // From here on every path of the store leads into this directory, whatever becomes of its name.
-    let (env, lock) = lock_directory(&env, path, &options)?;
+    let Locked { env, lock, reading } = lock_directory(&env, path, &options)?;
     let (superblock, created) = read_or_begin(&env, path, &options)?;
+    let explain = |error| reading::explain(error, &env, path, superblock.partitions);
     options.partitions = Some(superblock.partitions);
     let options = Arc::new(options);
     let visibility = Visibility::new(0, env.clock.clone(), options.snapshot_max_age);
@@ -61,17 +64,20 @@ pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store>
         fold: Arc::new(OwnerFold(options.fold.clone())),
         definitions: definitions.clone(),
     };
-    let (memory, memtables) = (options.memory_bytes, options.memtable_bytes());
-    let budget = Budget::with_shares(memory, memtables, (memory / 8).min(JOB_BYTES));
+    let budget = Budget::with_shares(options.memory_bytes, options.memtable_bytes(), options.job_bytes());
+    if let Some(reading) = &reading {
+        reading.charge(&budget);
+    }
     let lsm_options = options.lsm(superblock.database_id, superblock.partitions);
     let shared = Shared::new(env.clone(), lsm_options, budget, policies);
     let segments = log_segments(&env, path, created || options.accept_log_damage)?;
-    let partitions = partitions::open(&shared, path, superblock.partitions, created)?;
+    let partitions = partitions::open(&shared, path, superblock.partitions, created).map_err(explain)?;
     let replay = Replay { env: &env, path, options: &options, superblock, partitions: &partitions, created };
     let read = replay.run().and_then(|read| {
         trees.load(&partitions[0], read.last, read.highest_tree)?;
         Ok(read)
     });
+    let read = read.map_err(explain);
     let Replayed { log, mut report, last, damaged, .. } = read.inspect_err(|_| partitions::withdraw(&partitions))?;
     // Everything that is missing was accepted as lost, so a file that seems left over is left over.
     partitions.iter().try_for_each(|p| p.remove_left_overs().map(|()| p.limit_ranges()))?;
@@ -96,8 +102,10 @@ pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store>
     let store = recovered.compose(damaged);
     definitions.set_reads(&store.reads);
     store.admission.measure_debt();
-    // If it fails, the database is whole, and the next open takes longer.
-    let _untrimmed = store.upkeep.trim_log(segments);
+    if !store.options.read_only {
+        // If it fails, the database is whole, and the next open takes longer.
+        let _untrimmed = store.upkeep.trim_log(segments);
+    }
     Ok(store)
 }
 
@@ -124,7 +132,8 @@ impl Recovered {
         let Self { env, path, options, superblock, partitions, shared, wal, visibility, trees, report, last, lock } =
             self;
         let clock = env.clock.clone();
-        let (health, work) = (Arc::new(Health::default()), Arc::new(WorkSignal::default()));
+        let health = Arc::new(Health::new(options.read_only.then(|| path.clone())));
+        let work = Arc::new(WorkSignal::default());
         let (memory, memtables) = (options.memory_bytes, options.memtable_bytes());
         let debt = Debt::new(partitions.clone(), shared.budget.clone(), memory, memtables);
         let admission = Admission::new(health.clone(), clock.clone(), debt, options.max_batch_bytes());
@@ -237,8 +246,16 @@ impl Store {
     }
 }
 
+/// The directory of a store, held open and locked.
+struct Locked {
+    env: Env,
+    lock: Box<dyn FileLock>,
+    /// The store is opened for reading only.
+    reading: Option<Reading>,
+}
+
 /// Checks or makes the directory, holds it open, and takes its lock.
-fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<(Env, Box<dyn FileLock>)> {
+fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Locked> {
     let exists = env.fs.exists(path)?;
     if !exists {
         if !options.create_if_missing {
@@ -246,7 +263,9 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<(Env, Box
         }
         files::make_directory(env, path)?;
     }
-    let env = &files::hold(env, path)?.ok_or_else(|| Error::NotADatabase(path.to_owned()))?;
+    let held = files::hold(env, path)?.ok_or_else(|| Error::NotADatabase(path.to_owned()))?;
+    let reading = options.read_only.then(|| Reading::new(&held, path, options));
+    let env = reading.as_ref().map_or(&held, |reading| &reading.env);
     check_contents(env, path, options)?;
     if exists && !env.fs.exists(&path.join(superblock::NAME))? {
         files::make_directory(env, path)?;
@@ -257,7 +276,7 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<(Env, Box
         // A file system without direct I/O fails here, not at the first flush.
         env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
     }
-    Ok((env.clone(), lock))
+    Ok(Locked { env: env.clone(), lock, reading })
 }
 
 /// Refuses a directory that is neither a database, nor empty, nor an unfinished creation.

@@ -96,6 +96,7 @@ impl Store {
 
     /// Admits a batch of `bytes`: waits as long as the debt demands, and reserves its memory.
     pub(super) fn admit_batch(&self, bytes: usize) -> Result<Admitted<'_>> {
+        self.health.check_takes_writes()?;
         let admission = &*self.admission;
         if self.options.background {
             return admission.admit(bytes);

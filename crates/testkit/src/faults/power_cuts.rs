@@ -4,8 +4,9 @@ mod calm;
 
 use crate::marks;
 use crate::model::{Allowed, Phase, State, Timeline, read_state};
+use crate::reading;
 use crate::runner::{By, MakeHook, Mix, Runner};
-use crate::worlds::{FileKind, World};
+use crate::worlds::{FileKind, PATH, World};
 use alluvium::{Database, Durability};
 use alluvium_env::fault::{Op, OpKind};
 use alluvium_env::mem::{CrashStyle, MemFs};
@@ -17,6 +18,7 @@ pub use calm::Size;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A kind of crash point: phase, kind of file, operation.
@@ -132,9 +134,16 @@ impl After {
             self.cut_in_recovery(disk, allowed);
         }
         let options = self.options();
+        let read_only = match self.rng.u8(0..5) {
+            0 => self.read_only(disk, &options),
+            _ => None,
+        };
         let db = disk.open(&options).unwrap_or_else(|e| self.fail(&format!("it does not open: {e}")));
         let found = read_state(&db).unwrap_or_else(|e| self.fail(&format!("it does not read: {e}")));
         let Some(at) = allowed.find(&found) else { self.fail(&allowed.explain(&found)) };
+        if let Some(read_only) = read_only.filter(|state| *state != found) {
+            self.fail(&format!("opened for reading only, it differs:\n{}", found.difference(&read_only)));
+        }
         self.check_invariants(&db);
         self.hits.lossy += u64::from(at + 1 < allowed.len());
         self.hits.documents = found.collections.values().map(|contents| contents.documents.len() as u64).sum();
@@ -172,6 +181,15 @@ impl After {
         }
         self.check_invariants(&db);
         self.check_indexes(&db);
+    }
+
+    /// What the database holds when it is opened for reading only: as much as is found by an opening
+    /// that recovers it on the disk.
+    fn read_only(&mut self, disk: &World, options: &Options) -> Option<State> {
+        let copies = self.rng.u8(0..4) == 0;
+        // The copy is made on a disk of its own.
+        let disk = disk.killed();
+        reading::read(&disk, Path::new(PATH), options, copies).unwrap_or_else(|broken| self.fail(&broken))
     }
 
     fn check_invariants(&self, db: &Database) {

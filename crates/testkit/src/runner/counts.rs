@@ -5,7 +5,7 @@ use crate::replay::seed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The names under which operations are counted.
-const OPERATIONS: [&str; 66] = [
+const OPERATIONS: [&str; 67] = [
     "put",
     "insert",
     "delete",
@@ -72,6 +72,7 @@ const OPERATIONS: [&str; 66] = [
     "snapshot",
     "close and open",
     "kill and open",
+    "open for reading only",
 ];
 
 static COUNTS: [AtomicU64; OPERATIONS.len()] = [const { AtomicU64::new(0) }; OPERATIONS.len()];

@@ -98,7 +98,8 @@ fn upkeep(session: &mut Session) {
         7..=10 => indexes::stop_index(session),
         11..=13 => fields::field_names(session),
         14..=17 => fields::typed(session),
-        18..=22 => logical::check_names(session),
+        18..=21 => logical::check_names(session),
+        22 => lifecycle::read_only(session),
         _ => dumps::dump_and_restore(session),
     }
 }

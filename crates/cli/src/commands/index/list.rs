@@ -3,6 +3,7 @@
 use crate::commands::collections::{self, DocumentCount};
 use crate::exit::Outcome;
 use crate::output::Output;
+use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::text::{self, columns};
 use alluvium::{BuildProgress, Collection, IndexStats, Map, Value};
@@ -17,7 +18,7 @@ use alluvium_document::json::{self, Format};
 Numbers of entries are estimates. Bytes count only sorted files that contain nothing but the index. `alluvium stats DB COLLECTION` prints more.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: DatabaseArgs<Reading>,
     /// List only the indexes of this collection: a name, or LOGICAL.NAME
     #[arg(value_name = "COLLECTION")]
     name: Option<String>,

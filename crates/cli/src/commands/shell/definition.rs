@@ -17,7 +17,7 @@ const COLLECTION: Positional = Positional { id: "name", value: "COLLECTION" };
 /// The argument that is read from standard input if it is missing.
 const FROM_STDIN: Positional = Positional { id: "json", value: "JSON" };
 /// Options for opening a database.
-const OF_OPENING: &[&str] = &["memory", "disk_reserve", "partitions", "wait"];
+const OF_OPENING: &[&str] = &["memory", "disk_reserve", "partitions", "wait", "read_only"];
 
 /// A positional argument.
 #[derive(Clone, Copy)]

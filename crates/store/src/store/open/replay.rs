@@ -9,6 +9,7 @@ use crate::keys::tree_of;
 use crate::marks;
 use crate::options::Options;
 use crate::partitions::Partitions;
+use crate::reading;
 use crate::report::{CutTail, LostNumbers, OpenReport};
 use alluvium_codec::entry::{Kind, MAX_SEQ, Seq};
 use alluvium_env::Env;
@@ -55,7 +56,7 @@ impl Replay<'_> {
         let highest_seq = || partitions.iter().map(|p| p.highest_seq()).max().unwrap_or(0);
         let highest = highest_seq();
         let wal_options = &alluvium_wal::Options {
-            segment_bytes: options.log_segment_bytes(),
+            segment_bytes: if options.read_only { reading::SEGMENT_BYTES } else { options.log_segment_bytes() },
             database_id: self.superblock.database_id,
             on_damage: if options.accept_log_damage { OnDamage::Skip } else { OnDamage::Refuse },
             next_seq: highest + 1,

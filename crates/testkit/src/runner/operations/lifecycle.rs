@@ -2,6 +2,7 @@
 
 use super::cursors::end_cursors;
 use crate::model::Phase;
+use crate::reading;
 use crate::runner::session::Session;
 
 pub(crate) fn reopen(session: &mut Session) {
@@ -16,6 +17,18 @@ pub(crate) fn reopen(session: &mut Session) {
         session.open();
         session.effect("close and open", !session.state.collections.is_empty());
     }
+}
+
+/// Opens the database in the state after a kill for reading only, where nothing can be written: all
+/// is there.
+pub(crate) fn read_only(session: &mut Session) {
+    session.note("open for reading only".to_owned());
+    let killed = session.world.killed();
+    let found = reading::read(&killed, session.home(), &session.options, session.rng.bool());
+    let found = found.unwrap_or_else(|broken| panic!("{broken}")).expect("the database is complete");
+    let expected = &session.state;
+    assert!(found == *expected, "expected and found differ for a reader:\n{}", expected.difference(&found));
+    session.effect("open for reading only", found.collections.values().any(|c| !c.documents.is_empty()));
 }
 
 /// Closes the database, which makes all writes durable.

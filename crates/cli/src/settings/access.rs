@@ -1,0 +1,66 @@
+//! Whether a command writes to its database, or only reads it.
+
+use crate::exit::{Failure, Outcome};
+use crate::text;
+use alluvium::{Builder, Database};
+use alluvium_store::Error as StoreError;
+
+/// How a command uses its database.
+pub trait Access: clap::Args + std::fmt::Debug {
+    /// Opens the database by `open`, with these options or others of this access.
+    ///
+    /// # Errors
+    /// Those of opening.
+    fn open(&self, builder: Builder, open: &dyn Fn(Builder) -> Outcome<Database>) -> Outcome<Database>;
+}
+
+/// Writes, or does what a writer alone may do.
+#[derive(Debug, Default, Clone, Copy, clap::Args)]
+pub struct Writing {}
+
+impl Access for Writing {
+    fn open(&self, builder: Builder, open: &dyn Fn(Builder) -> Outcome<Database>) -> Outcome<Database> {
+        open(builder)
+    }
+}
+
+/// Only reads.
+#[derive(Debug, Default, Clone, Copy, clap::Args)]
+pub struct Reading {
+    /// Write nothing to the directory of the database: several commands may read it at once. Chosen by itself where nothing can be written
+    #[arg(long)]
+    read_only: bool,
+}
+
+impl Access for Reading {
+    /// Where the disk refuses to be written, the database is opened for reading only, with a note.
+    fn open(&self, builder: Builder, open: &dyn Fn(Builder) -> Outcome<Database>) -> Outcome<Database> {
+        if self.read_only {
+            return open(builder.read_only(true));
+        }
+        let refused = match open(builder.clone()) {
+            Err(failure) => unwritable(&failure).ok_or(failure)?,
+            opened => return opened,
+        };
+        // The second failure says more: another process may have the database open, for instance.
+        let database = open(builder.read_only(true))?;
+        eprintln!("note: {} is opened for reading only: {refused}", text::path(database.path()));
+        Ok(database)
+    }
+}
+
+/// Why nothing can be written, if an opening failed for that reason.
+fn unwritable(failure: &Failure) -> Option<String> {
+    let Failure::Library { error, .. } = failure else { return None };
+    let alluvium::Error::Store(error) = &**error else { return None };
+    cause(error).filter(|cause| cause.is_unwritable()).map(|cause| text::plain(&cause.to_string()))
+}
+
+/// The error of the file system in an error.
+pub(crate) fn cause(error: &StoreError) -> Option<&alluvium_env::Error> {
+    match error {
+        StoreError::Storage(cause) => Some(cause),
+        StoreError::NoSpace(inner) => cause(inner),
+        _ => None,
+    }
+}

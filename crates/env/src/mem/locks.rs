@@ -1,0 +1,28 @@
+//! The locks that one file or directory has.
+
+/// The locks of one file or directory that are held.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Locks {
+    exclusive: bool,
+    shared: u32,
+}
+
+impl Locks {
+    pub(super) fn allow(self, shared: bool) -> bool {
+        !self.exclusive && (shared || self.shared == 0)
+    }
+
+    pub(super) fn add(&mut self, shared: bool) {
+        match shared {
+            true => self.shared += 1,
+            false => self.exclusive = true,
+        }
+    }
+
+    pub(super) fn end(&mut self, shared: bool) {
+        match shared {
+            true => self.shared = self.shared.saturating_sub(1),
+            false => self.exclusive = false,
+        }
+    }
+}
