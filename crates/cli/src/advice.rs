@@ -33,6 +33,10 @@ pub(crate) fn of(error: &Error) -> Option<String> {
             "The database was opened with --read-only, or nothing can be written where it is: a full disk, one that is \
              mounted for reading only, or a directory without permission to write."
         }
+        Error::Store(StoreError::NoSpaceToOpen { .. }) => {
+            "Until then the commands that only read work. If nothing else can be removed from this disk, copy the database to \
+             another one: `alluvium checkpoint DB /OTHER/DIR`, then `alluvium restore /OTHER/DIR NEW`."
+        }
         Error::Store(StoreError::LogTooLarge { needed_bytes, .. }) => {
             return Some(format!("--memory {}M is enough.", needed_bytes.div_ceil(1 << 20)));
         }

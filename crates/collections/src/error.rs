@@ -531,7 +531,7 @@ fn store_kind(error: &alluvium_store::Error) -> ErrorKind {
         E::InUse(_) => ErrorKind::InUse,
         E::InvalidOption { .. } | E::BatchTooLarge { .. } => ErrorKind::Invalid,
         E::NoSuchTree(_) | E::SchemaChanged(_) => ErrorKind::Namespace,
-        E::NoSpace(_) => ErrorKind::NoSpace,
+        E::NoSpace(_) | E::NoSpaceToOpen { .. } => ErrorKind::NoSpace,
         E::Poisoned(_) | E::WorkerFailed(_) => ErrorKind::Poisoned,
         E::OutcomeUnknown(_) => ErrorKind::OutcomeUnknown,
         E::SnapshotTooOld => ErrorKind::SnapshotTooOld,

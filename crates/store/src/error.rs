@@ -107,6 +107,25 @@ pub enum Error {
     /// changed. Writes continue when there is space.
     #[error("the disk is full: nothing was written; free some space and try again ({0})")]
     NoSpace(Box<Error>),
+    /// The disk is too full even to open the database for writing; nothing was changed. Opened for
+    /// reading only it can be read and copied.
+    #[error(
+        "{} cannot be opened for writing, because the disk is full ({cause}): that takes {needed_bytes} bytes and {files} \
+         files, and {available_bytes} bytes are free; free that much on this disk, then drop or delete what is not \
+         needed", path.display()
+    )]
+    NoSpaceToOpen {
+        /// The database.
+        path: PathBuf,
+        /// Bytes with which it opens, and trees can be dropped.
+        needed_bytes: u64,
+        /// Files that are made for that: where a file system has no inodes left, as many are needed.
+        files: u64,
+        /// Bytes that are free; 0 if the system does not report them.
+        available_bytes: u64,
+        /// The operation that failed.
+        cause: Box<Error>,
+    },
     /// A write to the log or the manifest failed earlier; the store only reads until reopened.
     #[error("the database takes no writes since an earlier failure ({0}): reopen it to recover")]
     Poisoned(Box<Error>),

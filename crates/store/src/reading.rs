@@ -5,9 +5,8 @@
 //! the memtables. So there is one way to recover, and none of it changes the disk. Then the store
 //! takes no writes, and its threads are not started.
 
-use crate::error::{Error, Result};
 use crate::files::superblock;
-use crate::files::{self, LOCK_NAME, LOG_DIR, partition_dir};
+use crate::files::{self, LOCK_NAME, LOG_DIR};
 use crate::options::Options;
 use alluvium_env::{Env, OverlayFs};
 use std::path::Path;
@@ -42,31 +41,4 @@ impl Reading {
 fn is_ours(name: &str) -> bool {
     let files = [LOCK_NAME, LOG_DIR, superblock::NAME, superblock::NEXT, superblock::TEMPORARY];
     files.contains(&name) || files::partition_of_dir(name).is_some() || files::is_sort_dir(name)
-}
-
-/// The error of an opening for which the memory budget is too small, with the budget that suffices.
-pub(crate) fn explain(error: Error, env: &Env, path: &Path, partitions: u32) -> Error {
-    match error {
-        Error::Storage(cause) if cause.is_overlay_full() => match need(env, path, partitions) {
-            Ok((log_bytes, needed_bytes)) => Error::LogTooLarge { path: path.to_owned(), log_bytes, needed_bytes },
-            Err(_) => Error::Storage(cause),
-        },
-        error => error,
-    }
-}
-
-/// The bytes of the log, and a memory budget with which it is read for certain: its files and the
-/// manifests take two fifths of it at most.
-fn need(env: &Env, path: &Path, partitions: u32) -> Result<(u64, u64)> {
-    let bytes_in = |dir: &Path, prefix: &str| -> Result<u64> {
-        let entries = env.fs.list(dir)?;
-        Ok(entries.iter().filter(|entry| entry.name.starts_with(prefix)).map(|entry| entry.len).sum())
-    };
-    let log_bytes = bytes_in(&path.join(LOG_DIR), "wal-")?;
-    let mut manifests = 0;
-    for index in 0..partitions {
-        manifests += bytes_in(&path.join(partition_dir(index)), "MANIFEST-")?;
-    }
-    let kept = log_bytes / 8 * 9 + manifests + u64::from(partitions + 1) * SEGMENT_BYTES;
-    Ok((log_bytes, (kept / 2 * 5).next_multiple_of(1 << 20)))
 }

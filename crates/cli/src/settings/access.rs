@@ -60,7 +60,7 @@ fn unwritable(failure: &Failure) -> Option<String> {
 pub(crate) fn cause(error: &StoreError) -> Option<&alluvium_env::Error> {
     match error {
         StoreError::Storage(cause) => Some(cause),
-        StoreError::NoSpace(inner) => cause(inner),
+        StoreError::NoSpace(inner) | StoreError::NoSpaceToOpen { cause: inner, .. } => cause(inner),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@
 //! unfinished creation is recognised and begun again, and a database that lost its superblock is
 //! never taken for an empty directory.
 
+mod need;
 mod replay;
 
 use super::{Closing, Store};
@@ -22,7 +23,7 @@ use crate::options::{DEFAULT_PARTITIONS, Options};
 use crate::partitions::{self, Partitions};
 use crate::poison::Poison;
 use crate::policy::{LiveState, OwnerDefinitions, OwnerFold, SyncedLog};
-use crate::reading::{self, Reading};
+use crate::reading::Reading;
 use crate::reads::Reads;
 use crate::report::{CutTail, OpenReport};
 use crate::trees::Trees;
@@ -50,7 +51,7 @@ pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store>
     // From here on every path of the store leads into this directory, whatever becomes of its name.
     let Locked { env, lock, reading } = lock_directory(&env, path, &options)?;
     let (superblock, created) = read_or_begin(&env, path, &options)?;
-    let explain = |error| reading::explain(error, &env, path, superblock.partitions);
+    let explain = |error| need::explain(error, &env, path, superblock.partitions);
     options.partitions = Some(superblock.partitions);
     let options = Arc::new(options);
     let visibility = Visibility::new(0, env.clock.clone(), options.snapshot_max_age);
@@ -85,7 +86,7 @@ pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store>
     if !created && log.is_as_made() {
         superblock.finish_again(&env, path)?;
     }
-    let wal = Arc::new(log.start()?);
+    let wal = Arc::new(log.start().map_err(|error| explain(error.into()))?);
     log_barrier.set_wal(&wal);
     if created {
         superblock.finish(&env, path)?;

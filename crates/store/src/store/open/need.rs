@@ -1,0 +1,54 @@
+//! What an opening needs that failed for want of memory or of space on the disk.
+
+use crate::error::{Error, Result};
+use crate::files::{LOG_DIR, partition_dir};
+use alluvium_env::Env;
+use std::path::Path;
+
+/// The unit in which file systems take space.
+const BLOCK_BYTES: u64 = 4 << 10;
+/// A small segment of the log, with the block for the file's extents.
+const SEGMENT_BYTES: u64 = (64 << 10) + BLOCK_BYTES;
+
+/// The error of an opening; if the log is too large for the memory budget, or the disk too full,
+/// with what suffices.
+pub(super) fn explain(error: Error, env: &Env, path: &Path, partitions: u32) -> Error {
+    let explained = match &error {
+        Error::Storage(cause) if cause.is_overlay_full() => log_too_large(env, path, partitions),
+        Error::Storage(cause) if cause.is_no_space() => no_space(error.clone(), env, path, partitions),
+        _ => return error,
+    };
+    explained.unwrap_or(error)
+}
+
+/// A memory budget with which the log is read for certain: the files that are made of it and the
+/// manifests take two fifths at most.
+fn log_too_large(env: &Env, path: &Path, partitions: u32) -> Result<Error> {
+    let log_bytes = lengths(env, &path.join(LOG_DIR), "wal-")?.iter().sum::<u64>();
+    let manifests = manifests(env, path, partitions)?.iter().sum::<u64>();
+    let kept = log_bytes / 8 * 9 + manifests + u64::from(partitions + 1) * SEGMENT_BYTES;
+    let needed_bytes = (kept / 2 * 5).next_multiple_of(1 << 20);
+    Ok(Error::LogTooLarge { path: path.to_owned(), log_bytes, needed_bytes })
+}
+
+/// The space of the new manifests and the new segment of the log, with a few edits each.
+fn no_space(cause: Error, env: &Env, path: &Path, partitions: u32) -> Result<Error> {
+    let blocks = |bytes: &u64| bytes.next_multiple_of(BLOCK_BYTES) + 3 * BLOCK_BYTES;
+    let needed_bytes = manifests(env, path, partitions)?.iter().map(blocks).sum::<u64>() + SEGMENT_BYTES;
+    let available_bytes = env.fs.available_bytes(path).unwrap_or(0);
+    let (path, files, cause) = (path.to_owned(), u64::from(partitions) + 1, Box::new(cause));
+    Ok(Error::NoSpaceToOpen { path, needed_bytes, files, available_bytes, cause })
+}
+
+/// The lengths of the largest manifest of each partition.
+fn manifests(env: &Env, path: &Path, partitions: u32) -> Result<Vec<u64>> {
+    let largest = |index| -> Result<u64> {
+        Ok(lengths(env, &path.join(partition_dir(index)), "MANIFEST-")?.into_iter().max().unwrap_or(0))
+    };
+    (0..partitions).map(largest).collect()
+}
+
+fn lengths(env: &Env, dir: &Path, prefix: &str) -> Result<Vec<u64>> {
+    let entries = env.fs.list(dir)?;
+    Ok(entries.iter().filter(|entry| entry.name.starts_with(prefix)).map(|entry| entry.len).collect())
+}
