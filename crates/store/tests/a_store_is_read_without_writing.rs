@@ -4,7 +4,7 @@
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, OpenMode};
-use alluvium_store::{Durability, Error, Options, Result, Store, TreeId};
+use alluvium_store::{Durability, Error, LockMode, Options, Result, Store, TreeId};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -76,10 +76,15 @@ fn every_write_is_refused_by_one_error() {
         store.create_trees(&[b"pets"]).unwrap()[0]
     };
     let store = open(&env, reading(8 << 20)).unwrap();
-    let mut batch = store.batch();
-    batch.put(tree, b"rex", b"dog");
+    let batch = || {
+        let mut batch = store.batch();
+        batch.put(tree, b"rex", b"dog");
+        batch
+    };
+    let locks = store.lock(tree, [&b"rex"[..]], LockMode::Exclusive);
     let refused = [
-        store.write(batch, Durability::Sync).map(drop),
+        store.write_locked(batch(), Durability::Sync, &locks).map(drop),
+        store.write(batch(), Durability::Sync).map(drop),
         store.delete_range(tree, b"a", b"b", Durability::Sync).map(drop),
         store.create_trees(&[b"more"]).map(drop),
         store.drop_trees(&[tree]),
