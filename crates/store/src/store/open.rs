@@ -274,8 +274,10 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Locked> {
     let lock = env.fs.try_lock(&path.join(LOCK_NAME))?;
     let lock = lock.ok_or_else(|| Error::InUse(path.to_owned()))?;
     if options.direct_io {
-        // A file system without direct I/O fails here, not at the first flush.
-        env.fs.open_direct(&path.join(LOCK_NAME), OpenMode::Read)?;
+        // A file system without direct I/O fails here, not at the first flush. A reader need not
+        // have a lock file.
+        let probe = if options.read_only { superblock::NAME } else { LOCK_NAME };
+        env.fs.open_direct(&path.join(probe), OpenMode::Read)?;
     }
     Ok(Locked { env: env.clone(), lock, reading })
 }
