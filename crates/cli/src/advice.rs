@@ -61,7 +61,9 @@ pub(crate) fn of(error: &Error) -> Option<String> {
             "Commands that only read work on such a disk. To write, mount it for writing, or copy the database to another \
              disk: `alluvium checkpoint DB /OTHER/DIR`, then `alluvium restore /OTHER/DIR NEW`."
         }
-        Error::Store(StoreError::Storage(cause)) if cause.is_overlay_full() => {
+        Error::Store(StoreError::Storage(cause)) | Error::ReadOnly(ReadOnlyError::Storage(cause))
+            if cause.is_overlay_full() =>
+        {
             "--memory SIZE raises the memory budget."
         }
         Error::Store(error) if is_too_large(error) => TOO_LARGE,
@@ -109,7 +111,7 @@ pub(crate) fn unfinished(path: &Path) -> Option<String> {
     }
     let (shown, target) = (text::path(path), text::path(&path.with_file_name(target)));
     Some(match holder(path) {
-        Some((pid, name)) => {
+        Some(Holder { pid, name, .. }) => {
             format!("{shown} is not whole yet: the process {pid}{name} is making it, and calls it {target} at the end")
         }
         None => format!(
@@ -123,7 +125,11 @@ pub(crate) fn unfinished(path: &Path) -> Option<String> {
 fn in_use(database: &Path) -> String {
     let wait = "--wait SECONDS waits until it is closed.";
     match holder(database) {
-        Some((pid, name)) => format!("The process {pid}{name} has it open. {wait}"),
+        Some(Holder { pid, name, reads: false }) => format!("The process {pid}{name} has it open. {wait}"),
+        Some(Holder { pid, name, reads: true }) => format!(
+            "The process {pid}{name} has it open for reading only. Commands that only read run beside it with --read-only. \
+             {wait}"
+        ),
         None => wait.to_owned(),
     }
 }
@@ -135,32 +141,42 @@ const LISTING: &str = "CHECKPOINT";
 /// The file in a database that its process holds a lock on.
 const LOCK: &str = "LOCK";
 
-/// The process that has a database open, and the name of its program. `None` if the system does not
-/// list locks.
+/// A process that has a database open.
+struct Holder {
+    pid: u32,
+    /// The name of its program in parentheses, after a space; empty if it is not known.
+    name: String,
+    /// It has the database open for reading only, and others may, too.
+    reads: bool,
+}
+
+/// A process that has a database open. `None` if the system does not list locks.
 #[cfg(target_os = "linux")]
-fn holder(database: &Path) -> Option<(u32, String)> {
+fn holder(database: &Path) -> Option<Holder> {
     use crate::process;
     let inode = process::inode(&database.join(LOCK))?;
     let locks = process::text(Path::new("/proc/locks"))?;
-    let pid = locks.lines().find_map(|line| pid_of(line, inode))?;
+    let (pid, reads) = locks.lines().find_map(|line| pid_of(line, inode))?;
     let name = process::text(Path::new(&format!("/proc/{pid}/comm"))).unwrap_or_default();
     let name = text::plain(name.trim());
-    Some((pid, if name.is_empty() { name } else { format!(" ({name})") }))
+    let name = if name.is_empty() { name } else { format!(" ({name})") };
+    Some(Holder { pid, name, reads })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn holder(_database: &Path) -> Option<(u32, String)> {
+fn holder(_database: &Path) -> Option<Holder> {
     None
 }
 
-/// The process in a line of `/proc/locks`, if it holds the lock on the file with this inode:
+/// The process in a line of `/proc/locks`, if it holds the lock on the file with this inode, and
+/// whether it shares the lock:
 /// `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`. The device is not compared, because overlay
 /// file systems list a different one from `stat`.
-fn pid_of(line: &str, inode: u64) -> Option<u32> {
+fn pid_of(line: &str, inode: u64) -> Option<(u32, bool)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let [_, "FLOCK", _, _, pid, file, ..] = fields.as_slice() else { return None };
+    let [_, "FLOCK", _, kind, pid, file, ..] = fields.as_slice() else { return None };
     let held: u64 = file.rsplit(':').next()?.parse().ok()?;
-    if held == inode { pid.parse().ok() } else { None }
+    if held == inode { Some((pid.parse().ok()?, *kind == "READ")) } else { None }
 }
 
 #[cfg(test)]

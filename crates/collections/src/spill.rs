@@ -53,7 +53,9 @@ impl alluvium_exec::Sorted for Spilled {
 
 fn check_space(engine: &EngineHandle, limits: &Limits, purpose: &'static str, needed: u64) -> Result<()> {
     limits.check(&engine.env)?;
-    if needed == 0 {
+    // Of a database that is opened for reading only, the files are in memory, which has a limit of
+    // its own.
+    if needed == 0 || engine.store().options().read_only {
         return Ok(());
     }
     let needed = needed.saturating_add(engine.store().disk_reserve_bytes());

@@ -51,7 +51,10 @@ pub enum Error {
         database: PathBuf,
     },
     /// Another process, or another handle of this one, has the database open.
-    #[error("{} is in use by another process: close it there first (one process opens a database at a time)", .0.display())]
+    #[error(
+        "{} is in use by another process: close it there first (one process opens a database for writing at a time, and none reads \
+         beside it)", .0.display()
+    )]
     InUse(PathBuf),
     /// A write through a store that was opened with [`crate::Options::read_only`].
     #[error("{} was opened for reading only: nothing was written; close it, and open it for writing", .0.display())]

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 #[test]
 fn the_holder_of_a_lock_is_read_from_the_list_of_locks() {
     let line = "12: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF";
-    assert_eq!(pid_of(line, 1234), Some(4711));
+    assert_eq!(pid_of(line, 1234), Some((4711, false)));
+    let line = line.replace("WRITE", "READ");
+    assert_eq!(pid_of(&line, 1234), Some((4711, true)));
+    let line = &line;
     assert_eq!(pid_of(line, 123), None);
     assert_eq!(pid_of("1: -> FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF", 1234), None, "it only waits");
     assert_eq!(pid_of("1: OFDLCK ADVISORY  WRITE -1 08:01:1234 0 EOF", 1234), None);
