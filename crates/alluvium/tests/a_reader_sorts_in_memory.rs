@@ -11,7 +11,11 @@ fn builder(env: &Env, memory: usize) -> Builder {
 /// The values in sorted order.
 fn sorted(db: &Database) -> Result<Vec<i64>> {
     let found = db.collection("things").find(doc! {}).sort(doc! {"value": 1}).run()?;
-    found.map(|document| Ok(document?.get("value")?.and_then(|value| value.to_value().ok()?.as_i64()).expect("a number"))).collect()
+    found
+        .map(|document| {
+            Ok(document?.get("value")?.and_then(|value| value.to_value().ok()?.as_i64()).expect("a number"))
+        })
+        .collect()
 }
 
 #[test]
