@@ -11,7 +11,7 @@ fn open() -> (Database, Collection) {
     let t = db.collection("t");
     t.create_index(r#"{"x": 1, "y": 1}"#).run().unwrap();
     t.create_index(r#"{"h": "hashed"}"#).run().unwrap();
-    t.create_index(r#"{"long": 1}"#).run().unwrap();
+    t.create_index(r#"{"long": 1, "many": 1}"#).run().unwrap();
     t.put(3, r#"{"x": [1, 2], "n": 1}"#).unwrap();
     (db, t)
 }
@@ -65,10 +65,12 @@ fn every_write_names_document_and_index() {
 #[test]
 fn whatever_the_reason_is() {
     let (_db, t) = open();
-    let long = format!(r#"{{"long": "{}"}}"#, "x".repeat(9000));
+    // 8208 bytes of each key.
+    let numbers: Vec<String> = (0..4100).map(|n| n.to_string()).collect();
+    let many = format!(r#"{{"long": "{}", "many": [{}]}}"#, "x".repeat(9000), numbers.join(","));
     for (document, said, code) in [
         (r#"{"h": [1]}"#, "index h_hashed: a hashed index cannot be over arrays, and h has one", 16766),
-        (&*long, "index long_1: a key of the index long_1 has ", 17280),
+        (&*many, "index long_1_many_1: a document has more than 33554432 bytes of keys", 17280),
     ] {
         let error = t.put("tom", document).unwrap_err();
         assert!(error.to_string().starts_with(&format!(r#"document "tom" of main.t: {said}"#)), "{error}");

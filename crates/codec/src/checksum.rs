@@ -23,6 +23,11 @@ pub fn hash64(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }
 
+/// A hash of 128 bits. It is part of the disk format and never changes.
+pub fn hash128(bytes: &[u8]) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(bytes)
+}
+
 /// [`hash64`] of bytes that arrive in pieces.
 #[derive(Default)]
 pub struct Hasher64(Xxh3Default);

@@ -16,5 +16,5 @@ pub mod limits;
 pub mod ranges;
 pub mod varint;
 
-pub use checksum::{Hasher64, checksum32, checksum64, hash64};
+pub use checksum::{Hasher64, checksum32, checksum64, hash64, hash128};
 pub use error::{DecodeError, Result};

@@ -17,7 +17,7 @@ use alluvium_query::index::{Definition, IndexError, Keys};
 use alluvium_query::update::Update;
 use alluvium_store::{Seq, TreeId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 mod swept;
 mod usage;
@@ -45,9 +45,10 @@ pub struct Index {
     /// It has all entries of the documents that are visible at this sequence number and later.
     /// `None` while it is being built.
     pub ready: Option<Seq>,
-    /// Bit n: the path of part n leads through an array in some document. Set before a batch with
-    /// such a document gets its sequence number.
-    pub multikey: Arc<AtomicU32>,
+    /// Bit n: the path of part n leads through an array in some document. Bit 32 + n: the key of
+    /// part n is cut in some entry ([`Keys::marks`]). Set before a batch with such a document gets
+    /// its sequence number.
+    pub marks: Arc<AtomicU64>,
     /// The partitions that are complete, while it is being built.
     pub built: Vec<u32>,
     /// A partially built partition, and the key of the last document whose entries are in files.
@@ -63,14 +64,14 @@ pub struct Index {
 impl Index {
     /// The description of its tree.
     pub fn describe(&self, documents: TreeId) -> Vec<u8> {
-        self.described_with(documents, self.multikey.load(Ordering::SeqCst))
+        self.described_with(documents, self.marks.load(Ordering::SeqCst))
     }
 
-    pub(crate) fn described_with(&self, documents: TreeId, multikey: u32) -> Vec<u8> {
+    pub(crate) fn described_with(&self, documents: TreeId, marks: u64) -> Vec<u8> {
         let mut out = vec![INDEX];
         varint::put_u64(&mut out, u64::from(documents.0));
         varint::put_u64(&mut out, self.ready.map_or(0, |ready| ready + 1));
-        varint::put_u64(&mut out, u64::from(multikey));
+        varint::put_u64(&mut out, marks);
         varint::put_u64(&mut out, self.built.len() as u64);
         self.built.iter().for_each(|partition| varint::put_u64(&mut out, u64::from(*partition)));
         encoding::encode(&Value::Map(self.definition.to_map()), &mut out);
@@ -88,7 +89,7 @@ impl Index {
         let input = &mut input;
         let documents = TreeId(u32::try_from(varint::get_u64(input).ok()?).ok()?);
         let ready = varint::get_u64(input).ok()?.checked_sub(1);
-        let multikey = u32::try_from(varint::get_u64(input).ok()?).ok()?;
+        let marks = varint::get_u64(input).ok()?;
         let count = varint::get_u64(input).ok()?;
         let mut built = Vec::new();
         for _ in 0..count {
@@ -109,7 +110,7 @@ impl Index {
                 tree,
                 definition,
                 ready,
-                multikey: Arc::new(AtomicU32::new(multikey)),
+                marks: Arc::new(AtomicU64::new(marks)),
                 built,
                 built_to,
                 building: Arc::default(),
@@ -117,6 +118,13 @@ impl Index {
                 swept: Arc::default(),
             },
         ))
+    }
+
+    /// The marks that keys of a document require, and the index does not have: see
+    /// [`crate::multikey::record_marks`].
+    #[inline]
+    pub(crate) fn unmarked(&self, keys: &Keys) -> u64 {
+        keys.marks() & !self.marks.load(Ordering::SeqCst)
     }
 
     /// The index keys of a document whose `_id` has the key `id`.

@@ -1,4 +1,4 @@
-//! The record that parts of an index lead through arrays.
+//! The record that parts of an index lead through arrays, or have keys that are cut.
 
 use crate::error::Result;
 use crate::marks;
@@ -6,31 +6,37 @@ use crate::state::CollectionState;
 use alluvium_store::{Store, TreeId};
 use std::sync::atomic::Ordering;
 
-/// Parts of an index that lead through arrays.
+/// Marks of an index that are not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MultikeyParts {
+pub(crate) struct NewMarks {
     /// The tree of the index.
     pub index: TreeId,
-    /// Bit n: part n.
-    pub parts: u32,
+    /// As [`crate::index::Index::marks`].
+    pub marks: u64,
 }
 
-/// Records that parts of indexes lead through arrays. A write calls it before it is numbered,
-/// without locks, if its documents are the first ones with arrays there.
-pub(crate) fn record_multikey(store: &Store, state: &CollectionState, found: &[MultikeyParts]) -> Result<()> {
+/// Records that parts of indexes lead through arrays, or have keys that are cut. A write calls it
+/// before it is numbered, without locks, if its documents are the first ones of that kind.
+pub(crate) fn record_marks(store: &Store, state: &CollectionState, found: &[NewMarks]) -> Result<()> {
     let _one_at_a_time = state.index_change.lock();
     let set = state.indexes();
-    for MultikeyParts { index: tree, parts } in found {
+    for NewMarks { index: tree, marks } in found {
         let Some(index) = set.indexes.iter().find(|index| index.tree == *tree) else { continue };
-        let before = index.multikey.load(Ordering::SeqCst);
-        if before | parts == before {
+        let before = index.marks.load(Ordering::SeqCst);
+        let new = marks & !before;
+        if new == 0 {
             continue;
         }
-        marks::FIRST_ARRAY.hit();
+        if new as u32 != 0 {
+            marks::FIRST_ARRAY.hit();
+        }
+        if new >> 32 != 0 {
+            marks::FIRST_CUT_KEY.hit();
+        }
         // Other writers rely on the bits that they see, and may be numbered at once: the
         // description has its number first.
-        store.describe_trees(&[(*tree, &index.described_with(state.documents, before | parts))])?;
-        index.multikey.store(before | parts, Ordering::SeqCst);
+        store.describe_trees(&[(*tree, &index.described_with(state.documents, before | marks))])?;
+        index.marks.store(before | marks, Ordering::SeqCst);
     }
     Ok(())
 }

@@ -77,6 +77,7 @@ struct Inner {
 struct Index {
     definition: Definition,
     multikey: u32,
+    cut: u32,
     entries: Vec<StoredEntry>,
 }
 
@@ -145,10 +146,11 @@ impl Memory {
         let old: Vec<_> = old.into_iter().map(parsed).collect();
         let index = |keys: &&str| {
             let definition = Definition::parse(&map(keys), &Map::new()).unwrap();
-            let (mut entries, mut multikey) = (Vec::new(), 0);
+            let (mut entries, mut multikey, mut cut) = (Vec::new(), 0, 0);
             for (id, document) in documents.iter().chain(&old) {
                 let keys = definition.keys_of(document).unwrap();
                 multikey |= keys.multikey;
+                cut |= keys.cut;
                 entries.extend(keys.keys.into_iter().map(|key| StoredEntry {
                     key_len: key.bytes.len(),
                     bytes: [&key.bytes[..], id].concat(),
@@ -157,7 +159,7 @@ impl Memory {
             }
             entries.sort();
             entries.dedup_by(|a, b| a.bytes == b.bytes);
-            Index { definition, multikey, entries }
+            Index { definition, multikey, cut, entries }
         };
         let indexes = indexes.iter().map(index).collect();
         let clock = Arc::new(ManualClock::new());
@@ -279,6 +281,7 @@ impl Find {
             .map(|index| plan::Index {
                 definition: &index.definition,
                 multikey: index.multikey,
+                cut: index.cut,
                 entries: index.entries.len() as u64 * TIMES,
                 distinct: &[1000, 10_000],
                 bytes: index.entries.len() as u64 * TIMES * 30,

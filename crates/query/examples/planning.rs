@@ -31,8 +31,14 @@ fn measure(what: &str, filter: &Map, options: impl Fn(i32) -> Map) {
     let keys = |n: i32| Map { entries: vec![("f".into(), 1.into()), (format!("g{n}").into(), 1.into())] };
     let definitions: Vec<Definition> = (0..60).map(|n| Definition::parse(&keys(n), &options(n)).unwrap()).collect();
     for multikey in [0, 3] {
-        let index =
-            |definition| Index { definition, multikey, entries: 1_000_000, distinct: &[1000], bytes: 20_000_000 };
+        let index = |definition| Index {
+            definition,
+            multikey,
+            cut: 0,
+            entries: 1_000_000,
+            distinct: &[1000],
+            bytes: 20_000_000,
+        };
         let indexes: Vec<Index<'_>> = definitions.iter().map(index).collect();
         let (documents, bytes) = (1_000_000, 1 << 30);
         let collection =

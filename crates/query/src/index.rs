@@ -23,23 +23,33 @@
 //! `_id`. The value is empty if the values of the parts can be decoded exactly from the key.
 //! Otherwise it holds the values of the parts as an array in the self-describing encoding (1.0 and
 //! 1 have the same key). The value of a hashed part is never needed.
+//!
+//! The key of a part that is longer than [`MAX_PART_BYTES`] is *cut*: the first of its bytes, and a
+//! hash of the others. Equal values have equal cut keys, so an equality finds its entries, and the
+//! documents prove them. The order of cut keys with the same first bytes is not that of the values,
+//! and the value cannot be decoded: see [`Keys::cut`].
 
 mod definition;
 mod error;
 mod keys;
+mod part;
 
 pub use definition::{Definition, Order, Part};
 pub use error::IndexError;
-pub(crate) use keys::put_part;
 pub use keys::{IndexKey, Keys};
+pub use part::skip_part;
+pub(crate) use part::{is_long, put_edge, put_index_part, put_part};
 
 /// The maximum number of parts of an index key.
 pub const MAX_PARTS: usize = 32;
 /// The maximum length of an index name in bytes. The limit also applies to a name that is derived
 /// from the keys.
 pub const MAX_NAME_BYTES: usize = 64 << 10;
-/// The maximum length of an index key in bytes, without the `_id`.
-pub const MAX_KEY_BYTES: usize = 8 << 10;
+/// The maximum length of the key of one part in bytes. It is part of the disk format: a longer key
+/// is cut to this length, and a hash of [`CUT_HASH_BYTES`] follows.
+pub const MAX_PART_BYTES: usize = 8 << 10;
+/// The length of the hash in a cut key.
+pub const CUT_HASH_BYTES: usize = 16;
 /// The maximum number of keys of one document in one index.
 pub const MAX_KEYS: usize = 1 << 20;
 /// The maximum number of bytes of all keys of a document in one index: twice the maximum size of a

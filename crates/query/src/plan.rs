@@ -148,6 +148,9 @@ pub struct Index<'a> {
     /// ([`crate::index::Keys::multikey`]). A bit may be unset only if that holds for every document
     /// that the query may see.
     pub multikey: u32,
+    /// Bit n is set if the key of part n is cut in some entry ([`crate::index::Keys::cut`]), with
+    /// the same promise.
+    pub cut: u32,
     /// The number of entries.
     pub entries: u64,
     /// The number of distinct values of the first part, of the first two parts together, and so on,

@@ -30,7 +30,7 @@ struct Known {
 impl Known {
     fn index(&self) -> Index<'_> {
         let Self { definition, multikey, entries, each, distinct } = self;
-        Index { definition, multikey: *multikey, entries: *entries, distinct, bytes: entries * each }
+        Index { definition, multikey: *multikey, cut: 0, entries: *entries, distinct, bytes: entries * each }
     }
 }
 

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use alluvium_document::compare::compare;
 use alluvium_document::path::FieldPath;
-use alluvium_document::{Map, Value, key};
+use alluvium_document::{Binary, Map, Value, key};
 use alluvium_query::filter::Filter;
-use alluvium_query::index::Definition;
+use alluvium_query::index::{Definition, MAX_PART_BYTES};
 use alluvium_query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Place, Query, plan};
 use alluvium_query::sort::{Direction, SortPart};
 use common::{arbitrary, filters, focused, nested};
@@ -29,8 +29,10 @@ struct World {
 type Found = Vec<(usize, Option<Map>)>;
 
 impl World {
-    fn multikey(&self, index: &Definition) -> u32 {
-        self.documents.iter().map(|document| index.keys(document).unwrap().multikey).fold(0, |all, one| all | one)
+    /// The parts that lead through arrays, and those with keys that are cut.
+    fn marks(&self, index: &Definition) -> (u32, u32) {
+        let keys = self.documents.iter().map(|document| index.keys(document).unwrap());
+        keys.fold((0, 0), |(multikey, cut), keys| (multikey | keys.multikey, cut | keys.cut))
     }
 
     fn index(&self, name: &str) -> &Definition {
@@ -188,8 +190,8 @@ fn check(world: &World, map: &Map, sort: &[SortPart], counts: &[u64], needs: Nee
         .iter()
         .zip(counts)
         .map(|(definition, count)| {
-            let multikey = world.multikey(definition);
-            Index { definition, multikey, entries: 1000, distinct: std::slice::from_ref(count), bytes: 1 << 20 }
+            let (multikey, cut) = world.marks(definition);
+            Index { definition, multikey, cut, entries: 1000, distinct: std::slice::from_ref(count), bytes: 1 << 20 }
         })
         .collect();
     let collection = Collection {
@@ -343,6 +345,106 @@ fn sort_of_one_field() -> impl Strategy<Value = Vec<SortPart>> {
 fn needs() -> impl Strategy<Value = Option<Vec<FieldPath>>> {
     let path = select(vec!["a", "b", "c", "a.b", "_id"]);
     prop::option::of(vec(path, 0..3).prop_map(|paths| paths.into_iter().map(|path| path.parse().unwrap()).collect()))
+}
+
+/// Values whose keys are just within the limit, just beyond it, or far beyond with the same first
+/// bytes; and short ones beside them.
+fn long_value() -> impl Strategy<Value = Value> {
+    let text = |len: usize, end: &str| Value::from("k".repeat(len) + end);
+    // The rank of the type, and two bytes at the end.
+    let most = MAX_PART_BYTES - 3;
+    let bytes = |last| Value::Binary(Binary { subtype: 0, bytes: [vec![7; MAX_PART_BYTES], vec![last]].concat() });
+    select(vec![
+        Value::from(1),
+        Value::Null,
+        Value::from("a"),
+        Value::from("k"),
+        Value::from("z"),
+        text(most - 1, ""),
+        text(most, ""),
+        text(most, "\0"),
+        text(most, "a"),
+        text(most, "kk"),
+        text(most, "kka"),
+        text(most, "kkb"),
+        text(most, "kkc"),
+        text(most, "kkd"),
+        text(most, "kke"),
+        text(most, "kkz"),
+        text(most, "z"),
+        bytes(1),
+        bytes(2),
+        Value::Map(Map::from([("b", text(most, "kkc"))])),
+        Value::Map(Map::from([("b", text(most, "kkd"))])),
+    ])
+}
+
+fn long_document() -> impl Strategy<Value = Map> {
+    let field = || prop_oneof![12 => long_value(), 1 => vec(long_value(), 0..3).prop_map(Value::Array)];
+    let nested = vec(long_value(), 1..3)
+        .prop_map(|all| Value::Array(all.into_iter().map(|value| Value::Map(Map::from([("b", value)]))).collect()));
+    (prop_oneof![12 => field(), 1 => nested], prop::option::of(field()), prop::option::of(0..3i32)).prop_map(
+        |(a, b, c)| {
+            let mut map = Map::from([("a", a)]);
+            b.into_iter().for_each(|b| map.push("b", b));
+            c.into_iter().for_each(|c| map.push("c", c));
+            map
+        },
+    )
+}
+
+fn long_keys() -> impl Strategy<Value = Vec<&'static str>> {
+    select(vec![
+        vec!["a"],
+        vec!["a"],
+        vec!["a", "b"],
+        vec!["b", "a"],
+        vec!["c", "a"],
+        vec!["a", "c"],
+        vec!["a.b"],
+        vec!["a.b", "c"],
+    ])
+}
+
+fn long_filter() -> impl Strategy<Value = Map> {
+    let test = prop_oneof![
+        (select(vec!["$eq", "$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]), long_value())
+            .prop_map(|(operator, value)| Map::from([(operator, value)])),
+        (long_value(), long_value()).prop_map(|(low, high)| Map::from([("$gte", low), ("$lt", high)])),
+        (select(vec!["$in", "$nin", "$all"]), vec(long_value(), 0..4))
+            .prop_map(|(operator, values)| Map::from([(operator, Value::Array(values))])),
+        long_value().prop_map(|value| Map::from([("$not", Value::Map(Map::from([("$gt", value)])))])),
+        long_value().prop_map(|value| Map::from([("$elemMatch", Value::Map(Map::from([("$lte", value)])))])),
+        Just(Map::from([("$regex", Value::from(format!("^{}", "k".repeat(MAX_PART_BYTES))))])),
+    ];
+    let one = (select(vec!["a", "a", "b", "a.b", "c"]), test).prop_map(|(path, test)| (path, Value::Map(test)));
+    let all = vec(one.clone(), 0..3).prop_map(|all| {
+        let mut map = Map::new();
+        all.into_iter().for_each(|(path, test)| drop(map.insert(path, test)));
+        map
+    });
+    let or = vec(one, 1..4).prop_map(|all| {
+        let branches = all.into_iter().map(|(path, test)| Value::Map(Map::from([(path, test)])));
+        Map::from([("$or", Value::Array(branches.collect()))])
+    });
+    prop_oneof![3 => all, 1 => or]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn every_way_finds_long_values(
+        world in world(long_document(), index(long_keys())),
+        filter in long_filter(),
+        sort in prop_oneof![sort(), sort_of_one_field()],
+        counts in vec(1u64..2000, 4),
+        needs in needs(),
+        limit in prop::option::of(0u64..4),
+    ) {
+        let needs = needs.as_deref().map_or(Needs::Documents, Needs::Paths);
+        check(&world, &filter, &sort, &counts, needs, limit);
+    }
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use alluvium_testkit::runner::counts;
 use alluvium_testkit::{Mix, Runner, seed, sequence};
 
 /// What the usual sequences meet: if one is never met, they prove less than they say.
-static MET: [&Mark; 13] = [
+static MET: [&Mark; 14] = [
     &alluvium_store::marks::SNAPSHOT_TOO_OLD,
     &alluvium_store::marks::SNAPSHOT_TOO_LARGE,
     &alluvium_lsm::marks::DELTA_REFUSED,
@@ -18,6 +18,7 @@ static MET: [&Mark; 13] = [
     &alluvium_collections::marks::ENTRIES_SWEPT,
     &alluvium_collections::marks::STALE_ENTRY,
     &alluvium_collections::marks::FIRST_ARRAY,
+    &alluvium_collections::marks::FIRST_CUT_KEY,
     &alluvium_collections::marks::CHANGE_GREW,
     &alluvium_collections::marks::KEY_TAKEN,
 ];

@@ -241,7 +241,19 @@ fn indexes_come_and_go_among_writers() {
 
 #[test]
 fn arrays_are_marked_before_they_are_written() {
-    schedules("arrays_are_marked_before_they_are_written", 250, || {
+    marked_before_it_is_written("arrays_are_marked_before_they_are_written", r#"{"k":[1,2]}"#);
+}
+
+#[test]
+fn long_keys_are_marked_before_they_are_written() {
+    let long = format!(r#"{{"k":"{}"}}"#, "k".repeat(9000));
+    marked_before_it_is_written("long_keys_are_marked_before_they_are_written", &long);
+}
+
+/// Writers put the first documents of a kind that an index has a mark for, and the process is killed.
+fn marked_before_it_is_written(name: &str, document: &str) {
+    let document = document.to_owned();
+    schedules(name, 250, move || {
         let (world, db, pets) = open();
         pets.create_index(K.0).run().unwrap();
         let cuts: Arc<Mutex<Vec<World>>> = Arc::default();
@@ -254,8 +266,8 @@ fn arrays_are_marked_before_they_are_written() {
         })));
         let writers: Vec<_> = (0..3)
             .map(|writer| {
-                let pets = pets.clone();
-                thread(move || pets.put(writer, r#"{"k":[1,2]}"#).unwrap())
+                let (pets, document) = (pets.clone(), document.clone());
+                thread(move || pets.put(writer, document.as_str()).unwrap())
             })
             .collect();
         join(writers);

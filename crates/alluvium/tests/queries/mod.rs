@@ -40,7 +40,14 @@ pub fn value() -> impl Strategy<Value = Value> {
         1 => Just(Value::Null),
         2 => prop::sample::select(vec!["x", "xy", "y"]).prop_map(Value::from),
         1 => any::<bool>().prop_map(Value::from),
+        1 => long(),
     ]
+}
+
+/// Texts with keys that are just whole, or cut after the same first bytes.
+fn long() -> impl Strategy<Value = Value> {
+    let end = prop::sample::select(vec!["", "x", "xx", "xxa", "xxb"]);
+    end.prop_map(|end| Value::from("x".repeat(alluvium_query::index::MAX_PART_BYTES - 4) + end))
 }
 
 /// A value, an array of values, or nested arrays.

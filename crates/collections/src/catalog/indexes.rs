@@ -51,7 +51,7 @@ impl Catalog {
             tree: TreeId(0),
             definition: Arc::new(definition),
             ready: None,
-            multikey: Arc::default(),
+            marks: Arc::default(),
             built: Vec::new(),
             built_to: None,
             building: Arc::default(),

@@ -117,15 +117,16 @@ pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Resu
             usable.push(index);
         }
     }
-    // The multikey bits are read after the snapshot was taken, so they cover every document that it
-    // sees.
+    // The marks are read after the snapshot was taken, so they cover every document that it sees.
     let described: Vec<plan::Index<'_>> = usable
         .into_iter()
         .map(|index| {
             let known = statistics.of(index.tree);
+            let marks = index.marks.load(std::sync::atomic::Ordering::SeqCst);
             plan::Index {
                 definition: &index.definition,
-                multikey: index.multikey.load(std::sync::atomic::Ordering::SeqCst),
+                multikey: marks as u32,
+                cut: (marks >> 32) as u32,
                 entries: known.map_or(statistics.documents, |known| known.entries),
                 distinct: known.map(|known| known.distinct.as_slice()).unwrap_or_default(),
                 bytes: known.map_or(0, |known| known.bytes),

@@ -6,7 +6,7 @@ use crate::index::{Index, IndexSet};
 use crate::planner_state::{IndexStatistics, Statistics};
 use crate::view::CollectionView;
 use alluvium_document::{Value, key};
-use alluvium_query::index::Order;
+use alluvium_query::index::skip_part;
 use alluvium_store::Bounds;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -154,11 +154,7 @@ fn over_partitions(found: f64, entries: f64, partitions: u32) -> u64 {
 fn prefix<'a>(entry: &'a [u8], index: &Index, parts: usize) -> &'a [u8] {
     let mut rest = entry;
     for part in &index.definition.parts()[..parts] {
-        let skipped = match part.order {
-            Order::Hashed => rest.get(8..).map(|after| rest = after).is_some(),
-            order => key::skip(&mut rest, order == Order::Descending).is_ok(),
-        };
-        if !skipped {
+        if skip_part(&mut rest, part.order).is_err() {
             return entry;
         }
     }

@@ -20,7 +20,7 @@ use crate::gathering::gather_bytes;
 use crate::ids::key_text;
 use crate::index::Index;
 use crate::marks;
-use crate::multikey::{MultikeyParts, record_multikey};
+use crate::multikey::{NewMarks, record_marks};
 use crate::names::FullName;
 use crate::read::decode_copy;
 use crate::state::CollectionState;
@@ -172,7 +172,7 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
         drop(store.admit(0)?);
         // A new snapshot for each run: one that is kept for long would be ended.
         let snapshot = store.snapshot();
-        let mut arrays: Vec<MultikeyParts> = Vec::new();
+        let mut found_marks = 0;
         let mut scan = store.scan_partition(state.documents, partition, from.clone(), &snapshot)?;
         let (mut next, mut documents) = (None, 0);
         loop {
@@ -181,9 +181,7 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
                 Some((key, row)) => {
                     let document = decode_copy(&state.shapes, name, key, row)?;
                     let keys = index.keys_of(&document, key).map_err(|error| of_document(error, key))?;
-                    if keys.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
-                        arrays.push(MultikeyParts { index: index.tree, parts: keys.multikey });
-                    }
+                    found_marks |= index.unmarked(&keys);
                     (key.to_vec(), keys)
                 }
             };
@@ -203,8 +201,8 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
             }
         }
         drop((scan, snapshot));
-        if !arrays.is_empty() {
-            record_multikey(store, state, &arrays)?;
+        if found_marks != 0 {
+            record_marks(store, state, &[NewMarks { index: index.tree, marks: found_marks }])?;
         }
         store.ingest(partition, &mut run)?;
         run.clear();

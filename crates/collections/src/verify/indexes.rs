@@ -51,9 +51,10 @@ impl Counted {
         let keys = self.index.stored_keys_of(document);
         let keys = keys.map_err(|error| bad(format!("document {} cannot be indexed: {error}", id())))?;
         self.keys += keys.keys.len() as u64;
-        let unknown = keys.multikey & !self.index.multikey.load(Ordering::SeqCst);
-        match unknown {
-            0 => Ok(()),
+        let unknown = self.index.unmarked(&keys);
+        match (unknown as u32, unknown >> 32) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(bad(format!("document {} has a long key, and the index is not marked for that", id()))),
             _ => Err(bad(format!("document {} has an array, and the index is not marked as multikey", id()))),
         }
     }

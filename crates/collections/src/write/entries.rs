@@ -3,23 +3,21 @@
 use crate::error::{Error, Result};
 use crate::ids::key_text;
 use crate::index::{Index, IndexSet};
-use crate::multikey::MultikeyParts;
+use crate::multikey::NewMarks;
 use crate::names::FullName;
 use alluvium_document::{Document, Map};
 use alluvium_query::index::Keys;
 use alluvium_store::{Seq, TreeId, WriteBatch};
 use hashbrown::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The index entries of the documents of a batch, and what must happen before it is written.
 pub(crate) struct Entries<'a> {
     set: Arc<IndexSet>,
     /// The collection.
     name: &'a FullName,
-    /// Parts that lead through arrays, and are not recorded as such: see
-    /// [`crate::multikey::record_multikey`].
-    multikey: Vec<MultikeyParts>,
+    /// Marks of indexes that are not recorded: see [`crate::multikey::record_marks`].
+    marks: Vec<NewMarks>,
     /// The unique index keys that each document of the batch has when the batch is done, by the key
     /// of its `_id`. Only with unique indexes.
     pub(super) claims: HashMap<Vec<u8>, Vec<Claim>>,
@@ -52,8 +50,8 @@ impl<'a> Entries<'a> {
     /// For a batch under these indexes.
     pub fn new(set: Arc<IndexSet>, name: &'a FullName) -> Self {
         let unique = set.has_unique();
-        let (multikey, claims, replaced, entry, value) = Default::default();
-        Self { set, name, multikey, claims, replaced, twice: false, unique, entry, value }
+        let (marks, claims, replaced, entry, value) = Default::default();
+        Self { set, name, marks, claims, replaced, twice: false, unique, entry, value }
     }
 
     /// The number of the schema that the batch is made under.
@@ -178,12 +176,13 @@ impl<'a> Entries<'a> {
         self.entry.extend_from_slice(id);
     }
 
-    /// Records arrays, and keys of unique indexes.
+    /// Records arrays, cut keys, and keys of unique indexes.
     fn note(&mut self, index: &Arc<Index>, id: &[u8], found: &Keys) {
-        if found.multikey & !index.multikey.load(Ordering::SeqCst) != 0 {
-            match self.multikey.iter_mut().find(|parts| parts.index == index.tree) {
-                Some(known) => known.parts |= found.multikey,
-                None => self.multikey.push(MultikeyParts { index: index.tree, parts: found.multikey }),
+        let marks = index.unmarked(found);
+        if marks != 0 {
+            match self.marks.iter_mut().find(|known| known.index == index.tree) {
+                Some(known) => known.marks |= marks,
+                None => self.marks.push(NewMarks { index: index.tree, marks }),
             }
         }
         if index.definition.is_unique() {
@@ -192,9 +191,9 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The parts to record before the batch is written.
-    pub fn take_multikey(&mut self) -> Vec<MultikeyParts> {
-        std::mem::take(&mut self.multikey)
+    /// The marks to record before the batch is written.
+    pub fn take_marks(&mut self) -> Vec<NewMarks> {
+        std::mem::take(&mut self.marks)
     }
 
     /// Forgets the unique keys of documents that are taken out of the batch.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, id_text};
 use crate::ids::{check_size, checked_key, keep_id};
 use crate::index::IndexSet;
 use crate::marks;
-use crate::multikey::{MultikeyParts, record_multikey};
+use crate::multikey::{NewMarks, record_marks};
 use crate::names::FullName;
 use crate::state::CollectionState;
 use crate::trees::shape_key;
@@ -133,7 +133,7 @@ fn execute_blind<'a, T>(
         return Ok(value);
     }
     for group in &mut txn.groups {
-        group.record_multikey(store)?;
+        group.record_marks(store)?;
     }
     if txn.absent.is_empty() && !txn.groups.iter().any(|group| group.entries.has_claims()) {
         // No key has to be checked: the store admits the batch and locks its keys by itself.
@@ -175,14 +175,13 @@ fn execute_reading<'a, T>(
             store.check_writable()?;
             return Ok(value);
         }
-        let multikey: Vec<Vec<MultikeyParts>> =
-            txn.groups.iter_mut().map(|group| group.entries.take_multikey()).collect();
+        let marks: Vec<Vec<NewMarks>> = txn.groups.iter_mut().map(|group| group.entries.take_marks()).collect();
         let more = txn.unlocked_claims(&claimed);
         let bytes = txn.bytes();
-        if bytes > reserved || !more.is_empty() || multikey.iter().any(|parts| !parts.is_empty()) {
+        if bytes > reserved || !more.is_empty() || marks.iter().any(|marks| !marks.is_empty()) {
             drop((txn, locks, admitted));
-            for (group, parts) in groups.iter().zip(multikey).filter(|(_, parts)| !parts.is_empty()) {
-                record_multikey(store, &group.state, &parts)?;
+            for (group, marks) in groups.iter().zip(marks).filter(|(_, marks)| !marks.is_empty()) {
+                record_marks(store, &group.state, &marks)?;
             }
             if bytes > reserved {
                 marks::CHANGE_GREW.hit();
@@ -469,10 +468,10 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    fn record_multikey(&mut self, store: &Store) -> Result<()> {
-        match self.entries.take_multikey() {
+    fn record_marks(&mut self, store: &Store) -> Result<()> {
+        match self.entries.take_marks() {
             parts if parts.is_empty() => Ok(()),
-            parts => record_multikey(store, &self.state, &parts),
+            parts => record_marks(store, &self.state, &parts),
         }
     }
 

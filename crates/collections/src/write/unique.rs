@@ -169,8 +169,7 @@ pub(crate) fn of_key(key: &[u8]) -> Bounds {
 
 /// The error for a document whose key another one has.
 pub(crate) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &[u8]) -> Error {
-    let values = index.definition.values(key, &[]).unwrap_or_default();
-    let values: Vec<Value> = values.into_iter().map(Option::unwrap_or_default).collect();
+    let values = index.definition.values_to_show(key);
     let paths = index.definition.parts().iter().map(|part| part.path.as_str());
     Error::DuplicateIndexKey {
         collection: name.to_string(),
@@ -196,13 +195,10 @@ pub(crate) fn demands_key(filter: &Filter, index: &Index, key: &str) -> bool {
         return false;
     }
     let demanded = |path: &str| filter.equalities().find(|(demanded, _)| *demanded == path);
-    // As an entry would have it.
-    let kept = |value: &Value| {
-        let mut bytes = Vec::new();
-        alluvium_document::key::encode(value, &mut bytes);
-        alluvium_document::key::decode(&mut &bytes[..]).unwrap_or_default()
-    };
-    let values: Option<Vec<Value>> =
-        parts.iter().map(|part| demanded(part.path.as_str()).map(|(_, value)| kept(value))).collect();
-    values.is_some_and(|values| shown(index, values.into_iter()) == key)
+    let values: Option<Vec<&Value>> =
+        parts.iter().map(|part| demanded(part.path.as_str()).map(|(_, value)| value)).collect();
+    let Some(values) = values else { return false };
+    // As an entry would have them.
+    let kept = index.definition.values_to_show(&index.definition.key_of_values(values));
+    shown(index, kept.into_iter()) == key
 }

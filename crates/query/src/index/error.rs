@@ -39,8 +39,7 @@ pub enum IndexError {
     /// A number in a path is both a position in an array and a field of one of its maps.
     #[error("{0}")]
     AmbiguousPath(String),
-    /// An index key is longer than [`crate::index::MAX_KEY_BYTES`], or a document has more than
-    /// [`crate::index::MAX_KEYS`] keys, or more than [`crate::index::MAX_KEYS_BYTES`] bytes of
+    /// A document has more than [`crate::index::MAX_KEYS`] keys, or more than [`crate::index::MAX_KEYS_BYTES`] bytes of
     /// keys.
     #[error("{0}")]
     KeyTooLong(String),

@@ -1,6 +1,7 @@
 //! The keys of a document in an index.
 
-use super::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS_BYTES, Order};
+use super::part::{put_index_part, put_part, skip_part};
+use super::{CUT_HASH_BYTES, Definition, IndexError, MAX_KEYS_BYTES, MAX_PART_BYTES, Order};
 use alluvium_codec::{DecodeError, varint};
 use alluvium_document::row::is_natural_id;
 use alluvium_document::{Document, Map, Value, encoding, key};
@@ -25,6 +26,16 @@ pub struct Keys {
     pub keys: Vec<IndexKey>,
     /// Bit n is set if part n leads through an array, or to one, so that it sees each element.
     pub multikey: u32,
+    /// Bit n is set if the key of part n is cut, or if it is the longest part of a key of more than
+    /// [`MAX_PART_BYTES`] bytes of which no part is cut: earlier versions cannot read either.
+    pub cut: u32,
+}
+
+impl Keys {
+    /// [`Keys::multikey`], and above its 32 bits [`Keys::cut`].
+    pub fn marks(&self) -> u64 {
+        u64::from(self.cut) << 32 | u64::from(self.multikey)
+    }
 }
 
 impl Definition {
@@ -83,7 +94,8 @@ impl Definition {
             missing |= u64::from(value.is_none()) << n;
             put_part(value.unwrap_or(&Value::Null), part.order, out);
         }
-        if out.len() - start > MAX_KEY_BYTES {
+        // A part may have to be cut.
+        if out.len() - start > MAX_PART_BYTES {
             out.truncate(start);
             return false;
         }
@@ -156,22 +168,31 @@ impl Definition {
     pub fn key_len(&self, entry: &[u8]) -> Result<usize, DecodeError> {
         let mut input = entry;
         for part in self.parts() {
-            match part.order {
-                Order::Hashed => input = input.get(8..).ok_or(DecodeError::Truncated)?,
-                order => key::skip(&mut input, order == Order::Descending)?,
-            }
+            skip_part(&mut input, part.order)?;
         }
         Ok(entry.len() - input.len())
     }
 
+    /// The parts, as bits, whose keys in an index key are cut.
+    fn cut_parts(&self, mut index_key: &[u8]) -> Result<u32, DecodeError> {
+        let mut cut = 0;
+        if index_key.len() > MAX_PART_BYTES {
+            for (at, part) in self.parts().iter().enumerate() {
+                cut |= u32::from(skip_part(&mut index_key, part.order)?) << at;
+            }
+        }
+        Ok(cut)
+    }
+
     /// The values of the parts, decoded from an index key and an entry's value; `None` for a
-    /// missing value, and for a hashed part.
+    /// missing value, for a hashed part, and for one whose key is cut.
     ///
     /// # Errors
     /// [`DecodeError`] if the bytes are not an index key and a value.
     pub fn values(&self, mut index_key: &[u8], mut value: &[u8]) -> Result<Vec<Option<Value>>, DecodeError> {
         let missing = if value.is_empty() { 0 } else { varint::get_u64(&mut value)? };
-        let is_missing = |at: usize| missing >> at & 1 == 1;
+        let cut = self.cut_parts(index_key)?;
+        let is_missing = |at: usize| (missing | u64::from(cut)) >> at & 1 == 1;
         if !value.is_empty() {
             let Value::Array(exact) = encoding::decode(&mut value)? else {
                 return Err(DecodeError::Invalid("the value of an index entry"));
@@ -183,6 +204,10 @@ impl Definition {
         let mut values = Vec::with_capacity(self.parts().len());
         for (at, part) in self.parts().iter().enumerate() {
             let found = match part.order {
+                _ if cut >> at & 1 == 1 => {
+                    index_key = index_key.get(MAX_PART_BYTES + CUT_HASH_BYTES..).ok_or(DecodeError::Truncated)?;
+                    None
+                }
                 Order::Hashed => {
                     index_key = index_key.get(8..).ok_or(DecodeError::Truncated)?;
                     None
@@ -202,17 +227,44 @@ impl Definition {
     }
 }
 
-/// Appends the encoded key of one part.
-pub(crate) fn put_part(value: &Value, order: Order, out: &mut Vec<u8>) {
-    match order {
-        Order::Ascending => key::encode(value, out),
-        Order::Descending => {
-            let start = out.len();
-            key::encode(value, out);
-            out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+impl Definition {
+    /// The index key of these values, one for each part.
+    pub fn key_of_values<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Vec<u8> {
+        let mut key = Vec::new();
+        for (part, value) in self.parts().iter().zip(values) {
+            put_index_part(value, part.order, &mut key);
         }
-        Order::Hashed => out.extend_from_slice(&key::hash(value).to_be_bytes()),
+        key
     }
+
+    /// The values of an index key, for a message: of one that is cut the beginning, if it is a text,
+    /// and the hash.
+    pub fn values_to_show(&self, index_key: &[u8]) -> Vec<Value> {
+        let mut values = self.values(index_key, &[]).unwrap_or_default();
+        let mut rest = index_key;
+        for (part, value) in self.parts().iter().zip(&mut values) {
+            let whole = rest;
+            match skip_part(&mut rest, part.order) {
+                Ok(false) => {}
+                Ok(true) => *value = Some(cut_text(&whole[..whole.len() - rest.len()], part.order).into()),
+                Err(_) => break,
+            }
+        }
+        values.into_iter().map(Option::unwrap_or_default).collect()
+    }
+}
+
+fn cut_text(key: &[u8], order: Order) -> String {
+    const SHOWN_BYTES: usize = 40;
+    let (head, hash) = key.split_at(MAX_PART_BYTES.min(key.len()));
+    let upright = |byte: &u8| if order == Order::Descending { !byte } else { *byte };
+    let head: Vec<u8> = head.iter().take(SHOWN_BYTES).map(upright).collect();
+    let text = match head.split_first() {
+        Some((&alluvium_codec::key::rank::STRING, text)) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    };
+    let hash = hash.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    format!("{}… (long, {hash})", text.trim_end_matches(char::REPLACEMENT_CHARACTER))
 }
 
 /// True if decoding the key of the value gives the identical value.

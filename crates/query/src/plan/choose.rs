@@ -515,7 +515,7 @@ impl<'a> Planner<'a> {
 fn exact_parts(index: &Index<'_>) -> u64 {
     let is_exact = |(at, part): &(usize, &Part)| {
         let plain = !part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
-        index.multikey >> at & 1 == 0 && part.order != Order::Hashed && plain
+        (index.multikey | index.cut) >> at & 1 == 0 && part.order != Order::Hashed && plain
     };
     index.definition.parts().iter().enumerate().filter(is_exact).fold(0, |bits, (at, _)| bits | 1 << at)
 }
@@ -556,7 +556,9 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
         let descends = match parts.next() {
             Some((at, part)) => {
                 let plain = !part.part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
-                if part.part.path != wanted.path || !single(at) || !plain || part.part.order == Order::Hashed {
+                let is_cut = index.cut >> at & 1 == 1;
+                if part.part.path != wanted.path || !single(at) || is_cut || !plain || part.part.order == Order::Hashed
+                {
                     return None;
                 }
                 part.part.order == Order::Descending

@@ -8,6 +8,8 @@ use alluvium_document::json::{self, Format};
 use alluvium_document::value::{Binary, Code, DbPointer, Regex, Timestamp};
 use alluvium_document::{Map, Value};
 
+use crate::index::is_long;
+
 /// A boundary in the order of all values: directly before or after a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
@@ -161,6 +163,12 @@ impl Intervals {
 
     pub fn is_all(&self) -> bool {
         matches!(&self.0[..], [only] if only.is_all())
+    }
+
+    /// True if an interval begins or ends at a value whose index key is cut. Then keys do not decide
+    /// whether a value is in the set.
+    pub fn is_cut(&self) -> bool {
+        self.0.iter().any(|interval| is_long(&interval.low.value) || is_long(&interval.high.value))
     }
 
     /// True if the set consists of single values.

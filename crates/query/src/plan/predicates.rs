@@ -138,7 +138,7 @@ impl ClauseBounds {
         Self {
             clause,
             width: width(&bounds.set),
-            exact: bounds.exact && element_of.is_none(),
+            exact: bounds.exact && element_of.is_none() && !bounds.set.is_cut(),
             set: Set::new(bounds.set),
             element_of: element_of.map(Box::from),
             positive: is_positive(condition),

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use alluvium_document::key;
+use alluvium_document::Value;
 
 use super::interval::{Edge, Interval, Intervals};
 use super::selectivity::width;
-use crate::index::{Order, Part, put_part};
+use crate::index::{Order, Part, put_edge, put_index_part, put_part, skip_part};
 
 /// The maximum number of ranges of one scan. Bounds that would need more are checked on each entry
 /// ([`super::IndexScan::place`]).
@@ -43,6 +43,15 @@ impl KeyRange {
         self.from.as_slice() <= bytes && self.to.as_deref().is_none_or(|to| bytes < to)
     }
 
+    /// Extends the range to the end of the next one, if they have keys in common.
+    fn merge(&mut self, next: &Self) -> bool {
+        let meets = self.to.as_ref().is_none_or(|to| next.from < *to);
+        if meets && self.to.is_some() && next.to.as_ref().is_none_or(|to| Some(to) > self.to.as_ref()) {
+            self.to.clone_from(&next.to);
+        }
+        meets
+    }
+
     fn behind(&self, prefix: &[u8]) -> Self {
         let from = [prefix, &self.from].concat();
         let to = match &self.to {
@@ -59,8 +68,8 @@ impl PartBounds {
         let set = if part.order == Order::Hashed && !set.is_points() { &all } else { set };
         let mut ranges: Vec<KeyRange> = set.0.iter().map(|interval| range(interval, part.order)).collect();
         ranges.sort_by(|a, b| a.from.cmp(&b.from));
-        // Different values may have the same hash.
-        ranges.dedup();
+        // Different values may have the same hash, and ranges that end at long values meet.
+        ranges.dedup_by(|next, last| last.merge(next));
         let points = set.is_points();
         let (intervals, width) = (set.0.as_slice().into(), width(set));
         Self { part: part.clone(), intervals, ranges: ranges.into(), points, width }
@@ -89,10 +98,7 @@ impl PartBounds {
 
     /// Skips the encoded key of the part; false if the input does not begin with one.
     pub(super) fn skip(&self, rest: &mut &[u8]) -> bool {
-        match self.part.order {
-            Order::Hashed => rest.get(8..).map(|behind| *rest = behind).is_some(),
-            order => key::skip(rest, order == Order::Descending).is_ok(),
-        }
+        skip_part(rest, self.part.order).is_ok()
     }
 }
 
@@ -113,31 +119,46 @@ pub(super) fn ranges_of(bounds: &[PartBounds]) -> Vec<KeyRange> {
     prefixes.into_iter().map(|from| KeyRange { to: after(from.clone()), from }).collect()
 }
 
-/// The range of encoded keys of a part for an interval.
+/// The range of encoded keys of a part for an interval. A range that begins or ends at a long value
+/// contains all keys with the same first bytes, whose order is unknown.
 fn range(interval: &Interval, order: Order) -> KeyRange {
-    let bytes = |edge: &Edge| {
-        let mut bytes = Vec::new();
-        put_part(&edge.value, order, &mut bytes);
-        bytes
-    };
-    let (low, high) = (&interval.low, &interval.high);
-    match order {
-        Order::Ascending | Order::Hashed => {
-            let from = if low.after { after(bytes(low)).unwrap_or_default() } else { bytes(low) };
-            let to = if high.after { after(bytes(high)) } else { Some(bytes(high)) };
-            if interval.is_all() { KeyRange { from: Vec::new(), to: None } } else { KeyRange { from, to } }
-        }
-        Order::Descending => {
-            let from = if high.after { bytes(high) } else { after(bytes(high)).unwrap_or_default() };
-            let to = if low.after { Some(bytes(low)) } else { after(bytes(low)) };
-            if interval.is_all() { KeyRange { from: Vec::new(), to: None } } else { KeyRange { from, to } }
-        }
+    if interval.is_all() {
+        return KeyRange { from: Vec::new(), to: None };
     }
+    if interval.is_point() {
+        let mut from = Vec::new();
+        put_index_part(&interval.low.value, order, &mut from);
+        return KeyRange { to: after(from.clone()), from };
+    }
+    range_of(interval, order, |value, bytes| put_edge(value, order, bytes))
+}
+
+/// As [`range`]; `put` appends the key of a value, or the first bytes of it, and is false then.
+fn range_of(interval: &Interval, order: Order, put: impl Fn(&Value, &mut Vec<u8>) -> bool) -> KeyRange {
+    let descends = order == Order::Descending;
+    let (low, high) = if descends { (&interval.high, &interval.low) } else { (&interval.low, &interval.high) };
+    // The first key above the values up to the edge.
+    let edge = |edge: &Edge, is_end: bool| {
+        let mut bytes = Vec::new();
+        let is_whole = put(&edge.value, &mut bytes);
+        let above = if is_whole { edge.after != descends } else { is_end };
+        if above { after(bytes) } else { Some(bytes) }
+    };
+    KeyRange { from: edge(low, false).unwrap_or_default(), to: edge(high, true) }
 }
 
 /// The ranges of encoded `_id` keys for sorted intervals of `_id`.
 pub fn id_ranges(ids: &[Interval]) -> Vec<KeyRange> {
-    ids.iter().map(|interval| range(interval, Order::Ascending)).collect()
+    let order = Order::Ascending;
+    let whole = |value: &Value, bytes: &mut Vec<u8>| {
+        put_part(value, order, bytes);
+        true
+    };
+    let of = |interval: &Interval| match interval.is_all() {
+        true => KeyRange { from: Vec::new(), to: None },
+        false => range_of(interval, order, whole),
+    };
+    ids.iter().map(of).collect()
 }
 
 /// The least byte string greater than all that begin with `bytes`; `None` if there is none.

@@ -33,6 +33,8 @@ pub enum End {
     /// It was killed when the log had several segments, each of which except the newest notes its
     /// successor.
     Segments,
+    /// It was killed; indexes have keys that are cut, in files and in the log.
+    Long,
 }
 
 /// The description of the multivalue tree, which belongs to no collection.
@@ -67,7 +69,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let expected = print(&db);
     match end {
         End::Closed => db.close().expect("it closes"),
-        End::Killed | End::Ranges | End::Segments => world = world.killed(),
+        End::Killed | End::Ranges | End::Segments | End::Long => world = world.killed(),
     }
     let files = files_in(&*world.mem, Path::new(PATH));
     let within = |(path, bytes): (PathBuf, Vec<u8>)| (path.strip_prefix(PATH).expect("within").to_owned(), bytes);
@@ -77,7 +79,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let segments = files.iter().filter(|(path, _)| path.extension() == Some("log".as_ref()));
     let followed = segments.map(|(_, bytes)| bytes[FOLLOWER..][..8] != [0; 8]).collect::<Vec<_>>();
     assert!(matches!(followed.split_last(), Some((false, before)) if before.iter().all(|followed| *followed)));
-    assert_eq!(followed.len() > 3, end == End::Segments);
+    assert_eq!(followed.len() > 3, matches!(end, End::Segments | End::Long));
     (files, expected)
 }
 
@@ -86,7 +88,13 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
 /// # Panics
 /// If one cannot be created.
 pub fn all() -> Vec<(&'static str, Fixture)> {
-    let ends = [("closed", End::Closed), ("killed", End::Killed), ("ranges", End::Ranges), ("segments", End::Segments)];
+    let ends = [
+        ("closed", End::Closed),
+        ("killed", End::Killed),
+        ("ranges", End::Ranges),
+        ("segments", End::Segments),
+        ("long", End::Long),
+    ];
     let database = |(name, end)| {
         let (files, expected) = make(end);
         let mut files: Fixture = files.into_iter().map(|(path, bytes)| (Path::new("db").join(path), bytes)).collect();
@@ -112,6 +120,7 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
     match end {
         End::Ranges => maker.delete_values("blue"),
         End::Segments => maker.segments(),
+        End::Long => maker.long(),
         End::Closed | End::Killed => {}
     }
     let db = maker.db.take().expect("open");
@@ -354,6 +363,21 @@ impl Maker<'_> {
         }
         batch.commit().expect("a batch");
         self.written();
+    }
+
+    /// Values whose keys are just whole or cut, in indexes of several kinds.
+    fn long(&mut self) {
+        let text = |end: &str| format!("{}{end}", "k".repeat(8189));
+        self.json("library.long", 0, &format!(r#""text":"{}","n":0"#, text("")));
+        self.json("library.long", 1, &format!(r#""text":"{}","n":1"#, text("a")));
+        self.index("library.long", r#"{"text":1}"#, r#"{"unique":true}"#);
+        self.index("library.long", r#"{"n":1,"text":-1}"#, "{}");
+        self.json("library.long", 2, &format!(r#""text":"{}","n":[2,3]"#, text("b")));
+        self.db().flush().expect("it flushes");
+        // Only in the log: another key, one that is no more, and one that a delta leaves.
+        self.json("library.long", 3, &format!(r#""text":["{}","short"],"n":3"#, text("c")));
+        self.json("library.long", 1, r#""n":1"#);
+        self.apply("library.long", 0);
     }
 
     /// More data than fits one segment, only in the log, as rewrites of the same documents.

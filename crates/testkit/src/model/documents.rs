@@ -38,7 +38,7 @@ impl Documents {
             map.push("k", few(rng));
         }
         if rng.u8(0..12) == 0 {
-            map.push("u", rng.i32(0..12));
+            map.push("u", if rng.u8(0..4) == 0 { long(rng.u32(..)) } else { Value::Int32(rng.i32(0..12)) });
         }
         if rng.u8(0..6) == 0 {
             map.push("when", Value::DateTime(START_MS + rng.i64(-5000..3000)));
@@ -93,9 +93,24 @@ impl Documents {
     }
 }
 
+/// The length of the longest text whose key in an index is whole (`docs/format/index.md`).
+pub(crate) const WHOLE_TEXT_BYTES: usize = 8192 - 3;
+
+/// A text whose key in an index is as long as a key can be, a little longer or shorter, or longer
+/// with the same first bytes as others: one of few.
+pub(crate) fn long(which: u32) -> Value {
+    let (more, end) = [(0, ""), (0, "a"), (0, "b"), (8, ""), (8, "a"), (900, "a"), (900, "b")][which as usize % 7];
+    let text = "k".repeat(WHOLE_TEXT_BYTES - 1 + more);
+    Value::from(text + if (which / 7).is_multiple_of(2) { "k" } else { "" } + end)
+}
+
 /// One of few values, so that documents share them and return to them, including equal values of
 /// several types.
 fn few(rng: &mut fastrand::Rng) -> Value {
+    if rng.u8(0..16) == 0 {
+        let (one, other) = (long(rng.u32(..)), long(rng.u32(..)));
+        return if rng.bool() { one } else { Value::Array(vec![one, other]) };
+    }
     match rng.u32(0..10) {
         0..=3 => Value::Int32(rng.i32(0..3)),
         4 => Value::Double(Double(f64::from(rng.i32(0..3)))),

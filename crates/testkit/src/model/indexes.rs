@@ -105,12 +105,12 @@ pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<M
     why
 }
 
-/// The array bits in the description of an index's tree: bit n is set if part n leads through an
-/// array in some document.
+/// The marks in the description of an index's tree: bit n is set if part n leads through an array in
+/// some document, bit 32 + n if its key is cut.
 ///
 /// # Panics
 /// If there is no such index, or its description cannot be decoded.
-pub fn marks(db: &Database, definition: &Definition, documents: u32) -> u32 {
+pub fn marks(db: &Database, definition: &Definition, documents: u32) -> u64 {
     for (_, description) in db.store().trees() {
         let Some((&INDEX, mut rest)) = description.split_first() else { continue };
         let mut number = || varint::get_u64(&mut rest).expect("a number");
@@ -120,7 +120,7 @@ pub fn marks(db: &Database, definition: &Definition, documents: u32) -> u32 {
         }
         let Ok(Value::Map(map)) = alluvium_document::encoding::decode(&mut rest) else { panic!("a definition") };
         if tree == u64::from(documents) && Definition::from_map(&map).expect("a definition") == *definition {
-            return marks as u32;
+            return marks;
         }
     }
     panic!("no tree of the index {}", definition.name())
@@ -193,12 +193,11 @@ pub fn check_now(db: &Database) -> Result<(), String> {
         for definition in ready {
             check_at(&collection, &definition, &snapshot, documents.iter())
                 .map_err(|broken| format!("{}: {broken}", info.full_name()))?;
-            let arrays =
-                documents.iter().filter_map(|map| definition.keys(map).ok()).fold(0, |all, k| all | k.multikey);
+            let needed = documents.iter().filter_map(|map| definition.keys(map).ok()).fold(0, |all, k| all | k.marks());
             let marked = marks(db, &definition, tree);
-            if marked & arrays != arrays {
+            if marked & needed != needed {
                 let name = definition.name();
-                return Err(format!("index {name}: arrays at parts {arrays:b}, and it is said of {marked:b} only"));
+                return Err(format!("index {name}: the documents need the marks {needed:b}, it has {marked:b} only"));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Random updates by operators, and the effect of each on a document.
 
 use super::State;
+use super::documents::long;
 use alluvium::{Map, Value};
 use alluvium_document::value::Double;
 
@@ -74,9 +75,11 @@ fn numbered(which: usize, k: i32) -> Change {
     let (update, change): (String, Apply) = match which {
         0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), |map, k| drop(map.insert("set", k))),
         1 => (format!(r#"{{"$inc":{{"inc":{k}}}}}"#), add),
-        2 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), |map, k| drop(map.insert("k", k))),
+        2 => (format!(r#"{{"$set":{{"k":{}}}}}"#, value_of(k)), |map, k| drop(map.insert("k", value_of(k)))),
         3 => (r#"{"$unset":{"k":1}}"#.to_owned(), |map, _| drop(map.remove("k"))),
-        4 => (format!(r#"{{"$push":{{"list":{k}}}}}"#), |map, k| list(map, "list", |list| list.push(Value::from(k)))),
+        4 => (format!(r#"{{"$push":{{"list":{}}}}}"#, value_of(k)), |map, k| {
+            list(map, "list", |list| list.push(value_of(k)));
+        }),
         5 => (format!(r#"{{"$max":{{"inc":{k}}}}}"#), |map, k| {
             if map.get("inc").and_then(Value::as_i64).is_none_or(|before| before < i64::from(k)) {
                 map.insert("inc", k);
@@ -89,10 +92,10 @@ fn numbered(which: usize, k: i32) -> Change {
                 list.remove(0);
             }
         }),
-        7 => (format!(r#"{{"$addToSet":{{"list":{k}}}}}"#), |map, k| {
+        7 => (format!(r#"{{"$addToSet":{{"list":{}}}}}"#, value_of(k)), |map, k| {
             list(map, "list", |list| {
-                if !list.contains(&Value::from(k)) {
-                    list.push(Value::from(k));
+                if !list.contains(&value_of(k)) {
+                    list.push(value_of(k));
                 }
             });
         }),
@@ -110,9 +113,9 @@ fn numbered(which: usize, k: i32) -> Change {
         14 => {
             (format!(r#"{{"$mul":{{"inc":{}}}}}"#, k % 3), |map, k| calculate(map, "inc", 0, k % 3, i64::wrapping_mul))
         }
-        15 => (format!(r#"{{"$pull":{{"list":{k}}}}}"#), |map, k| {
+        15 => (format!(r#"{{"$pull":{{"list":{}}}}}"#, value_of(k)), |map, k| {
             if let Some(Value::Array(list)) = map.get_mut("list") {
-                list.retain(|element| *element != Value::from(k));
+                list.retain(|element| *element != value_of(k));
             }
         }),
         // An existing field with the new name is replaced.
@@ -131,6 +134,11 @@ fn numbered(which: usize, k: i32) -> Change {
         }),
     };
     Change { fields: FIELDS[which], update, k, change }
+}
+
+/// The number, or a long text for some numbers.
+fn value_of(k: i32) -> Value {
+    if k % 16 == 2 { long(k.unsigned_abs() / 16) } else { Value::from(k) }
 }
 
 /// Updates of a field in a map, which may not exist.

@@ -1,6 +1,7 @@
 //! Random filters, sort orders, projections, hints and updates.
 
 use super::session::Session;
+use crate::model::documents::long;
 use crate::model::filters::{Filter, Predicate, Projection, SortOrder};
 use crate::model::updates::{Change, any_blind_update, any_update};
 use crate::model::values::distinct_at;
@@ -71,6 +72,7 @@ fn any_operand(session: &mut Session, name: &str, path: &str) -> Value {
     match session.rng.u8(0..8) {
         0 => Value::Null,
         1 => Value::Double(Double(f64::from(session.rng.i32(0..6)) / 2.0)),
+        2 if session.rng.bool() => long(session.rng.u32(..)),
         2 => Value::from("x"),
         3 => Value::Int64(i64::from(session.rng.i32(0..1000))),
         _ => Value::Int32(session.rng.i32(0..6)),

@@ -64,8 +64,8 @@ impl<'a> WriteTxn<'a> {
     ///
     /// # Errors
     /// Errors of writing to the store.
-    pub fn record_multikey(&mut self) -> Result<()> {
-        self.groups[0].record_multikey(self.store)
+    pub fn record_marks(&mut self) -> Result<()> {
+        self.groups[0].record_marks(self.store)
     }
 
     /// An empty write to the same collection, under the indexes that it has now.

@@ -1,7 +1,7 @@
 //! All keys of a document: one for each combination of array elements at the paths of the parts.
 
-use super::{IndexKey, Keys, is_natural, put_part};
-use crate::index::{Definition, IndexError, MAX_KEY_BYTES, MAX_KEYS, MAX_KEYS_BYTES, Order};
+use super::{IndexKey, Keys, is_natural};
+use crate::index::{Definition, IndexError, MAX_KEYS, MAX_KEYS_BYTES, MAX_PART_BYTES, Order, put_index_part};
 use alluvium_codec::varint;
 use alluvium_document::path::{FieldPath, array_index};
 use alluvium_document::{Map, Value, encoding};
@@ -237,17 +237,19 @@ impl<'d> Expansion<'d> {
             return Ok(());
         }
         let mut bytes = Vec::with_capacity(16 * at.len() + 16);
-        let (mut missing, mut natural) = (0u64, true);
+        let (mut missing, mut natural, mut cut) = (0u64, true, 0u32);
+        let mut longest = (0, 0);
         for (n, (part, at)) in self.index.parts().iter().zip(at).enumerate() {
             let value = at.value();
             missing |= u64::from(value.is_none()) << n;
-            natural &= part.order == Order::Hashed || value.is_none_or(is_natural);
-            put_part(value.unwrap_or(&Value::Null), part.order, &mut bytes);
+            let before = bytes.len();
+            let is_cut = put_index_part(value.unwrap_or(&Value::Null), part.order, &mut bytes);
+            cut |= u32::from(is_cut) << n;
+            natural &= is_cut || part.order == Order::Hashed || value.is_none_or(is_natural);
+            longest = longest.max((bytes.len() - before, n));
         }
-        if bytes.len() > MAX_KEY_BYTES {
-            let name = self.index.name();
-            let what = format!("a key of the index {name} has {} bytes; the limit is {MAX_KEY_BYTES}", bytes.len());
-            return Err(IndexError::KeyTooLong(what));
+        if bytes.len() > MAX_PART_BYTES {
+            self.found.cut |= if cut == 0 { 1 << longest.1 } else { cut };
         }
         let mut values = Vec::new();
         if missing != 0 || !natural {
@@ -256,8 +258,8 @@ impl<'d> Expansion<'d> {
         if !natural {
             // The values of the parts as an array.
             let parts = self.index.parts().iter().zip(at);
-            let exact = parts.map(|(part, at)| match at.value() {
-                Some(value) if part.order != Order::Hashed => value.clone(),
+            let exact = parts.enumerate().map(|(n, (part, at))| match at.value() {
+                Some(value) if part.order != Order::Hashed && cut >> n & 1 == 0 => value.clone(),
                 _ => Value::Null,
             });
             encoding::encode(&Value::Array(exact.collect()), &mut values);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::index::MAX_KEYS;
+use crate::index::{CUT_HASH_BYTES, MAX_KEYS};
 use alluvium_document::json;
 use proptest::prelude::*;
 
@@ -149,11 +149,72 @@ fn a_hash_is_of_the_value_whatever_its_type() {
 }
 
 #[test]
-fn a_key_has_its_limit() {
-    let index = index(r#"{"a":1}"#, "{}");
-    let key = |len: usize| index.keys(&Map::from([("a", Value::from("x".repeat(len)))]));
-    assert!(key(MAX_KEY_BYTES - 3).is_ok());
-    assert_eq!(key(MAX_KEY_BYTES - 2).unwrap_err().code().number(), 17280);
+fn a_long_key_is_cut() {
+    for keys in [r#"{"a":1}"#, r#"{"a":-1}"#] {
+        let index = index(keys, "{}");
+        let keys = |text: String| index.keys(&Map::from([("a", Value::from(text))])).unwrap();
+        let key = |text: String| keys(text).keys.swap_remove(0);
+        let most = MAX_PART_BYTES - 3;
+        let longest = keys("x".repeat(most));
+        assert_eq!((longest.cut, longest.keys[0].bytes.len()), (0, MAX_PART_BYTES));
+        assert_eq!(index.values(&longest.keys[0].bytes, &[]).unwrap(), [Some(Value::from("x".repeat(most)))]);
+        let cut = keys("x".repeat(most + 1));
+        assert_eq!((cut.cut, cut.marks(), cut.keys[0].bytes.len()), (1, 1 << 32, MAX_PART_BYTES + CUT_HASH_BYTES));
+        assert_eq!(index.values(&cut.keys[0].bytes, &cut.keys[0].values).unwrap(), [None]);
+        assert_eq!(index.key_len(&[&cut.keys[0].bytes[..], &[5, 0]].concat()), Ok(MAX_PART_BYTES + CUT_HASH_BYTES));
+        let long = |end: &str| key("x".repeat(3 * MAX_PART_BYTES) + end);
+        assert_eq!(long("a"), long("a"));
+        assert_ne!(long("a"), long("b"));
+        assert_eq!(long("a").bytes[..MAX_PART_BYTES], long("b").bytes[..MAX_PART_BYTES]);
+        // A message names the beginning.
+        let shown = index.values_to_show(&long("a").bytes);
+        assert!(shown[0].as_str().unwrap().starts_with("xxxx"), "{shown:?}");
+        assert_ne!(shown, index.values_to_show(&long("b").bytes));
+    }
+}
+
+/// The bytes of a cut key are part of the disk format.
+#[test]
+fn the_bytes_of_a_cut_key() {
+    let text = "x".repeat(MAX_PART_BYTES + 100);
+    let of = |keys: &str| {
+        index(keys, "{}").keys(&Map::from([("a", Value::from(&*text))])).unwrap().keys.swap_remove(0).bytes
+    };
+    let mut whole = Vec::new();
+    key::encode(&Value::from(&*text), &mut whole);
+    let (head, tail) = whole.split_at(8192);
+    let expected = [head, &xxhash_rust::xxh3::xxh3_128(tail).to_be_bytes()].concat();
+    assert_eq!(of(r#"{"a":1}"#), expected);
+    whole.iter_mut().for_each(|byte| *byte = !*byte);
+    let (head, tail) = whole.split_at(8192);
+    assert_eq!(of(r#"{"a":-1}"#), [head, &xxhash_rust::xxh3::xxh3_128(tail).to_be_bytes()].concat());
+}
+
+#[test]
+fn a_long_key_of_several_parts_is_marked() {
+    let index = index(r#"{"a":1,"b":-1,"c":"hashed"}"#, "{}");
+    let keys = |a: usize, b: usize, c: usize| {
+        let text = |len: usize| Value::from("x".repeat(len));
+        let keys = index.keys(&Map::from([("a", text(a)), ("b", text(b)), ("c", text(c))])).unwrap();
+        let values = index.values(&keys.keys[0].bytes, &keys.keys[0].values).unwrap();
+        assert_eq!(index.key_len(&keys.keys[0].bytes), Ok(keys.keys[0].bytes.len()));
+        (keys.cut, values.into_iter().map(|value| value.map(|text| text.as_str().unwrap().len())).collect::<Vec<_>>())
+    };
+    assert_eq!(keys(4000, 4000, 50_000), (0, vec![Some(4000), Some(4000), None]));
+    // No part is cut; the longest is marked.
+    assert_eq!(keys(5000, 6000, 1), (0b10, vec![Some(5000), Some(6000), None]));
+    assert_eq!(keys(10_000, 20_000, 1), (0b11, vec![None, None, None]));
+    assert_eq!(keys(10_000, 6000, 1), (0b1, vec![None, Some(6000), None]));
+}
+
+/// Of a value that its key does not say exactly, the entry has no copy if it is long.
+#[test]
+fn an_entry_keeps_no_long_value() {
+    let index = index(r#"{"a":1,"b":1}"#, "{}");
+    let symbol = Value::Symbol("x".repeat(20_000));
+    let keys = index.keys(&Map::from([("a", symbol), ("b", Value::from(5.0))])).unwrap();
+    assert!(keys.keys[0].values.len() < 30, "{:?}", keys.keys[0].values);
+    assert_eq!(index.values(&keys.keys[0].bytes, &keys.keys[0].values).unwrap(), [None, Some(Value::from(5.0))]);
 }
 
 fn no_array() -> impl Strategy<Value = Value> {

@@ -24,8 +24,14 @@ impl Estimator for Counter {
 /// The plan with an index on `f`, and how often an index was looked into for it.
 fn planned(filter: &Map) -> (Plan, usize) {
     let definition = Definition::parse(&Map::from([("f", 1)]), &Map::new()).unwrap();
-    let index =
-        Index { definition: &definition, multikey: 0, entries: 1_000_000, distinct: &[100_000], bytes: 20_000_000 };
+    let index = Index {
+        definition: &definition,
+        multikey: 0,
+        cut: 0,
+        entries: 1_000_000,
+        distinct: &[100_000],
+        bytes: 20_000_000,
+    };
     let counter = Counter::default();
     let collection = Collection {
         documents: 1_000_000,
@@ -90,8 +96,14 @@ fn branches_do_not_copy_long_lists() {
 fn indexes_do_not_multiply_with_branches() {
     let names = |n: i32| [("f".to_owned(), 1), (format!("g{n}"), 1)].into_iter().collect::<Map>();
     let definitions: Vec<Definition> = (0..63).map(|n| Definition::parse(&names(n), &Map::new()).unwrap()).collect();
-    let index =
-        |definition| Index { definition, multikey: 0, entries: 1_000_000, distinct: &[1000], bytes: 20_000_000 };
+    let index = |definition| Index {
+        definition,
+        multikey: 0,
+        cut: 0,
+        entries: 1_000_000,
+        distinct: &[1000],
+        bytes: 20_000_000,
+    };
     let indexes: Vec<Index<'_>> = definitions.iter().map(index).collect();
     for (branches, expected) in [(2, true), (100, true), (260, true), (261, false), (1000, false)] {
         let counter = Counter::default();

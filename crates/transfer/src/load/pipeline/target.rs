@@ -99,7 +99,7 @@ impl<'a> CollectionTarget<'a> {
     /// created or dropped.
     pub fn for_current_indexes(&self, mut rows: WriteTxn<'a>) -> Result<(WriteTxn<'a>, RwLockReadGuard<'_, ()>)> {
         loop {
-            rows.record_multikey()?;
+            rows.record_marks()?;
             let same_indexes = self.engine.catalog.hold_indexes();
             if rows.is_current() {
                 return Ok((rows, same_indexes));
