@@ -165,6 +165,26 @@ fn on_a_full_disk_the_error_has_the_space_with_which_trees_can_be_dropped() {
     }
 }
 
+/// A log that was written with more memory is flushed when it is replayed.
+#[test]
+fn the_space_that_is_named_has_room_for_a_log_that_is_larger_than_memory() {
+    let fs = Arc::new(MemFs::new());
+    let env = env(fs.clone());
+    let store = open(&env, Options { memory_bytes: 96 << 20, ..options() }).unwrap();
+    let tree = store.create_trees(&[b"pets"]).unwrap()[0];
+    put(&store, tree, 0..2000, 5000);
+    drop(store);
+    let used = fs.used_bytes();
+    fs.set_capacity(used);
+    let small = Options { memory_bytes: 8 << 20, ..options() };
+    let refused = open(&env, small.clone()).map(drop).expect_err("the disk is full");
+    let Error::NoSpaceToOpen { needed_bytes, .. } = refused else { panic!("{refused}") };
+    fs.set_capacity(used + needed_bytes);
+    let store = open(&env, small).unwrap();
+    store.drop_trees(&[tree]).unwrap();
+    store.run_pending().unwrap();
+}
+
 /// All names in a directory, with the lengths of files.
 fn names(fs: &dyn Fs, dir: &Path) -> Vec<(std::path::PathBuf, u64)> {
     let mut found = Vec::new();

@@ -51,9 +51,12 @@ pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store>
     // From here on every path of the store leads into this directory, whatever becomes of its name.
     let Locked { env, lock, reading } = lock_directory(&env, path, &options)?;
     let (superblock, created) = read_or_begin(&env, path, &options)?;
-    let explain = |error| need::explain(error, &env, path, superblock.partitions);
     options.partitions = Some(superblock.partitions);
     let options = Arc::new(options);
+    let explain = |error| match created {
+        true => error,
+        false => need::explain(error, &env, path, superblock.partitions, &options),
+    };
     let visibility = Visibility::new(0, env.clock.clone(), options.snapshot_max_age);
     let trees = Arc::new(Trees::new());
     let log_barrier = SyncedLog::new(&visibility);

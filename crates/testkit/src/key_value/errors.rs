@@ -87,7 +87,7 @@ impl Client {
     fn note(&mut self, error: &Error) {
         let word = match error {
             Error::Storage(alluvium_env::Error::Io { .. }) => "an error",
-            Error::NoSpace(_) => "no space",
+            Error::NoSpace(_) | Error::NoSpaceToOpen { .. } => "no space",
             Error::Poisoned(_) => "poisoned",
             Error::OutcomeUnknown(_) => "outcome unknown",
             other => panic!("{other}\nafter {:?}", self.reported),

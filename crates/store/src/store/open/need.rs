@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::{LOG_DIR, partition_dir};
+use crate::options::Options;
 use alluvium_env::Env;
 use std::path::Path;
 
@@ -12,10 +13,10 @@ const SEGMENT_BYTES: u64 = (64 << 10) + BLOCK_BYTES;
 
 /// The error of an opening; if the log is too large for the memory budget, or the disk too full,
 /// with what suffices.
-pub(super) fn explain(error: Error, env: &Env, path: &Path, partitions: u32) -> Error {
+pub(super) fn explain(error: Error, env: &Env, path: &Path, partitions: u32, options: &Options) -> Error {
     let explained = match &error {
         Error::Storage(cause) if cause.is_overlay_full() => log_too_large(env, path, partitions),
-        Error::Storage(cause) if cause.is_no_space() => no_space(error.clone(), env, path, partitions),
+        Error::Storage(cause) if cause.is_no_space() => no_space(error.clone(), env, path, partitions, options),
         _ => return error,
     };
     explained.unwrap_or(error)
@@ -24,20 +25,29 @@ pub(super) fn explain(error: Error, env: &Env, path: &Path, partitions: u32) -> 
 /// A memory budget with which the log is read for certain: the files that are made of it and the
 /// manifests take two fifths at most.
 fn log_too_large(env: &Env, path: &Path, partitions: u32) -> Result<Error> {
-    let log_bytes = lengths(env, &path.join(LOG_DIR), "wal-")?.iter().sum::<u64>();
+    let log_bytes = log_bytes(env, path)?;
     let manifests = manifests(env, path, partitions)?.iter().sum::<u64>();
     let kept = log_bytes / 8 * 9 + manifests + u64::from(partitions + 1) * SEGMENT_BYTES;
     let needed_bytes = (kept / 2 * 5).next_multiple_of(1 << 20);
     Ok(Error::LogTooLarge { path: path.to_owned(), log_bytes, needed_bytes })
 }
 
-/// The space of the new manifests and the new segment of the log, with a few edits each.
-fn no_space(cause: Error, env: &Env, path: &Path, partitions: u32) -> Result<Error> {
+/// The space of the new manifests and the new segment of the log, with a few edits each; and of the
+/// files that are made of the log, if memtables may not hold it.
+fn no_space(cause: Error, env: &Env, path: &Path, partitions: u32, options: &Options) -> Result<Error> {
     let blocks = |bytes: &u64| bytes.next_multiple_of(BLOCK_BYTES) + 3 * BLOCK_BYTES;
     let needed_bytes = manifests(env, path, partitions)?.iter().map(blocks).sum::<u64>() + SEGMENT_BYTES;
+    // Small entries take several times their length in a memtable.
+    let log_bytes = log_bytes(env, path)?;
+    let flushed = if log_bytes > options.memtable_bytes() as u64 / 4 { log_bytes / 8 * 9 } else { 0 };
+    let needed_bytes = needed_bytes + flushed;
     let available_bytes = env.fs.available_bytes(path).unwrap_or(0);
     let (path, files, cause) = (path.to_owned(), u64::from(partitions) + 1, Box::new(cause));
     Ok(Error::NoSpaceToOpen { path, needed_bytes, files, available_bytes, cause })
+}
+
+fn log_bytes(env: &Env, path: &Path) -> Result<u64> {
+    Ok(lengths(env, &path.join(LOG_DIR), "wal-")?.iter().sum())
 }
 
 /// The lengths of the largest manifest of each partition.
