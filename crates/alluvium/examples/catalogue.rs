@@ -6,7 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a small program of its own")]
 
-use alluvium::load::{Input, LoadOptions, OnBad, OnDuplicate};
+use alluvium::load::{Input, OnBad, OnDuplicate};
 use alluvium::{Database, Result};
 use std::io::Cursor;
 
@@ -23,13 +23,7 @@ fn main() -> Result<()> {
 
     // `Input::file` reads a file, and goes on where a load of it was cut short.
     let input = Input::stream("the catalogue", Cursor::new(CATALOGUE));
-    let options = LoadOptions {
-        id_field: "sku".to_owned(),
-        on_bad: OnBad::Skip,
-        on_duplicate: OnDuplicate::Replace,
-        ..LoadOptions::default()
-    };
-    let report = products.load(input, options)?;
+    let report = products.load(input).id_field("sku").on_bad(OnBad::Skip).on_duplicate(OnDuplicate::Replace).run()?;
     println!("{} lines loaded, {} left out, {} products", report.documents, report.rejected, products.count()?);
 
     // One batch: a price and a note of it, both or none.

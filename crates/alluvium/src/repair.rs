@@ -17,6 +17,7 @@
 
 use alluvium_collections::error::Result;
 use alluvium_collections::repair::{self, RepairOptions};
+use alluvium_collections::space::{self, Space};
 use alluvium_env::Env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,6 +97,23 @@ impl Repair {
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.options.stop = stop;
         self
+    }
+
+    /// The space that the repair needs at most, and the space there is: the size of the files of the damaged
+    /// database.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let (damaged, saved) = (dir.path().join("damaged"), dir.path().join("saved"));
+    /// # alluvium::Database::open(&damaged)?.close()?;
+    /// alluvium::repair::repair(&damaged, &saved).space()?.check()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`] if the damaged database cannot be listed.
+    pub fn space(&self) -> Result<Space> {
+        space::for_repair(&self.env, &self.from, &self.to)
     }
 
     /// Reads the damaged database, and makes the new one. Its directory gets its name when all of it is durable.

@@ -2,7 +2,7 @@
 //! not exist.
 #![allow(clippy::disallowed_methods)]
 
-use alluvium::load::{Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
+use alluvium::load::{Input, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, ErrorKind};
 use alluvium_env::sync::Mutex;
 use alluvium_testkit::IndexEntries;
@@ -10,9 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 fn load(pets: &Collection, lines: &'static str, on_duplicate: OnDuplicate) -> alluvium::Result<u64> {
-    let options = LoadOptions { readers: 1, writers: 1, on_duplicate, ..LoadOptions::default() };
     let input = Input::stream("lines", std::io::Cursor::new(lines.as_bytes().to_vec()));
-    pets.load(input, options).map(|report| report.documents)
+    pets.load(input).readers(1).writers(1).on_duplicate(on_duplicate).run().map(|report| report.documents)
 }
 
 #[test]
@@ -86,7 +85,7 @@ fn a_load_that_was_refused_a_key_goes_on_with_its_line() {
     let pets = db.collection("pets");
     pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
     pets.put("has it", r#"{"u":-1}"#).unwrap();
-    let load = || pets.load(Input::file(&alluvium_env::Env::os(), &file).unwrap(), LoadOptions::default());
+    let load = || pets.load(Input::file(&file).unwrap()).run();
     for _ in 0..2 {
         let error = load().unwrap_err().to_string();
         assert!(error.contains("line 20001: document \"has it\""), "{error}");
@@ -140,11 +139,6 @@ impl Rejects {
     }
 }
 
-fn skipping(on_duplicate: OnDuplicate, rejects: &Rejects) -> LoadOptions {
-    let rejects: Box<dyn std::io::Write + Send> = Box::new(rejects.clone());
-    LoadOptions { on_bad: OnBad::Skip, on_duplicate, rejects: Some(rejects), ..LoadOptions::default() }
-}
-
 fn figures(report: &LoadReport) -> (u64, u64, u64) {
     (report.documents, report.duplicates, report.rejected)
 }
@@ -189,7 +183,8 @@ fn lines_whose_key_is_taken_are_passed_over() {
         pets.put("has it", r#"{"u":5}"#).unwrap();
         let rejects = Rejects::default();
         let input = Input::stream("lines", std::io::Cursor::new(lines.as_bytes().to_vec()));
-        let report = pets.load(input, skipping(on_duplicate, &rejects)).unwrap();
+        let load = pets.load(input).on_bad(OnBad::Skip).on_duplicate(on_duplicate).rejects(rejects.clone());
+        let report = load.run().unwrap();
         assert_eq!((figures(&report), rejects.numbers().as_slice()), (counts, rejected), "{on_duplicate:?} {lines}");
         let ids: Vec<String> = pets
             .find(r#"{"_id":{"$type":"number"}}"#)
@@ -222,10 +217,7 @@ fn a_load_that_passes_over_keys_goes_on_where_it_ended() {
     pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
     pets.put(45_000, r#"{"u":-1}"#).unwrap();
     let rejects = Rejects::default();
-    let load = || {
-        let options = skipping(OnDuplicate::Error, &rejects);
-        pets.load(Input::file(&alluvium_env::Env::os(), &file).unwrap(), options)
-    };
+    let load = || pets.load(Input::file(&file).unwrap()).on_bad(OnBad::Skip).rejects(rejects.clone()).run();
     assert!(load().unwrap_err().to_string().contains("line 45001: "));
     assert_eq!((pets.count().unwrap(), rejects.numbers().len()), (45_000 - 4_500 + 1, 4_500));
     pets.delete(45_000).unwrap();

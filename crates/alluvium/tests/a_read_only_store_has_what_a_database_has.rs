@@ -2,7 +2,7 @@
 //! input. Duplicates and bad lines are reported.
 
 use alluvium::export::{Encoder, Format as Exported};
-use alluvium::load::{Csv, Format, Input, LoadOptions, OnBad};
+use alluvium::load::{Csv, Format, Input, OnBad};
 use alluvium::{BuildReadOnly, Database, Error, ErrorKind, ReadOnly, ReadOnlyContent, Scan};
 use alluvium_env::Env;
 use std::io::Cursor;
@@ -10,10 +10,6 @@ use std::path::Path;
 
 fn input(name: &str, text: impl Into<Vec<u8>>) -> Input {
     Input::stream(name, Cursor::new(text.into()))
-}
-
-fn options(format: Format) -> LoadOptions {
-    LoadOptions { format, ..LoadOptions::default() }
 }
 
 /// Small enough that runs go to the disk.
@@ -50,7 +46,7 @@ fn every_format_and_scan() {
     let env = Env::in_memory(1);
     let db = Database::builder().env(env.clone()).open("/db").unwrap();
     let collection = db.collection("first");
-    collection.load(input("lines", jsonl.clone()), LoadOptions::default()).unwrap();
+    collection.load(input("lines", jsonl.clone())).run().unwrap();
     let bson = exported(collection.scan(), Exported::Bson);
     let csv = Format::Csv(Csv { fields: Some(vec!["_id".into(), "b".into()]), ..Csv::default() });
     for (path, format, bytes) in [
@@ -61,11 +57,11 @@ fn every_format_and_scan() {
         ("/e", csv, b"1,x\n2,y\n".to_vec()),
     ] {
         let mut build = small(&env, path).start().unwrap();
-        let report = build.load(input("it", bytes.clone()), options(format.clone())).unwrap();
+        let report = build.load(input("it", bytes.clone())).format(format.clone()).run().unwrap();
         let built = build.finish().unwrap();
         assert_eq!(built.pairs, report.documents);
         let other = db.collection(&path[1..]);
-        other.load(input("it", bytes), options(format)).unwrap();
+        other.load(input("it", bytes)).format(format).run().unwrap();
         for index_interval in [Some(5), Some(50)] {
             let open = ReadOnly::options().env(env.clone()).index_interval(index_interval);
             let store = open.open(path).unwrap();
@@ -91,12 +87,12 @@ fn every_format_and_scan() {
 fn a_duplicate_is_named_by_its_place_in_its_input() {
     let env = Env::in_memory(1);
     let mut build = small(&env, "/ro").start().unwrap();
-    build.load(input("one.jsonl", lines(200)), LoadOptions::default()).unwrap();
+    build.load(input("one.jsonl", lines(200))).run().unwrap();
     let twice = r#"{"_id": "new"}
 {"_id": 42}
 {"_id": "new"}
 "#;
-    let result = build.load(input("two.jsonl", twice), LoadOptions::default()).map(drop);
+    let result = build.load(input("two.jsonl", twice)).run().map(drop);
     let error = result.and_then(|()| build.finish().map(drop)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateKey);
     let text = error.to_string();
@@ -109,14 +105,13 @@ fn bad_lines_end_a_build_or_are_rejected() {
     let env = Env::in_memory(1);
     let text = "{\"_id\": 1}\nno document\n{\"_id\": 2}\n";
     let mut build = small(&env, "/ro").start().unwrap();
-    let error = build.load(input("it", text), LoadOptions::default()).unwrap_err();
+    let error = build.load(input("it", text)).run().unwrap_err();
     assert!(error.to_string().starts_with("it line 2 column 2:"), "{error}");
     drop(build);
     assert!(!env.fs.exists(Path::new("/ro")).unwrap());
 
     let mut build = small(&env, "/ro").start().unwrap();
-    let skip = LoadOptions { on_bad: OnBad::Skip, ..LoadOptions::default() };
-    assert_eq!(build.load(input("it", text), skip).unwrap().rejected, 1);
+    assert_eq!(build.load(input("it", text)).on_bad(OnBad::Skip).run().unwrap().rejected, 1);
     build.add(r#"{"name": "without an _id"}"#).unwrap();
     assert_eq!(build.finish().unwrap().pairs, 3);
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::Database;
-use alluvium::load::{Input, LoadOptions};
+use alluvium::load::Input;
 use std::io::Read;
 use std::time::Duration;
 
@@ -27,9 +27,8 @@ fn no_thread_waits_for_one_that_has_panicked() {
     let (told, ended) = std::sync::mpsc::channel();
     let loading = db.clone();
     std::thread::spawn(move || {
-        let options = LoadOptions { readers: 3, writers: 2, ..LoadOptions::default() };
         let input = Input::stream("breaking", Breaks { lines: 0 });
-        told.send(loading.collection("c").load(input, options)).unwrap();
+        told.send(loading.collection("c").load(input).readers(3).writers(2).run()).unwrap();
     });
     let result = ended.recv_timeout(Duration::from_secs(30)).expect("the load hangs");
     let error = result.expect_err("the source broke");

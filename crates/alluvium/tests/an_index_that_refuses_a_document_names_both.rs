@@ -2,7 +2,7 @@
 //! index, and has MongoDB's code.
 #![allow(clippy::disallowed_methods)]
 
-use alluvium::load::{Format, Input, LoadOptions};
+use alluvium::load::{Format, Input};
 use alluvium::{Collection, Database, Error, ErrorKind, Result, WriteModel};
 use std::path::Path;
 
@@ -17,9 +17,8 @@ fn open() -> (Database, Collection) {
 }
 
 fn load(t: &Collection, document: &str) -> Result<()> {
-    let options = LoadOptions { format: Format::JsonLines, ..LoadOptions::default() };
     let lines = format!("{{\"_id\": \"before\"}}\n{document}\n");
-    t.load(Input::stream("lines", std::io::Cursor::new(lines.into_bytes())), options).map(drop)
+    t.load(Input::stream("lines", std::io::Cursor::new(lines.into_bytes()))).format(Format::JsonLines).run().map(drop)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! BSON documents keep the order of their fields and all types; bad ones are reported with number
 //! and byte.
 
-use alluvium::load::{Format, Input, LoadOptions, OnBad, OnDuplicate};
+use alluvium::load::{Format, Input, Load, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, Map, Value};
 use alluvium_env::sync::Mutex;
 use std::io::{Cursor, Write};
@@ -16,8 +16,8 @@ fn input(bytes: &[u8]) -> Input {
     Input::stream("c.bson", Cursor::new(bytes.to_owned()))
 }
 
-fn options() -> LoadOptions {
-    LoadOptions { format: Format::Bson, ..LoadOptions::default() }
+fn load<'a>(collection: &'a Collection, bytes: &[u8]) -> Load<'a> {
+    collection.load(input(bytes)).format(Format::Bson)
 }
 
 fn bson(maps: &[Map]) -> Vec<u8> {
@@ -49,7 +49,7 @@ fn bson_dumps_load_as_they_are() {
     twice.push("a", Value::MinKey);
     let without: Map = [("x", Value::Undefined)].into_iter().collect();
     let collection = collection();
-    let report = collection.load(input(&bson(&[twice.clone(), without])), options()).unwrap();
+    let report = load(&collection, &bson(&[twice.clone(), without])).run().unwrap();
     assert_eq!(report.documents, 2);
     let maps: Vec<Map> = collection.scan().run().unwrap().map(|d| d.unwrap().to_map().unwrap()).collect();
     assert_eq!(maps[0], twice);
@@ -62,18 +62,17 @@ fn bad_documents_are_named_by_number_and_byte() {
     let mut bytes = bson(&[map(1), map(2), map(3)]);
     let len = bytes.len() / 3;
     bytes[len + 4] = 0x77;
-    let error = collection().load(input(&bytes), options()).unwrap_err().to_string();
+    let error = load(&collection(), &bytes).run().unwrap_err().to_string();
     assert_eq!(error, format!("c.bson document 2 (from byte {len}): invalid BSON at byte 9: an unknown type"));
     let collection = collection();
     let rejects = Shared::default();
-    let skip = LoadOptions { on_bad: OnBad::Skip, rejects: Some(Box::new(rejects.clone())), ..options() };
-    let report = collection.load(input(&bytes), skip).unwrap();
+    let report = load(&collection, &bytes).on_bad(OnBad::Skip).rejects(rejects.clone()).run().unwrap();
     assert_eq!((report.documents, report.rejected), (2, 1));
     let reject: serde_json::Value = serde_json::from_slice(&rejects.0.lock()).unwrap();
     assert_eq!((&reject["document"], &reject["byte"]), (&2.into(), &len.into()));
     assert_eq!(reject["base64"].as_str().unwrap().len(), len.div_ceil(3) * 4);
-    let error = collection.load(input(&bson(&[map(4), map(1)])), options()).unwrap_err().to_string();
+    let error = load(&collection, &bson(&[map(4), map(1)])).run().unwrap_err().to_string();
     assert!(error.starts_with("c.bson document 2: collection main.c already has a document with _id 1"), "{error}");
-    let skip = LoadOptions { on_duplicate: OnDuplicate::Skip, ..options() };
-    assert_eq!(collection.load(input(&bson(&[map(4), map(1), map(5)])), skip).unwrap().duplicates, 2);
+    let skipping = load(&collection, &bson(&[map(4), map(1), map(5)])).on_duplicate(OnDuplicate::Skip);
+    assert_eq!(skipping.run().unwrap().duplicates, 2);
 }

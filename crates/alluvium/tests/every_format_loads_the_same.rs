@@ -1,7 +1,7 @@
 //! The same documents in every format give the same collection, even if the load is interrupted and
 //! continued.
 
-use alluvium::load::{Csv, FieldType, Format, Identity, Input, LoadOptions, LoadReport, OnBad, Outcome};
+use alluvium::load::{Csv, FieldType, Format, Identity, Input, LoadReport, OnBad, Outcome};
 use alluvium::{Database, Map, Value};
 use std::io::{self, Cursor, Read};
 
@@ -85,10 +85,6 @@ fn rows(separator: char, end: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn options(format: &Format) -> LoadOptions {
-    LoadOptions { format: format.clone(), readers: 2, ..LoadOptions::default() }
-}
-
 fn all(db: &Database, name: &str) -> Vec<Map> {
     db.collection(name).scan().run().unwrap().map(|d| d.unwrap().to_map().unwrap()).collect()
 }
@@ -100,7 +96,7 @@ fn every_format_loads_the_same() {
     for (at, (format, bytes)) in inputs().into_iter().enumerate() {
         let name = format!("c{at}");
         let input = Input::stream("input", Cursor::new(bytes));
-        let report = db.collection(&name).load(input, options(&format)).unwrap();
+        let report = db.collection(&name).load(input).format(format.clone()).readers(2).run().unwrap();
         assert_eq!(report.documents as usize, DOCUMENTS, "{format:?}");
         assert_eq!(all(&db, &name), expected, "{format:?}");
     }
@@ -127,7 +123,7 @@ impl Read for Failing {
 fn load_part(db: &Database, name: &str, format: &Format, bytes: &[u8], part: usize) -> alluvium::Result<LoadReport> {
     let stream = Failing { bytes: Cursor::new(bytes.to_vec()), left: part };
     let identity = Identity { size: bytes.len() as u64, hash: 7 };
-    db.collection(name).load(Input::decoded("input", identity, stream), options(format))
+    db.collection(name).load(Input::decoded("input", identity, stream)).format(format.clone()).readers(2).run()
 }
 
 #[test]
@@ -190,7 +186,7 @@ fn columns_of_a_first_line_behind_the_mark_of_the_encoding_are_right() {
     let db = database(1);
     for format in [Format::JsonLines, Format::ExactLines] {
         let input = Input::stream("input", Cursor::new("\u{feff}{\"_id\":1,x}\n{\"_id\":2}\n".as_bytes().to_vec()));
-        let error = db.collection("c").load(input, options(&format)).unwrap_err();
+        let error = db.collection("c").load(input).format(format.clone()).readers(2).run().unwrap_err();
         assert!(error.to_string().contains("input line 1 column 10: "), "{format:?}: {error}");
     }
 }
@@ -209,8 +205,9 @@ fn a_bad_document_is_named_and_skipped_in_every_format_also_by_a_load_that_goes_
         }
         let identity = Identity { size: bytes.len() as u64, hash: 7 };
         let input = Input::decoded("input", identity, Cursor::new(bytes));
-        let skip = LoadOptions { on_bad: OnBad::Skip, ..options(&format) };
-        let report = db.collection(&name).load(input, skip).unwrap();
+        let collection = db.collection(&name);
+        let load = collection.load(input).format(format.clone()).readers(2);
+        let report = load.on_bad(OnBad::Skip).run().unwrap();
         assert_eq!((report.rejected, report.documents), (1, DOCUMENTS as u64 - 3001), "{format:?}");
     }
 }
@@ -230,7 +227,7 @@ fn an_input_that_ends_too_early_loads_what_is_whole_and_says_so() {
         for on_bad in [OnBad::Error, OnBad::Skip] {
             let identity = Identity { size: cut as u64, hash: 7 };
             let input = Input::decoded("input", identity, Cursor::new(bytes[..cut].to_vec()));
-            let result = db.collection(&name).load(input, LoadOptions { on_bad, ..options(&format) });
+            let result = db.collection(&name).load(input).format(format.clone()).readers(2).on_bad(on_bad).run();
             assert_eq!(db.collection(&name).count().unwrap(), DOCUMENTS as u64 - 1, "{format:?}");
             match result {
                 Err(error) => assert!(found(&error.to_string()), "{format:?}: {error}"),

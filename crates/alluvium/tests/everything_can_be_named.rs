@@ -72,8 +72,8 @@ fn options_and_errors_are_named() {
     let env = Env::in_memory(1);
     let build: BuildReadOnly = ReadOnly::build("ro", "pets").on_duplicate(OnDuplicate::Skip);
     let mut build: ReadOnlyBuild = build.env(env.clone()).start().unwrap();
-    let load = alluvium::load::LoadOptions { on_duplicate: OnDuplicate::Skip, ..Default::default() };
-    build.load(alluvium::load::Input::stream("nothing", std::io::empty()), load).unwrap();
+    let load: alluvium::load::Load<'_> = build.load(alluvium::load::Input::stream("nothing", std::io::empty()));
+    load.readers(1).run().unwrap();
     build.finish().unwrap();
     let options: OpenReadOnly = ReadOnly::options().env(env);
     assert_eq!(options.open("ro").unwrap().count(), 0);

@@ -1,7 +1,7 @@
 //! Every format exports documents that load as identical documents, or refuses them by name.
 
 use alluvium::export::{Encoder, Format};
-use alluvium::load::{Csv, FieldType, Format as LoadFormat, Input, LoadOptions};
+use alluvium::load::{Csv, FieldType, Format as LoadFormat, Input};
 use alluvium::{Collection, Database, Map, Result, Value};
 use alluvium_document::Decimal;
 
@@ -110,7 +110,7 @@ fn cells_come_back_with_declared_types() {
     let again = collection();
     let format = LoadFormat::Csv(Csv { types, ..Csv::default() });
     let input = Input::stream("rows", std::io::Cursor::new(rows));
-    again.load(input, LoadOptions { format, ..LoadOptions::default() }).unwrap();
+    again.load(input).format(format).run().unwrap();
     let mut back = again.get("x").unwrap().unwrap().to_map().unwrap();
     back.entries.rotate_left(1);
     assert_eq!(back, map);

@@ -1,6 +1,6 @@
 //! One large JSON object: a document for each field, with the field's name as its `_id`.
 
-use alluvium::load::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate};
+use alluvium::load::{Format, Input, Load, OnBad, OnDuplicate};
 use alluvium::{Collection, Database};
 use std::io::Cursor;
 
@@ -9,9 +9,9 @@ fn collection() -> Collection {
     db.collection("c")
 }
 
-fn load(collection: &Collection, text: &str, options: LoadOptions) -> alluvium::Result<LoadReport> {
+fn load<'a>(collection: &'a Collection, text: &str) -> Load<'a> {
     let input = Input::stream("input", Cursor::new(text.to_owned()));
-    collection.load(input, LoadOptions { format: Format::JsonFields, ..options })
+    collection.load(input).format(Format::JsonFields)
 }
 
 fn all(collection: &Collection) -> Vec<String> {
@@ -29,7 +29,7 @@ fn fields_of_one_object_become_documents() {
         "number" :1.50,
         "": null
     }"#;
-    assert_eq!(load(&collection, text, LoadOptions::default()).unwrap().documents, 6);
+    assert_eq!(load(&collection, text).run().unwrap().documents, 6);
     assert_eq!(
         all(&collection),
         [
@@ -46,12 +46,11 @@ fn fields_of_one_object_become_documents() {
 #[test]
 fn a_field_that_stands_twice_is_a_duplicate() {
     let text = "{\"a\":{\"n\":1},\n\"a\":{\"n\":2}}";
-    let with = |on_duplicate| LoadOptions { on_duplicate, ..LoadOptions::default() };
     let first = collection();
-    let error = load(&first, text, with(OnDuplicate::Error)).unwrap_err().to_string();
+    let error = load(&first, text).run().unwrap_err().to_string();
     assert!(error.starts_with("input line 2:") && error.contains("_id \"a\""), "{error}");
     let second = collection();
-    load(&second, text, with(OnDuplicate::Replace)).unwrap();
+    load(&second, text).on_duplicate(OnDuplicate::Replace).run().unwrap();
     assert_eq!(all(&second), [r#"{"_id":"a","n":2}"#]);
 }
 
@@ -64,20 +63,18 @@ fn what_is_no_document_is_named_or_left_out() {
         ("\"c\":{\n\"x\":[1,]}", "line 2 column 8: expected a value"),
     ];
     for (field, place) in bad {
-        let error = load(&collection(), &format!("{{{field}}}"), LoadOptions::default()).unwrap_err().to_string();
+        let error = load(&collection(), &format!("{{{field}}}")).run().unwrap_err().to_string();
         assert_eq!(error, format!("input {place}"), "{field}");
     }
     let fields: String = bad.iter().map(|(field, _)| format!("{field},")).collect();
-    let skip = LoadOptions { on_bad: OnBad::Skip, ..LoadOptions::default() };
     let skipped = collection();
-    let report = load(&skipped, &format!("{{{fields} \"d\":{{}}}}"), skip).unwrap();
+    let report = load(&skipped, &format!("{{{fields} \"d\":{{}}}}")).on_bad(OnBad::Skip).run().unwrap();
     assert_eq!((report.documents, report.rejected), (1, 4));
     assert_eq!(all(&skipped), [r#"{"_id":"d"}"#]);
 }
 
 #[test]
 fn no_other_field_can_be_the_id() {
-    let options = LoadOptions { id_field: "x".into(), ..LoadOptions::default() };
-    let error = load(&collection(), "{}", options).unwrap_err().to_string();
+    let error = load(&collection(), "{}").id_field("x").run().unwrap_err().to_string();
     assert!(error.contains("no other field"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! After `close` the directory can be opened again at once, and the remaining old handles report
 //! that the database is closed.
 
-use alluvium::load::{Input, LoadOptions};
+use alluvium::load::Input;
 use alluvium::{Database, ErrorKind, Result};
 
 fn is_closed<T>(result: Result<T>) {
@@ -21,7 +21,7 @@ fn handles_of_a_closed_database_say_so() {
     cursor.next().unwrap().unwrap();
     let mut batch = db.write_batch();
     batch.put(&pets, 1, "{}").unwrap();
-    let load = |lines: &'static str| pets.load(Input::stream("lines", lines.as_bytes()), LoadOptions::default());
+    let load = |lines: &'static str| pets.load(Input::stream("lines", lines.as_bytes())).run();
     db.close().unwrap();
     db.close().unwrap();
 

@@ -75,7 +75,7 @@ fn a_dump_carries_indexes() {
     let report = db.dump("dump").run().unwrap();
     assert_eq!(report.indexes, INDEXES.len() as u64 + 1);
     // The metadata for mongorestore.
-    let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json")).unwrap().unwrap();
+    let metadata = Metadata::read_in(&env, Path::new("dump/main/pets.metadata.json")).unwrap().unwrap();
     assert_eq!(metadata.indexes, definitions(&pets));
     let copy = open(&env, "copy");
     let dump = dump::read("dump").env(env.clone()).run().unwrap();

@@ -1,6 +1,6 @@
 //! A load reports correct lines, counts and positions, and continues where it ended.
 
-use alluvium::load::{Input, LoadOptions, OnBad, OnDuplicate, Outcome};
+use alluvium::load::{Input, OnBad, OnDuplicate, Outcome};
 use alluvium::{Database, Value};
 use std::collections::BTreeSet;
 use std::io::Cursor;
@@ -26,7 +26,7 @@ fn all(db: &Database, name: &str) -> Vec<String> {
 fn a_bad_line_is_named_by_line_column_and_reason() {
     let (_, db) = database(1);
     let text = "{\"_id\":1}\n\n{\"_id\":2,\"a\":}\n{\"_id\":3}\n";
-    let error = db.collection("c").load(input(text), LoadOptions::default()).unwrap_err();
+    let error = db.collection("c").load(input(text)).run().unwrap_err();
     let message = error.to_string();
     assert!(message.contains("line 3 column 14"), "{message}");
     assert_eq!(all(&db, "c"), ["{\"_id\":1}"], "what stands before it is loaded");
@@ -36,9 +36,13 @@ fn a_bad_line_is_named_by_line_column_and_reason() {
 fn bad_lines_can_be_skipped_and_are_kept_apart() {
     let (_, db) = database(2);
     let rejects = Shared::default();
-    let options =
-        LoadOptions { on_bad: OnBad::Skip, rejects: Some(Box::new(rejects.clone())), ..LoadOptions::default() };
-    let report = db.collection("c").load(input("{\"_id\":1}\nnonsense\n{\"_id\":[1]}\n{\"_id\":2}"), options).unwrap();
+    let report = db
+        .collection("c")
+        .load(input("{\"_id\":1}\nnonsense\n{\"_id\":[1]}\n{\"_id\":2}"))
+        .on_bad(OnBad::Skip)
+        .rejects(rejects.clone())
+        .run()
+        .unwrap();
     assert_eq!((report.documents, report.rejected), (2, 2));
     let text = String::from_utf8(rejects.0.lock().clone()).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
@@ -64,9 +68,7 @@ impl Write for Shared {
 fn duplicates_end_replace_or_skip() {
     let text = "{\"_id\":1,\"n\":1}\n{\"_id\":2,\"n\":1}\n{\"_id\":1,\"n\":2}\n{\"_id\":3,\"n\":1}\n";
     let (_, db) = database(3);
-    let load = |name: &str, on_duplicate| {
-        db.collection(name).load(input(text), LoadOptions { on_duplicate, ..LoadOptions::default() })
-    };
+    let load = |name: &str, on_duplicate| db.collection(name).load(input(text)).on_duplicate(on_duplicate).run();
     let error = load("error", OnDuplicate::Error).unwrap_err().to_string();
     assert!(error.contains("line 3") && error.contains("_id 1"), "{error}");
     assert_eq!(all(&db, "error").len(), 2);
@@ -89,8 +91,8 @@ fn a_finished_load_says_so_and_changes_nothing() {
     let (env, db) = database(4);
     write_file(&env, "in.jsonl", b"{\"a\":1}\n{\"a\":2}\n");
     let load = || {
-        let input = Input::file(&env, "in.jsonl".as_ref()).unwrap();
-        db.collection("c").load(input, LoadOptions::default()).unwrap()
+        let input = Input::file_in(&env, "in.jsonl").unwrap();
+        db.collection("c").load(input).run().unwrap()
     };
     assert_eq!(load().outcome, Outcome::Done);
     let before = all(&db, "c");
@@ -105,8 +107,8 @@ fn generated_ids_depend_on_the_file_and_the_place_alone() {
     for seed in [5, 6] {
         let (env, db) = database(seed);
         write_file(&env, "in.jsonl", b"{\"a\":1}\n{\"a\":2}\n{\"_id\":7}\n");
-        let input = Input::file(&env, "in.jsonl".as_ref()).unwrap();
-        db.collection("c").load(input, LoadOptions::default()).unwrap();
+        let input = Input::file_in(&env, "in.jsonl").unwrap();
+        db.collection("c").load(input).run().unwrap();
         runs.push(all(&db, "c"));
     }
     assert_eq!(runs[0], runs[1]);
@@ -119,8 +121,8 @@ fn generated_ids_identify_the_input_by_seven_bytes() {
     for n in 0..20 {
         let name = format!("{n}.jsonl");
         write_file(&env, &name, format!("{{\"n\":{n}}}\n{{\"n\":{n}}}\n").as_bytes());
-        let input = Input::file(&env, name.as_ref()).unwrap();
-        db.collection("c").load(input, LoadOptions::default()).unwrap();
+        let input = Input::file_in(&env, &name).unwrap();
+        db.collection("c").load(input).run().unwrap();
     }
     let ids = db.collection("c").scan().run().unwrap().map(|document| match document.unwrap().id() {
         Value::ObjectId(id) => id.to_vec(),
@@ -144,8 +146,8 @@ fn a_load_that_failed_goes_on_at_the_line_that_failed() {
     }
     write_file(&env, "in.jsonl", text.as_bytes());
     let load = |on_bad| {
-        let input = Input::file(&env, "in.jsonl".as_ref()).unwrap();
-        db.collection("c").load(input, LoadOptions { on_bad, ..LoadOptions::default() })
+        let input = Input::file_in(&env, "in.jsonl").unwrap();
+        db.collection("c").load(input).on_bad(on_bad).run()
     };
     let error = load(OnBad::Error).unwrap_err().to_string();
     assert!(error.contains("line 30001 column 1"), "{error}");
@@ -160,10 +162,8 @@ fn a_load_that_failed_goes_on_at_the_line_that_failed() {
 #[test]
 fn another_field_becomes_the_id_and_stays() {
     let (_, db) = database(8);
-    let options = LoadOptions { id_field: "id".into(), ..LoadOptions::default() };
-    db.collection("c").load(input("{\"a\":1,\"id\":\"x\"}\n"), options).unwrap();
+    db.collection("c").load(input("{\"a\":1,\"id\":\"x\"}\n")).id_field("id").run().unwrap();
     assert_eq!(all(&db, "c"), ["{\"_id\":\"x\",\"a\":1,\"id\":\"x\"}"]);
-    let options = LoadOptions { id_field: "id".into(), ..LoadOptions::default() };
-    let error = db.collection("c").load(input("{\"a\":1}\n"), options).unwrap_err().to_string();
+    let error = db.collection("c").load(input("{\"a\":1}\n")).id_field("id").run().unwrap_err().to_string();
     assert!(error.contains("\"id\""), "{error}");
 }

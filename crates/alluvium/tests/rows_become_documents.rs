@@ -1,7 +1,7 @@
 //! CSV and TSV: field names from the first row or given, quotes, all kinds of line ends, rows with
 //! a wrong number of fields.
 
-use alluvium::load::{Csv, Format, Input, LoadOptions, LoadReport, OnBad};
+use alluvium::load::{Csv, Format, Input, Load, OnBad};
 use alluvium::{Collection, Database};
 use alluvium_env::sync::Mutex;
 use std::io::{Cursor, Write};
@@ -12,19 +12,19 @@ fn collection() -> Collection {
     db.collection("c")
 }
 
-fn load_as(collection: &Collection, text: &[u8], csv: Csv, options: LoadOptions) -> alluvium::Result<LoadReport> {
+fn load_as<'a>(collection: &'a Collection, text: &[u8], csv: Csv) -> Load<'a> {
     let input = Input::stream("input", Cursor::new(text.to_owned()));
-    collection.load(input, LoadOptions { format: Format::Csv(csv), ..options })
+    collection.load(input).format(Format::Csv(csv))
 }
 
 fn rows(text: &str) -> Vec<String> {
     let collection = collection();
-    load_as(&collection, text.as_bytes(), Csv::default(), LoadOptions::default()).unwrap();
+    load_as(&collection, text.as_bytes(), Csv::default()).run().unwrap();
     all(&collection)
 }
 
 fn error(text: &str) -> String {
-    load_as(&collection(), text.as_bytes(), Csv::default(), LoadOptions::default()).unwrap_err().to_string()
+    load_as(&collection(), text.as_bytes(), Csv::default()).run().unwrap_err().to_string()
 }
 
 fn all(collection: &Collection) -> Vec<String> {
@@ -58,7 +58,7 @@ fn names_can_be_given() {
         types: Vec::new(),
     };
     let collection = collection();
-    let load = |names: &[&str]| load_as(&collection, b"\xef\xbb\xbf7;x\n8;\n", csv(names), LoadOptions::default());
+    let load = |names: &[&str]| load_as(&collection, b"\xef\xbb\xbf7;x\n8;\n", csv(names)).run();
     load(&["_id", "a.b"]).unwrap();
     assert_eq!(all(&collection), [r#"{"_id":7,"a":{"b":"x"}}"#, r#"{"_id":8}"#]);
     assert!(load(&["a", "a"]).unwrap_err().to_string().contains("appears twice"));
@@ -68,10 +68,9 @@ fn names_can_be_given() {
 #[test]
 fn a_field_becomes_the_id_or_one_is_made() {
     let collection = collection();
-    let by = |field: &str| LoadOptions { id_field: field.to_owned(), ..LoadOptions::default() };
-    load_as(&collection, b"a,b\n1,2\n", Csv::default(), by("b")).unwrap();
+    load_as(&collection, b"a,b\n1,2\n", Csv::default()).id_field("b").run().unwrap();
     assert_eq!(all(&collection), [r#"{"_id":2,"a":1,"b":2}"#]);
-    let error = load_as(&collection, b"a,b\n1,\n", Csv::default(), by("b")).unwrap_err().to_string();
+    let error = load_as(&collection, b"a,b\n1,\n", Csv::default()).id_field("b").run().unwrap_err().to_string();
     assert!(error.contains("line 2 column 1: the document has no field \"b\""), "{error}");
     assert!(rows("a\n1\n")[0].starts_with("{\"_id\":{\"$oid\":"));
 }
@@ -94,9 +93,8 @@ fn rows_that_do_not_fit_are_named_by_line_and_field() {
     let text = b"_id,a\n1,\"\n\n\"\n2\n3,x,y\n4,\xff\n5,x\n";
     let collection = collection();
     let rejects = Shared::default();
-    let options =
-        LoadOptions { on_bad: OnBad::Skip, rejects: Some(Box::new(rejects.clone())), ..LoadOptions::default() };
-    let report = load_as(&collection, text, Csv::default(), options).unwrap();
+    let load = load_as(&collection, text, Csv::default()).on_bad(OnBad::Skip);
+    let report = load.rejects(rejects.clone()).run().unwrap();
     assert_eq!((report.documents, report.rejected), (2, 3));
     let lines = String::from_utf8(rejects.0.lock().clone()).unwrap();
     let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -113,6 +111,6 @@ fn what_is_no_file_of_rows_is_named() {
     assert_eq!(error("a,\"b\n1,2\n"), "input line 1 column 1: a quote is opened here and not closed");
     assert_eq!(error("a,b\n1,2\nx,\"y\n1,2\n"), "input line 3 column 3: a quote is opened here and not closed");
     let csv = Csv { separator: b'"', ..Csv::default() };
-    let error = load_as(&collection(), b"a", csv, LoadOptions::default()).unwrap_err().to_string();
+    let error = load_as(&collection(), b"a", csv).run().unwrap_err().to_string();
     assert!(error.contains("cannot be a quote"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! `_id` is the first field of a stored document, however it was written, and wherever `_id` was.
 
-use alluvium::load::{Input, LoadOptions};
+use alluvium::load::Input;
 use alluvium::{Database, Map, Value};
 
 /// Fields by name, as they are stored.
@@ -30,7 +30,7 @@ fn the_id_comes_first() {
     .unwrap();
     c.put(7, "{}").unwrap();
     c.replace_one(r#"{"_id": 7}"#, json(7)).run().unwrap();
-    c.load(Input::stream("lines", std::io::Cursor::new(json(8))), LoadOptions::default()).unwrap();
+    c.load(Input::stream("lines", std::io::Cursor::new(json(8)))).run().unwrap();
     c.update_one(r#"{"_id": 9}"#, r#"{"$set":{"a":1,"b":2,"z":3}}"#).upsert(true).run().unwrap();
     for id in 1..=9 {
         assert_eq!(fields(&db, id), ["_id", "a", "b", "z"], "document {id}");

@@ -47,62 +47,6 @@ pub struct Space {
 }
 
 impl Space {
-    /// The free space at `path`, which need not exist.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// let space = alluvium::Space::at(&alluvium_env::Env::os(), &dir.path().join("new"), "the copy", 1 << 20);
-    /// assert!(space.is_enough() && space.needed_bytes == 1 << 20);
-    /// ```
-    pub fn at(env: &Env, path: &Path, purpose: &'static str, needed_bytes: u64) -> Self {
-        let existing = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
-        // A relative path has the current directory for an ancestor.
-        let existing = existing.unwrap_or(Path::new("."));
-        // If the system does not report the free space, a write that does not fit fails.
-        let available_bytes = env.fs.available_bytes(existing).unwrap_or(u64::MAX);
-        Self { needed_bytes, available_bytes, purpose }
-    }
-
-    /// The space that [`crate::ReadOnly::build`] at `path` needs for an input: the store, and runs
-    /// of the same size if the input exceeds `memory_bytes`. An estimate for documents; for `pairs`
-    /// of keys and values it assumes no compression.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// let (env, path) = (alluvium_env::Env::os(), dir.path().join("pets.ro"));
-    /// # use alluvium::InputBytes;
-    /// alluvium::Space::for_build(&env, &path, false, InputBytes::plain(1 << 20), 256 << 20).check()?; // room for a megabyte of JSON?
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn for_build(env: &Env, path: &Path, pairs: bool, input: InputBytes, memory_bytes: u64) -> Self {
-        let percent = if pairs { PAIRS_PERCENT } else { USUAL_PERCENT };
-        let once = share(input.plain, percent, 100).saturating_add(share(input.packed, PACKED_PERCENT, 100));
-        let runs = if input.plain.saturating_add(input.packed) > memory_bytes { once } else { 0 };
-        Self::at(env, path, "the build", once.saturating_add(runs))
-    }
-
-    /// The approximate maximum that [`crate::repair::repair`] needs: the size of the files of the
-    /// damaged database.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let path = dir.path().join("db");
-    /// # alluvium::Database::open(&path)?.close()?;
-    /// alluvium::Space::for_repair(&alluvium_env::Env::os(), &path, &dir.path().join("new"))?.check()?;
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`crate::error::ErrorKind::Io`] if the damaged database cannot be listed.
-    pub fn for_repair(env: &Env, from: &Path, to: &Path) -> Result<Self> {
-        Ok(Self::at(env, to, "the repair", bytes_below(env, from)?))
-    }
-
-    /// The space that a load into a new database at `path` needs.
-    pub fn for_new(env: &Env, path: &Path, input: InputBytes, reserve: u64) -> Self {
-        Self::at(env, path, "the load", load_bytes(input, USUAL_PERCENT, reserve))
-    }
-
     /// True if the available space suffices.
     ///
     /// ```
@@ -143,7 +87,7 @@ pub fn load_space(engine: &Engine, input: InputBytes) -> Space {
         false => USUAL_PERCENT,
     };
     let needed = load_bytes(input, percent, engine.store().disk_reserve_bytes());
-    Space::at(&engine.env, engine.store().path(), "the load", needed)
+    at(&engine.env, engine.store().path(), "the load", needed)
 }
 
 /// The most space that a compaction needs.
@@ -152,7 +96,7 @@ pub fn compact_space(engine: &Engine) -> Space {
     let largest = stats.partitions.iter().map(|partition| partition.bytes).max().unwrap_or(0);
     // A compaction first flushes the memtables.
     let needed = largest.saturating_add(stats.memtable_bytes as u64);
-    Space::at(&engine.env, engine.store().path(), "the compaction", needed)
+    at(&engine.env, engine.store().path(), "the compaction", needed)
 }
 
 /// An estimate of the space that a dump to `dir` needs without compression.
@@ -160,7 +104,47 @@ pub fn dump_space(engine: &Engine, dir: &Path) -> Space {
     let stats = engine.store().stats();
     let raw: u64 = stats.partitions.iter().map(|partition| partition.raw_bytes).sum();
     let rows = raw.saturating_add(stats.memtable_bytes as u64);
-    Space::at(&engine.env, dir, "the dump", share(rows, DUMP_PERCENT, 100))
+    at(&engine.env, dir, "the dump", share(rows, DUMP_PERCENT, 100))
+}
+
+/// The space that a build of a read-only store of documents at `path` needs for an input: the store, and runs of
+/// the same size if the input exceeds `memory_bytes`. An estimate.
+pub fn for_build_of_documents(env: &Env, path: &Path, input: InputBytes, memory_bytes: u64) -> Space {
+    build_space(env, path, USUAL_PERCENT, input, memory_bytes)
+}
+
+/// As [`for_build_of_documents`], for pairs of keys and values, of which it assumes that they don't compress.
+pub fn for_build_of_pairs(env: &Env, path: &Path, input: InputBytes, memory_bytes: u64) -> Space {
+    build_space(env, path, PAIRS_PERCENT, input, memory_bytes)
+}
+
+fn build_space(env: &Env, path: &Path, percent: u64, input: InputBytes, memory_bytes: u64) -> Space {
+    let once = share(input.plain, percent, 100).saturating_add(share(input.packed, PACKED_PERCENT, 100));
+    let runs = if input.plain.saturating_add(input.packed) > memory_bytes { once } else { 0 };
+    at(env, path, "the build", once.saturating_add(runs))
+}
+
+/// The approximate maximum that a repair needs: the size of the files of the damaged database.
+///
+/// # Errors
+/// [`crate::error::ErrorKind::Io`] if the damaged database cannot be listed.
+pub fn for_repair(env: &Env, from: &Path, to: &Path) -> Result<Space> {
+    Ok(at(env, to, "the repair", bytes_below(env, from)?))
+}
+
+/// The space that a load into a new database at `path` needs.
+pub fn for_new(env: &Env, path: &Path, input: InputBytes, reserve: u64) -> Space {
+    at(env, path, "the load", load_bytes(input, USUAL_PERCENT, reserve))
+}
+
+/// The free space at `path`, which need not exist.
+pub(crate) fn at(env: &Env, path: &Path, purpose: &'static str, needed_bytes: u64) -> Space {
+    let existing = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
+    // A relative path has the current directory for an ancestor.
+    let existing = existing.unwrap_or(Path::new("."));
+    // If the system does not report the free space, a write that does not fit fails.
+    let available_bytes = env.fs.available_bytes(existing).unwrap_or(u64::MAX);
+    Space { needed_bytes, available_bytes, purpose }
 }
 
 /// The bytes of all files below a directory.

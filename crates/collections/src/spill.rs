@@ -2,7 +2,7 @@
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
-use crate::space::Space;
+use crate::space;
 use alluvium_exec::{Limits, Pair};
 use alluvium_readonly::sorter::{Sorted, Sorter};
 
@@ -59,5 +59,5 @@ fn check_space(engine: &EngineHandle, limits: &Limits, purpose: &'static str, ne
         return Ok(());
     }
     let needed = needed.saturating_add(engine.store().disk_reserve_bytes());
-    Space::at(&engine.env, engine.store().path(), purpose, needed).check()
+    space::at(&engine.env, engine.store().path(), purpose, needed).check()
 }

@@ -3,7 +3,7 @@
 //! and in the end each line is loaded once. Also if the text ends without a newline, or is an array or objects, where
 //! what closes it comes behind the last document.
 
-use alluvium::load::{Format, Input, LoadOptions, LoadReport, OnDuplicate, Outcome};
+use alluvium::load::{Format, Input, LoadReport, OnDuplicate, Outcome};
 use alluvium::{Database, Durability};
 use alluvium_env::fault::Op;
 use alluvium_env::mem::CrashStyle;
@@ -50,10 +50,9 @@ fn write_input(env: &Env, [before, between, behind]: [&str; 3]) {
 }
 
 fn load(world: &World, db: &Database, format: &Format) -> alluvium::Result<LoadReport> {
-    let input = Input::file(&world.env, Path::new(INPUT))?;
+    let input = Input::file_in(&world.env, Path::new(INPUT))?;
     let (format, on_duplicate) = (format.clone(), OnDuplicate::Error);
-    let options = LoadOptions { format, readers: 2, on_duplicate, ..LoadOptions::default() };
-    db.collection("c").load(input, options)
+    db.collection("c").load(input).format(format).readers(2).on_duplicate(on_duplicate).run()
 }
 
 /// The numbers of the lines that are loaded, sorted.

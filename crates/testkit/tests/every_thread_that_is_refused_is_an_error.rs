@@ -1,8 +1,8 @@
 //! The system refuses threads: whatever needs one succeeds with fewer, or returns an error. Nothing waits for a thread that
 //! was never started, and afterwards everything works.
 
-use alluvium::load::{Input, LoadOptions, OnDuplicate};
-use alluvium::{Database, Durability, Error, Options, ReadOnly};
+use alluvium::load::{Input, OnDuplicate};
+use alluvium::{Database, Error, Options, ReadOnly};
 use alluvium_env::Env;
 use alluvium_env::thread::limit_starts;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,11 +15,6 @@ fn lines() -> Vec<u8> {
 
 fn input() -> Input {
     Input::stream("lines", std::io::Cursor::new(lines()))
-}
-
-fn load_options() -> LoadOptions {
-    let on_duplicate = OnDuplicate::Replace;
-    LoadOptions { readers: 2, writers: 2, on_duplicate, durability: Durability::Bulk, ..LoadOptions::default() }
 }
 
 /// Runs something with ever more threads, until it has all that it needs. Returns how often it failed.
@@ -45,7 +40,8 @@ fn a_load_an_opening_and_a_build_end() {
 
     // One reader and one writer are enough.
     let loads = with_ever_more_threads(4, || {
-        let loaded = db.collection("words").load(input(), load_options())?;
+        let loaded =
+            db.collection("words").load(input()).readers(2).writers(2).on_duplicate(OnDuplicate::Replace).run()?;
         assert_eq!((loaded.documents, db.collection("words").count()?), (DOCUMENTS, DOCUMENTS));
         Ok(())
     });
@@ -64,7 +60,7 @@ fn a_load_an_opening_and_a_build_end() {
     let builds = with_ever_more_threads(8, || {
         let path = format!("words-{}", number.fetch_add(1, Ordering::Relaxed));
         let mut build = ReadOnly::build(path, "words").env(env.clone()).start()?;
-        build.load(input(), load_options())?;
+        build.load(input()).readers(2).writers(2).run()?;
         build.finish().map(drop)
     });
     assert!((3..8).contains(&builds), "{builds}");

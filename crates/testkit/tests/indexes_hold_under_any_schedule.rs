@@ -370,9 +370,8 @@ fn loads_are_made_again_when_indexes_come() {
         let builder = pets.clone();
         let builder = thread(move || drop(builder.create_index(K.0).run().unwrap()));
         let lines = b"{\"_id\":1,\"k\":1}\n{\"_id\":2,\"k\":[2]}\n{\"_id\":3}\n".to_vec();
-        let options = alluvium::load::LoadOptions { readers: 1, writers: 1, ..Default::default() };
         let input = alluvium::load::Input::stream("lines", std::io::Cursor::new(lines));
-        pets.load(input, options).unwrap();
+        pets.load(input).readers(1).writers(1).run().unwrap();
         join([builder]);
         assert_eq!(pets.count().unwrap(), 3);
         healthy(&db);

@@ -6,6 +6,7 @@
 //! batch writes that offset together with its documents, so an interrupted load, even one that was
 //! killed, resumes where it stopped.
 
+mod builder;
 mod columns;
 mod format;
 mod framed;
@@ -17,15 +18,13 @@ mod progress;
 mod slice;
 
 pub use alluvium_readonly::OnDuplicate;
+pub use builder::Load;
 pub use format::{Csv, FieldType, Format};
 pub use input::{Identity, Input, Source};
 pub(crate) use metadata::ENDING as METADATA_ENDING;
 pub use metadata::Metadata;
 pub use progress::Progress;
 
-use alluvium_collections::engine::EngineHandle;
-use alluvium_collections::error::{Error, Result};
-use alluvium_collections::names::FullName;
 use alluvium_store::Durability;
 use std::io::Write;
 use std::sync::Arc;
@@ -45,32 +44,19 @@ pub enum OnBad {
     Skip,
 }
 
-/// How to load.
-pub struct LoadOptions {
-    /// The format of the input. Default: one JSON object per line.
-    pub format: Format,
-    /// The field whose value becomes the `_id`; the document keeps the field, at no cost on disk.
-    /// Default: `_id`, generated where it is absent.
-    pub id_field: String,
-    /// Threads that parse. Default: one for each core.
-    pub readers: usize,
-    /// Threads that write. Default: 1.
-    pub writers: usize,
-    /// Default: error.
-    pub on_duplicate: OnDuplicate,
-    /// Default: error.
-    pub on_bad: OnBad,
-    /// Receives one line of JSON for each rejected record, with line, column, reason and text; for
-    /// BSON, with document, byte, reason and base64.
-    pub rejects: Option<Box<dyn Write + Send>>,
-    /// Default: [`Durability::Bulk`]: the load as a whole is acknowledged at its end.
-    pub durability: Durability,
-    /// Loads an input again even if an earlier load completed it. Default: false.
-    pub again: bool,
-    /// Once any thread sets this to true, the load stops after the slices that are being written.
-    pub stop: Arc<AtomicBool>,
-    /// Counters that the load updates. Other threads may read them.
-    pub progress: Arc<Progress>,
+/// How to load: see the setters of [`Load`].
+pub(crate) struct LoadOptions {
+    pub(crate) format: Format,
+    pub(crate) id_field: String,
+    pub(crate) readers: usize,
+    pub(crate) writers: usize,
+    pub(crate) on_duplicate: OnDuplicate,
+    pub(crate) on_bad: OnBad,
+    pub(crate) rejects: Option<Box<dyn Write + Send>>,
+    pub(crate) durability: Durability,
+    pub(crate) again: bool,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) progress: Arc<Progress>,
 }
 
 impl Default for LoadOptions {
@@ -132,40 +118,4 @@ pub struct LoadedBefore {
     pub documents: u64,
     /// True if the whole input is loaded.
     pub finished: bool,
-}
-
-/// Refuses options that contradict each other.
-pub(crate) fn check_options(options: &LoadOptions) -> Result<()> {
-    if options.format == Format::JsonFields && options.id_field != "_id" {
-        let what = "the field names become the _id, so no other field can be the _id";
-        return Err(Error::Load(what.to_owned()));
-    }
-    if options.readers == 0 || options.writers == 0 {
-        return Err(Error::Load("a load needs at least one reader and one writer".to_owned()));
-    }
-    Ok(())
-}
-
-/// Loads an input into a collection: see `Collection::load`.
-///
-/// # Errors
-/// [`Error::Load`], [`Error::LoadDuplicate`], [`Error::LoadOf`]; as for any write. The documents
-/// loaded before the error stay.
-pub fn load(engine: &EngineHandle, name: &FullName, input: Input, options: LoadOptions) -> Result<LoadReport> {
-    check_options(&options)?;
-    pipeline::run(engine, name, input, options)
-}
-
-/// How much of an input an earlier load with these options has loaded.
-///
-/// # Errors
-/// As for any read.
-pub fn loaded_before(
-    engine: &EngineHandle,
-    name: &FullName,
-    input: &Input,
-    options: &LoadOptions,
-) -> Result<Option<LoadedBefore>> {
-    let mark = pipeline::loaded_before(engine, name, input, options)?;
-    Ok(mark.map(|mark| LoadedBefore { bytes: mark.offset, documents: mark.documents, finished: mark.finished }))
 }

@@ -1,7 +1,7 @@
 //! Builds read-only stores of documents.
 
 use crate::load::pipeline::{self, BuildTarget};
-use crate::load::{Input, LoadOptions, LoadReport, check_options};
+use crate::load::{Input, Load};
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::ids;
 use alluvium_collections::names::FullName;
@@ -42,31 +42,23 @@ impl ReadOnlyBuild {
         Ok(Self { target })
     }
 
-    /// Adds the documents of an input, in any format that [`crate::Collection::load`] reads. The
-    /// options that concern a collection have no effect: the options of the build determine what
-    /// happens to duplicates, the store becomes durable at the end, and a load never resumes.
+    /// Adds the documents of an input, in any format that `Collection::load` reads. A load into a build never
+    /// resumes.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.ro");
     /// use alluvium::ReadOnly;
-    /// use alluvium::load::{Input, LoadOptions};
+    /// use alluvium::load::Input;
     ///
     /// let mut build = ReadOnly::build(&path, "pets").start()?;
     /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n{\"_id\": \"tom\"}\n");
-    /// build.load(Input::stream("lines", lines), LoadOptions::default())?;
+    /// build.load(Input::stream("lines", lines)).run()?;
     /// assert_eq!(build.finish()?.pairs, 2);
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`Error::Load`] naming line, column and reason; or as [`alluvium_readonly::Build::add`].
-    /// After an error the build cannot be used.
-    pub fn load(&mut self, input: Input, options: LoadOptions) -> Result<LoadReport> {
-        check_options(&options)?;
-        let before = self.target.build.lock().added();
-        self.target.inputs.lock().push((before, input.name().to_owned()));
-        pipeline::run_build(&self.target, input, options)
+    pub fn load(&mut self, input: Input) -> Load<'_> {
+        Load::for_build(&self.target, input)
     }
 
     /// Adds a document. A document without an `_id` gets an object id. The `_id` becomes the first

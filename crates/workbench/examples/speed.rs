@@ -3,7 +3,6 @@
 //! `cargo run --release -p alluvium-workbench --example speed -- DIRECTORY DOCUMENTS MEMORY_MIB [THREADS [BLOCK_KIB]]`
 
 use alluvium::Database;
-use alluvium::load::LoadOptions;
 use alluvium_cli::process::{Usage, peak_resident_bytes};
 use alluvium_workbench::scenarios::documents::{self, Settings};
 use std::time::Duration;
@@ -18,8 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let comments = db.collection("comments");
     let clock = alluvium_env::Env::os().clock;
     let (start, before) = (clock.now(), Usage::now());
-    let options = LoadOptions { readers: threads as usize, ..LoadOptions::default() };
-    let report = documents::load(&comments, count, 1, options)?;
+    let report = documents::load(&comments, count, 1).readers(threads as usize).run()?;
     let loaded = clock.now() - start;
     db.wait_for_compaction()?;
     let usage = Usage::now().since(&before);

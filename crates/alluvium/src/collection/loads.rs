@@ -2,52 +2,25 @@
 
 use super::Collection;
 use alluvium_collections::error::Result;
-use alluvium_transfer::load::{self, Input, LoadOptions, LoadReport, LoadedBefore, Metadata};
+use alluvium_transfer::load::{Input, Load, Metadata};
 
 impl<T> Collection<T> {
-    /// Loads an input in the format of the options, by default JSON lines. Creates the collection
-    /// if it does not exist.
+    /// Loads an input, by default of JSON lines. Creates the collection if it does not exist.
     ///
     /// A load of a file in any format can be resumed: the part that was loaded before is skipped,
     /// up to its offset in the (decompressed) input.
     ///
     /// ```
-    /// use alluvium::load::{Input, LoadOptions};
+    /// use alluvium::load::Input;
     /// # let db = alluvium::Database::in_memory()?;
     /// let lines = "{\"_id\": 1, \"a\": true}\n{\"_id\": 2}\n";
     /// let input = Input::stream("example", std::io::Cursor::new(lines));
-    /// let report = db.collection("c").load(input, LoadOptions::default())?;
+    /// let report = db.collection("c").load(input).run()?;
     /// assert_eq!(report.documents, 2);
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`Error::Load`] with line, column and reason; [`Error::DuplicateKey`]; or as for any write.
-    /// The documents loaded before the error remain, and are durable.
-    pub fn load(&self, input: Input, options: LoadOptions) -> Result<LoadReport> {
-        load::load(&self.target.engine, self.target.name()?, input, options)
-    }
-
-    /// The progress of an earlier load of this input with the same format and `id_field`. `None` if
-    /// there was none, or if the input cannot be resumed.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir().expect("a directory");
-    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
-    /// use alluvium::load::{Input, LoadOptions};
-    /// let (path, pets) = (dir.path().join("pets.jsonl"), db.collection("pets"));
-    /// std::fs::write(&path, "{\"_id\": 1}\n").expect("space");
-    /// let input = || Input::file(&alluvium_env::Env::os(), &path);
-    /// pets.load(input()?, LoadOptions::default())?;
-    /// let before = pets.loaded_before(&input()?, &LoadOptions::default())?.expect("a mark");
-    /// assert!(before.finished && before.documents == 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Collection::get`].
-    pub fn loaded_before(&self, input: &Input, options: &LoadOptions) -> Result<Option<LoadedBefore>> {
-        load::loaded_before(&self.target.engine, self.target.name()?, input, options)
+    pub fn load(&self, input: Input) -> Load<'static> {
+        Load::new(self.target.engine.clone(), self.target.name().cloned(), input)
     }
 
     /// Creates the indexes in `metadata`, as far as they are supported: see

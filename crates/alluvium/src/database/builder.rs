@@ -2,7 +2,7 @@
 
 use super::Database;
 use alluvium_collections::error::Result;
-use alluvium_collections::space::{InputBytes, Space};
+use alluvium_collections::space::{self, InputBytes, Space};
 use alluvium_env::Env;
 use alluvium_store::{Compression, Durability, Options};
 use std::path::Path;
@@ -46,7 +46,7 @@ impl Builder {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn new_load_space(&self, path: impl AsRef<Path>, plain_bytes: u64, packed_bytes: u64) -> Space {
-        Space::for_new(
+        space::for_new(
             &self.env,
             path.as_ref(),
             InputBytes { plain: plain_bytes, packed: packed_bytes },

@@ -3,6 +3,7 @@
 use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 use alluvium_collections::read_only::{ReadOnlyContent, label};
+use alluvium_collections::space::{self, InputBytes, Space};
 use alluvium_env::Env;
 use alluvium_readonly::{Build, BuildOptions, OnDuplicate};
 use alluvium_store::Compression;
@@ -162,6 +163,24 @@ impl BuildReadOnly {
     pub fn merge_width(mut self, runs: usize) -> Self {
         self.options.merge_width = Some(runs);
         self
+    }
+
+    /// The space that a store of documents needs for an input, about, and the space there is.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("pets.ro");
+    /// use alluvium::{InputBytes, ReadOnly};
+    /// ReadOnly::build(&path, "pets").space(InputBytes::plain(1 << 20)).check()?; // room for a megabyte of JSON?
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn space(&self, input: InputBytes) -> Space {
+        space::for_build_of_documents(&self.env, &self.path, input, self.options.memory_bytes as u64)
+    }
+
+    /// As [`BuildReadOnly::space`], for a store of keys and values.
+    pub fn space_of_key_values(&self, input: InputBytes) -> Space {
+        space::for_build_of_pairs(&self.env, &self.path, input, self.options.memory_bytes as u64)
     }
 
     /// Begins the build of a store of documents.

@@ -8,9 +8,9 @@ use crate::files;
 use crate::progress::Meter;
 use crate::settings::size;
 use crate::signals::Stop;
-use alluvium::load::{LoadOptions, OnBad, Outcome as Ended, Progress};
+use alluvium::load::{OnBad, Outcome as Ended, Progress};
 use alluvium::prefixed::PairReader;
-use alluvium::{BuildReadOnly, Compression, ReadOnly, Space};
+use alluvium::{BuildReadOnly, Compression, InputBytes, ReadOnly};
 use alluvium_env::Env;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -107,7 +107,7 @@ impl Args {
             files::refuse_inside(&env, rejects)?;
             files::refuse_input(rejects, &self.files)?;
         }
-        self.enough_space(&env, &sources, memory_bytes)?;
+        self.enough_space(&build, &sources)?;
         let rejects = self.rejects.as_deref().map(Rejects::open).transpose()?;
         let stop = Stop::on_signals()?;
         let mut meter = Meter::new(&env);
@@ -120,21 +120,16 @@ impl Args {
     }
 
     /// Refuses a build that does not fit the disk. Inputs of unknown size are ignored.
-    fn enough_space(&self, env: &Env, sources: &[Source], memory_bytes: usize) -> Outcome {
+    fn enough_space(&self, build: &BuildReadOnly, sources: &[Source]) -> Outcome {
         let bytes = |packed| {
             let sources = sources.iter().filter(move |source| source.is_packed() == packed);
             sources.filter_map(Source::bytes).fold(0_u64, u64::saturating_add)
         };
-        let input = (bytes(false), bytes(true));
+        let input = InputBytes { plain: bytes(false), packed: bytes(true) };
         match self.no_space_check {
             true => Ok(()),
-            false => exit::enough_space(Space::for_build(
-                env,
-                &self.path,
-                self.key_values,
-                alluvium::InputBytes { plain: input.0, packed: input.1 },
-                memory_bytes as u64,
-            )),
+            false if self.key_values => exit::enough_space(build.space_of_key_values(input)),
+            false => exit::enough_space(build.space(input)),
         }
     }
 
@@ -200,18 +195,15 @@ impl Args {
         let mut load_all = || -> Outcome {
             for source in sources {
                 let (input, _) = source.open(env, stop)?;
-                let defaults = LoadOptions::default();
-                let options = LoadOptions {
-                    format: source.format().clone(),
-                    id_field: self.id_field.clone(),
-                    readers: self.readers.map_or(defaults.readers, |readers| readers as usize),
-                    on_bad: if self.skip_bad { OnBad::Skip } else { OnBad::Error },
-                    rejects: rejects.as_ref().map(|rejects| rejects.writer(source.name())),
-                    stop: stop.flag(),
-                    progress: progress.clone(),
-                    ..defaults
-                };
-                let report = build.load(input, options);
+                let mut load = build.load(input).format(source.format().clone()).id_field(&self.id_field);
+                load = load.on_bad(if self.skip_bad { OnBad::Skip } else { OnBad::Error });
+                if let Some(readers) = self.readers {
+                    load = load.readers(readers as usize);
+                }
+                if let Some(rejects) = &rejects {
+                    load = load.rejects(rejects.writer(source.name()));
+                }
+                let report = load.stop_when(stop.flag()).progress(progress.clone()).run();
                 if stop.is_set() {
                     return Err(stopped());
                 }

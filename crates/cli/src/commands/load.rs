@@ -24,7 +24,7 @@ use crate::session;
 use crate::settings::database::{CollectionArgs, DatabaseArgs};
 use crate::signals::{SIGNAL_CHECK, Stop};
 use crate::text;
-use alluvium::load::{Format, Input, LoadOptions, LoadReport, Metadata, OnDuplicate, Outcome as Ended, Progress};
+use alluvium::load::{Format, Load, LoadReport, Metadata, OnDuplicate, Outcome as Ended, Progress};
 use alluvium::{Collection, Database, Error, ErrorKind};
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -159,51 +159,34 @@ fn load_one(
     })?;
     let progress = Arc::new(Progress::default());
     watch.input_begins(progress.clone(), consumed);
-    let options = LoadOptions {
-        format: source.format().clone(),
-        id_field: settings.id_field.clone(),
-        readers: settings.readers,
-        writers: settings.writers,
-        on_duplicate: settings.on_duplicate,
-        on_bad: settings.on_bad,
-        rejects: settings.rejects.as_ref().map(|rejects| rejects.writer(source.name())),
-        durability: settings.durability,
-        again: settings.again,
-        stop: stop.flag(),
-        progress,
-    };
     let collection = database.collection(&settings.collection);
-    collections::without_leftover(&collection, || load_into(&collection, settings, source, input, options, stop))
-}
-
-fn load_into(
-    collection: &Collection,
-    settings: &Settings,
-    source: &Source,
-    input: Input,
-    options: LoadOptions,
-    stop: &Stop,
-) -> Outcome<LoadReport> {
-    let progress = options.progress.clone();
-    if let Some((_, metadata)) = source.metadata()
-        && !is_done(&input, collection, &options)?
-    {
-        // Indexes are created before the documents are loaded, so that each document is indexed on
-        // loading.
-        collection.create_indexes_of(metadata)?;
+    let mut load = collection.load(input).format(source.format().clone()).id_field(&settings.id_field);
+    load = load.writers(settings.writers).on_duplicate(settings.on_duplicate).on_bad(settings.on_bad);
+    load = load.durability(settings.durability).again(settings.again);
+    if let Some(readers) = settings.readers {
+        load = load.readers(readers);
     }
-    collection.load(input, options).map_err(|error| {
-        let rejects = settings.rejects.as_ref().and_then(Rejects::failure);
-        rejects.unwrap_or_else(|| explain(error, source, &progress, stop))
+    if let Some(rejects) = &settings.rejects {
+        load = load.rejects(rejects.writer(source.name()));
+    }
+    let load = load.stop_when(stop.flag()).progress(progress.clone());
+    collections::without_leftover(&collection, || {
+        create_indexes(&collection, settings, source, &load)?;
+        load.run().map_err(|error| {
+            let rejects = settings.rejects.as_ref().and_then(Rejects::failure);
+            rejects.unwrap_or_else(|| explain(error, source, &progress, stop))
+        })
     })
 }
 
-/// True if the input was loaded completely before, so that loading it would change nothing.
-fn is_done(input: &Input, collection: &Collection, options: &LoadOptions) -> Outcome<bool> {
-    match options.again {
-        true => Ok(false),
-        false => Ok(collection.loaded_before(input, options)?.is_some_and(|before| before.finished)),
+/// Creates the indexes of a dump before its documents are loaded, so that each document is indexed on loading.
+fn create_indexes(collection: &Collection, settings: &Settings, source: &Source, load: &Load<'_>) -> Outcome {
+    let Some((_, metadata)) = source.metadata() else { return Ok(()) };
+    // If all of it was loaded before, the load changes nothing.
+    if settings.again || !load.loaded_before()?.is_some_and(|before| before.finished) {
+        collection.create_indexes_of(metadata)?;
     }
+    Ok(())
 }
 
 /// The parts of a dump's metadata that are not supported.

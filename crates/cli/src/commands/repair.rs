@@ -8,7 +8,6 @@ use crate::settings::database::refuse_read_only;
 use crate::settings::size;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::Space;
 use alluvium::repair::{self, Loss, LostNumbers, RepairReport};
 use alluvium_env::Env;
 use std::path::PathBuf;
@@ -59,7 +58,7 @@ impl Args {
         let env = Env::os();
         files::refuse_inside(&env, &self.to)?;
         if !self.no_space_check
-            && let Ok(space) = Space::for_repair(&env, &self.database, &self.to)
+            && let Ok(space) = repair.space()
         {
             exit::enough_space(space)?;
         }

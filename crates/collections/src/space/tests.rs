@@ -65,7 +65,8 @@ fn a_compaction_without_enough_room_is_reported_before_it_begins() {
 fn a_build_counts_its_runs_and_a_path_that_is_not_there_yet() {
     let env = Env { fs: Arc::new(MemFs::with_capacity(64 * MIB)), ..Env::in_memory(1) };
     let of = |pairs, plain, packed| {
-        Space::for_build(&env, Path::new("new/pets.ro"), pairs, InputBytes { plain, packed }, 8 * MIB)
+        let build = if pairs { for_build_of_pairs } else { for_build_of_documents };
+        build(&env, Path::new("new/pets.ro"), InputBytes { plain, packed }, 8 * MIB)
     };
     assert_eq!(of(false, 4 * MIB, 0).needed_bytes, 4 * MIB * 35 / 100);
     assert_eq!(of(false, 20 * MIB, 0).needed_bytes, 2 * (20 * MIB * 35 / 100));
@@ -88,10 +89,10 @@ fn a_dump_and_a_repair_are_estimated_from_the_existing_files() {
     let dump = dump_space(&db.engine, Path::new("dump"));
     assert!(dump.needed_bytes > 30 * MIB, "{dump:?}");
     db.engine.close().expect("room");
-    let repair = Space::for_repair(&env, Path::new("db"), Path::new("new")).expect("a directory");
+    let repair = for_repair(&env, Path::new("db"), Path::new("new")).expect("a directory");
     assert_eq!(repair.needed_bytes, bytes_of(&env, Path::new("db")), "{repair:?}");
     assert!(repair.available_bytes < 64 * MIB, "{repair:?}");
-    Space::for_repair(&env, Path::new("nothing"), Path::new("new")).expect_err("it is not there");
+    for_repair(&env, Path::new("nothing"), Path::new("new")).expect_err("it is not there");
 }
 
 /// The bytes of all files below a directory, at any depth.

@@ -2,7 +2,7 @@
 
 use crate::worlds::{PATH, World, contents_of};
 use alluvium::export::{self, Encoder};
-use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, LoadReport, OnBad};
+use alluvium::load::{Csv, FieldType, Format, Input, LoadReport, OnBad};
 use alluvium::repair;
 use alluvium::{Collection, Database, Durability, Map, Value};
 use alluvium_document::json::print_exact;
@@ -66,8 +66,13 @@ fn format_of(data: &[u8]) -> Option<(Format, &[u8])> {
 }
 
 fn load(collection: &Collection, format: Format, on_bad: OnBad, bytes: &[u8]) -> alluvium::Result<LoadReport> {
-    let options = LoadOptions { format, on_bad, readers: 1, writers: 1, ..LoadOptions::default() };
-    collection.load(Input::stream("input", std::io::Cursor::new(bytes.to_vec())), options)
+    collection
+        .load(Input::stream("input", std::io::Cursor::new(bytes.to_vec())))
+        .format(format)
+        .on_bad(on_bad)
+        .readers(1)
+        .writers(1)
+        .run()
 }
 
 /// All documents of a collection, in their order.

@@ -123,7 +123,7 @@ impl Dump {
             }
         }
         let metadata = match metadata.pop() {
-            Some(path) => Metadata::read(env, &path)?.map(|read| (path, read)),
+            Some(path) => Metadata::read_in(env, &path)?.map(|read| (path, read)),
             None => None,
         };
         let Some(bson) = bson.pop() else {

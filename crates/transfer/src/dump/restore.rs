@@ -3,14 +3,13 @@
 use super::{Dump, DumpedCollection};
 #[cfg(doc)]
 use crate::load::Metadata;
-use crate::load::{self, Format, Identity, Input, LoadOptions, LoadReport, OnDuplicate, Outcome, Progress};
+use crate::load::{Format, Identity, Input, Load, LoadReport, OnDuplicate, Outcome, Progress};
 use crate::packing::Packing;
 use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
 use alluvium_env::{Env, FileReader, OpenMode};
-use alluvium_store::Durability;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,14 +27,13 @@ struct RestoreOptions {
 
 impl Default for RestoreOptions {
     fn default() -> Self {
-        let defaults = LoadOptions::default();
         Self {
             on_duplicate: None,
-            readers: defaults.readers,
-            writers: defaults.writers,
+            readers: alluvium_env::thread::available_parallelism(),
+            writers: 1,
             strict_indexes: false,
-            stop: defaults.stop,
-            progress: defaults.progress,
+            stop: Arc::default(),
+            progress: Arc::default(),
         }
     }
 }
@@ -267,8 +265,7 @@ impl DumpedCollection {
         let name = FullName::parse(&self.name)?;
         let empty = is_empty(engine, &name)?;
         let before = |file: &Path, format: Format| {
-            let options = LoadOptions { format, ..LoadOptions::default() };
-            load::loaded_before(engine, &name, &open(&engine.env, file)?, &options)
+            Load::new(engine.clone(), Ok(name.clone()), open(&engine.env, file)?).format(format).loaded_before()
         };
         let mut marks = vec![before(&self.bson, Format::Bson)?];
         if let Some(others) = &self.others {
@@ -346,9 +343,9 @@ fn open(env: &Env, file: &Path) -> Result<Input> {
     let mut head = [0; Packing::HEAD_BYTES];
     let len = opened.read_at(&mut head, 0).map_err(alluvium_store::Error::from)?;
     let packing = Packing::of(file, &head[..len]);
-    let identity = Identity::of_whole_file(env, file)?;
+    let identity = Identity::of_whole_file_in(env, file)?;
     if packing == Packing::Plain {
-        return Ok(Input { identity: Some(identity), ..Input::file(env, file)? });
+        return Ok(Input { identity: Some(identity), ..Input::file_in(env, file)? });
     }
     let reader = packing
         .reader(FileReader::new(opened))
@@ -365,21 +362,16 @@ fn load_file(
     options: &RestoreOptions,
 ) -> Result<LoadReport> {
     let input = open(&engine.env, file)?;
-    let mut settings = LoadOptions {
-        format,
-        readers: options.readers,
-        writers: options.writers,
-        on_duplicate: options.on_duplicate.unwrap_or(OnDuplicate::Error),
-        durability: Durability::Bulk,
-        stop: options.stop.clone(),
-        progress: Arc::new(Progress::default()),
-        ..LoadOptions::default()
-    };
+    let load = Load::new(engine.clone(), Ok(name.clone()), input)
+        .format(format)
+        .readers(options.readers)
+        .writers(options.writers)
+        .on_duplicate(options.on_duplicate.unwrap_or(OnDuplicate::Error))
+        .stop_when(options.stop.clone());
     // An earlier restore completed, but its documents were deleted or changed since: load the file
     // again. An emptied collection has nothing left to continue from either.
-    let finished = load::loaded_before(engine, name, &input, &settings)?.is_some_and(|before| before.finished);
-    settings.again = empty || finished && options.on_duplicate.is_some();
-    let report = load::load(engine, name, input, settings)?;
+    let finished = load.loaded_before()?.is_some_and(|before| before.finished);
+    let report = load.again(empty || finished && options.on_duplicate.is_some()).run()?;
     Progress::add(&options.progress.documents, report.documents + report.documents_before);
     Progress::add(&options.progress.bytes, report.bytes + report.resumed_at);
     Ok(report)

@@ -46,16 +46,23 @@ impl Identity {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = alluvium_env::Env::os();
-    /// let identity = alluvium::load::Identity::of_file(&env, &path)?;
+    /// let identity = alluvium::load::Identity::of_file(&path)?;
     /// assert_eq!(identity.size, 15);
     /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
     /// [`alluvium_collections::error::ErrorKind::Io`].
-    pub fn of_file(env: &Env, path: &Path) -> Result<Self> {
-        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+    pub fn of_file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::of_file_in(&Env::os(), path)
+    }
+
+    /// As [`Identity::of_file`], in another environment.
+    ///
+    /// # Errors
+    /// [`alluvium_collections::error::ErrorKind::Io`].
+    pub fn of_file_in(env: &Env, path: impl AsRef<Path>) -> Result<Self> {
+        let file = env.fs.open(path.as_ref(), OpenMode::Read).map_err(alluvium_store::Error::from)?;
         let size = file.len().map_err(alluvium_store::Error::from)?;
         let modified = file.modified().map_err(alluvium_store::Error::from)?.unwrap_or(0);
         let inode = file.inode().map_err(alluvium_store::Error::from)?.unwrap_or(0);
@@ -77,19 +84,26 @@ impl Identity {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = alluvium_env::Env::os();
     /// use alluvium::load::Identity;
     ///
-    /// let identity = Identity::of_whole_file(&env, &path)?;
+    /// let identity = Identity::of_whole_file(&path)?;
     /// std::fs::write(&path, "{\"_id\": \"tom\"}\n").expect("space");
-    /// assert_ne!(Identity::of_whole_file(&env, &path)?, identity);
+    /// assert_ne!(Identity::of_whole_file(&path)?, identity);
     /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
     /// [`alluvium_collections::error::ErrorKind::Io`].
-    pub fn of_whole_file(env: &Env, path: &Path) -> Result<Self> {
-        let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
+    pub fn of_whole_file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::of_whole_file_in(&Env::os(), path)
+    }
+
+    /// As [`Identity::of_whole_file`], in another environment.
+    ///
+    /// # Errors
+    /// [`alluvium_collections::error::ErrorKind::Io`].
+    pub fn of_whole_file_in(env: &Env, path: impl AsRef<Path>) -> Result<Self> {
+        let file = env.fs.open(path.as_ref(), OpenMode::Read).map_err(alluvium_store::Error::from)?;
         let size = file.len().map_err(alluvium_store::Error::from)?;
         let mut hasher = alluvium_codec::Hasher64::default();
         let mut piece = vec![0; size.min(HASHED_BYTES) as usize];
@@ -118,25 +132,33 @@ pub struct Input {
 }
 
 impl Input {
-    /// A file of JSON lines. Resumable.
+    /// A file, in any format. Resumable.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = alluvium_env::Env::os();
     /// # let db = alluvium::Database::in_memory()?;
-    /// use alluvium::load::{Input, LoadOptions};
+    /// use alluvium::load::Input;
     ///
-    /// let report = db.collection("pets").load(Input::file(&env, &path)?, LoadOptions::default())?;
+    /// let report = db.collection("pets").load(Input::file(&path)?).run()?;
     /// assert_eq!(report.documents, 1);
     /// # alluvium::Result::Ok(())
     /// ```
     ///
     /// # Errors
     /// [`alluvium_collections::error::ErrorKind::Io`].
-    pub fn file(env: &Env, path: &Path) -> Result<Self> {
-        let identity = Identity::of_file(env, path)?;
+    pub fn file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::file_in(&Env::os(), path)
+    }
+
+    /// As [`Input::file`], in another environment.
+    ///
+    /// # Errors
+    /// [`alluvium_collections::error::ErrorKind::Io`].
+    pub fn file_in(env: &Env, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let identity = Identity::of_file_in(env, path)?;
         let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
         Ok(Self {
             name: path.display().to_string(),
@@ -153,14 +175,13 @@ impl Input {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = alluvium_env::Env::os();
     /// # let db = alluvium::Database::in_memory()?;
-    /// use alluvium::load::{Identity, Input, LoadOptions};
+    /// use alluvium::load::{Identity, Input};
     ///
     /// // The content of `path`, decoded by the program itself.
     /// let text = std::io::Cursor::new("{\"_id\": \"rex\"}\n");
-    /// let input = Input::decoded("pets", Identity::of_file(&env, &path)?, text);
-    /// db.collection("pets").load(input, LoadOptions::default())?;
+    /// let input = Input::decoded("pets", Identity::of_file(&path)?, text);
+    /// db.collection("pets").load(input).run()?;
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn decoded(name: &str, identity: Identity, stream: impl Read + Send + 'static) -> Self {
@@ -172,10 +193,10 @@ impl Input {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// use alluvium::load::{Input, LoadOptions};
+    /// use alluvium::load::Input;
     ///
     /// let lines = std::io::Cursor::new("{\"_id\": \"rex\"}\n");
-    /// db.collection("pets").load(Input::stream("lines", lines), LoadOptions::default())?;
+    /// db.collection("pets").load(Input::stream("lines", lines)).run()?;
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stream(name: &str, stream: impl Read + Send + 'static) -> Self {
@@ -198,10 +219,9 @@ impl Input {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("pets.jsonl");
     /// # std::fs::write(&path, "{\"_id\": \"rex\"}\n").expect("space");
-    /// # let env = alluvium_env::Env::os();
     /// use alluvium::load::Input;
     ///
-    /// assert!(Input::file(&env, &path)?.is_resumable());
+    /// assert!(Input::file(&path)?.is_resumable());
     /// assert!(!Input::stream("standard input", std::io::empty()).is_resumable());
     /// # alluvium::Result::Ok(())
     /// ```

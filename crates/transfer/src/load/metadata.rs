@@ -52,7 +52,6 @@ impl Metadata {
     /// Reads a metadata file; `None` if the file does not exist.
     ///
     /// ```
-    /// # use std::path::Path;
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
@@ -60,7 +59,7 @@ impl Metadata {
     /// # db.dump("dump").run()?;
     /// use alluvium::load::Metadata;
     ///
-    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?;
+    /// let metadata = Metadata::read_in(&env, "dump/main/pets.metadata.json")?;
     /// assert_eq!(metadata.unwrap().documents, Some(1));
     /// # alluvium::Result::Ok(())
     /// ```
@@ -68,7 +67,16 @@ impl Metadata {
     /// # Errors
     /// [`alluvium_collections::error::ErrorKind::Io`]; [`Error::Load`] if the file holds something
     /// else.
-    pub fn read(env: &Env, path: &Path) -> Result<Option<Self>> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Option<Self>> {
+        Self::read_in(&Env::os(), path)
+    }
+
+    /// As [`Metadata::read`], in another environment.
+    ///
+    /// # Errors
+    /// As [`Metadata::read`].
+    pub fn read_in(env: &Env, path: impl AsRef<Path>) -> Result<Option<Self>> {
+        let path = path.as_ref();
         if !env.fs.exists(path).map_err(alluvium_store::Error::from)? {
             return Ok(None);
         }
@@ -122,14 +130,13 @@ impl Metadata {
     /// The names of the indexes, except the index on `_id`, which every collection has.
     ///
     /// ```
-    /// # use std::path::Path;
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump("dump").run()?;
     /// # use alluvium::load::Metadata;
-    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
+    /// let metadata = Metadata::read_in(&env, "dump/main/pets.metadata.json")?.unwrap();
     /// assert_eq!(metadata.index_names(), ["age_1"]);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -140,14 +147,13 @@ impl Metadata {
     /// The indexes that Alluvium does not support, each with the reason.
     ///
     /// ```
-    /// # use std::path::Path;
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// # db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// # db.collection("pets").create_index(r#"{"age": 1}"#).run()?;
     /// # db.dump("dump").run()?;
     /// # use alluvium::load::Metadata;
-    /// let metadata = Metadata::read(&env, Path::new("dump/main/pets.metadata.json"))?.unwrap();
+    /// let metadata = Metadata::read_in(&env, "dump/main/pets.metadata.json")?.unwrap();
     /// assert!(metadata.unsupported_indexes().is_empty());
     /// # alluvium::Result::Ok(())
     /// ```

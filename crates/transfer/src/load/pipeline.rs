@@ -152,6 +152,8 @@ pub(crate) fn run(engine: &EngineHandle, name: &FullName, input: Input, options:
 
 /// Runs a load into a read-only store that is being built.
 pub(crate) fn run_build(target: &BuildTarget, input: Input, options: LoadOptions) -> Result<LoadReport> {
+    let before = target.build.lock().added();
+    target.inputs.lock().push((before, input.name().to_owned()));
     options.progress.total_bytes.store(input.total, Ordering::Relaxed);
     let plan = Plan {
         collection: target.name.clone(),

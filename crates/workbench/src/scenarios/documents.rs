@@ -4,7 +4,7 @@ mod sample;
 
 use super::run::{Counters, Outcome, Plan, run};
 use crate::comments::Generator;
-use alluvium::load::{Input, LoadOptions, LoadReport};
+use alluvium::load::{Input, Load};
 use alluvium::{Collection, Database, Map, Result, Value};
 use std::io::Read;
 use std::time::Duration;
@@ -32,13 +32,9 @@ impl Default for Settings {
     }
 }
 
-/// Loads generated comments, as if from a file, with `id` as their `_id`.
-///
-/// # Errors
-/// Errors of the load.
-pub fn load(collection: &Collection, documents: u64, seed: u64, options: LoadOptions) -> Result<LoadReport> {
-    let options = LoadOptions { id_field: "id".to_owned(), ..options };
-    collection.load(comments(documents, seed), options)
+/// A load of generated comments, as if from a file, with `id` as their `_id`.
+pub fn load(collection: &Collection, documents: u64, seed: u64) -> Load<'_> {
+    collection.load(comments(documents, seed)).id_field("id")
 }
 
 /// Generated comments as an input, with an `id` each.

@@ -77,7 +77,7 @@ impl Source {
         let bytes = file.len()?;
         let format = formats.resolve(&name, || Ok(look(packing, FileReader::new(file))))?;
         let metadata = match (&format, Metadata::beside(path)) {
-            (Format::Bson, Some(beside)) => Metadata::read(env, &beside)?.map(|metadata| (beside, metadata)),
+            (Format::Bson, Some(beside)) => Metadata::read_in(env, &beside)?.map(|metadata| (beside, metadata)),
             _ => None,
         };
         Ok(Self { name, kind: Kind::File { path: path.to_owned(), bytes, packing }, format, metadata })
@@ -144,9 +144,9 @@ impl Source {
     pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Input, Consumed)> {
         let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", self.name));
         let (input, consumed) = match &self.kind {
-            Kind::File { path, packing: Packing::Plain, .. } => (Input::file(env, path)?, Consumed::AsLoaded),
+            Kind::File { path, packing: Packing::Plain, .. } => (Input::file_in(env, path)?, Consumed::AsLoaded),
             Kind::File { path, packing, .. } => {
-                let identity = Identity::of_file(env, path)?;
+                let identity = Identity::of_file_in(env, path)?;
                 let counter = Arc::new(AtomicU64::new(0));
                 let file = FileReader::new(env.fs.open(path, OpenMode::Read)?);
                 let reader = packing.reader(Counting { inner: file, counter: counter.clone() }).map_err(cannot)?;

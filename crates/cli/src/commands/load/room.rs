@@ -5,7 +5,6 @@ use super::settings::Settings;
 use crate::exit::{self, Outcome};
 use crate::signals::Stop;
 use alluvium::Database;
-use alluvium::load::LoadOptions;
 use alluvium_env::Env;
 use std::path::Path;
 
@@ -53,8 +52,7 @@ fn loaded_before(
         return Ok((0, false));
     }
     let (input, _) = source.open(env, stop)?;
-    let options =
-        LoadOptions { format: source.format().clone(), id_field: settings.id_field.clone(), ..LoadOptions::default() };
-    let before = database.collection(&settings.collection).loaded_before(&input, &options)?;
+    let collection = database.collection(&settings.collection);
+    let before = collection.load(input).format(source.format().clone()).id_field(&settings.id_field).loaded_before()?;
     Ok(before.map_or((0, false), |before| (before.bytes, before.finished)))
 }

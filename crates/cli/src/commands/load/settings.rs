@@ -7,7 +7,7 @@ use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::settings::database::{Acknowledge, CollectionArgs};
 use crate::text;
-use alluvium::load::{LoadOptions, OnBad, OnDuplicate};
+use alluvium::load::{OnBad, OnDuplicate};
 use alluvium::{Builder, Durability};
 use alluvium_env::Env;
 use std::path::PathBuf;
@@ -119,7 +119,7 @@ pub(crate) struct Settings {
     pub collection: String,
     pub sources: Vec<Source>,
     pub id_field: String,
-    pub readers: usize,
+    pub readers: Option<usize>,
     pub writers: usize,
     pub durability: Durability,
     pub on_duplicate: OnDuplicate,
@@ -146,17 +146,16 @@ impl Loading {
         if let Some(partitions) = self.partitions {
             builder = builder.partitions(partitions);
         }
-        let defaults = LoadOptions::default();
         Ok(Settings {
             builder,
             collection: collection.name.clone(),
             sources: Vec::new(),
-            id_field: defaults.id_field,
-            readers: self.readers.unwrap_or(defaults.readers),
+            id_field: "_id".to_owned(),
+            readers: self.readers,
             writers: self.writers,
             durability: self.sync.into(),
-            on_duplicate: defaults.on_duplicate,
-            on_bad: defaults.on_bad,
+            on_duplicate: OnDuplicate::Error,
+            on_bad: OnBad::Error,
             rejects: None,
             progress_json: self.progress_json.clone(),
             progress_interval: Duration::from_millis(self.progress_ms.max(1)),

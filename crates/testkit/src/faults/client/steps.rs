@@ -2,7 +2,7 @@
 
 use super::{Checkpoint, FaultClient};
 use crate::model::{Id, Phase, State};
-use alluvium::load::{Input, LoadOptions, OnDuplicate};
+use alluvium::load::{Input, OnDuplicate};
 use alluvium::{Durability, ErrorKind, Map, Snapshot, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -278,13 +278,13 @@ impl FaultClient {
             }
         }
         let on_duplicate = if replace { OnDuplicate::Replace } else { OnDuplicate::Skip };
-        let options = LoadOptions { readers: 1, on_duplicate, ..LoadOptions::default() };
         let words = format!("load {name} {on_duplicate:?} of {} bytes", lines.len());
         let input = Input::stream("lines", std::io::Cursor::new(lines));
         // All lines are skipped.
         let writes = (next != self.acknowledged).then(|| next.clone());
-        let done =
-            self.attempt(Phase::Load, &words, writes.clone(), true, |db| db.collection(&name).load(input, options));
+        let done = self.attempt(Phase::Load, &words, writes.clone(), true, |db| {
+            db.collection(&name).load(input).readers(1).on_duplicate(on_duplicate).run()
+        });
         match (done, writes) {
             (Ok(_), _) => return true,
             (Err(_), Some(next)) if self.unknown.is_none() => self.find_out(next),

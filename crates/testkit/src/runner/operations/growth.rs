@@ -4,7 +4,7 @@ use super::loads::document_in;
 use crate::model::{Contents, Id, Phase};
 use crate::replay::sequence;
 use crate::runner::session::Session;
-use alluvium::load::{Format, Input, LoadOptions};
+use alluvium::load::{Format, Input};
 
 /// The collection that is created if none qualifies.
 const NAME: &str = "main.a";
@@ -52,8 +52,7 @@ pub(crate) fn grow(session: &mut Session, number: u32, count: u32, by: By) {
     match by {
         By::Load => {
             let input = Input::stream("input", std::io::Cursor::new(bytes));
-            let options = LoadOptions { readers: 1, ..LoadOptions::default() };
-            let loaded = session.write(Phase::Load, &steps, true, |_| collection.load(input, options));
+            let loaded = session.write(Phase::Load, &steps, true, |_| collection.load(input).readers(1).run());
             assert_eq!(loaded.expect("a load").documents, maps.len() as u64);
         }
         By::Insert => {

@@ -3,7 +3,7 @@
 use crate::model::{Id, Phase, map_of};
 use crate::runner::expectations::expect_refused;
 use crate::runner::session::Session;
-use alluvium::load::{Csv, FieldType, Format, Input, LoadOptions, OnDuplicate};
+use alluvium::load::{Csv, FieldType, Format, Input, OnDuplicate};
 use alluvium::{Error, ErrorKind, Map, Value};
 use alluvium_document::json;
 
@@ -50,19 +50,14 @@ pub(crate) fn load(session: &mut Session) {
     let left = (0..=ids.len()).rev().find(|&left| !states[left].refuses(&name, &ids[..left])).unwrap_or(0);
     let refused = left < ids.len();
     steps.push(states.swap_remove(left));
-    let options = LoadOptions {
-        format,
-        readers: session.rng.usize(1..4),
-        writers: session.rng.usize(1..3),
-        on_duplicate,
-        ..LoadOptions::default()
-    };
-    let (readers, writers) = (options.readers, options.writers);
+    let (readers, writers) = (session.rng.usize(1..4), session.rng.usize(1..3));
     session.note(format!("{kind} {name} {on_duplicate:?} {} bytes by {readers} and {writers}", bytes.len()));
     session.effect(kind, !refused && !ids.is_empty());
     session.effect("load refused", refused || taken);
     let result = session.write(Phase::Load, &steps, true, |db| {
-        db.collection(&name).load(Input::stream("input", std::io::Cursor::new(bytes)), options)
+        let input = Input::stream("input", std::io::Cursor::new(bytes));
+        let load = db.collection(&name).load(input).format(format).on_duplicate(on_duplicate);
+        load.readers(readers).writers(writers).run()
     });
     match &result {
         Err(error) if refused => assert!(matches!(error, Error::LoadOf { .. }), "{error}"),

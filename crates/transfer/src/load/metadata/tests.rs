@@ -36,7 +36,7 @@ fn they_lie_beside_the_documents() {
 fn a_file_of_something_else_is_named() {
     let env = Env::in_memory(1);
     let path = Path::new("pets.metadata.json");
-    assert_eq!(Metadata::read(&env, path).unwrap(), None);
+    assert_eq!(Metadata::read_in(&env, path).unwrap(), None);
     let file = env.fs.open(path, OpenMode::CreateNew).unwrap();
     for (text, problem) in [
         ("[]", "not of type array"),
@@ -47,7 +47,7 @@ fn a_file_of_something_else_is_named() {
     ] {
         file.set_len(0).unwrap();
         file.write_at(text.as_bytes(), 0).unwrap();
-        let error = Metadata::read(&env, path).unwrap_err().to_string();
+        let error = Metadata::read_in(&env, path).unwrap_err().to_string();
         assert!(error.starts_with("cannot read pets.metadata.json: ") && error.contains(problem), "{error}");
     }
 }

@@ -5,7 +5,7 @@ fn comments_are_loaded_got_and_updated() {
     let dir = tempfile::tempdir().unwrap();
     let db = Database::builder().memory(8 << 20).open(dir.path().join("db")).unwrap();
     let comments = db.collection("comments");
-    let report = load(&comments, 3000, 1, LoadOptions::default()).unwrap();
+    let report = load(&comments, 3000, 1).run().unwrap();
     assert_eq!(report.documents, 3000);
     let ids = sample_ids(&comments, 1).unwrap();
     assert_eq!(ids.len(), 3000);

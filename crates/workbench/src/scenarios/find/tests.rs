@@ -1,12 +1,11 @@
 use super::*;
 use crate::scenarios::documents;
-use alluvium::load::LoadOptions;
 
 #[test]
 fn questions_find_what_was_loaded() {
     let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(2).open("db").unwrap();
     let comments = db.collection("comments");
-    documents::load(&comments, 2000, 1, LoadOptions::default()).unwrap();
+    documents::load(&comments, 2000, 1).run().unwrap();
     let settings = Settings { rounds: 20, ..Settings::default() };
     let asked = run(&db, &comments, &settings).unwrap();
     assert_eq!(asked.len(), 10);

@@ -1,11 +1,10 @@
 use super::*;
-use alluvium::load::LoadOptions;
 
 #[test]
 fn a_build_beside_a_writer() {
     let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(2).open("db").unwrap();
     let comments = db.collection("comments");
-    documents::load(&comments, 2000, 1, LoadOptions::default()).unwrap();
+    documents::load(&comments, 2000, 1).run().unwrap();
     let ids = documents::sample_ids(&comments, 1).unwrap();
     let settings = Settings { operations: 50, ..Settings::default() };
     let built = run_build(&db, &comments, &ids, r#"{"author": 1}"#, &settings).unwrap();

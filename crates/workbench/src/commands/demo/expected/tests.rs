@@ -1,5 +1,4 @@
 use super::*;
-use alluvium::load::LoadOptions;
 use alluvium::{Database, Map, Value};
 
 const SEED: u64 = 3;
@@ -9,8 +8,7 @@ fn with_comments(test: impl FnOnce(&Collection, &[String])) {
     let dir = tempfile::tempdir().expect("a directory");
     let database = Database::open(dir.path().join("db")).expect("a new database");
     let collection = database.collection("c");
-    let options = LoadOptions { readers: 1, ..LoadOptions::default() };
-    crate::scenarios::documents::load(&collection, DOCS, SEED, options).expect("loaded");
+    crate::scenarios::documents::load(&collection, DOCS, SEED).readers(1).run().expect("loaded");
     let id = |document: alluvium::Result<Document>| Some(document.ok()?.id().as_str()?.to_owned());
     let ids: Vec<String> = collection.scan().run().expect("a scan").filter_map(id).collect();
     test(&collection, &ids);
