@@ -21,6 +21,7 @@ use rustix::io::{Errno, retry_on_intr};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -132,13 +133,14 @@ impl Fs for OsFs {
 
     fn create_dir_all(&self, path: &Path) -> Result<()> {
         let place = self.place(path);
-        if place.held.is_none() {
-            return fs::create_dir_all(path).map_err(|source| Error::io("create", path, source));
-        }
+        let Some(held) = place.held else {
+            let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+            return created.map_err(|source| Error::io("create", path, source));
+        };
         let mut made = PathBuf::new();
         for part in place.path.components() {
             made.push(part);
-            match rustix::fs::mkdirat(place.dir, &made, Mode::from_raw_mode(0o777)) {
+            match rustix::fs::mkdirat(place.dir, &made, held.of_new_dirs()) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(place.error("create", errno)),
             }

@@ -1,7 +1,7 @@
 //! An open file of the operating system.
 
 use super::At;
-use super::held::Place;
+use super::held::{HeldDir, Place};
 use crate::direct::Blocks;
 use crate::error::{Error, Result};
 use crate::fs::{File, OpenMode};
@@ -46,7 +46,7 @@ fn verb(mode: OpenMode) -> &'static str {
 fn open(place: &Place<'_>, flags: OFlags, op: &'static str) -> Result<fs::File> {
     let failed = |errno| place.error(op, errno);
     let open = |flags: OFlags| {
-        let mode = Mode::from_raw_mode(0o666);
+        let mode = place.held.map_or(Mode::from_raw_mode(0o666), HeldDir::of_new_files);
         retry_on_intr(|| rustix::fs::openat(place.dir, place.path, flags | OFlags::CLOEXEC | OFlags::NOCTTY, mode))
     };
     let file = match open(flags | OFlags::NONBLOCK) {

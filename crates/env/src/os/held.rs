@@ -1,7 +1,7 @@
 //! Directories that are held open, and the places of paths in them.
 
 use crate::error::{Error, Result};
-use rustix::fs::{AtFlags, CWD, Stat};
+use rustix::fs::{AtFlags, CWD, Mode, RawMode, Stat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
@@ -12,6 +12,8 @@ pub(super) struct HeldDir {
     path: PathBuf,
     dir: OwnedFd,
     id: FileId,
+    /// Who may do what with the directory: bits as of `chmod`.
+    permissions: RawMode,
 }
 
 /// What identifies a file or a directory, whatever its name: device and inode.
@@ -29,7 +31,7 @@ impl FileId {
 impl HeldDir {
     pub fn new(path: &Path, dir: OwnedFd) -> Result<Self> {
         let found = rustix::fs::fstat(&dir).map_err(|errno| Error::io("look at", path, errno.into()))?;
-        Ok(Self { path: path.to_owned(), dir, id: FileId::of(&found) })
+        Ok(Self { path: path.to_owned(), dir, id: FileId::of(&found), permissions: found.st_mode })
     }
 
     /// The rest of a path at or below this directory. A path with `..` is not taken for one: where
@@ -43,6 +45,16 @@ impl HeldDir {
     /// True if the directory was removed: it has no name any more, and takes no entries.
     fn is_removed(&self) -> bool {
         rustix::fs::fstat(&self.dir).is_ok_and(|found| found.st_nlink == 0)
+    }
+
+    /// The permissions of a new file: those of the directory, without the right to execute.
+    pub fn of_new_files(&self) -> Mode {
+        Mode::from_raw_mode(self.permissions & 0o666 | 0o600)
+    }
+
+    /// The permissions of a new directory: those of this one.
+    pub fn of_new_dirs(&self) -> Mode {
+        Mode::from_raw_mode(self.permissions & 0o777 | 0o700)
     }
 
     /// An error unless `place` is the name of this directory.

@@ -59,3 +59,23 @@ fn what_is_no_file_is_named_and_waits_for_nothing() {
     // Settings and inputs may come from a device.
     OsFs::new().open(Path::new("/dev/null"), OpenMode::Read).unwrap();
 }
+
+#[test]
+fn what_is_made_belongs_to_its_owner_or_to_whom_its_directory_does() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("above/db");
+    let permissions = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let made = |name: &str| {
+        let held = OsFs::new().hold_dir(&db).unwrap();
+        held.open(&db.join(name), OpenMode::CreateNew).unwrap();
+        held.create_dir_all(&db.join(format!("{name}-dir"))).unwrap();
+        let _lock = held.try_lock(&db.join(format!("{name}-lock"))).unwrap().unwrap();
+        ["", "-dir", "-lock"].map(|end| permissions(&db.join(format!("{name}{end}"))))
+    };
+    OsFs::new().create_dir_all(&db).unwrap();
+    assert_eq!([permissions(&dir.path().join("above")), permissions(&db)], [0o700; 2]);
+    assert_eq!(made("private"), [0o600, 0o700, 0o600]);
+    std::fs::set_permissions(&db, std::fs::Permissions::from_mode(0o750)).unwrap();
+    assert_eq!(made("of-the-group"), [0o640, 0o750, 0o640]);
+}
