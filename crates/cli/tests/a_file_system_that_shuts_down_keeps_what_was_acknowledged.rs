@@ -24,7 +24,7 @@ use std::time::Duration;
 
 const NAME: &str = "-p alluvium-cli --test a_file_system_that_shuts_down_keeps_what_was_acknowledged";
 
-/// Ends all writing to a file system; its journal is not written any more.
+/// Ends all writing to a file system; its journal is not written any more. (tidy: allow, the one of ext4)
 const SHUT_DOWN: &str = "import fcntl, os, struct, sys
 fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
 
@@ -77,7 +77,7 @@ impl Drop for Mounted {
 }
 
 /// Runs a script until the file system is shut down; returns how many commands were acknowledged before that began, and
-/// at all. What is acknowledged meanwhile is not asked for: the kernel may report a sync that the shutdown overtakes as
+/// at all. Acknowledgements during the shutdown do not count: the kernel may report a sync that the shutdown overtakes as
 /// done (3 of 200 times with Linux 6.18).
 fn cut(place: &Place, mounted: &Mounted, script: &str, after: Duration) -> Result<RangeInclusive<usize>, String> {
     let db = mounted.at.join("db");
@@ -129,7 +129,7 @@ fn a_file_system_that_shuts_down_keeps_what_was_acknowledged() {
             }
         };
         mounted.unmount().expect("the program has ended");
-        mounted.mount().expect("the journal is replayed");
+        mounted.mount().expect("it mounts again");
         within.set(within.get() + u64::from((1..script.commands()).contains(acknowledged.start())));
         check(Env::os(), &mounted.at.join("db"), &script, acknowledged);
         cuts.set(cuts.get() + 1);

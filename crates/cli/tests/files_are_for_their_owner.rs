@@ -1,4 +1,4 @@
-//! Nobody but its owner reads what a command makes: a database, a checkpoint, a dump, a store.
+//! Only its owner can read what a command makes: a database, a checkpoint, a dump, a store.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -98,7 +98,7 @@ impl Script {
     }
 }
 
-/// How many whole lines of what the script printed are numbers: so many commands are acknowledged.
+/// The number of acknowledged commands: of whole lines with a number in what the script printed.
 pub fn acknowledged(printed: &[u8]) -> usize {
     let whole = printed.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
     whole.filter(|line| !line.is_empty() && line.iter().all(u8::is_ascii_digit)).count()

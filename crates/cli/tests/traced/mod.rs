@@ -179,7 +179,7 @@ fn as_string(quoted: &str) -> String {
     String::from_utf8(text(quoted)).expect("UTF-8")
 }
 
-/// Bytes as `\x` and two digits; others stand for themselves.
+/// Bytes as `\x` and two digits; others as they are.
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
