@@ -70,7 +70,13 @@ fn patterns_take_no_longer_than_the_text() {
         let filter = Filter::parse(&Map::from([("a", Map::from([("$regex", pattern)]))])).unwrap();
         assert!(!filter.matches_map(&Map::from([("a", text.clone())])).unwrap(), "{pattern}");
     }
-    for pattern in ["(a{1000}){1000}", "\\pL{10000}", &"(".repeat(1000), &"a".repeat(16_385)] {
+    let large = [
+        "(?=a)(?:b{1000}){1000}",
+        "(?<=(?:a|b){1000,1001}{1000})c",
+        &format!("{}{}", "(?=".repeat(90), ")".repeat(90)),
+        &format!("{}{}", "(?=".repeat(1000), ")".repeat(1000)),
+    ];
+    for pattern in large.into_iter().chain(["(a{1000}){1000}", "\\pL{10000}", &"(".repeat(1000), &"a".repeat(16_385)]) {
         assert_eq!(refused(&Map::from([("a", Map::from([("$regex", pattern)]))])).0, 51091, "{pattern:.20}");
     }
 }
@@ -103,6 +109,10 @@ fn patterns_have_a_limit_together() {
         inside("$elemMatch"),
         // What compiles to nothing, and takes its time.
         in_list(patterns(900, |n| (format!("{n}{}", "\\pL{0}".repeat(2000)), "i"))),
+        // By backtracking.
+        in_list(patterns(100, |n| (format!("^q\\pL{{20}}x(?={n})"), ""))),
+        in_list(patterns(1000, |n| (format!("^user{n}_(?!x)"), ""))),
+        in_list(patterns(1, |_| (format!("{}\\1", "(a)".repeat(4000)), ""))),
         // Little each, and too many of them.
         in_list(patterns(100_000, |n| (n.to_string(), ""))),
     ];
@@ -111,6 +121,13 @@ fn patterns_have_a_limit_together() {
         assert_eq!(error.code().number(), 51091);
         assert!(error.to_string().contains("too large together"), "{error}");
     }
+}
+
+#[test]
+fn a_hundred_patterns_by_backtracking_are_taken() {
+    let filter = Filter::parse(&in_list(patterns(100, |n| (format!("^user{n}_(?!x)"), "")))).unwrap();
+    assert!(filter.matches_map(&map_of(r#"{"a":"user99_y"}"#)).unwrap());
+    assert!(!filter.matches_map(&map_of(r#"{"a":"user99_x"}"#)).unwrap());
 }
 
 #[test]

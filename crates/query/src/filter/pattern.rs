@@ -152,7 +152,9 @@ fn prefix_of(hir: &Hir) -> Option<Box<str>> {
 }
 
 fn not_understood(pattern: &str, reason: &str) -> FilterError {
-    FilterError::InvalidRegex(format!("the regular expression '{}' is not valid: {reason}", shown(pattern)))
+    // The reason may repeat the pattern.
+    let (pattern, reason) = (shown(pattern), reason.chars().take(300).collect::<String>());
+    FilterError::InvalidRegex(format!("the regular expression '{pattern}' is not valid: {reason}"))
 }
 
 fn shown(pattern: &str) -> String {

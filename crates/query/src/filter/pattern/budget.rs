@@ -32,13 +32,13 @@ const FOLDED_CLASS_BYTES: usize = 8192;
 const TABLES_BYTES_IN_ALL: usize = 8 << 20;
 const TABLES_BYTES_LEAST: usize = 16 << 10;
 
-/// A program for backtracking does not report its memory: each byte of the pattern counts as so
-/// many, besides a first amount. The program may have a number of instructions and of programs for
-/// its parts.
-const BACKTRACKING_BYTES: usize = 64 << 10;
+/// A program for backtracking consists of instructions, and of programs for the parts of the pattern
+/// that need no backtracking. None reports its memory, so the most that they may have counts: a
+/// part for each group, each of the first of these sizes that suffices for all.
+const BACKTRACKING_BYTES: usize = 32 << 10;
 const BACKTRACKING_BYTES_PER_BYTE: usize = 512;
 const BACKTRACKING_INSTRUCTIONS_MAX: usize = 16 << 10;
-const BACKTRACKING_PART_BYTES_MAX: usize = 256 << 10;
+const BACKTRACKING_PART_BYTES: [usize; 3] = [16 << 10, 128 << 10, 1 << 20];
 
 /// The remaining budget. Compiling a pattern fails if it exceeds the budget.
 #[derive(Debug)]
@@ -87,26 +87,39 @@ impl Patterns {
 
 /// The program for a pattern that needs backtracking, and the memory that counts for it.
 fn backtracking(pattern: &str, text: &str, options: &str, left: usize) -> Result<(Search, usize), FilterError> {
-    let bytes = BACKTRACKING_BYTES + BACKTRACKING_BYTES_PER_BYTE * pattern.len();
-    if bytes > left {
-        return Err(too_many(pattern));
-    }
     if nesting(text) > NEST_MAX as usize {
         return Err(super::not_understood(pattern, &format!("its groups nest deeper than {NEST_MAX} levels")));
     }
     let has = |option| options.contains(option);
-    let built = fancy_regex::RegexBuilder::new(text)
+    let mut builder = fancy_regex::RegexBuilder::new(text);
+    builder
         .case_insensitive(has('i'))
         .multi_line(has('m'))
         .dot_matches_new_line(has('s'))
         .backtrack_limit(MATCH_STEPS_MAX)
-        .delegate_size_limit(left.min(BACKTRACKING_PART_BYTES_MAX))
         .delegate_dfa_size_limit(TABLES_BYTES_LEAST)
-        .max_prog_size(BACKTRACKING_INSTRUCTIONS_MAX)
-        .build();
-    match built {
-        Ok(regex) => Ok((Search::Backtracking(Arc::new(regex)), bytes)),
-        Err(error) => Err(super::not_understood(pattern, &error.to_string())),
+        .max_prog_size(BACKTRACKING_INSTRUCTIONS_MAX);
+    let parts = 1 + text.bytes().filter(|byte| *byte == b'(').count();
+    for part in BACKTRACKING_PART_BYTES {
+        let bytes = BACKTRACKING_BYTES + BACKTRACKING_BYTES_PER_BYTE * pattern.len() + parts * part;
+        if bytes > left {
+            return Err(too_many(pattern));
+        }
+        match builder.delegate_size_limit(part).build() {
+            Ok(regex) => return Ok((Search::Backtracking(Arc::new(regex)), bytes)),
+            Err(error) if is_too_large(&error) => {}
+            Err(error) => return Err(super::not_understood(pattern, &error.to_string())),
+        }
+    }
+    Err(too_large(pattern))
+}
+
+fn is_too_large(error: &fancy_regex::Error) -> bool {
+    let fancy_regex::Error::CompileError(error) = error else { return false };
+    match &**error {
+        fancy_regex::CompileError::InnerError(error) => error.size_limit().is_some(),
+        fancy_regex::CompileError::PatternTooComplex | fancy_regex::CompileError::DfaBuildError(..) => true,
+        _ => false,
     }
 }
 
@@ -138,13 +151,14 @@ fn making(pattern: &str, options: &str) -> usize {
 fn refused(pattern: &str, error: &BuildError, limit: usize) -> FilterError {
     match error.size_limit() {
         Some(_) if limit < COMPILED_BYTES_MAX => too_many(pattern),
-        Some(_) => {
-            let shown = shown(pattern);
-            let what = format!("the regular expression '{shown}' is too large once it is compiled: repeat less");
-            FilterError::InvalidRegex(what)
-        }
+        Some(_) => too_large(pattern),
         None => super::not_understood(pattern, &error.to_string()),
     }
+}
+
+fn too_large(pattern: &str) -> FilterError {
+    let shown = shown(pattern);
+    FilterError::InvalidRegex(format!("the regular expression '{shown}' is too large once it is compiled: repeat less"))
 }
 
 fn too_many(pattern: &str) -> FilterError {
