@@ -108,8 +108,8 @@ struct Translator<'a> {
     rest: &'a str,
     out: String,
     flags: Flags,
-    /// The flags outside of each open group.
-    outside: Vec<Flags>,
+    /// The flags outside of each open group, and its end.
+    outside: Vec<(Flags, &'static str)>,
     /// True between `\Q` and `\E`.
     quoting: bool,
     /// `\w` and similar classes match Unicode.
@@ -226,8 +226,9 @@ impl<'a> Translator<'a> {
                 '(' => self.group()?,
                 ')' => {
                     // `regex` reports an unmatched parenthesis.
-                    self.flags = self.outside.pop().unwrap_or(self.flags);
-                    self.out.push(')');
+                    let (flags, end) = self.outside.pop().unwrap_or((self.flags, ")"));
+                    self.flags = flags;
+                    self.out.push_str(end);
                 }
                 '$' if !self.flags.multi_line => self.out.push_str(self.end()),
                 '.' | '^' | '|' | '$' => self.out.push(c),

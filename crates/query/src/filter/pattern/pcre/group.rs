@@ -29,7 +29,8 @@ impl Translator<'_> {
         ] {
             if self.take(begin) {
                 self.backtrack(what)?;
-                self.open(&format!("(?{begin}"));
+                // PCRE lets look-around be repeated, which has no effect.
+                self.open_to(&format!("(?>(?{begin}"), "))");
                 return Ok(());
             }
         }
@@ -64,7 +65,11 @@ impl Translator<'_> {
     }
 
     fn open(&mut self, text: &str) {
-        self.outside.push(self.flags);
+        self.open_to(text, ")");
+    }
+
+    fn open_to(&mut self, text: &str, end: &'static str) {
+        self.outside.push((self.flags, end));
         self.out.push_str(text);
     }
 

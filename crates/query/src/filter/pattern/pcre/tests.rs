@@ -88,6 +88,7 @@ const FOUND: &[(&str, &str, &[&str], &[&str])] = &[
     ("^(?>a??)b", "", &["b"], &["ab"]),
     ("\\ba(?!c)", "", &["a", "éa"], &["ba", "ac"]),
     ("a\\B(?=b)", "", &["ab"], &["a b", "aé"]),
+    ("^(?=a)*b(?!c){2}", "", &["b"], &["bc", "c"]),
     ("(*UCP)\\ba(?!c)", "", &["a"], &["éa"]),
     ("^(?=[^\\w&]é)[\\[\\-\\]]", "", &["-é", "]é"], &["aé"]),
     ("(a)(b)(c)(d)(e)(f)(g)(h)(i)(?<j>j)\\10", "", &["abcdefghijj"], &["abcdefghij"]),
@@ -337,7 +338,7 @@ proptest! {
                 }
                 (Err(error), Ok(_)) => {
                     let error = error.to_string();
-                    let known = ["not supported", "give nothing back", "too large"].iter().any(|known| error.contains(known));
+                    let known = ["not supported", "too large", "Target of repeat operator"].iter().any(|known| error.contains(known));
                     prop_assert!(known, "{} ({}) is refused: {}", pattern, options, error);
                 }
                 _ => {}
@@ -367,7 +368,9 @@ proptest! {
         let (Ok(ours), Some(other)) = (compiled(&pattern, &options), by_backtracking(&pattern, &options)) else { return Ok(()) };
         // Only look-ahead finds the line break again that follows a `$`.
         let behind = |end: &str| pattern.split(end).skip(1).any(|behind| !behind.is_empty());
-        prop_assume!(!behind("$") && !behind("\\Z"));
+        if behind("$") || behind("\\Z") {
+            return Ok(());
+        }
         for text in &texts {
             let Ok(found) = other.is_match(text) else { continue };
             prop_assert_eq!(ours.is_match(text), Ok(found), "{} ({}) in {:?}, as {:?}", pattern, options, text, other);
