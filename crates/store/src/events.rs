@@ -37,10 +37,10 @@ pub(crate) fn opened(path: &Path, partitions: usize, report: &OpenReport) {
 
 fn damage(report: &OpenReport) {
     if let Some(CutTail { path, offset, bytes }) = &report.dropped {
-        log::warn!(target: TARGET, "a torn tail of the log was cut off: {} at offset {offset}, {bytes} bytes", path.display());
+        log::warn!(target: TARGET, "a torn tail of the log is left out: {} at offset {offset}, {bytes} bytes", path.display());
     }
     for CutTail { path, offset, bytes } in &report.manifest_tails {
-        log::warn!(target: TARGET, "a torn tail of a manifest was cut off: {} at offset {offset}, {bytes} bytes", path.display());
+        log::warn!(target: TARGET, "a torn tail of a manifest is left out: {} at offset {offset}, {bytes} bytes", path.display());
     }
     for LostNumbers { first, last } in &report.lost {
         log::error!(target: TARGET, "the operations {first} to {last} are lost to damage of the log");

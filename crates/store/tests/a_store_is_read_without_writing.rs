@@ -165,6 +165,24 @@ fn on_a_full_disk_the_error_has_the_space_with_which_trees_can_be_dropped() {
     }
 }
 
+/// A process that is killed leaves a segment of the log as long as it might have become.
+#[test]
+fn on_a_full_disk_the_reserved_end_of_the_log_makes_room() {
+    for keys in [1, 100, 2000] {
+        let disk = Arc::new(MemFs::new());
+        let store = open(&env(disk.clone()), options()).unwrap();
+        let tree = store.create_trees(&[b"pets"]).unwrap()[0];
+        put(&store, tree, 0..keys, 500);
+        let fs = Arc::new(disk.kill_clone());
+        drop(store);
+        fs.set_capacity(fs.used_bytes());
+        let store = open(&env(fs.clone()), options()).unwrap();
+        assert_eq!(count(&store, tree), u64::from(keys));
+        drop(store);
+        assert_eq!(count(&open(&env(fs), options()).unwrap(), tree), u64::from(keys));
+    }
+}
+
 /// A log that was written with more memory is flushed when it is replayed.
 #[test]
 fn the_space_that_is_named_has_room_for_a_log_that_is_larger_than_memory() {

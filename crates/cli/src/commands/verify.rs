@@ -21,7 +21,7 @@ use std::time::Duration;
 Checks every block of the sorted files, their order, filters and counts, the manifests, the log and the \
 superblock; that every document can be read and is found by its _id; and that every index entry leads to its document \
 (stale entries, which readers skip, are counted). Of a checkpoint, every block and the listing are checked. \
-Damage is printed one per line, with file and offset. If the database does not open, or must not be written to, \
+Damage is printed one per line, with file and offset. If the database does not open, \
 every block is still read, but documents and indexes are not checked. If there is damage: copy the directory first, then restore a backup, \
 or save the undamaged documents with `alluvium repair`.")]
 pub(crate) struct Args {

@@ -7,6 +7,7 @@
 
 mod need;
 mod replay;
+mod room;
 
 use super::{Closing, Store};
 use crate::admission::{Admission, Debt};
@@ -41,7 +42,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Opens or creates the store, without its threads.
-pub(super) fn open(env: Env, path: &Path, mut options: Options) -> Result<Store> {
+pub(super) fn open(env: Env, path: &Path, options: Options) -> Result<Store> {
+    match open_once(env.clone(), path, options.clone()) {
+        // If no room can be made, for whatever reason, the first error is the one to return.
+        Err(Error::NoSpaceToOpen { .. }) if room::make(&env, path, &options).unwrap_or(false) => {
+            open_once(env, path, options)
+        }
+        opened => opened,
+    }
+}
+
+fn open_once(env: Env, path: &Path, mut options: Options) -> Result<Store> {
     options.check()?;
     if options.read_only {
         options.create_if_missing = false;
