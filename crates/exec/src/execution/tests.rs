@@ -1,3 +1,4 @@
+use super::Execution;
 use crate::limits::Interrupted;
 use crate::testing::{Memory, TestError, id, ids};
 
@@ -7,18 +8,22 @@ fn memory() -> Memory {
 
 #[test]
 fn a_caller_that_ends_early_has_read_little() {
-    for filter in ["{}", r#"{"age": {"$gte": 0}}"#] {
-        let memory = memory();
-        let find = memory.find(filter);
-        let mut execution = if filter == "{}" { find.execution() } else { find.hint("age_1").execution() };
-        let each = if filter == "{}" { 1 } else { 2 };
-        for (number, read) in [(1, 1), (2, 5), (5, 5), (6, 21), (21, 21), (22, 85)] {
-            while execution.report().counts.returned < number {
+    let check = |mut execution: Execution<Memory>, memory: &Memory, reads: &[(u64, u64)]| {
+        for (number, read) in reads {
+            while execution.report().counts.returned < *number {
                 execution.next_item().unwrap().unwrap();
             }
-            assert_eq!(memory.counters().reads.get(), read * each);
+            assert_eq!(memory.counters().reads.get(), *read, "for {number} documents");
         }
-    }
+    };
+    let memory = self::memory();
+    let scan = memory.find("{}").execution();
+    check(scan, &memory, &[(1, 1), (2, 5), (5, 5), (6, 21), (21, 21), (22, 85)]);
+    // Entries and documents, of which at most seven are read ahead.
+    let memory = self::memory();
+    let by_index = memory.find(r#"{"age": {"$gte": 0}}"#).hint("age_1").execution();
+    let reads = [(1, 2), (2, 10), (5, 10), (6, 33), (12, 33), (13, 40), (19, 40), (20, 42), (21, 42), (22, 113)];
+    check(by_index, &memory, &reads);
 }
 
 #[test]

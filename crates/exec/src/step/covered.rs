@@ -50,7 +50,7 @@ impl<S: Source> Covered<S> {
             }
             let mut at = 0;
             while at < self.entries.batch.len() {
-                let Proved { part, failed } = self.entries.prove(run, at, Proof::Entries)?;
+                let Proved { part, failed } = self.entries.prove(run, at, usize::MAX, Proof::Entries)?;
                 at = part.end;
                 for at in part {
                     if self.entries.batch.is_proved(at) {

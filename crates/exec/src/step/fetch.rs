@@ -11,36 +11,43 @@ use alluvium_query::plan::IndexScan;
 /// The documents of entries, each once.
 pub(super) struct Fetch<S: Source> {
     entries: EntryReader<S>,
+    /// The first entry of the batch that is not proved yet.
+    at: usize,
     filter: Filter,
 }
 
+/// Documents that are read before any is returned. The allocators of C libraries keep a few freed blocks of a size for
+/// each thread (glibc: 7), and find them again at next to no cost; so many documents are alive at a time.
+const DOCUMENTS_AHEAD: usize = 7;
+
 impl<S: Source> Fetch<S> {
     pub fn new(run: &Run<S>, scan: &IndexScan, filter: Filter) -> Result<Self, S::Error> {
-        Ok(Self { entries: EntryReader::new(run, scan)?, filter })
+        Ok(Self { entries: EntryReader::new(run, scan)?, at: 0, filter })
     }
 
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let before = out.len();
         while out.len() == before {
-            self.entries.fill(run, demand.most)?;
-            if self.entries.batch.is_empty() {
-                return Ok(());
-            }
-            let mut at = 0;
-            while at < self.entries.batch.len() {
-                let Proved { part, failed } = self.entries.prove(run, at, Proof::Documents)?;
-                at = part.end;
-                for at in part {
-                    let Some(document) = self.entries.batch.take_document(at) else { continue };
-                    if !matches(&run.source, &self.filter, &document)? {
-                        continue;
-                    }
-                    if self.entries.note(at) || self.entries.is_first(run, at, &document)? {
-                        out.push(Item::whole(self.entries.batch.id(at), document));
-                    }
+            if self.at == self.entries.batch.len() {
+                self.entries.fill(run, demand.most)?;
+                self.at = 0;
+                if self.entries.batch.is_empty() {
+                    return Ok(());
                 }
-                failed.map_or(Ok(()), Err)?;
             }
+            let Proved { part, failed } =
+                self.entries.prove(run, self.at, DOCUMENTS_AHEAD.min(demand.most), Proof::Documents)?;
+            self.at = part.end;
+            for at in part {
+                let Some(document) = self.entries.batch.take_document(at) else { continue };
+                if !matches(&run.source, &self.filter, &document)? {
+                    continue;
+                }
+                if self.entries.note(at) || self.entries.is_first(run, at, &document)? {
+                    out.push(Item::whole(self.entries.batch.id(at), document));
+                }
+            }
+            failed.map_or(Ok(()), Err)?;
         }
         Ok(())
     }

@@ -60,14 +60,21 @@ impl<S: Source> EntryReader<S> {
         }
     }
 
-    /// Proves the next entries of the batch, from `start` on, which is within it. Skips entries
+    /// Proves the next entries of the batch, at most `most`, from `start` on, which is within it. Skips entries
     /// whose documents were returned already, and entries whose values show that their documents do
     /// not match or yield another entry.
-    pub fn prove(&mut self, run: &mut Run<S>, start: usize, proof: Proof) -> Result<Proved<S::Error>, S::Error> {
+    pub fn prove(
+        &mut self,
+        run: &mut Run<S>,
+        start: usize,
+        most: usize,
+        proof: Proof,
+    ) -> Result<Proved<S::Error>, S::Error> {
         let end = match self.repeats.is_none() && self.plan().keys.is_empty() {
             true => self.batch.len(),
             false => self.select(run, start)?,
         };
+        let end = end.min(start.saturating_add(most));
         let Self { scan: Some(scan), batch, .. } = self else {
             return Ok(Proved { part: start..end, failed: None });
         };
