@@ -22,7 +22,7 @@ fn descriptions_are_as_the_format_says() {
     assert_eq!(without.describe(documents), &description[..description.len() - 3]);
     assert!(Index::read(TreeId(4), &without.describe(documents)).unwrap().1.built_to.is_none());
     // Of a key that is cut there is a mark that builds before 2026-11-26 refuse: they read 32 bits.
-    index.marks.fetch_or(0b10 << 32 | 1, std::sync::atomic::Ordering::SeqCst);
+    index.marks.fetch_or(0b10 << 32 | 0b10, std::sync::atomic::Ordering::SeqCst);
     let marked = index.describe(documents);
     let marks = alluvium_codec::varint::get_u64(&mut &marked[3..]).unwrap();
     assert!(marks == 0x2_0000_0003 && u32::try_from(marks).is_err(), "{marks:x}");
