@@ -143,10 +143,11 @@ impl Meter {
                     std::thread::park_timeout(std::time::Duration::from_millis(5));
                 }
             });
-            let done = work();
+            // A failure ends the watcher, too, which would be waited for otherwise.
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             self.over.store(true, Ordering::SeqCst);
             watcher.thread().unpark();
-            done
+            done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 }

@@ -196,6 +196,16 @@ pub(crate) fn update(session: &mut Session) {
     }
 }
 
+/// An `_id` of a collection, often one that the batch has written: later operations see what earlier ones did.
+fn id_of_batch(session: &mut Session, name: &str, written: &mut Vec<Id>) -> Id {
+    let mut id = session.any_id(name);
+    if !written.is_empty() && session.rng.bool() {
+        id = written[session.rng.usize(0..written.len())].clone();
+    }
+    written.push(id.clone());
+    id
+}
+
 pub(crate) fn batch(session: &mut Session) {
     let mut batch = session.db().write_batch();
     let mut durable = session.options.durability == Durability::Sync;
@@ -210,9 +220,10 @@ pub(crate) fn batch(session: &mut Session) {
     let (mut fails, mut unindexable) = (false, false);
     let mut words = String::new();
     let mut written: BTreeMap<&str, Vec<Id>> = BTreeMap::new();
+    let mut ids: BTreeMap<&str, Vec<Id>> = BTreeMap::new();
     for name in &names {
         let collection = session.db().collection(name);
-        let id = session.any_id(name);
+        let id = id_of_batch(session, name, ids.entry(name).or_default());
         written.entry(name).or_default().push(id.clone());
         let value = id.value(&mut session.rng);
         match session.rng.u32(0..5) {
