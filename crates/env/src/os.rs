@@ -237,11 +237,11 @@ impl Fs for OsFs {
         Ok(self.device(one)? == self.device(other)?)
     }
 
-    /// Half of the descriptors that the process may have: the rest is for its other files and
-    /// sockets.
+    /// Seven sixteenths of the descriptors that the process may have: the rest is for the files
+    /// that are being written, and for its other files and sockets.
     fn open_files_max(&self) -> Option<usize> {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current?;
-        Some(usize::try_from(limit / 2).unwrap_or(usize::MAX).max(LEAST_OPEN_FILES))
+        Some(usize::try_from(limit / 16 * 7).unwrap_or(usize::MAX).max(LEAST_OPEN_FILES))
     }
 }
 
