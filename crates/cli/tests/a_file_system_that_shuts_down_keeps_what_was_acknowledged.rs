@@ -77,8 +77,8 @@ impl Drop for Mounted {
 }
 
 /// Runs a script until the file system is shut down; returns how many commands were acknowledged before that began, and
-/// at all. Acknowledgements during the shutdown do not count: the kernel may report a sync that the shutdown overtakes as
-/// done (3 of 200 times with Linux 6.18).
+/// at all. Acknowledgements during the shutdown do not count: 3 of 200 times the last of them was lost with Linux 6.18.
+/// It seems that the kernel reports a sync as done that the shutdown overtakes; that is inferred, not proved.
 fn cut(place: &Place, mounted: &Mounted, script: &str, after: Duration) -> Result<RangeInclusive<usize>, String> {
     let db = mounted.at.join("db");
     let mut command = place.command(&["shell", text(&db), "--create", "--strict", "--memory", "8M"]);
