@@ -24,11 +24,11 @@ impl Read for Breaks {
 fn no_thread_waits_for_one_that_has_panicked() {
     let dir = tempfile::tempdir().unwrap();
     let db = Database::builder().memory(8 << 20).open(dir.path().join("db")).unwrap();
-    let (told, ended) = std::sync::mpsc::channel();
+    let (sender, ended) = std::sync::mpsc::channel();
     let loading = db.clone();
     std::thread::spawn(move || {
         let input = Input::stream("breaking", Breaks { lines: 0 });
-        told.send(loading.collection("c").load(input).readers(3).writers(2).run()).unwrap();
+        sender.send(loading.collection("c").load(input).readers(3).writers(2).run()).unwrap();
     });
     let result = ended.recv_timeout(Duration::from_secs(30)).expect("the load hangs");
     let error = result.expect_err("the source broke");

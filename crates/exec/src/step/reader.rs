@@ -70,11 +70,11 @@ impl<S: Source> EntryReader<S> {
         most: usize,
         proof: Proof,
     ) -> Result<Proved<S::Error>, S::Error> {
+        let last = self.batch.len().min(start.saturating_add(most));
         let end = match self.repeats.is_none() && self.plan().keys.is_empty() {
-            true => self.batch.len(),
-            false => self.select(run, start)?,
+            true => last,
+            false => self.select(run, start, last)?,
         };
-        let end = end.min(start.saturating_add(most));
         let Self { scan: Some(scan), batch, .. } = self else {
             return Ok(Proved { part: start..end, failed: None });
         };
@@ -84,14 +84,14 @@ impl<S: Source> EntryReader<S> {
         })
     }
 
-    /// Skips entries that need no proof, from `start` on. Returns the end of the part: the end of
-    /// the batch, or the position of a second entry of one document, because its first entry
+    /// Skips entries that need no proof, from `start` to below `last`. Returns the end of the part:
+    /// `last`, or the position of a second entry of one document, because its first entry
     /// decides whether the document is returned.
-    fn select(&mut self, run: &Run<S>, start: usize) -> Result<usize, S::Error> {
+    fn select(&mut self, run: &Run<S>, start: usize, last: usize) -> Result<usize, S::Error> {
         if let Some(repeats) = &mut self.repeats {
             repeats.part.fill(0);
         }
-        for at in start..self.batch.len() {
+        for at in start..last {
             if let Some(repeats) = &mut self.repeats {
                 let id = self.batch.id(at);
                 if repeats.returned.contains(id) {
@@ -112,7 +112,7 @@ impl<S: Source> EntryReader<S> {
                 }
             }
         }
-        Ok(self.batch.len())
+        Ok(last)
     }
 
     fn meets_keys(&self, run: &Run<S>, at: usize) -> Result<bool, S::Error> {
