@@ -1,4 +1,5 @@
 //! The overlay against a file system that does what it says.
+#![cfg(not(feature = "shuttle"))]
 
 use super::*;
 use crate::fault::{Fault, FaultFs};
