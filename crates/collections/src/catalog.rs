@@ -121,10 +121,12 @@ impl Catalog {
         &self.store
     }
 
-    /// True if a name that was looked up before this call holds for the snapshot with this sequence
-    /// number, too.
-    pub(crate) fn unchanged_since(&self, snapshot: u64) -> bool {
-        self.names_since.load(Ordering::SeqCst) <= snapshot
+    /// The result of `look`, which looks at the current names, if these hold for the snapshot, too.
+    pub(crate) fn unchanged_since<T>(&self, snapshot: u64, look: impl FnOnce() -> T) -> Option<T> {
+        let unchanged = || self.names_since.load(Ordering::SeqCst) <= snapshot;
+        // A change that ended before the first check is seen by `look`. One in progress, and one that
+        // began since, which is newer than the snapshot, fail a check.
+        unchanged().then(look).filter(|_| unchanged())
     }
 
     /// The shared state of the collection with this tree of documents, if the collection was used

@@ -100,6 +100,30 @@ fn a_collection_that_is_dropped_is_whole_or_not_there() {
     });
 }
 
+/// A snapshot has a collection under one name with all its documents, and none under the other; whenever the rename
+/// comes.
+#[test]
+fn a_collection_that_is_renamed_has_one_name() {
+    let name = "a_collection_that_is_renamed_has_one_name";
+    schedules("threads_see_whole_batches_under_any_schedule", name, 1500, || {
+        let db = World::new(7).open(&small_options()).unwrap();
+        db.create_collection("pets").unwrap().put(1, r#"{"n":1}"#).unwrap();
+        let other = db.clone();
+        let watcher = spawn("thread", move || {
+            for _ in 0..4 {
+                let snapshot = other.snapshot();
+                let has = |name| other.collection(name).at(&snapshot).get(1).unwrap().is_some();
+                let listed = other.collections_at(&snapshot).unwrap();
+                let name = |name: &str| listed.iter().any(|info| info.name == name);
+                assert_eq!([has("pets"), name("pets")], [!has("animals"), !name("animals")]);
+                assert_eq!(has("pets"), name("pets"));
+            }
+        });
+        db.rename_collection("pets", "animals").unwrap();
+        watcher.join().unwrap_or_else(|e| panic!("{e}"));
+    });
+}
+
 /// Folds use the shapes of who writes, whatever a snapshot of the moment of the creation knows.
 #[test]
 fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {

@@ -16,8 +16,7 @@ impl Catalog {
     /// # Errors
     /// Errors of reading the registry.
     pub fn list_at(&self, snapshot: &Snapshot) -> Result<Vec<FullName>> {
-        let now = self.list();
-        if self.unchanged_since(snapshot.seq()) {
+        if let Some(now) = self.unchanged_since(snapshot.seq(), || self.list()) {
             return Ok(now);
         }
         Ok(self.past_names(snapshot)?.keys().cloned().collect())
@@ -42,9 +41,7 @@ impl Catalog {
     /// # Errors
     /// Errors of reading the registry.
     pub fn find_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Option<Arc<CollectionState>>> {
-        let now = self.find(name);
-        // Checked after the lookup, so that a change before the lookup is noticed.
-        if self.unchanged_since(snapshot.seq()) {
+        if let Some(now) = self.unchanged_since(snapshot.seq(), || self.find(name)) {
             return now;
         }
         let names = self.past_names(snapshot)?;
