@@ -1,6 +1,6 @@
 //! Checksums and hashes: XXH3 throughout.
 
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
 /// A 64-bit checksum of `bytes` that also depends on `seed`.
 ///
@@ -28,11 +28,16 @@ pub fn hash128(bytes: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128(bytes)
 }
 
-/// [`hash64`] of bytes that arrive in pieces.
+/// [`hash64`] or [`checksum64`] of bytes that arrive in pieces.
 #[derive(Default)]
-pub struct Hasher64(Xxh3Default);
+pub struct Hasher64(Xxh3);
 
 impl Hasher64 {
+    /// For [`checksum64`] with a seed; [`Hasher64::default`] is for [`hash64`].
+    pub fn with_seed(seed: u64) -> Self {
+        Self(Xxh3::with_seed(seed))
+    }
+
     /// Adds the next piece.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);

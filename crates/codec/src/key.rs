@@ -16,6 +16,8 @@ pub const GROUPS: u32 = 7;
 /// Appends bytes so that they sort as they are and end before anything longer:
 /// each 0x00 becomes 0x00 0xFF, and 0x00 0x01 ends the string.
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    // Otherwise the end would double the memory of long bytes.
+    out.reserve(bytes.len() + 2);
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|&b| b == 0) {
         out.extend_from_slice(&rest[..=at]);

@@ -184,7 +184,7 @@ impl FilterWrite<'_> {
     fn add_found(&mut self, result: &mut UpdateResult) -> Result<()> {
         let execution = self.execute()?;
         let mut found = FoundKeys::collect(execution, self.writer.engine, &self.query.request.limits)?;
-        while let Some(key) = found.next()? {
+        while let Some(key) = found.next(&self.query.request.limits)? {
             self.query.request.limits.check(&self.writer.engine.env)?;
             let done = self.write_key(&key)?;
             result.matched_count += u64::from(done.matched);

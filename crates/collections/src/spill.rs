@@ -3,7 +3,7 @@
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::space;
-use alluvium_exec::{Limits, Pair};
+use alluvium_exec::Limits;
 use alluvium_readonly::sorter::{Sorted, Sorter};
 
 /// Takes pairs of keys and values, and returns them in the order of their keys.
@@ -15,14 +15,17 @@ pub(crate) struct Spill {
 
 /// The sorted pairs of a [`Spill`].
 pub(crate) struct Spilled {
+    engine: EngineHandle,
     sorted: Sorted,
+    purpose: &'static str,
 }
 
 impl Spill {
     /// Keeps about `memory_bytes` in memory. Errors name the `purpose`.
     pub fn new(engine: &EngineHandle, purpose: &'static str, memory_bytes: usize) -> Self {
         let folder = format!("{}{:016x}", alluvium_store::SORT_PREFIX, engine.env.rng.next_u64());
-        let sorter = Sorter::new(&engine.env, engine.store().path().join(folder), memory_bytes);
+        let (env, dir) = (engine.store().sorted_env(), engine.store().path().join(folder));
+        let sorter = Sorter::new(env, dir, memory_bytes);
         Self { engine: engine.clone(), sorter, purpose }
     }
 }
@@ -39,15 +42,16 @@ impl alluvium_exec::Sorter for Spill {
     fn finish(self, limits: &Limits) -> Result<Spilled> {
         let Self { engine, sorter, purpose } = self;
         let sorted = sorter.finish(|needed| check_space(&engine, limits, purpose, needed))?;
-        Ok(Spilled { sorted })
+        Ok(Spilled { engine, sorted, purpose })
     }
 }
 
 impl alluvium_exec::Sorted for Spilled {
     type Error = Error;
 
-    fn next_pair(&mut self) -> Result<Option<Pair<'_>>> {
-        Ok(self.sorted.next()?)
+    fn next_value(&mut self, limits: &Limits) -> Result<Option<&[u8]>> {
+        let (engine, purpose) = (&self.engine, self.purpose);
+        self.sorted.next(|needed| check_space(engine, limits, purpose, needed))
     }
 }
 

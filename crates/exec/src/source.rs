@@ -219,7 +219,7 @@ pub trait Sorter {
     /// There is no space; I/O errors; [`Interrupted`]. No pair may be added then.
     fn add(&mut self, limits: &Limits, key: &[u8], value: &[u8]) -> Result<(), Self::Error>;
 
-    /// The pairs in the order of their keys, those with equal keys in the order in which they were
+    /// The values in the order of their keys, those with equal keys in the order in which they were
     /// added.
     ///
     /// # Errors
@@ -227,19 +227,16 @@ pub trait Sorter {
     fn finish(self, limits: &Limits) -> Result<Self::Sorted, Self::Error>;
 }
 
-/// A key and its value.
-pub type Pair<'a> = (&'a [u8], &'a [u8]);
-
-/// Sorted pairs of keys and values.
+/// The values of sorted pairs.
 pub trait Sorted {
     /// The error of reading.
     type Error;
 
-    /// The next pair, valid until the next call; `None` at the end.
+    /// The next value, valid until the next call; `None` at the end.
     ///
     /// # Errors
-    /// Damage; I/O errors.
-    fn next_pair(&mut self) -> Result<Option<Pair<'_>>, Self::Error>;
+    /// Damage; I/O errors; [`Interrupted`].
+    fn next_value(&mut self, limits: &Limits) -> Result<Option<&[u8]>, Self::Error>;
 }
 
 /// True if a document matches.

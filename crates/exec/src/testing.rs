@@ -7,7 +7,7 @@ use crate::item::Item;
 use crate::key::Key;
 use crate::limits::{Interrupted, Limits, Watch};
 use crate::run::Request;
-use crate::source::{DocumentRequest, MemoryAccount, Pair, Proof, Sorted, Sorter, Source, matches};
+use crate::source::{DocumentRequest, MemoryAccount, Proof, Sorted, Sorter, Source, matches};
 use crate::walk::{Move, Walk};
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::RowError;
@@ -603,9 +603,9 @@ pub struct TestSorted {
 impl Sorted for TestSorted {
     type Error = TestError;
 
-    fn next_pair(&mut self) -> Result<Option<Pair<'_>>> {
+    fn next_value(&mut self, _: &Limits) -> Result<Option<&[u8]>> {
         let pair = self.pairs.get(self.next);
         self.next += 1;
-        Ok(pair.map(|(key, value)| (key.as_slice(), value.as_slice())))
+        Ok(pair.map(|(_, value)| value.as_slice()))
     }
 }

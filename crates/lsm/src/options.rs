@@ -85,9 +85,9 @@ impl Default for Options {
 pub struct Shared {
     /// The outside world.
     pub env: Env,
-    /// As `env`, for the content of sorted files: with [`Options::direct_io`] it bypasses the page
-    /// cache.
-    pub(crate) sorted_env: Env,
+    /// As `env`, for the content of sorted files: it keeps a bounded number of them open, and with
+    /// [`Options::direct_io`] it bypasses the page cache.
+    pub sorted_env: Env,
     /// The options.
     pub options: Options,
     /// The block cache.

@@ -34,11 +34,11 @@ fn cases() {
         };
         let mut top = TopK::new(None, usize::MAX);
         for (map, key) in documents.iter().zip(&keys) {
-            top.offer(key, 0, || (key, map)).unwrap();
+            top.offer(key, 0, || map).unwrap();
         }
         let (mut text, mut last) = (String::new(), None);
         for (key, map) in top.into_sorted() {
-            let sign = last.map_or("", |last: &Vec<u8>| if last == key { " = " } else { " " });
+            let sign = last.as_deref().map_or("", |last: &[u8]| if last == &*key { " = " } else { " " });
             let id = Document::from_map(&Map::from([("x", map.get("_id").unwrap().clone())])).unwrap().to_string();
             text.extend([sign, &id["{\"x\":".len()..id.len() - 1]]);
             last = Some(key);

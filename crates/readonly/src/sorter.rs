@@ -2,9 +2,11 @@
 //!
 //! The files are those of builds: sorted files with checksums, in a folder of the sorter, which is
 //! removed with it. Long values are not sorted: they are written once to a file of their own, and
-//! the runs hold their places. So the memory of a merge depends on the keys and the short values.
+//! the runs hold their places. So are the tails of long keys, which are read where their beginnings
+//! are equal. So the memory of a merge depends on the number of runs alone.
 
-mod values;
+mod stored;
+mod ties;
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
@@ -16,19 +18,24 @@ use alluvium_codec::entry::EntryIter;
 use alluvium_env::Env;
 use alluvium_lsm::Merge;
 use alluvium_sst::SstIter;
+use std::collections::VecDeque;
 use std::path::PathBuf;
-use values::{StoredValues, ValueRef};
+use stored::{Place, Stored, Tie, ValueRef};
 
 /// The most runs that are merged at once.
 const MERGE_MAX: usize = 64;
-/// A run that is merged takes this many times its largest block: as stored, decompressed, the
-/// current pair, and the block that is written.
-const BLOCKS_PER_RUN: usize = 4;
+/// The shortest value that is stored apart, in bytes.
+const STORED_MIN: usize = BLOCK_BYTES;
+/// The bytes of a key that runs hold. If it has as many, its tail and its value are stored apart.
+const KEY_BYTES_MAX: usize = 4 << 10;
+/// A run that is merged takes this many bytes: a block as stored, decompressed, the current pair,
+/// and the block that is written, each with the largest pair.
+const RUN_BYTES: usize = 4 * (KEY_BYTES_MAX + STORED_MIN);
 /// All pairs of a key are kept, in the order of arrival.
 const ALL: OnDuplicate = OnDuplicate::Error;
 
-/// Takes pairs of keys and values in any order, and returns them in the order of their keys; pairs
-/// with the same key are returned in the order of arrival.
+/// Takes pairs of keys and values in any order, and returns the values in the order of the keys;
+/// those of one key in the order of arrival.
 ///
 /// ```
 /// # fn main() -> alluvium_readonly::Result<()> {
@@ -39,8 +46,9 @@ const ALL: OnDuplicate = OnDuplicate::Error;
 ///     sorter.add(key.as_bytes(), value.as_bytes(), |_| alluvium_readonly::Result::Ok(()))?;
 /// }
 /// let mut sorted = sorter.finish(|_| alluvium_readonly::Result::Ok(()))?;
-/// assert_eq!(sorted.next()?, Some((&b"a"[..], &b"2"[..])));
-/// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
+/// for value in [b"2", b"1", b"3"] {
+///     assert_eq!(sorted.next(|_| alluvium_readonly::Result::Ok(()))?, Some(&value[..]));
+/// }
 /// # Ok(())
 /// # }
 /// ```
@@ -51,9 +59,7 @@ pub struct Sorter {
     runs: Vec<MergedRun>,
     next_run: u64,
     merge_bytes: usize,
-    /// The bytes of the largest pair, without stored values.
-    largest_pair: usize,
-    stored: StoredValues,
+    stored: Stored,
     value: Vec<u8>,
     files: Files,
 }
@@ -105,7 +111,8 @@ impl Sorter {
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
     /// let sorter = Sorter::new(&alluvium_env::Env::in_memory(1), "sort-1".into(), 1 << 20);
-    /// assert_eq!(sorter.finish(|_| alluvium_readonly::Result::Ok(()))?.next()?, None);
+    /// let mut sorted = sorter.finish(|_| alluvium_readonly::Result::Ok(()))?;
+    /// assert_eq!(sorted.next(|_| alluvium_readonly::Result::Ok(()))?, None);
     /// # alluvium_readonly::Result::Ok(())
     /// ```
     pub fn new(env: &Env, dir: PathBuf, memory_bytes: usize) -> Self {
@@ -121,8 +128,7 @@ impl Sorter {
             runs: Vec::new(),
             next_run: 0,
             merge_bytes,
-            largest_pair: 0,
-            stored: StoredValues::default(),
+            stored: Stored::default(),
             value: Vec::new(),
             files,
         }
@@ -137,7 +143,8 @@ impl Sorter {
     /// let mut sorter = Sorter::new(&alluvium_env::Env::in_memory(1), "sort-1".into(), 1 << 20);
     /// sorter.add(b"b", b"1", |_| alluvium_readonly::Result::Ok(()))?;
     /// sorter.add(b"a", b"2", |_| alluvium_readonly::Result::Ok(()))?;
-    /// assert_eq!(sorter.finish(|_| alluvium_readonly::Result::Ok(()))?.next()?, Some((&b"a"[..], &b"2"[..])));
+    /// let mut sorted = sorter.finish(|_| alluvium_readonly::Result::Ok(()))?;
+    /// assert_eq!(sorted.next(|_| alluvium_readonly::Result::Ok(()))?, Some(&b"2"[..]));
     /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
@@ -155,28 +162,38 @@ impl Sorter {
             return Err(Error::PairTooLarge { bytes, limit: MAX_BYTES as u64 }.into());
         }
         self.value.clear();
-        if value.len() >= values::STORED_MIN {
-            proceed(value.len() as u64)?;
-            self.files.make()?;
-            let place = self.stored.append(&self.files.env, &self.files.dir, value)?;
-            ValueRef::Stored(place).encode(&mut self.value);
-        } else {
-            ValueRef::Inline(value).encode(&mut self.value);
-        }
+        let (key, tail) = key.split_at_checked(KEY_BYTES_MAX).map_or((key, None), |(key, tail)| (key, Some(tail)));
+        let stored = match tail {
+            Some(tail) => {
+                ValueRef::Tied(Tie { tail: self.store(tail, &mut proceed)?, value: self.store(value, &mut proceed)? })
+            }
+            None if value.len() >= STORED_MIN => ValueRef::Stored(self.store(value, &mut proceed)?),
+            None => ValueRef::Inline(value),
+        };
+        stored.encode(&mut self.value);
         if !self.arena.is_empty() && !self.arena.fits(Arena::size_of(key, &self.value)) {
             self.spill(&mut proceed)?;
             self.merge_alike(&mut proceed)?;
         }
-        self.largest_pair = self.largest_pair.max(key.len() + self.value.len());
         self.arena.push(key, &self.value, self.position);
         self.position += 1;
         Ok(())
     }
 
-    /// The most runs that are merged at once, for the memory of a block of each.
+    /// Stores bytes apart.
+    fn store<E: From<Error>>(
+        &mut self,
+        bytes: &[u8],
+        proceed: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Place, E> {
+        proceed(bytes.len() as u64)?;
+        self.files.make()?;
+        Ok(self.stored.append(&self.files.env, &self.files.dir, bytes)?)
+    }
+
+    /// The most runs that are merged at once, for the memory that each takes.
     fn fan_in(&self) -> usize {
-        let block = self.largest_pair.max(BLOCK_BYTES);
-        (self.merge_bytes / (BLOCKS_PER_RUN * block)).clamp(2, MERGE_MAX)
+        (self.merge_bytes / RUN_BYTES).clamp(2, MERGE_MAX)
     }
 
     /// Writes the pairs in memory as a run.
@@ -233,14 +250,14 @@ impl Sorter {
         Ok(())
     }
 
-    /// The pairs in order. `proceed` is called as in [`Sorter::add`].
+    /// The values in order. `proceed` is called as in [`Sorter::add`].
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
     /// let mut sorter = Sorter::new(&alluvium_env::Env::in_memory(1), "sort-1".into(), 1 << 20);
     /// sorter.add(b"b", b"1", |_| alluvium_readonly::Result::Ok(()))?;
     /// let mut sorted = sorter.finish(|_| alluvium_readonly::Result::Ok(()))?;
-    /// assert_eq!(sorted.next()?, Some((&b"b"[..], &b"1"[..])));
+    /// assert_eq!(sorted.next(|_| alluvium_readonly::Result::Ok(()))?, Some(&b"1"[..]));
     /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
@@ -250,33 +267,47 @@ impl Sorter {
         mut self,
         mut proceed: impl FnMut(u64) -> std::result::Result<(), E>,
     ) -> std::result::Result<Sorted, E> {
-        if self.runs.is_empty() {
+        let pairs = if self.runs.is_empty() {
             self.arena.sort(ALL);
-            return Ok(Sorted::new(SortedPairs::Memory(self.arena, 0), self.stored, self.files));
-        }
-        if !self.arena.is_empty() {
-            self.spill(&mut proceed)?;
-        }
-        // The memory is needed for blocks of runs.
-        self.arena = Arena::new(0);
-        let fan_in = self.fan_in();
-        while self.runs.len() > fan_in {
-            self.merge_last((self.runs.len() - fan_in + 1).min(fan_in), &mut proceed)?;
-        }
-        let env = &self.files.env;
-        let sources =
-            self.runs.iter().map(|merged| Ok(merged.run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;
-        let pairs = SortedPairs::Runs { merge: Merge::new(sources), started: false };
-        Ok(Sorted::new(pairs, self.stored, self.files))
+            SortedPairs::Memory(self.arena, 0)
+        } else {
+            if !self.arena.is_empty() {
+                self.spill(&mut proceed)?;
+            }
+            // The memory is needed for blocks of runs.
+            self.arena = Arena::new(0);
+            let fan_in = self.fan_in();
+            while self.runs.len() > fan_in {
+                self.merge_last((self.runs.len() - fan_in + 1).min(fan_in), &mut proceed)?;
+            }
+            let env = &self.files.env;
+            let sources =
+                self.runs.iter().map(|merged| Ok(merged.run.reader(env)?.iter(false))).collect::<Result<Vec<_>>>()?;
+            SortedPairs::Runs { merge: Merge::new(sources), started: false }
+        };
+        Ok(Sorted {
+            pairs,
+            ties: VecDeque::new(),
+            is_at_next: false,
+            stored: self.stored,
+            value: Vec::new(),
+            memory_bytes: self.merge_bytes,
+            _files: self.files,
+        })
     }
 }
 
-/// The sorted pairs of a [`Sorter`].
+/// The sorted values of a [`Sorter`].
 pub struct Sorted {
     pairs: SortedPairs,
-    stored: StoredValues,
+    /// The next values in order, from pairs whose keys begin alike.
+    ties: VecDeque<Tie>,
+    /// The current pair was not returned yet.
+    is_at_next: bool,
+    stored: Stored,
     /// The stored value that was returned last.
     value: Vec<u8>,
+    memory_bytes: usize,
     _files: Files,
 }
 
@@ -289,12 +320,31 @@ enum SortedPairs {
     },
 }
 
-impl Sorted {
-    fn new(pairs: SortedPairs, stored: StoredValues, files: Files) -> Self {
-        Self { pairs, stored, value: Vec::new(), _files: files }
+impl SortedPairs {
+    fn advance(&mut self) -> Result<()> {
+        match self {
+            Self::Memory(_, next) => *next += 1,
+            Self::Runs { merge, started: true } => merge.next()?,
+            Self::Runs { merge, started } => {
+                merge.seek_first()?;
+                *started = true;
+            }
+        }
+        Ok(())
     }
 
-    /// The next pair; it is valid until the next call.
+    /// What runs hold of the key of the current pair, and of its value.
+    fn current(&self) -> Option<(&[u8], &[u8])> {
+        match self {
+            Self::Memory(arena, next) => arena.pair(next.checked_sub(1)?),
+            Self::Runs { merge, .. } => merge.valid().then(|| (layout::user_key(merge.key()), merge.value())),
+        }
+    }
+}
+
+impl Sorted {
+    /// The next value; it is valid until the next call. `proceed` is called with 0 while keys of
+    /// 4 KiB or more are read.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
@@ -302,39 +352,59 @@ impl Sorted {
     /// sorter.add(b"b", b"1", |_| alluvium_readonly::Result::Ok(()))?;
     /// sorter.add(b"a", b"2", |_| alluvium_readonly::Result::Ok(()))?;
     /// let mut sorted = sorter.finish(|_| alluvium_readonly::Result::Ok(()))?;
-    /// while let Some((key, value)) = sorted.next()? {
-    ///     println!("{key:?} {value:?}");
+    /// while let Some(value) = sorted.next(|_| alluvium_readonly::Result::Ok(()))? {
+    ///     println!("{value:?}");
     /// }
     /// # alluvium_readonly::Result::Ok(())
     /// ```
     ///
     /// # Errors
-    /// Damage, or I/O errors.
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        let pair = match &mut self.pairs {
-            SortedPairs::Memory(arena, at) => {
-                *at += 1;
-                arena.pair(*at - 1)
+    /// Damage, I/O errors, and those of `proceed`.
+    pub fn next<E: From<Error>>(
+        &mut self,
+        mut proceed: impl FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Option<&[u8]>, E> {
+        if self.ties.is_empty() {
+            if !std::mem::take(&mut self.is_at_next) {
+                self.pairs.advance()?;
             }
-            SortedPairs::Runs { merge, started } => {
-                if *started {
-                    merge.next()?;
-                } else {
-                    merge.seek_first()?;
-                    *started = true;
-                }
-                merge.valid().then(|| (layout::user_key(merge.key()), merge.value()))
-            }
-        };
-        let Some((key, value)) = pair else { return Ok(None) };
+            self.order_ties(&mut proceed)?;
+        }
+        if let Some(tie) = self.ties.pop_front() {
+            self.stored.read(tie.value, &mut self.value)?;
+            return Ok(Some(&self.value));
+        }
+        let Some((_, value)) = self.pairs.current() else { return Ok(None) };
         match self.stored.decode(value)? {
-            ValueRef::Inline(value) => Ok(Some((key, value))),
-            ValueRef::Stored(place) => {
+            ValueRef::Inline(value) => return Ok(Some(value)),
+            ValueRef::Stored(place) | ValueRef::Tied(Tie { value: place, .. }) => {
                 self.stored.read(place, &mut self.value)?;
-                Ok(Some((key, &self.value)))
             }
         }
+        Ok(Some(&self.value))
+    }
+
+    /// Takes the pairs whose keys begin as that of the current one does, if their keys have tails.
+    fn order_ties<E: From<Error>>(
+        &mut self,
+        proceed: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let mut ties = Vec::new();
+        let mut beginning: Option<Vec<u8>> = None;
+        while let Some((key, value)) = self.pairs.current()
+            && key.len() == KEY_BYTES_MAX
+            && beginning.as_ref().is_none_or(|beginning| beginning == key)
+            && let ValueRef::Tied(tie) = self.stored.decode(value)?
+        {
+            beginning.get_or_insert_with(|| key.to_vec());
+            ties.push(tie);
+            self.pairs.advance()?;
+        }
+        if !ties.is_empty() {
+            self.is_at_next = true;
+            self.ties = ties::sort(ties, &self.stored, self.memory_bytes, &mut || proceed(0))?.into();
+        }
+        Ok(())
     }
 }
 

@@ -187,6 +187,21 @@ impl Store {
         &self.env
     }
 
+    /// As [`Store::env`], for files that are read while they keep their names and contents: of
+    /// these, and the store's own sorted files, only a bounded number are kept open.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// use alluvium_env::OpenMode;
+    /// store.sorted_env().fs.open("db/some-file".as_ref(), OpenMode::CreateNew)?.write_at(b"text", 0)?;
+    /// assert_eq!(store.sorted_env().fs.open("db/some-file".as_ref(), OpenMode::Read)?.len()?, 4);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn sorted_env(&self) -> &Env {
+        &self.shared.sorted_env
+    }
+
     /// The options that the store runs with.
     ///
     /// ```

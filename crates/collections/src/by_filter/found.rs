@@ -56,10 +56,10 @@ impl FoundKeys {
         Ok(Self { keys: Keys::Spilled(Box::new(spill.finish(limits)?)), _charge: charge })
     }
 
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>> {
+    pub fn next(&mut self, limits: &Limits) -> Result<Option<Vec<u8>>> {
         Ok(match &mut self.keys {
             Keys::InMemory(keys) => keys.next(),
-            Keys::Spilled(sorted) => sorted.next_pair()?.map(|(_, key)| key.to_vec()),
+            Keys::Spilled(sorted) => sorted.next_value(limits)?.map(<[u8]>::to_vec),
         })
     }
 }

@@ -13,6 +13,8 @@ use alluvium_query::sort::{SortError, TopK};
 
 /// The account is updated in steps of this number of bytes.
 const STEP: usize = 256 << 10;
+/// The longest buffer that is kept for the next document.
+const KEPT_BYTES: usize = 256 << 10;
 /// The memory of a document beside its row, in bytes.
 const OVERHEAD: usize = 160;
 
@@ -34,8 +36,8 @@ enum State<S: Source> {
     Files(Box<SortedOf<S>>),
 }
 
-/// Documents with their sort keys.
-type Top = TopK<(Vec<u8>, Item)>;
+/// Documents by their sort keys.
+type Top = TopK<Item>;
 
 impl<S: Source> Sorting<S> {
     pub fn new(run: &Run<S>, input: Step<S>, first: Option<u64>) -> Self {
@@ -58,9 +60,9 @@ impl<S: Source> Sorting<S> {
             State::Files(sorted) => {
                 let mut bytes = 0;
                 while out.len() - before < demand.most && bytes < BATCH_BYTES {
-                    let Some((_, pair)) = sorted.next_pair()? else { break };
-                    bytes += pair.len();
-                    out.push(decode(&run.source, pair)?);
+                    let Some(value) = sorted.next_value(run.watch.limits())? else { break };
+                    bytes += value.len();
+                    out.push(decode(&run.source, value)?);
                 }
             }
         }
@@ -80,12 +82,12 @@ impl<S: Source> Sorting<S> {
             }
             let mut items = batch.drain(..);
             while let Some(item) = items.next() {
-                key.clear();
+                empty(&mut key);
                 let Some(document) = &item.document else { continue };
                 run.request.sort.put_key(document, &mut key)?;
-                let bytes = document.row_len() + item.key.len() + key.len() + OVERHEAD;
+                let bytes = document.row_len() + item.key.len() + OVERHEAD;
                 let mut item = Some(item);
-                let offered = top.offer(&key, bytes, || (key.clone(), item.take().unwrap_or_default()));
+                let offered = top.offer(&key, bytes, || item.take().unwrap_or_default());
                 match (offered, item) {
                     (Ok(_), _) if top.bytes() > self.account.bytes() => self.account.resize(top.bytes() + STEP),
                     (Ok(_), _) => {}
@@ -115,7 +117,7 @@ impl<S: Source> Sorting<S> {
         }
         while !batch.is_empty() {
             for item in batch.drain(..) {
-                key.clear();
+                empty(&mut key);
                 let Some(document) = &item.document else { continue };
                 run.request.sort.put_key(document, &mut key)?;
                 encode(&item, &mut bytes)?;
@@ -127,9 +129,17 @@ impl<S: Source> Sorting<S> {
     }
 }
 
+/// Empties a buffer; one that a large document has used is given back.
+fn empty(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > KEPT_BYTES {
+        *buffer = Vec::new();
+    }
+    buffer.clear();
+}
+
 /// A document as bytes: whether it is whole, its key, and then its row or its known values.
 fn encode(item: &Item, out: &mut Vec<u8>) -> Result<(), RowError> {
-    out.clear();
+    empty(out);
     out.push(u8::from(item.whole));
     varint::put_bytes(out, &item.key);
     match &item.document {

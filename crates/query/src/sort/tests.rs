@@ -96,7 +96,7 @@ fn the_first_are_kept_and_of_equals_those_that_came_first() {
         expected.truncate(limit);
         assert_eq!(top.len(), expected.len());
         assert_eq!(top.is_empty(), limit == 0);
-        assert_eq!(top.into_sorted().collect::<Vec<_>>(), expected);
+        assert_eq!(top.into_sorted().map(|(_, item)| item).collect::<Vec<_>>(), expected);
     }
 }
 
@@ -115,7 +115,7 @@ fn what_is_kept_counts_its_bytes_and_no_more_are_kept() {
     assert_eq!(top.bytes(), 2 * one);
     assert_eq!(top.offer(b"z", 5000, || 'z'), Ok(false));
     assert_eq!(top.offer(b"", usize::MAX, || 'x'), Err(SortError::Memory { limit: 1000 }));
-    assert_eq!(top.into_sorted().collect::<String>(), "ab");
+    assert_eq!(top.into_sorted().map(|(_, item)| item).collect::<String>(), "ab");
     let mut all = TopK::new(None, 1000);
     assert_eq!(all.bound(), None);
     let offered = (0..100).find(|n| all.offer(&[1], 36, || *n).is_err());

@@ -17,7 +17,7 @@ const OVERHEAD: usize = 64;
 /// for (key, item) in [("c", 3), ("a", 1), ("b", 2)] {
 ///     top.offer(key.as_bytes(), 4, || item)?;
 /// }
-/// assert_eq!(top.into_sorted().collect::<Vec<_>>(), [1, 2]);
+/// assert_eq!(top.into_sorted().map(|(_, item)| item).collect::<Vec<_>>(), [1, 2]);
 /// # Ok(())
 /// # }
 /// ```
@@ -123,8 +123,8 @@ impl<T> TopK<T> {
         self.bytes
     }
 
-    /// The items in order.
-    pub fn into_sorted(self) -> impl ExactSizeIterator<Item = T> {
-        self.heap.into_sorted_vec().into_iter().map(|kept| kept.item)
+    /// The keys and items in order.
+    pub fn into_sorted(self) -> impl ExactSizeIterator<Item = (Box<[u8]>, T)> {
+        self.heap.into_sorted_vec().into_iter().map(|kept| (kept.key, kept.item))
     }
 }

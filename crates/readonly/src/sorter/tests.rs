@@ -1,45 +1,98 @@
 use super::*;
 use std::path::Path;
 
-fn sorted(count: u32, memory: usize) -> (Env, Vec<(Vec<u8>, u32)>) {
-    let env = Env::in_memory(1);
-    env.fs.create_dir_all(Path::new("db")).unwrap();
-    let mut sorter = Sorter::new(&env, "db/sort-1".into(), memory);
-    for n in 0..count {
-        // Many keys that are equal, out of order.
-        let key = (n.wrapping_mul(7919) % 97).to_be_bytes();
-        sorter.add(&key, &n.to_le_bytes(), |_| Result::Ok(())).unwrap();
-    }
-    let mut sorted = sorter.finish(|_| Result::Ok(())).unwrap();
-    let mut found = Vec::new();
-    while let Some((key, value)) = sorted.next().unwrap() {
-        found.push((key.to_vec(), u32::from_le_bytes(value.try_into().unwrap())));
-    }
-    (env, found)
+fn proceed(_: u64) -> Result<()> {
+    Ok(())
 }
 
-fn expected(count: u32) -> Vec<(Vec<u8>, u32)> {
-    let mut all: Vec<_> = (0..count).map(|n| ((n.wrapping_mul(7919) % 97).to_be_bytes().to_vec(), n)).collect();
-    all.sort();
-    all
+/// A sorter with this memory, in a file system in memory.
+fn sorter(memory_bytes: usize) -> (Env, Sorter) {
+    let env = Env::in_memory(1);
+    env.fs.create_dir_all(Path::new("db")).unwrap();
+    let sorter = Sorter::new(&env, "db/sort-1".into(), memory_bytes);
+    (env, sorter)
+}
+
+/// The sorted values, each converted by `value`.
+fn values<T>(sorter: Sorter, value: impl Fn(&[u8]) -> T) -> Vec<T> {
+    let mut sorted = sorter.finish(proceed).unwrap();
+    let mut found = Vec::new();
+    while let Some(bytes) = sorted.next(proceed).unwrap() {
+        found.push(value(bytes));
+    }
+    found
+}
+
+fn number(value: &[u8]) -> u32 {
+    u32::from_le_bytes(*value.first_chunk().unwrap())
+}
+
+fn key_of(n: u32) -> [u8; 4] {
+    // Many keys that are equal, out of order.
+    (n.wrapping_mul(7919) % 97).to_be_bytes()
 }
 
 #[test]
-fn pairs_come_by_key_and_then_as_they_came() {
+fn values_come_by_key_and_then_as_they_came() {
     for (count, memory) in [(0, 1000), (1, 1000), (500, 1 << 20), (500, 1000), (20_000, 2000)] {
-        let (env, found) = sorted(count, memory);
-        assert_eq!(found, expected(count), "{count} pairs in {memory} bytes");
+        let (env, mut sorter) = sorter(memory);
+        (0..count).for_each(|n| sorter.add(&key_of(n), &n.to_le_bytes(), proceed).unwrap());
+        let mut expected: Vec<u32> = (0..count).collect();
+        expected.sort_by_key(|n| key_of(*n));
+        assert_eq!(values(sorter, number), expected, "{count} pairs in {memory} bytes");
         assert!(env.fs.list(Path::new("db")).unwrap().is_empty(), "no file is left");
     }
 }
 
 #[test]
-fn a_sorter_that_is_given_up_leaves_no_files() {
-    let env = Env::in_memory(1);
-    env.fs.create_dir_all(Path::new("db")).unwrap();
-    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 1000);
+fn long_keys_are_compared_to_their_ends() {
+    let max = KEY_BYTES_MAX;
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    for len in [0, 1, max - 1, max, max + 1, max + 63, max + 64, max + 65, max + 1000, 3 * max, 50 * max] {
+        for (at, byte) in [(0, 0), (max - 1, 0), (max, 0), (max + 63, 9), (max + 64, 0), (2 * max, 0), (40 * max, 9)] {
+            let mut key = vec![5; len];
+            if let Some(place) = key.get_mut(at) {
+                *place = byte;
+            }
+            keys.push(key);
+        }
+    }
+    // Each twice, and more of one beginning than have parts of more than the least length.
+    keys = keys.iter().chain(&keys).cloned().collect();
+    keys.extend((0..300u32).map(|n| [&vec![5; max + 200][..], &key_of(n)].concat()));
+    for memory in [8000, 100_000, 64 << 20] {
+        let (env, mut sorter) = sorter(memory);
+        let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
+        for n in &expected {
+            let value = [&n.to_le_bytes()[..], &vec![1; if n % 5 == 0 { STORED_MIN } else { 10 }]].concat();
+            sorter.add(&keys[*n as usize], &value, proceed).unwrap();
+        }
+        expected.sort_by_key(|n| &keys[*n as usize]);
+        assert_eq!(values(sorter, number), expected, "{memory} bytes");
+        assert!(env.fs.list(Path::new("db")).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn reading_long_keys_ends_when_it_is_told_to() {
+    let (_env, mut sorter) = sorter(1 << 20);
     for n in 0..1000u32 {
-        sorter.add(&n.to_be_bytes(), b"value", |_| Result::Ok(())).unwrap();
+        sorter.add(&[&[7; 2 * KEY_BYTES_MAX][..], &n.to_be_bytes()].concat(), b"value", proceed).unwrap();
+    }
+    let mut sorted = sorter.finish(proceed).unwrap();
+    let mut calls = 0;
+    let stopped = sorted.next(|_| {
+        calls += 1;
+        if calls == 1010 { Err(Error::NotReadOnly("given up".into())) } else { Ok(()) }
+    });
+    assert!(matches!(stopped, Err(Error::NotReadOnly(_))), "{stopped:?}");
+}
+
+#[test]
+fn a_sorter_that_is_given_up_leaves_no_files() {
+    let (env, mut sorter) = sorter(1000);
+    for n in 0..1000u32 {
+        sorter.add(&n.to_be_bytes(), b"value", proceed).unwrap();
     }
     assert_eq!(env.fs.list(Path::new("db")).unwrap().len(), 1);
     drop(sorter);
@@ -57,8 +110,10 @@ fn calls(pairs: u32, fail_at: u32) -> (u32, Result<Sorted>) {
         calls += u32::from(needed == 0);
         if calls == fail_at { Err(Error::NotReadOnly("given up".into())) } else { Ok(()) }
     };
-    let mut sorter = Sorter::with(&env, "db/sort-1".into(), 2000, 64 * BLOCKS_PER_RUN * BLOCK_BYTES);
-    let added = (0..pairs).try_for_each(|n| sorter.add(&(n.wrapping_mul(7919)).to_be_bytes(), b"value", &mut proceed));
+    let mut sorter = Sorter::with(&env, "db/sort-1".into(), 2000, 64 * RUN_BYTES);
+    let added = (0..pairs).try_for_each(|n| {
+        sorter.add(&(n * 7919 % pairs).to_be_bytes(), &(n * 7919 % pairs).to_le_bytes(), &mut proceed)
+    });
     let sorted = match added {
         Ok(()) => sorter.finish(&mut proceed),
         Err(error) => {
@@ -78,13 +133,10 @@ fn a_pair_is_merged_once_for_each_64_times_as_many() {
     let (times, sorted) = calls(30_000, u32::MAX);
     assert!((60..=30_000 / 256).contains(&times), "{times}");
     let mut sorted = sorted.unwrap();
-    let mut before = None;
-    for _ in 0..30_000 {
-        let key = sorted.next().unwrap().unwrap().0.to_vec();
-        assert!(before.as_ref() < Some(&key));
-        before = Some(key);
+    for n in 0..30_000u32 {
+        assert_eq!(sorted.next(proceed).unwrap(), Some(&n.to_le_bytes()[..]));
     }
-    assert!(sorted.next().unwrap().is_none());
+    assert!(sorted.next(proceed).unwrap().is_none());
 }
 
 #[test]
@@ -123,47 +175,38 @@ fn a_merge_ends_when_it_is_told_to() {
 }
 
 #[test]
-fn long_values_are_written_once_and_leave_little_to_merge() {
-    let env = Env::in_memory(1);
-    env.fs.create_dir_all(Path::new("db")).unwrap();
-    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 100_000);
-    let value = |n: u32| vec![n as u8; if n.is_multiple_of(3) { values::STORED_MIN + n as usize } else { 100 }];
+fn long_values_are_written_once() {
+    let (env, mut sorter) = sorter(100_000);
+    let value = |n: u32| vec![n as u8; if n.is_multiple_of(3) { STORED_MIN + n as usize } else { 100 }];
     for n in 0..300u32 {
-        sorter.add(&(n * 7919 % 300).to_be_bytes(), &value(n), |_| Result::Ok(())).unwrap();
+        sorter.add(&(n * 7919 % 300).to_be_bytes(), &value(n), proceed).unwrap();
     }
     assert_eq!(sorter.stored.len(), (0..300).filter(|n| n % 3 == 0).map(|n| value(n).len() as u64).sum::<u64>());
-    assert!(sorter.largest_pair < 200, "{}", sorter.largest_pair);
-    let mut sorted = sorter.finish(|_| Result::Ok(())).unwrap();
-    let mut wanted: Vec<(u32, u32)> = (0..300).map(|n| (n * 7919 % 300, n)).collect();
-    wanted.sort();
-    for (key, n) in wanted {
-        assert_eq!(sorted.next().unwrap(), Some((&key.to_be_bytes()[..], &value(n)[..])));
-    }
-    assert_eq!(sorted.next().unwrap(), None);
-    drop(sorted);
+    let mut expected: Vec<u32> = (0..300).collect();
+    expected.sort_by_key(|n| n * 7919 % 300);
+    assert_eq!(values(sorter, <[u8]>::to_vec), expected.into_iter().map(value).collect::<Vec<_>>());
     assert!(env.fs.list(Path::new("db")).unwrap().is_empty());
 }
 
 #[test]
-fn a_damaged_stored_value_is_named() {
-    let env = Env::in_memory(1);
-    env.fs.create_dir_all(Path::new("db")).unwrap();
-    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 1000);
-    sorter.add(b"a", &vec![7; values::STORED_MIN], |_| Result::Ok(())).unwrap();
-    let file = env.fs.open(Path::new("db/sort-1/values"), alluvium_env::OpenMode::ReadWrite).unwrap();
-    file.write_at(b"x", 5).unwrap();
-    let error = sorter.finish(|_| Result::Ok(())).unwrap().next().unwrap_err();
-    assert!(error.to_string().contains("a value of the sort is damaged"), "{error}");
+fn damage_of_what_is_stored_is_named() {
+    // Of a value, and of one of two keys.
+    for (keys, bad) in [(vec![b"a".to_vec()], 5), (vec![vec![1; 2 * KEY_BYTES_MAX]; 2], 7)] {
+        let (env, mut sorter) = sorter(1000);
+        keys.iter().for_each(|key| sorter.add(key, &vec![7; STORED_MIN], proceed).unwrap());
+        let file = env.fs.open(Path::new("db/sort-1/values"), alluvium_env::OpenMode::ReadWrite).unwrap();
+        file.write_at(b"x", bad).unwrap();
+        let error = sorter.finish(proceed).unwrap().next(proceed).unwrap_err();
+        assert!(error.to_string().contains("a value of the sort is damaged"), "{error}");
+    }
 }
 
 #[test]
-fn fewer_runs_are_merged_at_once_if_their_pairs_are_large() {
-    let env = Env::in_memory(1);
-    env.fs.create_dir_all(Path::new("db")).unwrap();
-    let mut sorter = Sorter::new(&env, "db/sort-1".into(), 64 * BLOCKS_PER_RUN * BLOCK_BYTES);
-    assert_eq!(sorter.fan_in(), MERGE_MAX);
-    sorter.add(&vec![1; 8 * BLOCK_BYTES], b"", |_| Result::Ok(())).unwrap();
-    assert_eq!(sorter.fan_in(), 7);
-    sorter.add(&vec![1; 100 * BLOCK_BYTES], b"", |_| Result::Ok(())).unwrap();
-    assert_eq!(sorter.fan_in(), 2);
+fn fewer_runs_are_merged_at_once_if_memory_is_small() {
+    for (memory, most) in [(64 * RUN_BYTES, MERGE_MAX), (7 * RUN_BYTES, 7), (1000, 2)] {
+        let (_env, mut sorter) = sorter(memory);
+        sorter.add(&vec![1; 100 * BLOCK_BYTES], &vec![1; 100 * BLOCK_BYTES], proceed).unwrap();
+        assert_eq!(sorter.fan_in(), most);
+        assert!(sorter.arena.used() <= KEY_BYTES_MAX + 100, "{}", sorter.arena.used());
+    }
 }
