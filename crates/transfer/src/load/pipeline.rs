@@ -113,12 +113,16 @@ struct Load<'a> {
     changed: Condvar,
     /// The readers run at most this many slices ahead of the writers.
     ahead_max: u64,
+    /// They take no slice while those ahead have this many bytes: slices with long lines are long.
+    ahead_bytes_max: u64,
 }
 
 struct LoadState<'a> {
     ready: BTreeMap<u64, Parsed<'a>>,
     taken: u64,
     next: u64,
+    /// The bytes of the slices that were taken and are not written.
+    ahead_bytes: u64,
     writing: bool,
     readers: usize,
     mark: Mark,
@@ -206,6 +210,7 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
             ready: BTreeMap::new(),
             taken: 0,
             next: 0,
+            ahead_bytes: 0,
             writing: false,
             readers: options.readers,
             mark: opened.begin,
@@ -213,6 +218,7 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
         }),
         changed: Condvar::new(),
         ahead_max: options.readers as u64 + 1,
+        ahead_bytes_max: (plan.memory_bytes / 8).max((options.readers + 1) * limits.slice_bytes) as u64,
     };
     alluvium_env::thread::scope(|scope| load.start(scope, options.readers, options.writers));
     load.finish(before)
@@ -345,19 +351,24 @@ impl<'a> Load<'a> {
     }
 
     fn take_slice(&self) -> Option<Slice> {
+        // Held until the bytes of the slice are counted.
+        let mut cutter = self.cutter.lock();
         let mut state = self.state.lock();
         loop {
             if state.error.is_some() || self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            if state.taken < state.next + self.ahead_max {
+            let ahead = state.taken - state.next;
+            if ahead == 0 || ahead < self.ahead_max && state.ahead_bytes < self.ahead_bytes_max {
                 break;
             }
             self.changed.wait(&mut state);
         }
         state.taken += 1;
         drop(state);
-        self.cutter.lock().next()
+        let slice = cutter.next()?;
+        self.state.lock().ahead_bytes += slice.bytes.len() as u64;
+        Some(slice)
     }
 
     fn parse(&self, encoder: &mut Encoder, slice: Slice) -> Parsed<'a> {
@@ -510,10 +521,12 @@ impl<'a> Load<'a> {
     /// The body of a writer thread.
     fn write(&self) {
         while let Some((parsed, mark)) = self.take_parsed() {
+            let bytes = parsed.bytes;
             let result = self.write_slice(parsed, mark);
             let mut state = self.state.lock();
             state.writing = false;
             state.next += 1;
+            state.ahead_bytes -= bytes;
             match result {
                 Ok(mark) => state.mark = mark,
                 Err(error) => {
