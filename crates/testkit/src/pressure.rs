@@ -5,7 +5,7 @@
 //! [`in_child`] starts it and reads them, optionally with a limit on file descriptors.
 
 // Real processes on a real disk, measured by the kernel.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[cfg(feature = "shuttle")]
 pub mod overload;
@@ -19,7 +19,7 @@ use std::process::Command;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-pub use scenarios::{LARGE_SORTED_BYTES, Text, run};
+pub use scenarios::{LARGE_SORTED_BYTES, LONG_LINE_BYTES, Text, run};
 
 /// The resources that a scenario used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

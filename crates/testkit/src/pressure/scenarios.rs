@@ -1,8 +1,11 @@
 //! The scenarios that run in their own process.
 
 use super::{Figures, Meter, measured, reads, status};
+use alluvium::load::{Input, OnBad};
 use alluvium::{Collection, Database, Durability, Map, Snapshot, Value};
+use alluvium_document::row::ValueRef;
 use alluvium_store::Options;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -57,6 +60,7 @@ pub fn run(scenario: &str, path: &Path, amount: u64) -> Figures {
     match scenario {
         "more_text_than_memory" => measured(path, |path, meter, figures| more_text(path, meter, figures, amount)),
         "large_documents" => measured(path, |path, meter, figures| large_documents(path, meter, figures, amount)),
+        "long_lines" => measured(path, |path, meter, figures| long_lines(path, meter, figures, amount)),
         "large_sorts" => measured(path, |path, meter, figures| large_sorts(path, meter, figures, amount)),
         "many_collections" => measured(path, |path, meter, figures| many_collections(path, meter, figures, amount)),
         "many_files" => measured(path, |path, meter, figures| many_files(path, meter, figures, amount)),
@@ -231,6 +235,80 @@ fn large_sorts(path: &Path, meter: &Meter, figures: &mut Figures, large: u64) {
     });
     figures.documents = documents;
     db.close().expect("it closes");
+}
+
+/// The bytes of the longest line of [`long_lines`].
+pub const LONG_LINE_BYTES: u64 = 12 << 20;
+
+/// `lines` lines of up to 12 MB, loaded into a collection with an index on their longest value, and
+/// then sorted by it by two threads at once; all with a budget of 64 MB. At the end a line of 150 MB
+/// is refused.
+fn long_lines(path: &Path, meter: &Meter, figures: &mut Figures, lines: u64) {
+    let options = Options { memory_bytes: 64 << 20, durability: Durability::Bulk, ..Options::default() };
+    let input = path.with_extension("json");
+    write_lines(&input, lines).expect("room for the lines");
+    std::fs::write("/proc/self/clear_refs", "5").expect("the kernel resets the peak");
+    figures.before = status("VmRSS");
+    let db = open(path, &options, figures);
+    let documents = db.collection("lines");
+    documents.create_index(r#"{"text":1}"#).run().expect("an index");
+    meter.during(&db, || {
+        let file = Input::file(&input).expect("the lines are there");
+        let loaded = documents.load(file).readers(4).on_bad(OnBad::Skip).run();
+        let refused = loaded.expect_err("the last line is too long").to_string();
+        assert!(refused.contains("line"), "{refused}");
+        assert_eq!(documents.count().expect("a count"), lines);
+        let found = documents.find(r#"{"text":{"$gte":"b"}}"#).hint("text_1").count().expect("a question");
+        assert_eq!(found, lines);
+        std::thread::scope(|scope| {
+            for direction in ["1", "-1"] {
+                let documents = &documents;
+                scope.spawn(move || {
+                    let sort = format!(r#"{{"text":{direction},"n":1}}"#);
+                    let cursor = documents.find("{}").sort(sort.as_str()).run().expect("a sort");
+                    let places = cursor.map(|found| {
+                        let document = found.expect("a document");
+                        let Ok(Some(ValueRef::String(text))) = document.get("text") else { panic!("it has text") };
+                        let n = document.id().as_i64().expect("a number");
+                        (text.as_bytes()[DIFFERENT_BYTE], text.len(), n)
+                    });
+                    let places: Vec<_> = places.collect();
+                    let texts = |a: &(u8, usize, i64), b: &(u8, usize, i64)| (a.0, a.1).cmp(&(b.0, b.1));
+                    let mut sorted = places.clone();
+                    sorted.sort_by(|a, b| {
+                        let by_text = if direction == "1" { texts(a, b) } else { texts(b, a) };
+                        by_text.then(a.2.cmp(&b.2))
+                    });
+                    assert_eq!(places, sorted);
+                    assert_eq!(places.len() as u64, lines);
+                });
+            }
+        });
+    });
+    figures.documents = lines;
+    db.close().expect("it closes");
+    std::fs::remove_file(&input).expect("it was there");
+}
+
+/// The index of the byte in which the long values differ.
+const DIFFERENT_BYTE: usize = 1 << 20;
+
+/// Writes lines with long values that differ in one byte behind much that is equal, one in three of
+/// the greatest length, and at the end a line that is longer than is allowed.
+fn write_lines(path: &Path, lines: u64) -> std::io::Result<()> {
+    let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+    let mut line = |n: u64, rest: u64| -> std::io::Result<()> {
+        write!(out, r#"{{"_id":{n},"n":{n},"text":""#)?;
+        std::io::copy(&mut std::io::repeat(b'b').take(DIFFERENT_BYTE as u64), &mut out)?;
+        write!(out, "{}", char::from(b'a' + (n * 7 % 5) as u8))?;
+        std::io::copy(&mut std::io::repeat(b'c').take(rest), &mut out)?;
+        writeln!(out, r#""}}"#)
+    };
+    for n in 0..lines {
+        line(n, if n % 3 == 0 { LONG_LINE_BYTES - DIFFERENT_BYTE as u64 - 64 } else { 10 })?;
+    }
+    line(lines, 150 << 20)?;
+    out.flush()
 }
 
 /// `amount` collections of ten documents each; the database is reopened, and each is read.
