@@ -8,7 +8,7 @@ use crate::names::FullName;
 use alluvium_document::{Document, Map};
 use alluvium_query::index::Keys;
 use alluvium_store::{Seq, TreeId, WriteBatch};
-use hashbrown::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The index entries of the documents of a batch, and what must happen before it is written.
@@ -20,7 +20,7 @@ pub(crate) struct Entries<'a> {
     marks: Vec<NewMarks>,
     /// The unique index keys that each document of the batch has when the batch is done, by the key
     /// of its `_id`. Only with unique indexes.
-    pub(super) claims: HashMap<Vec<u8>, Vec<Claim>>,
+    pub(super) claims: BTreeMap<Vec<u8>, Vec<Claim>>,
     /// Those that a later put of the same document in the batch has taken from it.
     replaced: Vec<Claim>,
     /// A document of the batch is put twice.
@@ -186,7 +186,7 @@ impl<'a> Entries<'a> {
             }
         }
         if index.definition.is_unique() {
-            let claims = self.claims.entry_ref(id).or_default();
+            let claims = self.claims.entry(id.to_vec()).or_default();
             claims.extend(found.keys.iter().map(|key| Claim { index: index.clone(), key: key.bytes.clone() }));
         }
     }
