@@ -12,6 +12,8 @@ mod commands;
 pub mod comments;
 pub mod iibench;
 pub mod keys;
+pub mod plan;
+pub mod record;
 pub mod scenarios;
 
 pub use app::main;

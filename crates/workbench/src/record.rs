@@ -1,0 +1,129 @@
+//! Records of trials: what a trial ran, where, and what it measured.
+
+use crate::plan::{Parameters, Size};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The record of one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`crate::plan::FORMAT`].
+    pub format: u32,
+    /// The plan file that defines the experiment, without the extension.
+    pub plan: String,
+    /// The experiment.
+    pub experiment: String,
+    /// The size of the run.
+    pub size: Size,
+    /// The values that the commands used.
+    pub parameters: Parameters,
+    /// The number of the trial among those with the same parameters, from 0.
+    pub repeat: u32,
+    /// The seed of the command.
+    pub seed: u64,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// When it began, as RFC 3339 in UTC.
+    pub began: String,
+    /// Wall clock of the process.
+    pub seconds: f64,
+    /// Where it ran.
+    pub machine: Machine,
+    /// What ran.
+    pub versions: Versions,
+    /// What the process used.
+    pub process: ProcessUse,
+    /// What all processes did with the store's device; `None` if the kernel does not count that.
+    pub device: Option<DeviceUse>,
+    /// What the command that made the store printed.
+    pub prepared: Option<Value>,
+    /// What the command printed.
+    pub outcome: Option<Value>,
+    /// Why the trial has no figures.
+    pub failure: Option<String>,
+}
+
+impl Record {
+    /// The figure at a path of this record, such as `outcome.latency.p99`; see [`figure`].
+    pub fn figure(&self, path: &str) -> Option<f64> {
+        figure(&serde_json::to_value(self).ok()?, path)
+    }
+}
+
+/// The value at a path: names of fields, and places in lists from 0, with dots between them.
+pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, name| match value {
+        Value::Array(list) => list.get(name.parse::<usize>().ok()?),
+        _ => value.get(name),
+    })
+}
+
+/// The number at a path, as [`at`].
+pub fn figure(value: &Value, path: &str) -> Option<f64> {
+    at(value, path)?.as_f64()
+}
+
+/// The machine of a trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The model of the processor.
+    pub processor: String,
+    /// Hardware threads that the process may use.
+    pub cores: u64,
+    /// All memory.
+    pub memory_bytes: u64,
+    /// The kernel's name and release.
+    pub kernel: String,
+    /// The type of the store's file system.
+    pub file_system: String,
+    /// The store's device.
+    pub device: String,
+}
+
+/// The versions of what ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Versions {
+    /// The version of Alluvium.
+    pub alluvium: String,
+    /// The commit of the sources, with `-dirty` if they differ from it; `None` if unknown.
+    pub commit: Option<String>,
+    /// The program and its version.
+    pub program: String,
+}
+
+/// What the process of a trial used, its own child processes included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessUse {
+    /// Processor time of all threads.
+    pub cpu_seconds: f64,
+    /// The part of it in the program.
+    pub user_seconds: f64,
+    /// The part of it in the kernel.
+    pub system_seconds: f64,
+    /// The number of times that a thread waited.
+    pub voluntary_switches: u64,
+    /// The number of times that a thread was preempted.
+    pub involuntary_switches: u64,
+    /// Bytes read from storage.
+    pub read_bytes: u64,
+    /// Bytes written to storage, now or later.
+    pub written_bytes: u64,
+    /// The most bytes of memory resident.
+    pub peak_memory_bytes: u64,
+}
+
+/// What a device did during a trial, for all processes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceUse {
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Read requests.
+    pub reads: u64,
+    /// Write requests.
+    pub writes: u64,
+}
+
+#[cfg(test)]
+mod tests;
