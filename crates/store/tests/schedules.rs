@@ -357,6 +357,30 @@ fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
     });
 }
 
+/// A memtable is sealed while a batch that deletes a range is on its way into it: what is read
+/// while it is flushed knows the range.
+#[test]
+fn a_range_that_is_deleted_while_its_memtable_is_sealed_hides_its_keys() {
+    check("a_range_that_is_deleted_while_its_memtable_is_sealed_hides_its_keys", 600, || {
+        let Opened { store, tree, .. } = open();
+        let keys = two_keys(&store);
+        for _ in 0..2 {
+            put(&store, tree, &keys, 1).unwrap();
+            let files = store.clone();
+            let keeper = spawn("keeper", move || files.flush().unwrap());
+            let mut batch = store.batch();
+            batch.delete_range(tree, &[], &[255]);
+            store.write(batch, Durability::Bulk).unwrap();
+            for key in keys.iter().chain(&keys) {
+                assert_eq!(get(&store, tree, key), 0, "what was deleted is there");
+            }
+            assert_eq!(scan(&store, &store.snapshot(), tree), [0u64; 0]);
+            keeper.join().unwrap();
+            store.flush().unwrap();
+        }
+    });
+}
+
 /// Each batch deletes all that the ones before have put, by a range, and range tombstones in memory
 /// are thinned for the next: a read without a snapshot finds nothing again that was deleted before,
 /// and a snapshot shows one batch, whole, and never changes.
