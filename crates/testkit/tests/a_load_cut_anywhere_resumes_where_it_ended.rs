@@ -3,7 +3,7 @@
 //! and in the end each line is loaded once. Also if the text ends without a newline, or is an array or objects, where
 //! what closes it comes behind the last document.
 
-use alluvium::load::{Format, Input, LoadReport, OnDuplicate, Outcome};
+use alluvium::load::{Format, Input, LoadReport, OnBad, OnDuplicate, Outcome};
 use alluvium::{Database, Durability};
 use alluvium_env::fault::Op;
 use alluvium_env::mem::CrashStyle;
@@ -40,8 +40,12 @@ fn line(n: usize) -> String {
     }
 }
 
-fn write_input(env: &Env, [before, between, behind]: [&str; 3]) {
-    let lines: Vec<String> = (0..LINES).map(line).collect();
+fn write_input(env: &Env, [before, between, behind]: [&str; 3], bad: Option<usize>) {
+    let mut lines: Vec<String> = (0..LINES).map(line).collect();
+    if let Some(bad) = bad {
+        // An array is no `_id`.
+        lines[bad] = format!(r#"{{"_id":[{bad}],"n":{bad}}}"#);
+    }
     let text = format!("{before}{}{behind}", lines.join(between));
     let file = env.fs.open(Path::new(INPUT), OpenMode::CreateNew).unwrap();
     file.write_at(text.as_bytes(), 0).unwrap();
@@ -50,9 +54,13 @@ fn write_input(env: &Env, [before, between, behind]: [&str; 3]) {
 }
 
 fn load(world: &World, db: &Database, format: &Format) -> alluvium::Result<LoadReport> {
+    load_with(world, db, format, OnBad::Error)
+}
+
+fn load_with(world: &World, db: &Database, format: &Format, on_bad: OnBad) -> alluvium::Result<LoadReport> {
     let input = Input::file_in(&world.env, Path::new(INPUT))?;
     let (format, on_duplicate) = (format.clone(), OnDuplicate::Error);
-    db.collection("c").load(input).format(format).readers(2).on_duplicate(on_duplicate).run()
+    db.collection("c").load(input).format(format).readers(2).on_duplicate(on_duplicate).on_bad(on_bad).run()
 }
 
 /// The numbers of the lines that are loaded, sorted.
@@ -88,7 +96,7 @@ fn a_load_cut_anywhere_resumes_where_it_ended() {
     seed::each("a_load_cut_anywhere_resumes_where_it_ended", 0, TEXTS.len() as u64, |seed| {
         let world = World::new(seed);
         let (format, parts) = &TEXTS[seed as usize % TEXTS.len()];
-        write_input(&world.env, *parts);
+        write_input(&world.env, *parts, None);
         let db = world.open(&options(seed)).unwrap();
         let cuts: Arc<Mutex<Vec<(World, String)>>> = Arc::default();
         let (mem, into) = (world.mem.clone(), cuts.clone());
@@ -113,4 +121,26 @@ fn a_load_cut_anywhere_resumes_where_it_ended() {
     let beginnings = beginnings.into_inner();
     println!("loads went on after {beginnings:?} lines");
     assert!(seed::replayed().is_some() || beginnings.len() > 3, "{beginnings:?}");
+}
+
+/// Each run ends at the bad record again, and loads what comes before it once; one that skips it goes on behind it.
+#[test]
+fn a_load_that_failed_resumes_with_the_record_that_failed() {
+    seed::each("a_load_cut_anywhere_resumes_where_it_ended", 0, 4 * TEXTS.len() as u64, |seed| {
+        let world = World::new(seed);
+        let (format, parts) = &TEXTS[seed as usize % TEXTS.len()];
+        let bad = fastrand::Rng::with_seed(seed).usize(0..LINES);
+        write_input(&world.env, *parts, Some(bad));
+        let db = world.open(&options(seed)).unwrap();
+        let mut said = None;
+        for run in 0..3 {
+            let error = load(&world, &db, format).expect_err("a record is bad").to_string();
+            assert_eq!(said.get_or_insert_with(|| error.clone()), &error, "seed {seed}, run {run}");
+            assert_eq!(numbers(&db), (0..bad as i64).collect::<Vec<_>>(), "seed {seed}, run {run}");
+        }
+        let report = load_with(&world, &db, format, OnBad::Skip).unwrap();
+        assert_eq!((report.rejected, report.documents as usize), (1, LINES - 1 - bad), "seed {seed}");
+        let others: Vec<i64> = (0..LINES as i64).filter(|n| *n != bad as i64).collect();
+        assert_eq!(numbers(&db), others, "seed {seed}");
+    });
 }
