@@ -179,10 +179,9 @@ pub(crate) fn inode(path: &Path) -> Option<u64> {
     Some(std::fs::metadata(path).ok()?.ino())
 }
 
-/// A file of `/proc` as text.
-#[cfg(target_os = "linux")]
+/// A file of `/proc` as text; `None` if it does not exist.
 #[allow(clippy::disallowed_methods, reason = "files of /proc have no length, and are no part of a database")]
-pub(crate) fn text(path: &Path) -> Option<String> {
+pub fn text(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 

@@ -34,6 +34,9 @@ struct Cli {
         help_heading = "Global options"
     )]
     log: Option<Level>,
+    /// End with the process that has started this one
+    #[arg(long, hide = true)]
+    end_with_parent: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -46,11 +49,25 @@ pub fn main() -> ExitCode {
     match Cli::try_parse_from(arguments) {
         Err(error) => program.end_unparsed(&error),
         Ok(cli) => {
+            if cli.end_with_parent {
+                end_with_parent();
+            }
             logging::start(&Env::os(), cli.log.unwrap_or(Level::Warn));
             program.end(cli.command.run())
         }
     }
 }
+
+/// Ends this process when the one that has started it ends, even by `kill -9`, so that a trial never outlives its run.
+#[cfg(target_os = "linux")]
+fn end_with_parent() {
+    // Without the signal, the process ends when it is done.
+    let _result = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+}
+
+/// This system has no such signal.
+#[cfg(not(target_os = "linux"))]
+fn end_with_parent() {}
 
 #[cfg(test)]
 mod tests;

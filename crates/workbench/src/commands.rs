@@ -10,6 +10,7 @@ mod kv;
 mod load;
 mod multivalue;
 mod readonly;
+mod run;
 mod scenario;
 
 use alluvium_cli::exit::Outcome;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Multivalue(multivalue::Args),
     /// Measure random gets from read-only stores: combinations of parameters in trials of random order
     Readonly(readonly::Args),
+    /// Run a plan of experiments: a process for each trial, in random order, with a record of each
+    Run(run::Args),
     /// Measure updates of random documents: score + 1, by get and put, checked or blind
     Update(documents::UpdateArgs),
 }
@@ -56,6 +59,7 @@ impl Command {
             Self::Load(args) => args.run(),
             Self::Multivalue(args) => args.run(),
             Self::Readonly(args) => args.run(),
+            Self::Run(args) => args.run(),
             Self::Update(args) => args.run(),
         }
     }

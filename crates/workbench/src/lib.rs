@@ -15,5 +15,6 @@ pub mod keys;
 pub mod plan;
 pub mod record;
 pub mod scenarios;
+mod trials;
 
 pub use app::main;

@@ -8,6 +8,7 @@ mod grid;
 mod resolve;
 
 pub use error::PlanError;
+pub(crate) use grid::text_of;
 pub use grid::{Trial, fill, placeholders, trials};
 pub use resolve::read;
 

@@ -1,0 +1,12 @@
+//! Runs the trials of a plan, each in a process of its own, and keeps a record of each.
+
+mod child;
+mod directory;
+mod machine;
+mod programs;
+mod progress;
+mod run;
+mod stores;
+
+pub(crate) use directory::Directory;
+pub(crate) use run::{Settings, Summary, run};
