@@ -1,6 +1,8 @@
 //! What a run does follows from its seed alone: the same changes of the same files, in the same order, also of several
 //! threads under the seeded scheduler. Without that, a failure could not be repeated by its seed.
 
+#![allow(clippy::disallowed_types)]
+
 use alluvium_env::fault::Op;
 use alluvium_testkit::runner::MakeHook;
 use alluvium_testkit::{Mix, Runner, seed};
