@@ -7,6 +7,7 @@ mod generate;
 mod iibench;
 mod index;
 mod kv;
+mod lengths;
 mod load;
 mod multivalue;
 mod readonly;
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Index(index::Args),
     /// Measure random keys of the key/value store: puts, gets and deletes in fixed shares
     Kv(kv::Args),
+    /// Measure the lengths of generated comments as JSON: their distribution
+    Lengths(lengths::Args),
     /// Measure a load of generated comments (generating them is part of the time)
     Load(load::Args),
     /// Measure many values under a key: comment ids by author or by subreddit, put and read back
@@ -56,6 +59,7 @@ impl Command {
             Self::Iibench(args) => args.run(),
             Self::Index(args) => args.run(),
             Self::Kv(args) => args.run(),
+            Self::Lengths(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Multivalue(args) => args.run(),
             Self::Readonly(args) => args.run(),

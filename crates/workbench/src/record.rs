@@ -50,9 +50,11 @@ impl Record {
     }
 }
 
-/// The value at a path: names of fields, and places in lists from 0, with dots between them.
+/// The value at a path: names of fields, and places in lists, with dots between them. A place is a number from 0, or
+/// `last`.
 pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, name| match value {
+        Value::Array(list) if name == "last" => list.last(),
         Value::Array(list) => list.get(name.parse::<usize>().ok()?),
         _ => value.get(name),
     })

@@ -14,6 +14,10 @@ fn documents_are_loaded_got_and_updated() {
     let loaded = place.json(&["load", "db", "c", "--docs", "2000", "--settle", "--json"]);
     assert_eq!((&loaded["documents"], &loaded["settled"]), (&2000.into(), &true.into()));
     assert!(loaded["cpu_us_per_document"].as_f64() > Some(0.0), "{loaded}");
+    // The last sample is that of the end, however short the load.
+    let samples = loaded["samples"].as_array().expect("a list");
+    assert_eq!(samples.iter().filter_map(|sample| sample["put"].as_u64()).sum::<u64>(), 2000, "{loaded}");
+    assert!(samples.iter().all(|sample| sample["file_bytes"].as_u64() > Some(0)), "{loaded}");
     let got = place.json(&["get", "db", "c", "--operations", "500", "--threads", "2", "--find-rate", "0.5", "--json"]);
     assert_eq!(got["operations"], 500);
     assert!(got["latency"]["p99"].as_f64() >= got["latency"]["p50"].as_f64(), "{got}");
@@ -100,6 +104,11 @@ fn rows_are_inserted_under_indexes() {
     assert_eq!(report["sizes"]["indexes"].as_array().map(Vec::len), Some(2));
     assert_eq!(report["queries"].as_array().map(Vec::len), Some(5), "by _id, and two indexes without and with rows");
     assert!(report["load"]["harness_cpu_seconds"].as_f64() < report["load"]["cpu_seconds"].as_f64(), "{report}");
+    let figure = |path: &str| alluvium_workbench::record::figure(&report, path).expect(path);
+    assert!(figure("figures.settled_rate") <= figure("figures.rate"), "{report}");
+    let switches = figure("load.voluntary_switches") + figure("load.involuntary_switches");
+    assert!(figure("figures.per_200k.switches") * 3000.0 >= switches * 199_999.0, "{report}");
+    assert!(figure("intervals.0.cost.inserts_per_second") > 0.0 && report["samples"].is_array(), "{report}");
     let report = place.json(&run(&["indexed", "--json"]));
     assert_eq!(report["sizes"]["indexes"].as_array().map(Vec::len), Some(3));
     let text = place.good(&run(&["documents", "--indexes", "0"]));

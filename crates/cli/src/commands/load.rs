@@ -46,6 +46,8 @@ pub struct SourceSettings {
     pub on_duplicate: OnDuplicate,
     /// Print the figures as JSON.
     pub json: bool,
+    /// With a sample for each second, in JSON.
+    pub samples: bool,
 }
 
 impl Args {
@@ -61,9 +63,9 @@ impl Loading {
     /// # Errors
     /// As for `load`.
     pub fn run(&self, collection: &CollectionArgs, source: Source, more: SourceSettings) -> Outcome {
-        let SourceSettings { id_field, on_duplicate, json } = more;
+        let SourceSettings { id_field, on_duplicate, json, samples } = more;
         let settings = self.resolve(collection)?;
-        let settings = Settings { sources: vec![source], id_field, on_duplicate, json, ..settings };
+        let settings = Settings { sources: vec![source], id_field, on_duplicate, json, samples, ..settings };
         settings.run(&collection.database)
     }
 }
@@ -90,7 +92,7 @@ impl Settings {
             }
             let watch = Watch::start(database, self, lines, &env)?;
             let result = load_all(database, self, &stop, &env, &watch, &mut summary);
-            let ended = watch.end();
+            let ended = watch.end().map(|samples| summary.samples = self.samples.then_some(samples));
             summary.stats = database.stats();
             result.and(ended)
         });

@@ -1,4 +1,5 @@
 use super::*;
+use crate::plan::{self, Size};
 use clap::CommandFactory;
 
 #[test]
@@ -24,4 +25,35 @@ fn commands_are_listed_in_alphabetical_order() {
     let mut sorted = names.clone();
     sorted.sort();
     assert_eq!(names, sorted);
+}
+
+/// The plans of the repository, for each size: every command is one that this program accepts.
+#[test]
+fn the_plans_of_the_repository_can_be_run() {
+    let env = Env::os();
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    for size in Size::ALL {
+        let plan = plan::read(&env, &dir.join("all.toml"), size, 1).expect("a plan");
+        for trial in plan::trials(&plan) {
+            let experiment = trial.experiment;
+            let commands = [experiment.prepare.as_ref(), Some(&experiment.command), experiment.warm_up.as_ref()];
+            for command in commands.into_iter().flatten().filter(|_| experiment.program == plan::THIS_PROGRAM) {
+                let value = |name: &str| match name {
+                    "store" => Some("dir".to_owned()),
+                    "seed" => Some(trial.seed.to_string()),
+                    _ => trial.parameters.get(name).map(plan::text_of),
+                };
+                let arguments = plan::fill(command, &value);
+                let whole = std::iter::once("alluvium-bench".to_owned()).chain(arguments);
+                let parsed = Cli::try_parse_from(whole);
+                assert!(parsed.is_ok(), "{}, {}: {}", experiment.name, size.name(), parsed.expect_err("an error"));
+                assert!(command.iter().any(|argument| argument == "--json"), "{} prints no JSON", experiment.name);
+            }
+        }
+        let included: std::collections::BTreeSet<&str> =
+            plan.experiments.iter().map(|experiment| experiment.plan.as_str()).collect();
+        let files = env.fs.list(&dir).expect("a directory");
+        let names = files.iter().filter_map(|entry| entry.name.strip_suffix(".toml")).filter(|name| *name != "all");
+        assert_eq!(included, names.collect(), "all.toml includes the others");
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     file: Option<PathBuf>,
     #[command(flatten)]
     loading: Loading,
-    /// Print the figures as JSON
+    /// Print the figures as JSON, with a sample for each second
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +41,7 @@ impl Args {
                 (Source::generated("generated comments", generate), OnDuplicate::Replace)
             }
         };
-        let settings = SourceSettings { id_field: "id".to_owned(), on_duplicate, json: self.json };
+        let settings = SourceSettings { id_field: "id".to_owned(), on_duplicate, json: self.json, samples: self.json };
         self.loading.run(&self.collection, source, settings)
     }
 }

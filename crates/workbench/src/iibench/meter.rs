@@ -78,16 +78,11 @@ impl Tally {
 
     /// Waits until `mark` rows are inserted, all loaders have ended, or the time is over; true if
     /// all loaders have ended.
-    pub fn wait(&self, mark: u64, loaders: usize, timeout: Option<Duration>) -> bool {
+    pub fn wait(&self, mark: u64, loaders: usize, timeout: Duration) -> bool {
         let mut state = self.state.lock();
-        while state.finished < loaders && self.inserted() < mark {
-            match timeout {
-                Some(left) => {
-                    self.changed.wait_for(&mut state, left);
-                    break;
-                }
-                None => self.changed.wait(&mut state),
-            }
+        if state.finished < loaders && self.inserted() < mark {
+            // The caller waits again after a wake-up without a cause.
+            self.changed.wait_for(&mut state, timeout);
         }
         state.finished == loaders
     }
@@ -147,9 +142,11 @@ impl Reading {
     pub fn since(&self, before: &Self) -> Cost {
         let usage = self.usage.since(&before.usage);
         let foreground = self.foreground.since(&before.foreground);
+        let (inserts, seconds) = (self.inserted - before.inserted, self.at.saturating_sub(before.at).as_secs_f64());
         Cost {
-            inserts: self.inserted - before.inserted,
-            seconds: self.at.saturating_sub(before.at).as_secs_f64(),
+            inserts,
+            seconds,
+            inserts_per_second: inserts as f64 / seconds.max(1e-9),
             cpu_seconds: usage.cpu_seconds,
             harness_cpu_seconds: self.harness.saturating_sub(before.harness).as_secs_f64(),
             foreground_cpu_seconds: self.insert.saturating_sub(before.insert).as_secs_f64(),

@@ -14,6 +14,8 @@ pub struct Cost {
     pub inserts: u64,
     /// Wall clock.
     pub seconds: f64,
+    /// Rows a second.
+    pub inserts_per_second: f64,
     /// Processor time.
     pub cpu_seconds: f64,
     /// The part of it for generating and encoding the rows, which is work of the harness.
@@ -78,6 +80,55 @@ pub struct Query {
     pub read_kb: f64,
 }
 
+/// The state at the end of a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Seconds since the first row.
+    pub seconds: f64,
+    /// Rows inserted since the last sample.
+    pub put: u64,
+    /// Bytes of all files now.
+    pub file_bytes: u64,
+    /// Bytes of resident memory now.
+    pub memory_bytes: u64,
+}
+
+/// Figures that follow from the others, for comparisons of runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Rows a second, from the first to the last.
+    pub rate: f64,
+    /// Rows a second, settling included.
+    pub settled_rate: f64,
+    /// Processor time in microseconds for each insert, settling included, without the harness's own.
+    pub net_cpu_us: f64,
+    /// Bytes of all files for each row, settled.
+    pub disk_bytes_per_row: f64,
+    /// Bytes of each row on disk.
+    pub bytes_per_row: f64,
+    /// Bytes of each index entry on disk.
+    pub bytes_per_entry: Option<f64>,
+    /// Bytes written for each row, settling included.
+    pub written_bytes_per_row: f64,
+    /// The cost of 200,000 inserts.
+    pub per_200k: Per200k,
+}
+
+/// The cost of 200,000 inserts on average, settling included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Per200k {
+    /// Context switches.
+    pub switches: f64,
+    /// Processor time without the harness's own.
+    pub cpu_seconds: f64,
+    /// Kilobytes written.
+    pub written_kb: f64,
+    /// Kilobytes read.
+    pub read_kb: f64,
+    /// System calls that read.
+    pub read_calls: f64,
+}
+
 /// The results of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -89,6 +140,12 @@ pub struct Report {
     pub rows: u64,
     /// Every interval, in their order.
     pub intervals: Vec<Interval>,
+    /// A sample for each second.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
+    /// Figures that follow from the others.
+    #[serde(default)]
+    pub figures: Figures,
     /// From the first row to the last.
     pub load: Cost,
     /// From there until no background work was pending.
@@ -121,6 +178,30 @@ impl Report {
         let indexes = &self.sizes.indexes;
         let all: u64 = indexes.iter().sum();
         (!indexes.is_empty()).then(|| self.per_row(all as f64) / indexes.len() as f64)
+    }
+
+    /// The figures that follow from the others.
+    pub fn summarize(&self) -> Figures {
+        let both = |of: fn(&Cost) -> u64| (of(&self.load) + of(&self.settle)) as f64;
+        let each = |all: f64| self.per_row(all * 200_000.0);
+        let written_kb = both(|cost| cost.written_kb);
+        let cpu_seconds = self.load.net_cpu_seconds() + self.settle.cpu_seconds;
+        Figures {
+            rate: self.load.rate(),
+            settled_rate: self.rows as f64 / (self.load.seconds + self.settle.seconds).max(1e-9),
+            net_cpu_us: self.net_cpu_us(),
+            disk_bytes_per_row: self.per_row(self.disk_bytes as f64),
+            bytes_per_row: self.bytes_per_row(),
+            bytes_per_entry: self.bytes_per_entry(),
+            written_bytes_per_row: self.per_row(written_kb * 1024.0),
+            per_200k: Per200k {
+                switches: each(both(|cost| cost.voluntary_switches + cost.involuntary_switches)),
+                cpu_seconds: each(cpu_seconds),
+                written_kb: each(written_kb),
+                read_kb: each(both(|cost| cost.read_kb)),
+                read_calls: each(both(|cost| cost.read_calls)),
+            },
+        }
     }
 
     fn per_row(&self, all: f64) -> f64 {

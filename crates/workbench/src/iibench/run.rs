@@ -3,10 +3,10 @@
 use super::engine::{Engine, Session};
 use super::failure::Failure;
 use super::meter::{Meter, Tally};
-use super::report::{Interval, Query, Report};
+use super::report::{Interval, Query, Report, Sample};
 use super::row::Row;
 use super::settings::Settings;
-use alluvium_cli::process::{load_average, peak_resident_bytes, thread_cpu_time};
+use alluvium_cli::process::{load_average, peak_resident_bytes, resident_bytes, thread_cpu_time};
 use alluvium_env::{Env, Fs};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,8 @@ pub fn run(
     let mut report = Report { engine: name.to_owned(), settings: settings.clone(), ..Report::default() };
     let tally = Tally::default();
     let meter = Meter::new(env.clock.clone());
-    load(&*engine, settings, &env, &tally, &meter, &mut report, line)?;
+    let sampler = Sampler { env: &env, dir, started: env.clock.now() };
+    load(&*engine, settings, &sampler, &tally, &meter, &mut report, line)?;
     // On another thread, since the meter does not count the reads of its own thread.
     let before = meter.read(&tally);
     apart(|| engine.settle())?;
@@ -50,6 +51,7 @@ pub fn run(
     }
     report.peak_memory_bytes = peak_resident_bytes().unwrap_or(0);
     report.load_average = (load_before, load_average());
+    report.figures = report.summarize();
     engine.close()?;
     Ok(report)
 }
@@ -65,10 +67,44 @@ fn apart<T: Send>(act: impl FnOnce() -> T + Send) -> T {
     })
 }
 
+/// The time between two samples.
+const SAMPLE: Duration = Duration::from_secs(1);
+
+/// Takes a sample each second.
+struct Sampler<'a> {
+    env: &'a Env,
+    dir: &'a Path,
+    started: Duration,
+}
+
+impl Sampler<'_> {
+    /// The time until the next sample is due.
+    fn wait(&self, samples: &[Sample]) -> Duration {
+        let due = self.started + SAMPLE * (samples.len() as u32 + 1);
+        due.saturating_sub(self.env.clock.now())
+    }
+
+    /// Adds a sample if one is due.
+    fn sample(&self, inserted: u64, samples: &mut Vec<Sample>) {
+        if !self.wait(samples).is_zero() {
+            return;
+        }
+        let before: u64 = samples.iter().map(|sample| sample.put).sum();
+        let last = samples.last().map_or(0, |sample| sample.file_bytes);
+        samples.push(Sample {
+            seconds: self.env.clock.now().saturating_sub(self.started).as_secs_f64(),
+            put: inserted.saturating_sub(before),
+            // A file may be removed while the directory is listed.
+            file_bytes: disk_bytes(&*self.env.fs, self.dir).unwrap_or(last),
+            memory_bytes: resident_bytes().unwrap_or(0),
+        });
+    }
+}
+
 fn load(
     engine: &dyn Engine,
     settings: &Settings,
-    env: &Env,
+    sampler: &Sampler<'_>,
     tally: &Tally,
     meter: &Meter,
     report: &mut Report,
@@ -76,7 +112,7 @@ fn load(
 ) -> Result<(), Failure> {
     let next = AtomicU64::new(0);
     let first = meter.read(tally);
-    let started = env.clock.now();
+    let (env, started) = (sampler.env, sampler.started);
     alluvium_env::thread::scope(|scope| {
         for _ in 0..settings.loaders {
             let next = &next;
@@ -93,7 +129,9 @@ fn load(
             if left == Some(Duration::ZERO) {
                 tally.stop();
             }
-            let ended = tally.wait(mark, settings.loaders, left.filter(|_| !tally.is_stopped()));
+            let left = left.filter(|_| !tally.is_stopped()).unwrap_or(Duration::MAX);
+            let ended = tally.wait(mark, settings.loaders, left.min(sampler.wait(&report.samples)));
+            sampler.sample(tally.inserted(), &mut report.samples);
             if tally.inserted() >= mark || ended {
                 let now = meter.read(tally);
                 if now.inserted > last.inserted {

@@ -127,6 +127,8 @@ pub(crate) struct Settings {
     pub rejects: Option<Rejects>,
     pub progress_json: Option<PathBuf>,
     pub progress_interval: Duration,
+    /// Print the figures of each second with the others, in JSON.
+    pub samples: bool,
     pub settle: bool,
     pub space_check: bool,
     pub again: bool,
@@ -159,6 +161,7 @@ impl Loading {
             rejects: None,
             progress_json: self.progress_json.clone(),
             progress_interval: Duration::from_millis(self.progress_ms.max(1)),
+            samples: false,
             settle: self.settle,
             space_check: !self.no_space_check,
             again: false,

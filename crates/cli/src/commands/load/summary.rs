@@ -2,6 +2,7 @@
 
 use super::input::Source;
 use super::settings::Settings;
+use super::watch::Sample;
 use crate::exit::Outcome;
 use crate::files;
 use crate::output::Output;
@@ -35,6 +36,8 @@ pub(super) struct Summary {
     metadata: Vec<serde_json::Value>,
     /// The content of the inputs, for messages.
     holds: Option<&'static str>,
+    /// The figures of each second, if they are kept.
+    pub samples: Option<Vec<Sample>>,
     pub stopped: bool,
     pub settled: bool,
     /// From the first step to the closed database.
@@ -134,6 +137,14 @@ impl Summary {
     }
 
     fn to_json(&self, settings: &Settings) -> serde_json::Value {
+        let mut json = self.figures(settings);
+        if let Some(samples) = &self.samples {
+            json["samples"] = json!(samples);
+        }
+        json
+    }
+
+    fn figures(&self, settings: &Settings) -> serde_json::Value {
         json!({
             "outcome": self.outcome(),
             "collection": settings.collection,

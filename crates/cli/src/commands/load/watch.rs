@@ -11,6 +11,7 @@ use alluvium::load::Progress;
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_env::{Clock, Env};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,13 +27,30 @@ pub(super) struct Watch {
     thread: Option<alluvium_env::thread::JoinHandle<Outcome>>,
 }
 
+/// The figures of one interval of a load, by default a second.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Sample {
+    /// Seconds since the start.
+    seconds: f64,
+    /// Documents loaded in the interval.
+    put: u64,
+    /// Bytes of all files now.
+    file_bytes: u64,
+    /// The current compaction debt, 0 to 1.
+    debt: f64,
+    /// Bytes of resident memory now.
+    memory_bytes: u64,
+}
+
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     clock: Arc<dyn Clock>,
     started: Duration,
-    /// The interval between two lines of JSON.
+    /// The interval between two lines of JSON, and between two samples.
     line_interval: Duration,
+    /// The samples so far, if they are kept.
+    samples: Option<Mutex<Vec<Sample>>>,
 }
 
 #[derive(Default)]
@@ -84,9 +102,10 @@ impl Watch {
             clock: env.clock.clone(),
             started,
             line_interval: settings.progress_interval,
+            samples: settings.samples.then(Mutex::default),
         });
         let bar = std::io::stderr().is_terminal().then(|| bar(&settings.sources));
-        if bar.is_none() && lines.is_none() {
+        if bar.is_none() && lines.is_none() && shared.samples.is_none() {
             return Ok(Self { shared, thread: None });
         }
         let (watched, database) = (shared.clone(), database.clone());
@@ -121,15 +140,16 @@ impl Watch {
         self.shared.state.lock().settling = true;
     }
 
-    /// Writes a last line, and ends the thread.
-    pub(super) fn end(mut self) -> Outcome {
+    /// Writes a last line, and ends the thread; returns the samples.
+    pub(super) fn end(mut self) -> Outcome<Vec<Sample>> {
         self.shared.state.lock().ended = true;
         self.shared.changed.notify_all();
         match self.thread.take().map(alluvium_env::thread::JoinHandle::join) {
-            None => Ok(()),
-            Some(Ok(outcome)) => outcome,
-            Some(Err(panicked)) => Err(Failure::Other(panicked.to_string())),
+            None => {}
+            Some(Ok(outcome)) => outcome?,
+            Some(Err(panicked)) => return Err(Failure::Other(panicked.to_string())),
         }
+        Ok(self.shared.samples.as_ref().map(|samples| std::mem::take(&mut *samples.lock())).unwrap_or_default())
     }
 }
 
@@ -138,6 +158,7 @@ impl Shared {
         let mut next_line = self.line_interval;
         let mut wait = self.line_interval.min(BAR_INTERVAL);
         let mut result = Ok(());
+        let mut sampled = 0;
         loop {
             let mut state = self.state.lock();
             if !state.ended {
@@ -152,6 +173,9 @@ impl Shared {
             if ended || since >= next_line {
                 while next_line <= since {
                     next_line += self.line_interval;
+                }
+                if let Some(samples) = &self.samples {
+                    samples.lock().push(sample(&figures, &mut sampled, since, database));
                 }
                 if let Some(open) = &mut lines
                     && let Err(failure) = open.write(&figures, since, database)
@@ -170,6 +194,19 @@ impl Shared {
             bar.finish_and_clear();
         }
         result
+    }
+}
+
+fn sample(figures: &Figures, sampled: &mut u64, since: Duration, database: &Database) -> Sample {
+    let stats = database.stats();
+    let put = figures.documents.saturating_sub(*sampled);
+    *sampled = figures.documents;
+    Sample {
+        seconds: since.as_secs_f64(),
+        put,
+        file_bytes: stats.disk_bytes,
+        debt: stats.debt,
+        memory_bytes: process::resident_bytes().unwrap_or(0),
     }
 }
 
