@@ -26,6 +26,7 @@ demo:
 setup:
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || true
 	@command -v strace >/dev/null || apt-get install -qq -y strace >/dev/null 2>&1 || true
+	@command -v chromium >/dev/null || apt-get install -qq -y chromium >/dev/null 2>&1 || true
 
 # Packages that ship data as JSON, at fixed versions and checksums, into cargo's target folder.
 data:

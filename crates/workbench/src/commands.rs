@@ -11,6 +11,7 @@ mod lengths;
 mod load;
 mod multivalue;
 mod readonly;
+mod report;
 mod run;
 mod scenario;
 
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Multivalue(multivalue::Args),
     /// Measure random gets from read-only stores: combinations of parameters in trials of random order
     Readonly(readonly::Args),
+    /// Draw the records of `run` as one page with charts, and as SVG files
+    Report(report::Args),
     /// Run a plan of experiments: a process for each trial, in random order, with a record of each
     Run(run::Args),
     /// Measure updates of random documents: score + 1, by get and put, checked or blind
@@ -63,6 +66,7 @@ impl Command {
             Self::Load(args) => args.run(),
             Self::Multivalue(args) => args.run(),
             Self::Readonly(args) => args.run(),
+            Self::Report(args) => args.run(),
             Self::Run(args) => args.run(),
             Self::Update(args) => args.run(),
         }

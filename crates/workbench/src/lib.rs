@@ -14,6 +14,7 @@ pub mod iibench;
 pub mod keys;
 pub mod plan;
 pub mod record;
+mod report;
 pub mod scenarios;
 mod trials;
 

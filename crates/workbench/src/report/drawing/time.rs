@@ -1,0 +1,111 @@
+//! Figures over time, or over anything else that a trial's samples count.
+
+use super::{Drawing, LineKey, Lines, Raw, Series, Source};
+use crate::record::{at, figure};
+use crate::report::axis::Axis;
+use crate::report::split::{Split, Trial};
+use crate::report::spread::Spread;
+use serde_json::Value;
+
+/// A line has at most twice as many points: the least and the greatest of each piece are kept.
+const PIECES: usize = 300;
+
+/// The samples of one trial, and what is to be known about them.
+struct Samples {
+    points: Vec<(f64, f64)>,
+    /// The trial is one of this many.
+    of: usize,
+}
+
+/// Draws the trials of a panel: of repeated ones, the one whose mean is the median.
+pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> Option<Drawing> {
+    let chart = source.chart;
+    let (x, y) = (chart.x.as_deref().unwrap_or("seconds"), chart.y.as_deref()?);
+    let chosen = |(key, trials): (&LineKey, &Vec<&Trial<'_>>)| {
+        let samples = choose(trials, |trial| samples(at(trial.json, chart.list())?, x, y))?;
+        Some((key.clone(), samples))
+    };
+    let mut all: Vec<(LineKey, Samples)> = lines.iter().filter_map(chosen).collect();
+    if x == "seconds" {
+        all.iter_mut().for_each(|(_, samples)| round(&mut samples.points));
+    }
+    let of = all.iter().map(|(_, samples)| samples.of).max()?;
+    let longest = all.iter().map(|(_, samples)| samples.points.len()).max()?;
+    all.iter_mut().for_each(|(_, samples)| samples.points = thin(&samples.points));
+    let mut origins: Vec<usize> = all.iter().map(|(key, _)| key.origin).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    let published = chart.published.iter().map(|published| {
+        let mut points: Vec<(f64, f64)> =
+            published.points.iter().filter_map(|(x, y)| Some((x.as_f64()?, *y))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (published.name.clone(), points)
+    });
+    let published: Vec<_> = published.collect();
+    let of_all = all.iter().map(|(_, samples)| &samples.points).chain(published.iter().map(|(_, points)| points));
+    let mut xs: Vec<f64> = of_all.flatten().map(|point| point.0).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    let ours = all.iter().map(|(key, one)| Series::measured(source, split, key, aligned(&one.points, &xs)));
+    let theirs = published.iter().map(|(name, points)| Series::published(name, aligned(points, &xs)));
+    let series = ours.chain(theirs).collect();
+    let axis = Axis::of_progress(chart.x_scale, &xs);
+    let raw = Raw { words: Vec::new(), xs, series, notes: notes(of, longest), origins };
+    let unit = chart.x_unit.as_deref().or((x == "seconds").then_some("s"));
+    let name = if x == "seconds" { "time".to_owned() } else { x.replace(['_', '.'], " ") };
+    raw.finish(source, unit.map_or_else(|| name.clone(), |unit| format!("{name}, {unit}")), axis)
+}
+
+fn notes(of: usize, longest: usize) -> Vec<String> {
+    let repeated = format!("Of {of} repeats of a trial, the one whose mean is the median is drawn.");
+    let thinned = format!("Lines of more than {} samples show the least and the greatest of each piece.", 2 * PIECES);
+    let notes = [(of > 1, repeated), (longest > 2 * PIECES, thinned)];
+    notes.into_iter().filter(|(is_true, _)| *is_true).map(|(_, note)| note).collect()
+}
+
+/// The samples of the trial whose mean is the median of those of all.
+fn choose(trials: &[&Trial<'_>], read: impl Fn(&Trial<'_>) -> Option<Vec<(f64, f64)>>) -> Option<Samples> {
+    let mean = |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
+    let mut all: Vec<Vec<(f64, f64)>> = trials.iter().filter_map(|trial| read(trial)).collect();
+    all.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
+    let of = all.len();
+    (of > 0).then(|| Samples { points: all.swap_remove((of - 1) / 2), of })
+}
+
+/// The figures in a list of samples; `None` if there are none.
+fn samples(list: &Value, x: &str, y: &str) -> Option<Vec<(f64, f64)>> {
+    let one = |sample: &Value| Some((figure(sample, x)?, figure(sample, y)?));
+    let mut points: Vec<(f64, f64)> = list.as_array()?.iter().filter_map(one).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (!points.is_empty()).then_some(points)
+}
+
+/// Rounds the times of samples, so that those of several trials meet: to seconds if there is one a second.
+fn round(points: &mut Vec<(f64, f64)>) {
+    let span = points.last().map_or(0.0, |last| last.0) - points.first().map_or(0.0, |first| first.0);
+    let steps: f64 = if span >= 0.9 * points.len().saturating_sub(1) as f64 { 1.0 } else { 10.0 };
+    points.iter_mut().for_each(|point| point.0 = (point.0 * steps).round() / steps);
+    points.dedup_by_key(|point| point.0);
+}
+
+/// The least and the greatest figure of each of many pieces, so that no stall and no peak is lost.
+fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if points.len() <= 2 * PIECES {
+        return points.to_vec();
+    }
+    let of_piece = |piece: &[(f64, f64)]| {
+        let compare = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let ends = [piece.iter().min_by(compare), piece.iter().max_by(compare)];
+        let mut ends: Vec<(f64, f64)> = ends.into_iter().flatten().copied().collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ends.dedup();
+        ends
+    };
+    points.chunks(points.len().div_ceil(PIECES)).flat_map(of_piece).collect()
+}
+
+fn aligned(points: &[(f64, f64)], xs: &[f64]) -> Vec<Option<Spread>> {
+    let mut left = points.iter().peekable();
+    let at = |x: &f64| left.next_if(|point| point.0 == *x).map(|point| Spread::single(point.1));
+    xs.iter().map(at).collect()
+}

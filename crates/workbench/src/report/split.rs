@@ -1,0 +1,108 @@
+//! How the trials of an experiment are divided among the panels, the lines and the places of a chart.
+
+use crate::plan::{Chart, ChartKind, Experiment, Parameters};
+use crate::record::Record;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// So many values of parameters that the chart does not name become lines; more become panels.
+const LINES_MAX: usize = 8;
+
+/// A trial with figures.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trial<'a> {
+    /// The place of its run among the directories.
+    pub(super) run: usize,
+    /// The place of its origin.
+    pub(super) origin: usize,
+    /// Its record.
+    pub(super) record: &'a Record,
+    /// The record as JSON, for paths.
+    pub(super) json: &'a Value,
+}
+
+/// The parameters of a chart by their use, with the values of each in their order.
+#[derive(Debug)]
+pub(super) struct Split {
+    /// The parameter along the axis, if it is one.
+    pub(super) x: Option<String>,
+    /// Parameters whose values make lines.
+    pub(super) lines: Vec<String>,
+    /// Parameters whose values make charts of their own: the chart does not name them, and their figures do not mix.
+    pub(super) panels: Vec<String>,
+    values: BTreeMap<String, Vec<Value>>,
+}
+
+impl Split {
+    /// Divides the trials of an experiment.
+    pub(super) fn of(chart: &Chart, experiment: &Experiment, trials: &[Trial<'_>]) -> Self {
+        let values: BTreeMap<String, Vec<Value>> =
+            experiment.grid.iter().map(|(name, values)| (name.clone(), distinct(name, values, trials))).collect();
+        let is_parameter = !matches!(chart.kind, ChartKind::Time | ChartKind::Table);
+        let x = chart.x.clone().filter(|_| is_parameter);
+        let is_free = |name: &String| x.as_ref() != Some(name) && !chart.series.contains(name);
+        let used =
+            |name: &String| trials.iter().filter_map(|trial| trial.record.parameters.get(name)).collect::<Vec<_>>();
+        let varies = |name: &String| used(name).windows(2).any(|pair| pair[0] != pair[1]);
+        let free: Vec<String> = values.keys().filter(|name| is_free(name) && varies(name)).cloned().collect();
+        let lines_of_free: usize = free.iter().map(|name| values[name].len()).product();
+        let (lines, panels) = match chart.series.is_empty() && lines_of_free <= LINES_MAX {
+            true => (free, Vec::new()),
+            false => (chart.series.clone(), free),
+        };
+        Self { x, lines, panels, values }
+    }
+
+    /// The places of the values of these parameters.
+    pub(super) fn places(&self, names: &[String], parameters: &Parameters) -> Vec<usize> {
+        names.iter().map(|name| self.place(name, parameters.get(name))).collect()
+    }
+
+    fn place(&self, name: &str, value: Option<&Value>) -> usize {
+        let values = self.values.get(name).map_or(&[] as &[Value], Vec::as_slice);
+        values.iter().position(|known| Some(known) == value).unwrap_or(values.len())
+    }
+
+    /// The values of a parameter.
+    pub(super) fn values(&self, name: &str) -> &[Value] {
+        self.values.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The values at these places, with the names of the parameters where a value alone says too little.
+    pub(super) fn label(&self, names: &[String], places: &[usize]) -> String {
+        let one = |(name, place): (&String, &usize)| match self.values(name).get(*place) {
+            Some(Value::String(text)) if text.starts_with(char::is_alphabetic) => text.clone(),
+            Some(value) => format!("{} {}", name.replace('_', " "), shown(value)),
+            None => format!("no {name}"),
+        };
+        names.iter().zip(places).map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A value as text, with separators between thousands.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), alluvium_cli::text::count),
+        other => other.to_string(),
+    }
+}
+
+/// A value as the command line takes it.
+pub(super) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The values of a parameter: those of the plan, then those of other directories; numbers in their order.
+fn distinct(name: &str, planned: &[Value], trials: &[Trial<'_>]) -> Vec<Value> {
+    let mut values = planned.to_vec();
+    for value in trials.iter().filter_map(|trial| trial.record.parameters.get(name)) {
+        if !values.contains(value) {
+            values.push(value.clone());
+        }
+    }
+    if values.iter().all(Value::is_number) {
+        values.sort_by(|a, b| a.as_f64().unwrap_or(0.0).total_cmp(&b.as_f64().unwrap_or(0.0)));
+    }
+    values
+}
