@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 /// Inserts rows in key order under indexes on values at random, then asks for ranges; each engine in a process of its
 /// own, one after the other, and the figures side by side.
 #[derive(Debug, Parser)]
-#[command(after_help = "Example: bench-peers trial --rows 1000000 --loaders 2 --memory 112M --direct")]
+#[command(version, after_help = "Example: bench-peers trial --rows 1000000 --loaders 2 --memory 112M --direct")]
 struct Args {
     /// A directory; each engine creates one in it, which is removed when its figures are taken
     #[arg(value_name = "FOLDER")]
