@@ -5,7 +5,7 @@ use crate::record::Record;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// So many values of parameters that the chart does not name become lines; more become panels.
+/// Up to this number of values of parameters that the chart does not name become lines; more become panels.
 const LINES_MAX: usize = 8;
 
 /// A trial with figures.

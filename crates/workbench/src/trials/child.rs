@@ -36,7 +36,7 @@ pub(super) struct Ended {
     pub seconds: f64,
     pub used: ProcessUse,
     pub device: Option<DeviceUse>,
-    /// The JSON that it printed, or why there is none.
+    /// The JSON that it printed, or the reason why it printed no JSON.
     pub result: Result<Value, String>,
 }
 
