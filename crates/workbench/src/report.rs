@@ -98,9 +98,9 @@ impl Report {
             let count = count(runs, one.experiment);
             if count.done + count.failed == 0 {
                 let experiment = one.experiment;
-                report
-                    .skipped
-                    .push(format!("{} ({}), a trial of {}", experiment.title, experiment.name, experiment.program));
+                let why = runs.iter().find_map(|run| run.not_run.get(&experiment.name));
+                let why = why.map_or("no trial has run", String::as_str);
+                report.skipped.push(format!("{} ({}): {why}", experiment.title, experiment.name));
                 continue;
             }
             report.add(&one, &trials, count);
@@ -240,9 +240,11 @@ fn failures(runs: &[Run]) -> Vec<FailedTrial> {
             let is_varied = |name: &String| grid.is_some_and(|grid| grid.contains_key(name));
             let parameters = record.parameters.iter().filter(|(name, _)| is_varied(name));
             let parameters = parameters.map(|(name, value)| format!("{name} {}", split::shown(value)));
+            let dir = if runs.len() > 1 { format!(" in {}", run.dir) } else { String::new() };
+            let repeat = format!("repeat {}{dir}", record.repeat + 1);
             found.push(FailedTrial {
                 experiment: record.experiment.clone(),
-                trial: parameters.chain([format!("repeat {}", record.repeat + 1)]).collect::<Vec<_>>().join(", "),
+                trial: parameters.chain([repeat]).collect::<Vec<_>>().join(", "),
                 command: record.command.join(" "),
                 reason: reason.clone(),
             });

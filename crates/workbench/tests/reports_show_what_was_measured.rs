@@ -70,7 +70,10 @@ fn a_stall_is_not_thinned_away() {
     let time = chart(&charts, "Gets over time");
     let points = medians(&time["series"][0]).into_iter().flatten().collect::<Vec<_>>();
     assert!(points.len() < 700 && points.contains(&17.0), "{points:?}");
-    assert_eq!(time["xs"][0], 1.0, "times are rounded");
+    assert_eq!((&time["xs"][0], &time["x"]["from"]), (&json!(1.0), &json!(0.0)), "times are rounded, and begin at 0");
+    assert_eq!(time["series"].as_array().map(Vec::len), Some(3), "threads make lines: the chart does not name them");
+    let note = "An hour, much longer than these trials and not drawn: 10 at 60,000.";
+    assert!(time["notes"].as_array().is_some_and(|notes| notes.iter().any(|known| known == note)), "{time}");
 }
 
 #[test]
@@ -99,7 +102,10 @@ fn failed_and_missing_trials_are_listed() {
     assert!(failures.contains("documents 100, engine &lt;/script&gt;"), "{failures}");
     assert!(page.contains("6 trials, 1 failed, 1 not run"), "{page}");
     let (_, skipped) = page.split_once("id=\"skipped\"").expect("skipped experiments");
-    assert!(skipped.contains("Experiment never-ran (never-ran), a trial of other-program"), "{skipped}");
+    assert!(skipped.contains("<li>Experiment never-ran (never-ran): no trial has run</li>"), "{skipped}");
+    records::write_json(&place.path("one/skipped.json"), &json!({"never-ran": "there is no program <x>"}));
+    let page = self::page(&place, &["one"]);
+    assert!(page.contains("(never-ran): there is no program &lt;x&gt;</li>"), "{page}");
 }
 
 #[test]

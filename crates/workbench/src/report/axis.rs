@@ -58,11 +58,11 @@ impl Axis {
         Self { scale: Scale::Linear, from: -0.5, to: count as f64 - 0.5, ticks }
     }
 
-    /// An axis of time, or of anything else that grows.
+    /// An axis of time, or of anything else that grows from zero.
     pub(super) fn of_progress(scale: Scale, values: &[f64]) -> Self {
         match (values.first(), values.last()) {
             (Some(first), Some(last)) if scale == Scale::Linear && last > first => {
-                let from = if *first < last * 0.1 { first.min(0.0) } else { *first };
+                let from = first.min(0.0);
                 Self { scale, from, to: *last, ticks: steps(from, *last) }
             }
             _ => Self::of_parameters(scale, values),

@@ -176,11 +176,7 @@ fn contents(out: &mut String, report: &Report) {
     }
     if !report.skipped.is_empty() {
         *out += "<section id=\"skipped\">\n<h2>Skipped experiments</h2>\n";
-        put(
-            out,
-            "p",
-            "The plan has them, and there is no record of a trial: the program was missing, or it never ran.",
-        );
+        put(out, "p", "The plan has them, and there is no record of a trial.");
         list(out, &report.skipped);
         *out += "</section>\n";
     }

@@ -55,7 +55,8 @@ pub(super) fn ratios(
     let mut found: BTreeMap<(String, usize), Vec<f64>> = BTreeMap::new();
     for ((_, origin, _), engines) in &groups {
         let Some(ours) = engines.get(OURS).and_then(|figures| Spread::of(figures)) else { continue };
-        for (peer, figures) in engines.iter().filter(|(engine, _)| *engine != OURS) {
+        // `alluvium-pairs` and the like are Alluvium, too.
+        for (peer, figures) in engines.iter().filter(|(engine, _)| !engine.starts_with(OURS)) {
             let ratio = Spread::of(figures).map(|theirs| ours.median / theirs.median);
             let ratio = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
             found.entry((peer.clone(), *origin)).or_default().extend(ratio);

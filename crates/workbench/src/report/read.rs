@@ -7,6 +7,7 @@ use alluvium_cli::text;
 use alluvium_env::{Env, OpenMode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What one directory holds.
@@ -20,6 +21,8 @@ pub(crate) struct Run {
     pub(super) records: Vec<Record>,
     /// Files that were skipped, each with the reason.
     pub(super) skipped: Vec<String>,
+    /// Experiments that the run skipped, each with the reason.
+    pub(super) not_run: BTreeMap<String, String>,
 }
 
 /// Reads a directory. Records that cannot be used are skipped.
@@ -36,7 +39,14 @@ pub(crate) fn read(env: &Env, dir: &Path) -> Outcome<Run> {
     let plan: Plan = content(env, &path)?
         .and_then(typed)
         .map_err(|why| Failure::Other(format!("{}: {why}", text::plain(&path.display().to_string()))))?;
-    let mut run = Run { dir: shown, plan, records: Vec::new(), skipped: Vec::new() };
+    let mut run = Run { dir: shown, plan, records: Vec::new(), skipped: Vec::new(), not_run: BTreeMap::new() };
+    let path = dir.join("skipped.json");
+    if env.fs.exists(&path)? {
+        match content(env, &path)?.and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())) {
+            Ok(not_run) => run.not_run = not_run,
+            Err(why) => run.skipped.push(format!("{}/skipped.json: {why}", run.dir)),
+        }
+    }
     let trials = dir.join("trials");
     let entries = if env.fs.exists(&trials)? { env.fs.list(&trials)? } else { Vec::new() };
     for entry in entries.iter().filter(|entry| !entry.is_dir && entry.name.ends_with(".json")) {

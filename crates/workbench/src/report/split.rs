@@ -5,8 +5,10 @@ use crate::record::Record;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Up to this number of values of parameters that the chart does not name become lines; more become panels.
+/// More lines than this are divided among panels.
 const LINES_MAX: usize = 8;
+/// Engines are compared, so they stay in one panel.
+const ENGINE: &str = "engine";
 
 /// A trial with figures.
 #[derive(Debug, Clone, Copy)]
@@ -45,11 +47,17 @@ impl Split {
             |name: &String| trials.iter().filter_map(|trial| trial.record.parameters.get(name)).collect::<Vec<_>>();
         let varies = |name: &String| used(name).windows(2).any(|pair| pair[0] != pair[1]);
         let free: Vec<String> = values.keys().filter(|name| is_free(name) && varies(name)).cloned().collect();
-        let lines_of_free: usize = free.iter().map(|name| values[name].len()).product();
-        let (lines, panels) = match chart.series.is_empty() && lines_of_free <= LINES_MAX {
+        let count = |names: &[String]| names.iter().map(|name| used_values(name, trials)).product::<usize>();
+        let (mut lines, mut panels) = match chart.series.is_empty() && count(&free) <= LINES_MAX {
             true => (free, Vec::new()),
             false => (chart.series.clone(), free),
         };
+        while chart.kind != ChartKind::Table && count(&lines) > LINES_MAX {
+            let Some(first) = lines.iter().position(|name| name != ENGINE && used_values(name, trials) > 1) else {
+                break;
+            };
+            panels.push(lines.remove(first));
+        }
         Self { x, lines, panels, values }
     }
 
@@ -77,6 +85,17 @@ impl Split {
         };
         names.iter().zip(places).map(one).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The number of different values that the trials have of a parameter.
+fn used_values(name: &str, trials: &[Trial<'_>]) -> usize {
+    let mut values: Vec<Option<&Value>> = Vec::new();
+    for value in trials.iter().map(|trial| trial.record.parameters.get(name)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values.len().max(1)
 }
 
 /// A value as text, with separators between thousands.

@@ -21,6 +21,8 @@ type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBacke
 const WIDTH: i32 = 1440;
 const PLOT_HEIGHT: i32 = 600;
 const LEGEND_ROW: i32 = 40;
+/// Over time, longer lines have no points.
+const POINTS_MAX: usize = 40;
 /// Sizes of text; the library divides them by 1.24.
 const TEXT: i32 = 32;
 const TITLE: i32 = 40;
@@ -108,7 +110,9 @@ fn draw_all<'a>(area: &Area<'a>, drawing: &Drawing, layout: &Layout, is_titled: 
         match drawing.kind {
             ChartKind::Bar => marks::bars(area, &place, series, &style)?,
             ChartKind::Quartiles => marks::boxes(area, &place, series, &style)?,
-            ChartKind::Time => marks::line(area, &place, &drawing.xs, series, &style)?,
+            ChartKind::Time if series.points.iter().flatten().count() > POINTS_MAX => {
+                marks::line(area, &place, &drawing.xs, series, &style)?;
+            }
             _ => {
                 marks::line(area, &place, &drawing.xs, series, &style)?;
                 marks::points(area, &place, &drawing.xs, series, &style)?;

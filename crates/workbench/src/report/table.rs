@@ -200,16 +200,34 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// The name of a column and its unit, from the end of its path: `disk_bytes` is the disk in bytes.
+/// The name of a column and its unit, from its path: `outcome.latency.max_us` is the greatest latency in microseconds.
 fn named(path: &str) -> (String, &'static str) {
-    let path = ["outcome.", "process."].into_iter().find_map(|begin| path.strip_prefix(begin)).unwrap_or(path);
-    let units = [("_bytes", "bytes"), ("_seconds", "s"), ("_us", "µs"), ("_kb", "kB"), ("_percent", "%")];
-    let name = |path: &str| path.replace(['_', '.'], " ");
-    let with_unit = units.into_iter().find_map(|(end, unit)| Some((name(path.strip_suffix(end)?), unit)));
-    with_unit.unwrap_or_else(|| (name(path), ""))
+    const UNITS: [(&str, &str); 5] =
+        [("_bytes", "bytes"), ("_seconds", "s"), ("_us", "µs"), ("_kb", "kB"), ("_percent", "%")];
+    let mut unit = "";
+    let mut words = Vec::new();
+    for part in path.split('.') {
+        // The place in a list says nothing without the name of the list.
+        if part.parse::<usize>().is_ok() {
+            let _list = words.pop();
+            continue;
+        }
+        let (part, per) = part.split_once("_per_").map_or((part, None), |(part, per)| (part, Some(per)));
+        let found = UNITS.into_iter().find_map(|(end, unit)| Some((part.strip_suffix(end)?, unit)));
+        let part = found.map_or(part, |(part, found)| {
+            unit = found;
+            part
+        });
+        words.push(per.map_or_else(|| part.to_owned(), |per| format!("{part} per {per}")));
+    }
+    words.retain(|word| !matches!(word.as_str(), "outcome" | "process" | "figures" | ""));
+    (words.join(" ").replace('_', " "), unit)
 }
 
 fn spread_at(trials: &[&Trial<'_>], path: &str) -> Option<Spread> {
     let figures: Vec<f64> = trials.iter().filter_map(|trial| figure(trial.json, path)).collect();
     Spread::of(&figures)
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,8 +69,12 @@ fn plan() -> Value {
     let published = json!([{"name": "Author & Co., \"A store\"", "points": [[1, 3200], [64, 70_100.5]]}]);
     let get = json!([
         chart("Gets by threads", "line", json!({"x": "threads", "x_scale": "log2", "published": published})),
-        chart("Gets over time", "time", json!({"y": "get"})),
-        chart("Spread of gets", "quartiles", json!({"x": "threads"})),
+        chart(
+            "Gets over time",
+            "time",
+            json!({"y": "get", "published": [{"name": "An hour", "points": [[60_000, 10]]}]})
+        ),
+        chart(&format!("Spread of gets {HOSTILE}"), "quartiles", json!({"x": "threads"})),
     ]);
     let documents = json!({"x": "engine", "series": ["engine"], "ratio": true});
     let peers = json!([

@@ -27,5 +27,7 @@ fn parameters_have_ticks_of_their_own() {
     assert_eq!(axis.ticks, [1.0, 4.0, 96.0]);
     assert!(axis.from < 1.0 && axis.to > 96.0);
     assert_eq!(Axis::of_parameters(Scale::Log2, &[7.0]).ticks, [7.0]);
+    let progress = Axis::of_progress(Scale::Linear, &[1.0, 2.0]);
+    assert_eq!((progress.from, progress.to), (0.0, 2.0), "time begins at zero");
     assert_eq!(Axis::of_words(2).ticks, [0.0, 1.0]);
 }

@@ -1,14 +1,19 @@
 //! Figures over time, or over anything else that a trial's samples count.
 
 use super::{Drawing, LineKey, Lines, Raw, Series, Source};
+use crate::plan::Published;
 use crate::record::{at, figure};
 use crate::report::axis::Axis;
+use crate::report::numbers::exact;
 use crate::report::split::{Split, Trial};
 use crate::report::spread::Spread;
 use serde_json::Value;
 
 /// A line has at most twice as many points: the least and the greatest of each piece are kept.
 const PIECES: usize = 300;
+
+/// A published line is not drawn if it is this many times as long as the measured ones.
+const LONGER_MAX: f64 = 10.0;
 
 /// The samples of one trial, and what is to be known about them.
 struct Samples {
@@ -35,13 +40,17 @@ pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> 
     let mut origins: Vec<usize> = all.iter().map(|(key, _)| key.origin).collect();
     origins.sort_unstable();
     origins.dedup();
-    let published = chart.published.iter().map(|published| {
-        let mut points: Vec<(f64, f64)> =
-            published.points.iter().filter_map(|(x, y)| Some((x.as_f64()?, *y))).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        (published.name.clone(), points)
-    });
-    let published: Vec<_> = published.collect();
+    let end = all.iter().filter_map(|(_, samples)| samples.points.last()).map(|last| last.0).fold(0.0, f64::max);
+    let mut notes = notes(of, longest);
+    let mut published = Vec::new();
+    for line in &chart.published {
+        let points = sorted(line);
+        match points.last() {
+            // A trial of seconds beside an hour would be a stroke at the edge.
+            Some(last) if last.0 > end * LONGER_MAX => notes.push(too_long(line, &points)),
+            _ => published.push((line.name.clone(), points)),
+        }
+    }
     let of_all = all.iter().map(|(_, samples)| &samples.points).chain(published.iter().map(|(_, points)| points));
     let mut xs: Vec<f64> = of_all.flatten().map(|point| point.0).collect();
     xs.sort_by(f64::total_cmp);
@@ -50,7 +59,7 @@ pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> 
     let theirs = published.iter().map(|(name, points)| Series::published(name, aligned(points, &xs)));
     let series = ours.chain(theirs).collect();
     let axis = Axis::of_progress(chart.x_scale, &xs);
-    let raw = Raw { words: Vec::new(), xs, series, notes: notes(of, longest), origins };
+    let raw = Raw { words: Vec::new(), xs, series, notes, origins };
     let unit = chart.x_unit.as_deref().or((x == "seconds").then_some("s"));
     let name = if x == "seconds" { "time".to_owned() } else { x.replace(['_', '.'], " ") };
     raw.finish(source, unit.map_or_else(|| name.clone(), |unit| format!("{name}, {unit}")), axis)
@@ -61,6 +70,19 @@ fn notes(of: usize, longest: usize) -> Vec<String> {
     let thinned = format!("Lines of more than {} samples show the least and the greatest of each piece.", 2 * PIECES);
     let notes = [(of > 1, repeated), (longest > 2 * PIECES, thinned)];
     notes.into_iter().filter(|(is_true, _)| *is_true).map(|(_, note)| note).collect()
+}
+
+/// The points of a published line, in their order.
+fn sorted(line: &Published) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = line.points.iter().filter_map(|(x, y)| Some((x.as_f64()?, *y))).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+/// The note about a published line that is not drawn.
+fn too_long(line: &Published, points: &[(f64, f64)]) -> String {
+    let shown = points.iter().map(|(x, y)| format!("{} at {}", exact(*y), exact(*x))).collect::<Vec<_>>().join(", ");
+    format!("{}, much longer than these trials and not drawn: {shown}.", line.name)
 }
 
 /// The samples of the trial whose mean is the median of those of all.

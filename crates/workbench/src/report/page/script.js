@@ -15,6 +15,9 @@
   const DASHES = [[8, 5], [2, 4], [12, 4, 2, 4], [5, 2]];
   const SHAPES = ["circle", "square", "triangle", "diamond", "cross"];
 
+  // Over time, longer lines have no points.
+  const POINTS_MAX = 40;
+
   // Numbers.
 
   function decimals(value) {
@@ -85,7 +88,7 @@
         segment(context, x, y(point[MIN]), x, y(point[MAX]));
         [MIN, MAX].forEach((end) => segment(context, x - 4 * pixel, y(point[end]), x + 4 * pixel, y(point[end])));
       }
-      shape(context, style.shape, x, y(point[MEDIAN]), 3.6 * pixel);
+      shape(context, style.shape, x, y(point[MEDIAN]), style.radius * pixel);
       context.fillStyle = series.published ? style.back : style.colour;
       context.fill(); context.stroke();
     });
@@ -153,7 +156,9 @@
   function drawSeries(chart, theme) {
     return (plot, at) => {
       const series = chart.series[at - 1];
-      if (!plot.series[at].show || chart.kind === "time") return;
+      if (!plot.series[at].show) return;
+      const figures = series.points.filter((point) => point !== null).length;
+      if (chart.kind === "time" && figures > POINTS_MAX) return;
       const context = plot.ctx;
       const pixel = devicePixelRatio;
       const colour = theme.series(series);
@@ -162,6 +167,7 @@
         y: (value) => plot.valToPos(Math.max(value, plot.scales.y.distr === 3 ? plot.scales.y.min : value), "y", true),
         shape: SHAPES[(at - 1) % SHAPES.length], dash: dash(chart, at - 1).map((n) => n * pixel),
         chart, place: at - 1,
+        radius: chart.kind === "time" ? 2.6 : 3.6,
       };
       context.save();
       context.beginPath();
@@ -170,7 +176,7 @@
       context.setLineDash([]);
       context.strokeStyle = context.fillStyle = colour;
       context.lineWidth = 1.5 * pixel;
-      ({ line: drawPoints, bar: drawBars, quartiles: drawBoxes })[chart.kind](plot, series, style);
+      ({ line: drawPoints, time: drawPoints, bar: drawBars, quartiles: drawBoxes })[chart.kind](plot, series, style);
       context.restore();
     };
   }
@@ -194,7 +200,7 @@
     const grid = { stroke: theme.of("grid"), width: 1 };
     const words = chart.words;
     const x = Object.assign({}, common, {
-      label: chart.x_name, labelSize: 20, size: 30, grid: words.length ? { show: false } : grid, ticks: { stroke: theme.of("grid"), size: 5 },
+      label: chart.x_name, labelSize: 20, size: 30, space: 80, grid: words.length ? { show: false } : grid, ticks: { stroke: theme.of("grid"), size: 5 },
       values: (_, ticks) => ticks.map((value) => (words.length ? words[value] : tick(value))),
     });
     if (chart.kind !== "time" || chart.x.scale !== "linear") {
@@ -254,7 +260,7 @@
     };
     return {
       width: element.clientWidth, height: height(element), series: [x, ...series], axes: axes(chart, theme),
-      padding: [12, 14, 0, 0],
+      padding: [12, 24, 0, 0],
       scales: { x: scale(chart.x, chart.kind !== "time"), y: scale(chart.y, true) },
       legend: { markers: { fill: (plot, at) => (chart.series[at - 1].published ? "transparent" : theme.series(chart.series[at - 1])),
         stroke: (plot, at) => theme.series(chart.series[at - 1]), dash: (plot, at) => (chart.series[at - 1].published ? "dashed" : "solid") } },
