@@ -5,7 +5,6 @@ use crate::scan::Scan;
 use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
-use alluvium_collections::ids;
 use alluvium_collections::read::from_document;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, DocumentFor, FromDocument, Map, Value};
@@ -249,15 +248,8 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::insert_one`]; [`alluvium_store::Error::BatchTooLarge`] if they do not fit one batch.
     pub fn insert_many<D: DocumentFor<T>>(&self, documents: impl IntoIterator<Item = D>) -> Result<InsertManyResult> {
-        let mut maps = Vec::new();
-        for document in documents {
-            let mut map = document.into_fields()?;
-            ids::ensure_id(&mut map, &self.target.engine.env);
-            maps.push(map);
-        }
-        self.target.writer()?.insert(&maps)?;
-        let id = |map: Map| map.get("_id").cloned().unwrap_or(Value::Null);
-        Ok(InsertManyResult { inserted_ids: maps.into_iter().map(id).collect() })
+        let given = documents.into_iter().map(|document| Ok(document.into_given()?)).collect::<Result<Vec<_>>>()?;
+        Ok(InsertManyResult { inserted_ids: self.target.writer()?.insert_given(given)? })
     }
 
     /// Writes a document with this `_id`, replacing an existing one. Does not read it.
@@ -276,9 +268,7 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::insert_one`], without [`Error::DuplicateKey`].
     pub fn put(&self, id: impl Into<Value>, document: impl DocumentFor<T>) -> Result<()> {
-        let mut map = document.into_fields()?;
-        ids::set_id(&mut map, id.into())?;
-        self.target.writer()?.put(&map)
+        self.target.writer()?.put_given(id.into(), document.into_given()?)
     }
 
     /// Deletes the document with this `_id`, if it exists. Does not read it.

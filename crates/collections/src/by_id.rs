@@ -9,7 +9,7 @@ use crate::results::{UpdateResult, Version};
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
 use crate::write::{WriteTxn, Writer};
-use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_document::{Document, Draft, Given, Map, Value};
 use alluvium_query::update::{Context, Update};
 use std::sync::Arc;
 
@@ -44,6 +44,71 @@ impl<'a> Writer<'a> {
     /// [`Error::InvalidDocument`], [`Error::InvalidId`]; as for any write.
     pub fn put(&self, document: &Map) -> Result<()> {
         self.blind(|txn| txn.put(0, document))
+    }
+
+    /// As [`Writer::insert`], of documents as they were given; those without an `_id` get one. Returns
+    /// their `_id`s.
+    ///
+    /// # Errors
+    /// As [`Writer::insert`]; [`Error::Json`].
+    pub fn insert_given(&self, documents: Vec<Given>) -> Result<Vec<Value>> {
+        let is_text = |given: &Given| matches!(given, Given::Json(_));
+        // What is wrong must not create a collection.
+        if !documents.iter().all(is_text) || self.engine.catalog.find(self.name)?.is_none() {
+            let maps = documents.into_iter().map(|given| {
+                let mut map = given.into_fields()?;
+                ids::ensure_id(&mut map, &self.engine.env);
+                Ok(map)
+            });
+            let maps = maps.collect::<Result<Vec<Map>>>()?;
+            Writer { ..*self }.insert(&maps)?;
+            let id = |map: Map| map.get(ids::ID).cloned().unwrap_or(Value::Null);
+            return Ok(maps.into_iter().map(id).collect());
+        }
+        let texts = documents.iter().filter_map(|given| if let Given::Json(text) = given { Some(text) } else { None });
+        let texts: Vec<&String> = texts.collect();
+        self.blind(|txn| {
+            let shapes = txn.shapes(0).clone();
+            self.engine.encoders.with(&shapes, |encoder| {
+                let insert = |text: &&String| {
+                    let new_id = || Value::ObjectId(crate::object_id::new_object_id(&self.engine.env));
+                    if let Some(id) = txn.insert_json(encoder, text, new_id)? {
+                        return Ok(id);
+                    }
+                    let mut map = Given::parse(text)?;
+                    ids::ensure_id(&mut map, &self.engine.env);
+                    txn.insert_parsed(0, &map)?;
+                    Ok(map.get(ids::ID).cloned().unwrap_or(Value::Null))
+                };
+                texts.iter().map(insert).collect()
+            })
+        })
+    }
+
+    /// As [`Writer::put`], of a document as it was given, with this `_id`. If it has one, the two must
+    /// be equal.
+    ///
+    /// # Errors
+    /// As [`Writer::put`]; [`Error::Json`].
+    pub fn put_given(&self, id: Value, document: Given) -> Result<()> {
+        let text = match document {
+            Given::Json(text) if self.engine.catalog.find(self.name)?.is_some() => text,
+            // What is wrong must not create a collection.
+            other => {
+                let mut map = other.into_fields()?;
+                ids::set_id(&mut map, id)?;
+                return self.put(&map);
+            }
+        };
+        self.blind(|txn| {
+            let shapes = txn.shapes(0).clone();
+            if self.engine.encoders.with(&shapes, |encoder| txn.put_json(encoder, &text, &id))? {
+                return Ok(());
+            }
+            let mut map = Given::parse(&text)?;
+            ids::set_id(&mut map, id.clone())?;
+            txn.put(0, &map)
+        })
     }
 
     /// Deletes the document with this `_id`, whether it exists or not. Reads nothing.

@@ -2,6 +2,7 @@
 //! database.
 
 use crate::catalog::Catalog;
+use crate::encoders::Encoders;
 use crate::error::{Error, Result};
 use crate::gathering::Gathering;
 use crate::names::FullName;
@@ -24,11 +25,13 @@ pub struct Engine {
     pub(crate) tasks: Tasks,
     /// Limits the work that gathers index entries in memory.
     pub(crate) gathering: Gathering,
+    /// For documents that are given as JSON text.
+    pub(crate) encoders: Encoders,
 }
 
 impl Engine {
     pub(crate) fn new(catalog: Catalog, env: Env) -> Self {
-        Self { catalog, env, tasks: Tasks::default(), gathering: Gathering::default() }
+        Self { catalog, env, tasks: Tasks::default(), gathering: Gathering::default(), encoders: Encoders::default() }
     }
 
     /// The key/value store.

@@ -24,6 +24,7 @@ pub mod by_filter;
 pub mod by_id;
 pub mod catalog;
 pub mod cursor;
+mod encoders;
 pub mod engine;
 pub mod error;
 pub mod expire;

@@ -18,11 +18,56 @@ pub trait IntoDocument {
     /// # Errors
     /// [`InputError`].
     fn into_map(self) -> Result<Map, InputError>;
+
+    /// The document as it is given: text is not parsed.
+    ///
+    /// # Errors
+    /// [`InputError`].
+    fn into_given(self) -> Result<Given, InputError>
+    where
+        Self: Sized,
+    {
+        self.into_map().map(Given::Fields)
+    }
+}
+
+/// A document as it was given.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Given {
+    /// Its fields.
+    Fields(Map),
+    /// JSON text, which may be malformed.
+    Json(String),
+}
+
+impl Given {
+    /// The document's fields.
+    ///
+    /// # Errors
+    /// [`InputError`].
+    pub fn into_fields(self) -> Result<Map, InputError> {
+        match self {
+            Self::Fields(map) => Ok(map),
+            Self::Json(text) => Self::parse(&text),
+        }
+    }
+
+    /// The fields of a document that is given as JSON text.
+    ///
+    /// # Errors
+    /// [`InputError`].
+    pub fn parse(text: &str) -> Result<Map, InputError> {
+        crate::serde::to_map(&text)
+    }
 }
 
 impl<T: Serialize> IntoDocument for T {
     fn into_map(self) -> Result<Map, InputError> {
         crate::serde::to_map(&self)
+    }
+
+    fn into_given(self) -> Result<Given, InputError> {
+        crate::serde::to_given(&self)
     }
 }
 
@@ -48,11 +93,26 @@ pub trait DocumentFor<T> {
     /// # Errors
     /// [`InputError`].
     fn into_fields(self) -> Result<Map, InputError>;
+
+    /// The document as it is given: text is not parsed.
+    ///
+    /// # Errors
+    /// [`InputError`].
+    fn into_given(self) -> Result<Given, InputError>
+    where
+        Self: Sized,
+    {
+        self.into_fields().map(Given::Fields)
+    }
 }
 
 impl<D: IntoDocument> DocumentFor<Document> for D {
     fn into_fields(self) -> Result<Map, InputError> {
         self.into_map()
+    }
+
+    fn into_given(self) -> Result<Given, InputError> {
+        IntoDocument::into_given(self)
     }
 }
 

@@ -44,7 +44,7 @@ mod top;
 pub use de::from_value;
 pub use ser::to_value;
 pub use top::InputError;
-pub(crate) use top::to_map;
+pub(crate) use top::{to_given, to_map};
 
 use crate::value::{Binary, Double, Map, Value};
 use std::fmt;

@@ -1,6 +1,7 @@
 //! A write on its way: see the [module](super).
 
 mod bulk;
+mod json;
 
 use super::entries::{Entries, Puts};
 use super::unique::Collection;
@@ -14,9 +15,10 @@ use crate::names::FullName;
 use crate::state::CollectionState;
 use crate::trees::shape_key;
 use alluvium_document::row::encode_row;
-use alluvium_document::shape::Shape;
+use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Store, TreeId, WriteBatch};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A buffer for rows that is larger than this many bytes is not kept.
@@ -58,7 +60,7 @@ struct Group<'a> {
 struct Absent<'a> {
     group: usize,
     key: Vec<u8>,
-    id: &'a Value,
+    id: Cow<'a, Value>,
 }
 
 impl Absent<'_> {
@@ -234,9 +236,23 @@ impl<'a> WriteTxn<'a> {
     pub(crate) fn insert(&mut self, group: usize, document: &'a Map) -> Result<()> {
         let key = checked_key(document)?;
         self.put_map(group, &key, document, None)?;
-        let id = document.get(crate::ids::ID).unwrap_or(&Value::Null);
+        let id = document.get(crate::ids::ID).map_or(Cow::Owned(Value::Null), Cow::Borrowed);
         self.absent.push(Absent { group, key, id });
         Ok(())
+    }
+
+    /// As [`WriteTxn::insert`], of a document that does not live as long as the write.
+    pub(crate) fn insert_parsed(&mut self, group: usize, document: &Map) -> Result<()> {
+        let key = checked_key(document)?;
+        self.put_map(group, &key, document, None)?;
+        let id = document.get(crate::ids::ID).cloned().unwrap_or(Value::Null);
+        self.absent.push(Absent { group, key, id: Cow::Owned(id) });
+        Ok(())
+    }
+
+    /// The shapes of a collection.
+    pub(crate) fn shapes(&self, group: usize) -> &Arc<ShapeTable> {
+        &self.groups[group].state.shapes
     }
 
     /// Puts a document that has its `_id`, whether the collection has it or not.
@@ -431,7 +447,7 @@ impl Locked<'_> {
             if (any_twice && is_twice(&(documents, key))) || store.contains(documents, key)? {
                 store.check_writable()?;
                 let collection = groups[insert.group].name.to_string();
-                return Err(Error::DuplicateKey { collection, id: id_text(insert.id) });
+                return Err(Error::DuplicateKey { collection, id: id_text(&insert.id) });
             }
         }
         for (at, group) in groups.iter().enumerate() {

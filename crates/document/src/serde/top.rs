@@ -2,6 +2,7 @@
 
 use super::SerdeError;
 use super::ser::{ListBuilder, MapBuilder, ToValue};
+use crate::input::Given;
 use crate::json::JsonError;
 use crate::value::{Map, Value};
 use serde::ser::{Error, Serialize, Serializer};
@@ -20,7 +21,22 @@ pub enum InputError {
 /// The fields of a document, given as a value of any type or as JSON text.
 pub(crate) fn to_map<T: Serialize>(value: &T) -> Result<Map, InputError> {
     let mut refused = None;
-    match value.serialize(Top { inner: serializer_of::<T>(), refused: &mut refused }) {
+    let made = value.serialize(Top { inner: serializer_of::<T>(), refused: &mut refused, text: None });
+    map_of(made, refused)
+}
+
+/// A document, given as a value of any type or as JSON text, which is not parsed.
+pub(crate) fn to_given<T: Serialize>(value: &T) -> Result<Given, InputError> {
+    let (mut refused, mut text) = (None, None);
+    let made = value.serialize(Top { inner: serializer_of::<T>(), refused: &mut refused, text: Some(&mut text) });
+    match text {
+        Some(text) => Ok(Given::Json(text)),
+        None => map_of(made, refused).map(Given::Fields),
+    }
+}
+
+fn map_of(made: Result<Value, SerdeError>, refused: Option<InputError>) -> Result<Map, InputError> {
+    match made {
         Ok(Value::Map(map)) => Ok(map),
         Ok(other) => Err(InputError::Invalid(format!("it is of type {}, not a map", other.type_name()))),
         Err(error) => Err(refused.unwrap_or_else(|| InputError::Invalid(error.to_string()))),
@@ -43,6 +59,8 @@ struct Top<'a> {
     inner: ToValue,
     /// The reason why text is not a document.
     refused: &'a mut Option<InputError>,
+    /// Takes text that is not to be parsed.
+    text: Option<&'a mut Option<String>>,
 }
 
 macro_rules! forward {
@@ -65,6 +83,10 @@ impl Serializer for Top<'_> {
     type SerializeStructVariant = MapBuilder;
 
     fn serialize_str(self, text: &str) -> Result<Value, SerdeError> {
+        if let Some(kept) = self.text {
+            *kept = Some(text.to_owned());
+            return Ok(Value::Null);
+        }
         crate::json::parse(text.as_bytes()).map_err(|error| {
             let message = SerdeError::custom(&error);
             *self.refused = Some(InputError::Json(error));

@@ -1,0 +1,123 @@
+//! A document that is given as JSON text, and encoded along the texts of recent ones, is stored, refused and indexed as
+//! the same document given as a map.
+
+use alluvium::{Collection, Database, Document, Map};
+use alluvium_env::{Rng, SeededRng};
+
+/// Texts of a few kinds, whose values vary: some repeat an `_id` or a unique value, some are refused.
+fn text(rng: &SeededRng) -> String {
+    let id = match rng.next_u64() % 10 {
+        0 => String::new(),
+        1 => format!(r#""_id":"{}","#, rng.next_u64() % 40),
+        2 => format!(r#""_id":{}.0,"#, rng.next_u64() % 40),
+        3 => format!(r#""_id":{{"$numberLong":"{}"}},"#, rng.next_u64() % 40),
+        4 => r#""_id":[1],"#.to_owned(),
+        _ => format!(r#""_id":{},"#, rng.next_u64() % 200),
+    };
+    let tag = [
+        "\"a\"",
+        "[1,2]",
+        "[]",
+        "null",
+        "{\"x\":1}",
+        "1.50",
+        "\"é\\n\\u0041\"",
+        "{\"$date\":\"2020-01-01T00:00:00Z\"}",
+    ];
+    let tag = tag[(rng.next_u64() % tag.len() as u64) as usize];
+    let unique = rng.next_u64() % 400;
+    match rng.next_u64() % 12 {
+        0 => format!(r#"{{{id}"u":{unique}"#),
+        1 => format!(r#"{{"u":{unique},{id}"tag":{tag}}}"#),
+        2 => format!(r#"[{unique}]"#),
+        3 => format!(" {{ {id} \"tag\" : {tag} , \"u\" : {unique} }}\n"),
+        4 => format!(r#"{{{id}"tag":{tag},"tag":{unique}}}"#),
+        5 => format!(r#"{{{id}"$bad":{unique},"tag":{tag}}}"#),
+        6 => format!(r#"{{{id}"rare{unique}":{tag}}}"#),
+        _ => format!(
+            r#"{{{id}"kind":"dog","u":{unique},"tag":{tag},"text":"{}"}}"#,
+            "x".repeat((rng.next_u64() % 50) as usize)
+        ),
+    }
+}
+
+/// What a write says: the `_id`, unless it is generated, or the error.
+fn said<T: std::fmt::Debug>(result: alluvium::Result<T>, name: &str) -> String {
+    let said = result.map_or_else(|error| format!("error: {error}"), |done| format!("{done:?}"));
+    let mut said = said.replace(name, "NAME");
+    if let Some(at) = said.find(r#"{"$oid":""#) {
+        // Of a generated `_id`.
+        said.replace_range(at + 9..at + 33, "new");
+    }
+    if said.contains("ObjectId") { "a new _id".to_owned() } else { said }
+}
+
+/// The documents in the order of their generated or given `_id`s, without the generated ones.
+fn documents(collection: &Collection) -> Vec<String> {
+    let texts = collection.scan().run().unwrap().map(|document| {
+        let text = document.unwrap().to_string();
+        match text.find(r#""_id":{"$oid""#) {
+            Some(_) => format!("generated {}", &text[text.find('}').unwrap()..]),
+            None => text,
+        }
+    });
+    let mut texts: Vec<String> = texts.collect();
+    texts.sort();
+    texts
+}
+
+#[test]
+fn text_is_stored_as_its_fields_are() {
+    let (mut inserted, mut refused) = (0, 0);
+    for seed in 0..20 {
+        let db = Database::in_memory().unwrap();
+        let (texts, maps) = (db.collection("texts"), db.collection("maps"));
+        if seed % 2 == 0 {
+            for collection in [&texts, &maps] {
+                collection.create_index(r#"{"u":1}"#).options(r#"{"unique":true,"sparse":true}"#).run().unwrap();
+                collection.create_index(r#"{"tag":1,"kind":-1}"#).run().unwrap();
+            }
+        }
+        let rng = SeededRng::new(seed);
+        for _ in 0..400 {
+            let text = text(&rng);
+            let map = Document::from_json(&text)
+                .map_err(|error| error.to_string())
+                .and_then(|d| d.to_map().map_err(|e| e.to_string()));
+            let Ok(map): Result<Map, String> = map else {
+                let before = documents(&texts).len();
+                assert!(texts.insert_one(text.as_str()).is_err() && texts.put(1, text.as_str()).is_err(), "{text}");
+                assert_eq!(documents(&texts).len(), before);
+                refused += 1;
+                continue;
+            };
+            let (of_text, of_map) = match rng.next_u64() % 3 {
+                0 => {
+                    let id = (rng.next_u64() % 40) as i64;
+                    (said(texts.put(id, text.as_str()), "texts"), said(maps.put(id, map), "maps"))
+                }
+                1 => {
+                    let other = text.replace("dog", "cat");
+                    let all = [text.as_str(), other.as_str()];
+                    let other = Document::from_json(&other).unwrap().to_map().unwrap();
+                    (said(texts.insert_many(all), "texts"), said(maps.insert_many([map, other]), "maps"))
+                }
+                _ => (said(texts.insert_one(text.as_str()), "texts"), said(maps.insert_one(map), "maps")),
+            };
+            assert_eq!(of_text, of_map, "seed {seed}: {text}");
+            inserted += u32::from(!of_text.starts_with("error"));
+        }
+        assert_eq!(documents(&texts), documents(&maps), "seed {seed}");
+        assert!(db.verify().run().unwrap().damage.is_empty(), "seed {seed}");
+    }
+    assert!(inserted > 1000 && refused > 200, "{inserted}, {refused}");
+}
+
+#[test]
+fn text_that_is_refused_creates_no_collection() {
+    let db = Database::in_memory().unwrap();
+    assert!(db.collection("a").put(1, "{").is_err());
+    assert!(db.collection("b").insert_one("[1]").is_err());
+    assert!(db.collection("c").put(1, r#"{"_id":2}"#).is_err());
+    assert!(db.collections().is_empty());
+}
