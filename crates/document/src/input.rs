@@ -1,7 +1,7 @@
 //! Types that are accepted as documents, and types that documents are read as.
 
 use crate::document::{Document, DocumentError};
-use crate::serde::InputError;
+use crate::serde::{Given, InputError};
 use crate::value::{Map, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,36 +28,6 @@ pub trait IntoDocument {
         Self: Sized,
     {
         self.into_map().map(Given::Fields)
-    }
-}
-
-/// A document as it was given.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Given {
-    /// Its fields.
-    Fields(Map),
-    /// JSON text, which may be malformed.
-    Json(String),
-}
-
-impl Given {
-    /// The document's fields.
-    ///
-    /// # Errors
-    /// [`InputError`].
-    pub fn into_fields(self) -> Result<Map, InputError> {
-        match self {
-            Self::Fields(map) => Ok(map),
-            Self::Json(text) => Self::parse(&text),
-        }
-    }
-
-    /// The fields of a document that is given as JSON text.
-    ///
-    /// # Errors
-    /// [`InputError`].
-    pub fn parse(text: &str) -> Result<Map, InputError> {
-        crate::serde::to_map(&text)
     }
 }
 

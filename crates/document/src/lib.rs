@@ -27,6 +27,6 @@ pub mod value;
 pub use decimal::{Decimal, DecimalError};
 pub use document::{Document, DocumentError, InexactError};
 pub use draft::Draft;
-pub use input::{DocumentFor, FromDocument, FromDocumentError, Given, IntoDocument};
-pub use serde::InputError;
+pub use input::{DocumentFor, FromDocument, FromDocumentError, IntoDocument};
+pub use serde::{Given, InputError};
 pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};

@@ -43,7 +43,7 @@ mod top;
 
 pub use de::from_value;
 pub use ser::to_value;
-pub use top::InputError;
+pub use top::{Given, InputError};
 pub(crate) use top::{to_given, to_map};
 
 use crate::value::{Binary, Double, Map, Value};

@@ -2,7 +2,6 @@
 
 use super::SerdeError;
 use super::ser::{ListBuilder, MapBuilder, ToValue};
-use crate::input::Given;
 use crate::json::JsonError;
 use crate::value::{Map, Value};
 use serde::ser::{Error, Serialize, Serializer};
@@ -16,6 +15,36 @@ pub enum InputError {
     /// It is not a map, contains a value that cannot be stored, or is damaged.
     #[error("{0}")]
     Invalid(String),
+}
+
+/// A document as it was given.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Given {
+    /// Its fields.
+    Fields(Map),
+    /// JSON text, which may be malformed.
+    Json(String),
+}
+
+impl Given {
+    /// The document's fields.
+    ///
+    /// # Errors
+    /// [`InputError`].
+    pub fn into_fields(self) -> Result<Map, InputError> {
+        match self {
+            Self::Fields(map) => Ok(map),
+            Self::Json(text) => Self::parse(&text),
+        }
+    }
+
+    /// The fields of a document that is given as JSON text.
+    ///
+    /// # Errors
+    /// [`InputError`].
+    pub fn parse(text: &str) -> Result<Map, InputError> {
+        to_map(&text)
+    }
 }
 
 /// The fields of a document, given as a value of any type or as JSON text.
