@@ -220,6 +220,9 @@ fn named(path: &str) -> (String, &'static str) {
         });
         words.push(per.map_or_else(|| part.to_owned(), |per| format!("{part} per {per}")));
     }
+    if unit.is_empty() && words.iter().any(|word| word == "latency") {
+        unit = "µs";
+    }
     words.retain(|word| !matches!(word.as_str(), "outcome" | "process" | "figures" | ""));
     (words.join(" ").replace('_', " "), unit)
 }

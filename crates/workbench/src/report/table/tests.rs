@@ -4,7 +4,7 @@ use super::*;
 fn columns_are_named_by_their_paths() {
     for (path, name, unit) in [
         ("outcome.rate", "rate", ""),
-        ("outcome.latency.p99", "latency p99", ""),
+        ("outcome.latency.p99", "latency p99", "µs"),
         ("outcome.cpu_us_per_document", "cpu per document", "µs"),
         ("outcome.found.0.cpu_us.median", "cpu median", "µs"),
         ("outcome.figures.per_200k.cpu_seconds", "per 200k cpu", "s"),
