@@ -111,7 +111,7 @@ pub fn index_name(engine: &EngineHandle, name: &FullName, index: Hint) -> Result
     let set = engine.catalog.require(name)?.indexes();
     let keys = match index.into_value() {
         // A name may begin like a JSON map of keys.
-        Value::String(name) if name == ID_INDEX || set.find(&name).is_some() => return Ok(name),
+        Value::String(name) if name == ID_INDEX || set.find(&name).is_some() => return Ok(name.into()),
         Value::String(text) if text.trim_start().starts_with('{') => text.as_str().into_map()?,
         Value::Map(keys) => keys,
         other => return Err(no_such_index(other.as_str().unwrap_or_default())),

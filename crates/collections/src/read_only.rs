@@ -160,7 +160,7 @@ impl ReadOnlyDocuments {
 /// Bytes as a value: a string if they are text without control characters.
 fn bytes_value(bytes: Vec<u8>) -> Value {
     match String::from_utf8(bytes) {
-        Ok(text) if !text.chars().any(char::is_control) => Value::String(text),
+        Ok(text) if !text.chars().any(char::is_control) => Value::from(text),
         Ok(text) => Value::Binary(alluvium_document::Binary { subtype: 0, bytes: text.into_bytes() }),
         Err(error) => Value::Binary(alluvium_document::Binary { subtype: 0, bytes: error.into_bytes() }),
     }

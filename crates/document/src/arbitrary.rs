@@ -119,7 +119,7 @@ fn scalar() -> impl Strategy<Value = Value> {
         1 => (any::<u32>(), 0u32..3).prop_map(|(time, increment)| Value::Timestamp(Timestamp { time, increment })),
         1 => (0u8..3, vec(any::<u8>(), 0..20)).prop_map(|(subtype, bytes)| Value::Binary(Binary { subtype, bytes })),
         1 => ("[ab]{0,3}", "[im]{0,1}").prop_map(|(pattern, options)| Value::Regex(Box::new(Regex { pattern, options }))),
-        1 => text().prop_map(Value::Symbol),
+        1 => text().prop_map(|text| Value::Symbol(text.into())),
         1 => text().prop_map(|code| Value::Code(Box::new(Code { code, scope: None }))),
         1 => ("[ab]{0,3}", id).prop_map(|(namespace, id)| Value::DbPointer(Box::new(DbPointer { namespace, id }))),
     ]

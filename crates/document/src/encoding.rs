@@ -466,12 +466,12 @@ fn take_array<const N: usize>(input: &mut &[u8]) -> Result<[u8; N]> {
 }
 
 #[inline]
-fn take_text(len: usize, input: &mut &[u8]) -> Result<String> {
-    text(take(len, input)?).map(str::to_owned)
+fn take_text<T: for<'a> From<&'a str>>(len: usize, input: &mut &[u8]) -> Result<T> {
+    text(take(len, input)?).map(T::from)
 }
 
-fn counted_text(input: &mut &[u8]) -> Result<String> {
-    text(varint::get_bytes(input)?).map(str::to_owned)
+fn counted_text<T: for<'a> From<&'a str>>(input: &mut &[u8]) -> Result<T> {
+    text(varint::get_bytes(input)?).map(T::from)
 }
 
 #[inline]

@@ -225,7 +225,7 @@ fn decode_rest(rank: u8, input: &mut &[u8], depth: usize) -> Result<Value> {
         rank::UNDEFINED => Value::Undefined,
         rank::NULL => Value::Null,
         rank::NUMBER => take_number(input)?,
-        rank::STRING => Value::String(take_text(input)?),
+        rank::STRING => Value::String(take_text(input)?.into()),
         rank::MAP => Value::Map(take_map(input, deeper(depth)?)?),
         rank::ARRAY => {
             let depth = deeper(depth)?;

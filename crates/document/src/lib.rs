@@ -29,4 +29,4 @@ pub use document::{Document, DocumentError, InexactError};
 pub use draft::Draft;
 pub use input::{DocumentFor, FromDocument, FromDocumentError, IntoDocument};
 pub use serde::{Given, InputError};
-pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
+pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Text, Timestamp, Value};

@@ -124,7 +124,7 @@ pub fn place_id(
         (None, Some(copy)) => copy.clone(),
         (None, None) => new_id()?,
     };
-    document.entries.insert(0, (Value::String(ID.to_owned()), id));
+    document.entries.insert(0, (Value::from(ID), id));
     Ok(())
 }
 

@@ -4,6 +4,10 @@ use crate::decimal::Decimal;
 
 mod convert;
 
+/// The text of a value: a string that needs no allocation if it is at most 24 bytes long. It
+/// dereferences to `str`; `into_string` and `String::from` make a `String`.
+pub use compact_str::CompactString as Text;
+
 /// The maximum nesting of arrays and maps: `[]` is 1 level, `[[]]` is 2.
 ///
 /// Parsers and decoders refuse deeper values. Code that builds values itself calls
@@ -31,7 +35,7 @@ pub enum Value {
     /// A decimal of arbitrary precision; its scale is kept.
     Decimal(Decimal),
     /// A string.
-    String(String),
+    String(Text),
     /// Bytes with BSON's subtype.
     Binary(Binary),
     /// A sequence of values.
@@ -55,7 +59,7 @@ pub enum Value {
     /// JavaScript code, optionally with a scope.
     Code(Box<Code>),
     /// BSON's symbol (deprecated there).
-    Symbol(String),
+    Symbol(Text),
     /// BSON's pointer into another collection (deprecated there).
     DbPointer(Box<DbPointer>),
 }

@@ -80,7 +80,7 @@ impl Scene {
             paths.map(|paths| paths.iter().map(|path| path.as_str().unwrap().parse().unwrap()).collect());
         let indexes: Vec<Index<'_>> = self.indexes.iter().map(Known::index).collect();
         let hint = question.get("hint").map(|hint| match hint {
-            Value::String(name) => Hint::Name(name),
+            Value::String(name) => Hint::Name(name.as_str()),
             Value::Map(keys) => Hint::Keys(keys),
             other => Hint::Natural { backward: *other == Value::from(-1) },
         });

@@ -246,7 +246,7 @@ fn cell(document: &Document, path: &str, name: &alluvium_collections::names::Ful
     let value = value.to_value().map_err(damaged)?;
     Ok(match value {
         Value::Null => String::new(),
-        Value::String(text) => text,
+        Value::String(text) => text.into(),
         Value::Double(x) if !x.0.is_finite() => special(x.0).to_owned(),
         Value::Decimal(decimal) => decimal.to_string(),
         Value::ObjectId(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),

@@ -47,7 +47,7 @@ impl IndexHint {
                     error => error.into(),
                 })?
             }
-            Value::String(name) => return Ok(Self::Name(name)),
+            Value::String(name) => return Ok(Self::Name(name.into())),
             Value::Map(keys) => keys,
             other => {
                 return Err(Error::InvalidDocument(format!("a hint is a name or a map, not {}", other.type_name())));

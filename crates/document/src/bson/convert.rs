@@ -9,7 +9,7 @@ impl From<Bson> for Value {
     fn from(bson: Bson) -> Self {
         match bson {
             Bson::Double(x) => Value::Double(Double(x)),
-            Bson::String(text) => Value::String(text),
+            Bson::String(text) => Value::String(text.into()),
             Bson::Array(elements) => Value::Array(elements.into_iter().map(Value::from).collect()),
             Bson::Document(document) => Value::Map(Map::from(document)),
             Bson::Boolean(flag) => Value::Bool(flag),
@@ -28,7 +28,7 @@ impl From<Bson> for Value {
             Bson::Binary(binary) => Value::Binary(Binary { subtype: u8::from(binary.subtype), bytes: binary.bytes }),
             Bson::ObjectId(id) => Value::ObjectId(id.bytes()),
             Bson::DateTime(date) => Value::DateTime(date.timestamp_millis()),
-            Bson::Symbol(text) => Value::Symbol(text),
+            Bson::Symbol(text) => Value::Symbol(text.into()),
             Bson::Decimal128(decimal) => Value::Decimal(Decimal::from_decimal128(decimal.bytes())),
             Bson::Undefined => Value::Undefined,
             Bson::MaxKey => Value::MaxKey,
@@ -101,7 +101,7 @@ fn to_bson(value: Value, depth: usize) -> Result<Bson, BsonError> {
             let bytes = decimal.to_decimal128().map_err(|_| BsonError::Decimal)?;
             Bson::Decimal128(::bson::Decimal128::from_bytes(bytes))
         }
-        Value::String(text) => Bson::String(text),
+        Value::String(text) => Bson::String(text.into()),
         Value::Binary(Binary { subtype, bytes }) => Bson::Binary(::bson::Binary { subtype: subtype.into(), bytes }),
         Value::Array(elements) => {
             let depth = depth.checked_sub(1).ok_or(BsonError::TooDeep)?;
@@ -122,7 +122,7 @@ fn to_bson(value: Value, depth: usize) -> Result<Bson, BsonError> {
                 Bson::JavaScriptCodeWithScope(::bson::JavaScriptCodeWithScope { code: both.code, scope })
             }
         },
-        Value::Symbol(text) => Bson::Symbol(text),
+        Value::Symbol(text) => Bson::Symbol(text.into()),
         Value::DbPointer(_) | Value::Regex(_) => {
             // The crate accepts the fields of a pointer only as bytes.
             let mut bytes = Vec::new();

@@ -60,9 +60,9 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn text(&mut self, bytes: &'a [u8]) -> Result<String, BsonError> {
+    fn text<T: From<&'a str>>(&mut self, bytes: &'a [u8]) -> Result<T, BsonError> {
         match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(text.to_owned()),
+            Ok(text) => Ok(text.into()),
             Err(_) => Err(self.invalid("a string that is not UTF-8")),
         }
     }
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn string(&mut self) -> Result<String, BsonError> {
+    fn string<T: From<&'a str>>(&mut self) -> Result<T, BsonError> {
         let len = self.len()?;
         match self.take(len)?.split_last() {
             Some((0, text)) => self.text(text),
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
         Ok(match tag {
             tag::REGEX => {
                 let (pattern, options) = (self.cstring()?, self.cstring()?);
-                let mut options: Vec<char> = self.text(options)?.chars().collect();
+                let mut options: Vec<char> = self.text::<&str>(options)?.chars().collect();
                 options.sort_unstable();
                 let options = options.into_iter().collect();
                 Value::Regex(Box::new(Regex { pattern: self.text(pattern)?, options }))

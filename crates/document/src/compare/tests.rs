@@ -61,7 +61,7 @@ fn ladder() -> Vec<Vec<Value>> {
     let regex = |p: &str, o: &str| Value::Regex(Box::new(Regex { pattern: p.into(), options: o.into() }));
     let pointer = |n: &str, id| Value::DbPointer(Box::new(DbPointer { namespace: n.into(), id: [id; 12] }));
     let above = vec![
-        vec!["".into(), Value::Symbol(String::new())],
+        vec!["".into(), Value::Symbol(String::new().into())],
         vec!["\0".into()],
         vec!["a".into(), Value::Symbol("a".into())],
         vec!["a\0".into()],

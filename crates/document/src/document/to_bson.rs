@@ -201,7 +201,7 @@ impl<'a> Writer<'a> {
                 // A document with only this value, under the empty name: length, tag, end of name,
                 // value, end.
                 let mut bytes = Vec::new();
-                let whole = Map { entries: vec![(Value::String(String::new()), other)] };
+                let whole = Map { entries: vec![(Value::from(""), other)] };
                 encode_document(&whole, &mut bytes)?;
                 if self.exact && decode_document(&bytes)? != whole {
                     return Err(BsonError::Inexact(whole.entries[0].1.type_name()).into());

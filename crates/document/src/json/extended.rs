@@ -200,7 +200,7 @@ fn regex(map: &Map) -> Result<Value, &'static str> {
         Some((Value::String(pattern), Value::String(options))) => {
             let mut sorted: Vec<char> = options.chars().collect();
             sorted.sort_unstable();
-            let regex = Regex { pattern: pattern.clone(), options: sorted.into_iter().collect() };
+            let regex = Regex { pattern: pattern.to_string(), options: sorted.into_iter().collect() };
             Ok(Value::Regex(Box::new(regex)))
         }
         _ => Err("it must be a map of pattern and options, both strings"),
@@ -210,9 +210,9 @@ fn regex(map: &Map) -> Result<Value, &'static str> {
 fn code(mut map: Map) -> Result<Value, &'static str> {
     let len = map.len();
     match (map.remove("$code"), map.remove("$scope"), len) {
-        (Some(Value::String(code)), None, 1) => Ok(Value::Code(Box::new(Code { code, scope: None }))),
+        (Some(Value::String(code)), None, 1) => Ok(Value::Code(Box::new(Code { code: code.into(), scope: None }))),
         (Some(Value::String(code)), Some(Value::Map(scope)), 2) => {
-            Ok(Value::Code(Box::new(Code { code, scope: Some(scope) })))
+            Ok(Value::Code(Box::new(Code { code: code.into(), scope: Some(scope) })))
         }
         _ => Err("it must be $code with a string, alone or with a map as $scope"),
     }
@@ -226,7 +226,7 @@ fn pointer(mut map: Map) -> Result<Value, &'static str> {
     };
     match (map.remove("$ref"), id, len) {
         (Some(Value::String(namespace)), Some(Value::ObjectId(id)), 2) => {
-            Ok(Value::DbPointer(Box::new(DbPointer { namespace, id })))
+            Ok(Value::DbPointer(Box::new(DbPointer { namespace: namespace.into(), id })))
         }
         _ => Err("it must be a map of $ref, a string, and $id, an object id"),
     }

@@ -5,7 +5,7 @@
 
 use super::text::{find_special, unescape};
 use super::{JsonError, Reason, extended, parse_number};
-use crate::value::{MAX_DEPTH, Map, Value};
+use crate::value::{MAX_DEPTH, Map, Text, Value};
 
 /// Up to this number of names, a new name is compared with all previous names.
 const FEW: usize = 8;
@@ -146,15 +146,15 @@ impl Reader<'_> {
 
     /// Parses a string from its opening quote.
     #[inline]
-    fn string(&mut self) -> Result<String, Failure> {
+    fn string(&mut self) -> Result<Text, Failure> {
         let start = self.at + 1;
         let end = start + find_special(&self.bytes[start..]);
         if self.bytes.get(end) == Some(&b'"') {
             self.at = end + 1;
-            return Ok(self.text[start..end].to_owned());
+            return Ok(Text::from(&self.text[start..end]));
         }
         self.at = end;
-        self.escaped_string(start)
+        self.escaped_string(start).map(Text::from)
     }
 
     /// Parses the rest of a string that began at `start`; the position is at its first special
@@ -252,7 +252,7 @@ impl Reader<'_> {
             let name = self.string()?;
             dollar |= name.starts_with('$');
             if names.add(&name, at, &self.scratch.entries[first..]) {
-                return Err(Box::new((at, Reason::DuplicateField(name))));
+                return Err(Box::new((at, Reason::DuplicateField(name.into()))));
             }
             self.skip_space();
             if self.peek() != Some(b':') {

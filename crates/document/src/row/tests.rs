@@ -15,8 +15,8 @@ pub(crate) fn any_value() -> impl Strategy<Value = Value> {
         (-20i64..20).prop_map(Value::Int64),
         any::<f64>().prop_map(|x| Value::Double(Double(x))),
         Just(Value::Decimal("1.50".parse().unwrap())),
-        "[a-cä\u{0}\"\\\\\n]{0,20}".prop_map(Value::String),
-        "[a-c]{100,200}".prop_map(Value::String),
+        "[a-cä\u{0}\"\\\\\n]{0,20}".prop_map(Value::from),
+        "[a-c]{100,200}".prop_map(Value::from),
         any::<[u8; 12]>().prop_map(Value::ObjectId),
         any::<i64>().prop_map(Value::DateTime),
         (any::<u8>(), proptest::collection::vec(any::<u8>(), 0..20))
@@ -113,7 +113,7 @@ fn a_copy_that_differs_is_stored() {
 fn a_long_nested_map_has_a_long_length() {
     let table = ShapeTable::new(ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() });
     for len in [100, 125, 126, 127, 128, 16381, 16382, 20000] {
-        let document = document(&[("m", nested(&[("k", Value::String("x".repeat(len)))])), ("n", Value::Int32(7))]);
+        let document = document(&[("m", nested(&[("k", Value::from("x".repeat(len)))])), ("n", Value::Int32(7))]);
         let (row, _) = encode(&document, &table, None);
         assert_eq!(decode_row(&row, &table, &Value::Null).unwrap(), document);
     }

@@ -8,7 +8,7 @@ use super::RowError;
 use crate::encoding::{self, ARRAY, BINARY, FALSE, MAP, NULL, SHAPED, STRING, Shapes, TRUE};
 use crate::path::array_index;
 use crate::shape::{FieldKind, Shape, ShapeTable};
-use crate::value::{Binary, Double, MAX_DEPTH, Map, Value};
+use crate::value::{Binary, Double, MAX_DEPTH, Map, Text, Value};
 
 /// The context for decoding a row: the collection's shapes, and the self-describing encoding of
 /// `_id`.
@@ -55,7 +55,7 @@ impl<'a> RowShapes<'a> {
                 FieldKind::Stored => encoding::decode_with(&mut rest, depth, self)?,
                 FieldKind::IsId => encoding::decode_with(&mut id.ok_or(NESTED_ID)?, depth, self)?,
             };
-            entries.push((Value::String((*field.name).to_owned()), value));
+            entries.push((Value::String(Text::from(&*field.name)), value));
         }
         if rest.is_empty() { Ok(Map { entries }) } else { Err(TRAILING) }
     }
@@ -186,7 +186,7 @@ impl<'a> ValueRef<'a> {
             Self::Int32(n) => Value::Int32(*n),
             Self::Int64(n) => Value::Int64(*n),
             Self::Double(x) => Value::Double(Double(*x)),
-            Self::String(text) => Value::String((*text).to_owned()),
+            Self::String(text) => Value::from(*text),
             Self::ObjectId(id) => Value::ObjectId(*id),
             Self::DateTime(ms) => Value::DateTime(*ms),
             Self::Binary(subtype, bytes) => Value::Binary(Binary { subtype: *subtype, bytes: bytes.to_vec() }),
@@ -284,6 +284,14 @@ impl<'a> ArrayRef<'a> {
     /// The elements in order. After an error the iterator ends.
     pub fn iter(&self) -> ArrayIter<'a> {
         ArrayIter { array: *self }
+    }
+
+    /// Removes the first element, and returns it; `None` if there is none.
+    pub(crate) fn take_first(&mut self) -> Result<Option<ValueRef<'a>>, RowError> {
+        let Some(count) = self.count.checked_sub(1) else { return Ok(None) };
+        let element = ValueRef::take(&mut self.bytes, self.table)?;
+        self.count = count;
+        Ok(Some(element))
     }
 
     /// True if both are the same bytes of the same row, rather than merely equal.

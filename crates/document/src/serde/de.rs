@@ -237,7 +237,7 @@ impl<'de> Deserializer<'de> for Value {
             Value::Int32(n) => visitor.visit_i32(n),
             Value::Int64(n) => visitor.visit_i64(n),
             Value::Double(Double(x)) => visitor.visit_f64(x),
-            Value::String(text) => visitor.visit_string(text),
+            Value::String(text) => visitor.visit_string(text.into()),
             Value::Array(elements) => SeqDeserializer::new(elements.into_iter()).deserialize_any(visitor),
             Value::Map(map) => map_deserializer(map).deserialize_any(visitor),
             Value::Binary(Binary { subtype: 0, bytes }) => visitor.visit_byte_buf(bytes),
@@ -290,7 +290,7 @@ impl<'de> Deserializer<'de> for Value {
     ) -> Result<V::Value, SerdeError> {
         match self {
             Value::String(text) => {
-                let text: StringDeserializer<SerdeError> = text.into_deserializer();
+                let text: StringDeserializer<SerdeError> = text.into_string().into_deserializer();
                 text.deserialize_enum(name, variants, visitor)
             }
             Value::Map(map) if map.len() == 1 => match map.entries.into_iter().next() {

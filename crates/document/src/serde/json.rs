@@ -24,7 +24,7 @@ fn from_json(json: Json, depth: usize) -> Result<Value, SerdeError> {
             Ok((value, _)) => value,
             Err((_, reason)) => return Err(SerdeError::custom(reason)),
         },
-        Json::String(text) => Value::String(text),
+        Json::String(text) => Value::from(text),
         Json::Array(elements) => {
             let depth = deeper()?;
             Value::Array(elements.into_iter().map(|element| from_json(element, depth)).collect::<Result<_, _>>()?)
@@ -71,8 +71,8 @@ fn object(map: &Map) -> Result<Json, PrintError> {
     let mut object = serde_json::Map::with_capacity(map.len());
     for (key, value) in &map.entries {
         let Value::String(name) = key else { return Err(PrintError::Key(key.type_name())) };
-        if !object.contains_key(name) {
-            object.insert(name.clone(), Json::try_from(value)?);
+        if !object.contains_key(name.as_str()) {
+            object.insert(name.to_string(), Json::try_from(value)?);
         }
     }
     Ok(Json::Object(object))

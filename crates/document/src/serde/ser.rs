@@ -248,7 +248,7 @@ impl Serializer for ToValue {
     }
 
     fn serialize_char(self, c: char) -> Result<Value, SerdeError> {
-        Ok(Value::String(c.to_string()))
+        Ok(Value::from(c.encode_utf8(&mut [0; 4]) as &str))
     }
 
     fn serialize_bytes(self, bytes: &[u8]) -> Result<Value, SerdeError> {

@@ -1,6 +1,6 @@
 //! Conversions to values.
 
-use super::{Binary, Code, DbPointer, Double, Map, Regex, Timestamp, Value};
+use super::{Binary, Code, DbPointer, Double, Map, Regex, Text, Timestamp, Value};
 use crate::decimal::Decimal;
 
 macro_rules! from {
@@ -27,8 +27,9 @@ from! {
     f64, x => Value::Double(Double(x));
     Double, x => Value::Double(x);
     Decimal, decimal => Value::Decimal(decimal);
-    &str, text => Value::String(text.to_owned());
-    String, text => Value::String(text);
+    &str, text => Value::String(Text::from(text));
+    String, text => Value::String(Text::from(text));
+    Text, text => Value::String(text);
     Binary, binary => Value::Binary(binary);
     Vec<Value>, elements => Value::Array(elements);
     Map, map => Value::Map(map);

@@ -129,7 +129,7 @@ impl Node for ValueRef<'_> {
             Self::Int32(_) => type_code(&Value::Int32(0)),
             Self::Int64(_) => type_code(&Value::Int64(0)),
             Self::Double(_) => type_code(&Value::Double(Double(0.0))),
-            Self::String(_) => type_code(&Value::String(String::new())),
+            Self::String(_) => type_code(&Value::from("")),
             Self::ObjectId(_) => type_code(&Value::ObjectId([0; 12])),
             Self::DateTime(_) => type_code(&Value::DateTime(0)),
             Self::Binary(..) => 5,

@@ -218,12 +218,12 @@ fn arrays() -> Intervals {
 
 /// The texts that may match, and the stored regular expressions equal to the pattern.
 fn texts(pattern: &Pattern) -> Intervals {
-    let (low, high) = bracket(&Value::String(String::new()));
+    let (low, high) = bracket(&Value::from(""));
     let texts = match pattern.prefix() {
         None => Intervals::one(low, high),
         Some(prefix) => {
-            let high = after_prefix(prefix).map_or(high, |next| Edge::before(Value::String(next)));
-            Intervals::one(Edge::before(Value::String(prefix.to_owned())), high)
+            let high = after_prefix(prefix).map_or(high, |next| Edge::before(Value::from(next)));
+            Intervals::one(Edge::before(Value::from(prefix)), high)
         }
     };
     let stored = |pattern: String| Edge::before(Value::Regex(Box::new(Regex { pattern, options: String::new() })));
@@ -256,7 +256,7 @@ fn type_groups() -> Vec<(&'static [&'static str], Value)> {
         (&["undefined"], Value::Undefined),
         (&["null"], Value::Null),
         (&["double", "int", "long", "decimal"], Value::Int32(0)),
-        (&["string", "symbol"], Value::String(String::new())),
+        (&["string", "symbol"], Value::from("")),
         (&["object"], Value::Map(alluvium_document::Map::new())),
         (&["array"], Value::Array(Vec::new())),
         (&["binData"], Value::Binary(alluvium_document::Binary { subtype: 0, bytes: Vec::new() })),

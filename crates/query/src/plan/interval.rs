@@ -199,7 +199,7 @@ pub(super) fn bracket(value: &Value) -> (Edge, Edge) {
 fn least_of_types() -> [Value; 13] {
     let code = |scope| Value::Code(Box::new(Code { code: String::new(), scope }));
     [
-        Value::String(String::new()),
+        Value::from(""),
         Value::Map(Map::new()),
         Value::Array(Vec::new()),
         Value::Binary(Binary { subtype: 0, bytes: Vec::new() }),

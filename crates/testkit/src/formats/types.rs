@@ -51,7 +51,7 @@ pub(crate) fn types() -> Vec<(&'static str, Value)> {
         ("undefined", Value::Undefined),
         ("code", Value::Code(Box::new(Code { code: "f()".to_owned(), scope: None }))),
         ("code, with a scope", Value::Code(Box::new(Code { code: "x".to_owned(), scope }))),
-        ("symbol", Value::Symbol("sym".to_owned())),
+        ("symbol", Value::Symbol("sym".into())),
         ("pointer", Value::DbPointer(Box::new(DbPointer { namespace: "main.people".to_owned(), id: [9; 12] }))),
     ]
 }

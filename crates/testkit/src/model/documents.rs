@@ -139,7 +139,7 @@ fn odd(rng: &mut fastrand::Rng) -> Value {
         4 => Value::Undefined,
         5 => Value::Code(Box::new(Code { code, scope: None })),
         6 => Value::Code(Box::new(Code { code, scope: Some(Map::from([("x", Value::from(rng.i32(0..3)))])) })),
-        7 => Value::Symbol("x".to_owned()),
+        7 => Value::Symbol("x".into()),
         8 => Value::DbPointer(Box::new(DbPointer { namespace: "main.a".to_owned(), id: [rng.u8(0..3); 12] })),
         9 => Value::Double(Double([f64::NAN, f64::INFINITY, f64::NEG_INFINITY][rng.usize(0..3)])),
         10 => Value::Decimal([Decimal::NAN, Decimal::INFINITY, Decimal::NEG_INFINITY][rng.usize(0..3)].clone()),

@@ -174,7 +174,7 @@ impl Id {
                 Self::Map(map.entries.iter().map(field).collect::<Option<_>>()?)
             }
             Value::Binary(binary) => Self::binary(binary.bytes.clone(), binary.subtype),
-            Value::String(text) => Self::Text(text.clone()),
+            Value::String(text) => Self::Text(text.to_string()),
             Value::ObjectId(bytes) => Self::Object(*bytes),
             Value::Bool(flag) => Self::Bool(*flag),
             Value::DateTime(millis) => Self::Date(*millis),

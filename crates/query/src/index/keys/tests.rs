@@ -211,7 +211,7 @@ fn a_long_key_of_several_parts_is_marked() {
 #[test]
 fn an_entry_keeps_no_long_value() {
     let index = index(r#"{"a":1,"b":1}"#, "{}");
-    let symbol = Value::Symbol("x".repeat(20_000));
+    let symbol = Value::Symbol("x".repeat(20_000).into());
     let keys = index.keys(&Map::from([("a", symbol), ("b", Value::from(5.0))])).unwrap();
     assert!(keys.keys[0].values.len() < 30, "{:?}", keys.keys[0].values);
     assert_eq!(index.values(&keys.keys[0].bytes, &keys.keys[0].values).unwrap(), [None, Some(Value::from(5.0))]);
