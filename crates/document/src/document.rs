@@ -295,12 +295,13 @@ impl Document {
         self.map()?.bson_size()
     }
 
-    /// Deserializes the document.
+    /// Deserializes the document, without decoding it to a map. Fields that the type does not read are
+    /// passed over.
     ///
     /// # Errors
-    /// [`DocumentError::Row`], [`DocumentError::Serde`].
+    /// [`DocumentError::Row`] if what is read is damaged, [`DocumentError::Serde`].
     pub fn deserialize<T: serde::de::DeserializeOwned>(&self) -> Result<T, DocumentError> {
-        Ok(crate::serde::from_value(self.to_value()?)?)
+        Ok(crate::serde::from_row(self.map()?)??)
     }
 
     /// The row, for passing to [`Document::from_row`] with the same shapes.

@@ -37,11 +37,13 @@ mod de;
 pub mod jiff;
 mod json;
 mod key;
+mod row;
 mod ser;
 mod system_time;
 mod top;
 
 pub use de::from_value;
+pub(crate) use row::from_row;
 pub use ser::to_value;
 pub use top::{Given, InputError};
 pub(crate) use top::{to_given, to_map};

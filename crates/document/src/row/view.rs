@@ -286,7 +286,7 @@ impl<'a> ArrayRef<'a> {
         ArrayIter { array: *self }
     }
 
-    /// Removes the first element, and returns it; `None` if there is none.
+    /// Removes the first element, and returns it; `None` if the array is empty.
     pub(crate) fn take_first(&mut self) -> Result<Option<ValueRef<'a>>, RowError> {
         let Some(count) = self.count.checked_sub(1) else { return Ok(None) };
         let element = ValueRef::take(&mut self.bytes, self.table)?;
