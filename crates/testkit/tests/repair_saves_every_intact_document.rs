@@ -135,7 +135,7 @@ impl Check<'_> {
     fn has_vanished(&self, version: &Version) -> bool {
         let (path, partition) = (&version.unit.path, version.unit.path.parent().unwrap().display().to_string());
         let gone = self.hits.iter().any(|case| case.path == *path && matches!(case.damage, Damage::Remove));
-        let said = |note: &String| note.contains(&partition) && note.contains("is not missed");
+        let said = |note: &String| note.contains(&partition) && note.contains("is not noticed");
         gone && self.report.notes.iter().any(said)
     }
 
@@ -153,7 +153,7 @@ impl Check<'_> {
             let Some(version) = self.lost_of(*id) else {
                 let (chain, report) = (self.made.places.chain(&self.made.key(*id)), self.report);
                 assert_eq!(found, Some(right), "{what}: document {id} is whole\n{report:?}\n{chain:?}");
-                let vanished = || self.report.notes.iter().any(|note| note.contains("is not missed"));
+                let vanished = || self.report.notes.iter().any(|note| note.contains("is not noticed"));
                 assert!(
                     self.certain.contains_key(id) || !self.report.losses.is_empty() || vanished(),
                     "{what}: document {id} is doubtful, and no file has lost anything, nor may one have vanished"
