@@ -74,6 +74,8 @@ fn the_last_condition_decides() {
         // What is grouped comes after the rest.
         (r#"{"g":{"$all":[5,3]},"h":1}"#, r#"{"g":[2,3,5],"h":[1]}"#, 1, 0),
         (r#"{"$and":[{"g":5},{"g":3}],"h":1}"#, r#"{"g":[2,3,5],"h":[1]}"#, 1, 0),
+        (r#"{"$and":[{"g":{"$all":[3,3]}}],"h":1}"#, r#"{"g":[2,3,5],"h":[1]}"#, 0, 0),
+        (r#"{"g":{"$all":[3,3]},"h":1}"#, r#"{"g":[2,3,5],"h":[1]}"#, 0, 0),
         (r#"{"$and":[{"g":5}],"h":1}"#, r#"{"g":[2,3,5],"h":[1]}"#, 0, 0),
     ] {
         check(filter, document, Some(in_projection), Some(in_update));

@@ -127,9 +127,10 @@ impl Conjunction {
         Self { own: Vec::with_capacity(capacity), grouped: Vec::new() }
     }
 
-    /// Adds conditions that belong together. A single one is not a group.
+    /// Adds conditions that belong together. A single one is not a group, even if it is repeated.
     fn add_group(&mut self, mut clauses: Vec<Clause>) {
-        let conditions = if clauses.len() == 1 { &mut self.own } else { &mut self.grouped };
+        let is_single = !clauses.is_empty() && clauses.windows(2).all(|two| two[0] == two[1]);
+        let conditions = if is_single { &mut self.own } else { &mut self.grouped };
         conditions.append(&mut clauses);
     }
 

@@ -227,6 +227,7 @@ fn whole(value: &Value) -> Option<i64> {
 }
 
 /// A condition that may select an element: a path, an operator, its operand; or branches of an `$or`.
+#[derive(PartialEq)]
 enum Leaf {
     Field(String, String, Value),
     Or(Vec<Map>),
@@ -234,7 +235,7 @@ enum Leaf {
     Negation,
 }
 
-/// The conditions in the order in which they are written, groups of several after all others.
+/// The conditions in the order in which they are written, groups of several different ones after all others.
 fn leaves(filter: &Map) -> Vec<Leaf> {
     let groups = filter.entries.iter().flat_map(|(name, operand)| match (name.as_str().unwrap(), operand) {
         ("$and", operand) => vec![ungrouped(filters(operand).map(leaves).collect())],
@@ -258,7 +259,8 @@ fn leaves(filter: &Map) -> Vec<Leaf> {
 }
 
 fn ungrouped(groups: Vec<Vec<Leaf>>) -> Vec<Leaf> {
-    let (single, several): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.len() == 1);
+    let is_single = |group: &Vec<Leaf>| !group.is_empty() && group.windows(2).all(|two| two[0] == two[1]);
+    let (single, several): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_single);
     single.into_iter().chain(several).flatten().collect()
 }
 
