@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo check style test schedules orders data setup mutants soak sanitize races miri dist deb peers \
+.PHONY: help demo check style test counts counts-update schedules orders data setup mutants soak sanitize races miri dist deb peers \
 	peers-check fuzz-check
 
 help:
@@ -10,6 +10,7 @@ help:
 	@echo "make check    format, lints, tidy checks, and unit tests of the crates that differ from the main branch (minutes)"
 	@echo "make test     all of that, and all tests: also under a seeded scheduler and in a model of memory"
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
+	@echo "make counts   count the instructions of hot paths, and compare them with a table (make test does that; valgrind)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
 	@echo "make peers    build bench-peers: iibench over RocksDB and WiredTiger, too (bench-peers/README.md)"
@@ -26,6 +27,8 @@ demo:
 setup:
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || true
 	@command -v strace >/dev/null || apt-get install -qq -y strace >/dev/null 2>&1 || true
+	@command -v valgrind >/dev/null || apt-get install -qq -y valgrind >/dev/null 2>&1 || \
+		{ apt-get update -qq && apt-get install -qq -y valgrind; } >/dev/null 2>&1 || true
 	@command -v chromium >/dev/null || apt-get install -qq -y chromium >/dev/null 2>&1 || true
 
 # Packages that ship data as JSON, at fixed versions and checksums, into cargo's target folder.
@@ -44,7 +47,14 @@ style:
 test: setup data style
 	$(MAKE) peers-check fuzz-check
 	$(CARGO) test --locked --workspace
-	$(MAKE) schedules orders
+	$(MAKE) counts schedules orders
+
+# The instructions of hot paths, beside those of crates/counts/table.txt.
+counts: setup
+	$(CARGO) xtask counts
+
+counts-update: setup
+	$(CARGO) xtask counts --update
 
 # Threads under a seeded scheduler.
 schedules:

@@ -1,11 +1,12 @@
 //! Chores of the repository: `cargo xtask tidy` checks the rules of style that no compiler
-//! checks.
+//! checks, `cargo xtask counts` the instructions of hot paths.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 // A tool for developers, with no need to be simulated.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod changes;
+mod counts;
 mod tidy;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,8 @@ usage: cargo xtask <command>
   tidy [directory]  checks the rules of style that no compiler checks; exits 1 if one is broken
   modules CRATE     prints the circles, root imports and tuple parameters of a crate, exceptions included
   shrink            removes from xtask/exceptions what is clean, lowers the limits of phrases, and prints the counts
+  counts [--update] counts the instructions of hot paths, and compares them with crates/counts/table.txt; with
+                    --update, writes them there
   test-changed      runs the unit tests of the crates that differ from the main branch";
 
 fn main() -> ExitCode {
@@ -29,6 +32,8 @@ fn main() -> ExitCode {
         ["tidy", directory] => tidy(Path::new(directory)),
         ["modules", name] => print(tidy::structure_of(&repository(), name)),
         ["shrink"] => shrink(),
+        ["counts"] => counts::run(&repository(), false),
+        ["counts", "--update"] => counts::run(&repository(), true),
         ["test-changed"] => test_changed(),
         ["help" | "-h" | "--help"] => {
             println!("{HELP}");

@@ -1,0 +1,185 @@
+//! Runs each hot path a fixed number of times, with the same data and on one thread: `cargo xtask counts` runs this
+//! program under callgrind and divides the instructions of a path by its operations.
+//!
+//! Usage: `alluvium-counts DIRECTORY`. It prints the name of each path and the number of its operations.
+
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod data;
+
+use alluvium::load::Input;
+use alluvium::{Collection, Database, Durability, Map, doc};
+use alluvium_env::Env;
+use alluvium_store::Options;
+use std::error::Error;
+use std::hint::black_box;
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Documents that paths read or change, and that are loaded.
+const COMMENTS: u64 = 6000;
+const PUTS: u64 = 2000;
+const GETS: u64 = 4000;
+const UPDATES: u64 = 2000;
+const QUERIES: u64 = 200;
+const SALES: u64 = 8000;
+/// Sales that are inserted at once.
+const SALES_BATCH: u64 = 1000;
+
+fn main() -> Outcome {
+    let Some(dir) = std::env::args().nth(1) else { return Err("usage: alluvium-counts DIRECTORY".into()) };
+    // Real files, but neither time nor chance; flushes and compactions happen on this thread, when they are called for.
+    let env = Env { fs: Env::os().fs, ..Env::in_memory(1) };
+    let options = Options {
+        background: false,
+        durability: Durability::Bulk,
+        memory_bytes: 64 << 20,
+        partitions: Some(4),
+        ..Options::default()
+    };
+    let database = Database::builder().env(env).options(options).open(dir)?;
+    let comments = database.create_collection("comments")?;
+    let texts: Vec<String> = (0..COMMENTS).map(data::comment).collect();
+    comments.insert_many(texts.iter().map(String::as_str))?;
+    comments.create_index(doc! {"author": 1}).run()?;
+    settle(&database)?;
+    reads(&comments)?;
+    updates(&comments)?;
+    puts(&database)?;
+    inserts(&database)?;
+    // The last: its threads leave the heap in an order that is never the same, and the allocator has more or less to do.
+    load(&database)?;
+    database.close()?;
+    Ok(())
+}
+
+/// Names a path, and runs it.
+fn path(name: &str, operations: u64, mut work: impl FnMut() -> Outcome) -> Outcome {
+    println!("{name} {operations}");
+    measured(&mut work)
+}
+
+/// Callgrind sets its counts to zero when this function begins, and writes them when it returns. So it must remain a
+/// function, and its call of `work` must not become a jump.
+#[inline(never)]
+fn measured(work: &mut dyn FnMut() -> Outcome) -> Outcome {
+    let outcome = work();
+    black_box(&outcome);
+    outcome
+}
+
+/// Writes all memtables to files, and does what compactions are due.
+fn settle(database: &Database) -> Outcome {
+    database.store().flush()?;
+    Ok(database.store().run_pending()?)
+}
+
+/// A load, with the flushes and compactions that it causes.
+fn load(database: &Database) -> Outcome {
+    let loaded = database.create_collection("loaded")?;
+    let lines: String = (0..COMMENTS).map(|number| data::comment(number) + "\n").collect();
+    let mut lines = Some(lines.into_bytes());
+    path("load", COMMENTS, || {
+        let input = Input::stream("comments", std::io::Cursor::new(lines.take().unwrap_or_default()));
+        let report = loaded.load(input).readers(1).writers(1).run()?;
+        settle(database)?;
+        expect("loaded", report.documents, COMMENTS)
+    })
+}
+
+/// Gets, a query by index, and a scan: all from files, whose blocks the cache has.
+fn reads(comments: &Collection) -> Outcome {
+    let mut random = fastrand::Rng::with_seed(1);
+    let ids: Vec<String> = (0..GETS).map(|_| data::comment_id(random.u64(0..COMMENTS))).collect();
+    let get_all = || {
+        let mut found = 0;
+        for id in &ids {
+            found += u64::from(black_box(comments.get(id.as_str())?).is_some());
+        }
+        expect("got", found, GETS)
+    };
+    let find_all = || {
+        let mut found = 0;
+        for number in 0..QUERIES {
+            for document in comments.find(doc! {"author": data::author(number)}).run()? {
+                black_box(document?);
+                found += 1;
+            }
+        }
+        if found < QUERIES { Err("the index finds too little".into()) } else { Ok(()) }
+    };
+    let scan = || {
+        let mut found = 0;
+        for document in comments.scan().run()? {
+            black_box(document?);
+            found += 1;
+        }
+        expect("scanned", found, COMMENTS)
+    };
+    scan()?;
+    path("scan", COMMENTS, scan)?;
+    get_all()?;
+    path("get", GETS, get_all)?;
+    find_all()?;
+    path("find-by-index", QUERIES, find_all)
+}
+
+/// Updates by `$inc`: read and checked, then blind ones of other documents.
+fn updates(comments: &Collection) -> Outcome {
+    let add_one = doc! {"$inc": {"score": 1}};
+    let checked = |numbers: std::ops::Range<u64>| {
+        let mut changed = 0;
+        for number in numbers {
+            let filter = doc! {"_id": data::comment_id(number)};
+            changed += comments.update_one(filter, &add_one).run()?.modified_count;
+        }
+        expect("updated", changed, UPDATES)
+    };
+    let blind = |numbers: std::ops::Range<u64>| {
+        for number in numbers {
+            comments.update_blind(data::comment_id(number), &add_one)?;
+        }
+        Ok(())
+    };
+    path("update-checked", UPDATES, || checked(0..UPDATES))?;
+    path("update-blind", UPDATES, || blind(UPDATES..2 * UPDATES))
+}
+
+/// Puts of JSON text.
+fn puts(database: &Database) -> Outcome {
+    let texts: Vec<(String, String)> =
+        (0..2 * PUTS).map(|number| (data::comment_id(number), data::comment(number))).collect();
+    let put = |texts: &[(String, String)], collection: &Collection| -> Outcome {
+        for (id, text) in texts {
+            collection.put(id.as_str(), text.as_str())?;
+        }
+        Ok(())
+    };
+    let collection = database.create_collection("texts")?;
+    let (first, rest) = texts.split_at(PUTS as usize);
+    put(first, &collection)?;
+    path("put-json", PUTS, || put(rest, &collection))
+}
+
+/// Inserts of maps under three indexes, with the flushes and compactions that they cause.
+fn inserts(database: &Database) -> Outcome {
+    let sales = database.create_collection("sales")?;
+    for keys in data::sale_indexes() {
+        sales.create_index(keys).run()?;
+    }
+    let batch = |from: u64| -> Vec<Map> { (from..from + SALES_BATCH).map(data::sale).collect() };
+    sales.insert_many(batch(0))?;
+    settle(database)?;
+    let mut batches: Vec<Vec<Map>> = (1..=SALES / SALES_BATCH).map(|number| batch(number * SALES_BATCH)).collect();
+    path("iibench-insert", SALES, || {
+        for batch in std::mem::take(&mut batches) {
+            sales.insert_many(batch)?;
+        }
+        settle(database)
+    })
+}
+
+fn expect(what: &str, found: u64, expected: u64) -> Outcome {
+    if found == expected { Ok(()) } else { Err(format!("{what} {found} of {expected} documents").into()) }
+}
