@@ -182,7 +182,7 @@ fn library_code(error: &alluvium::Error) -> u8 {
         | Error::InvalidId { .. }
         | Error::Filter(_)
         | Error::Projection(
-            ProjectionError::Invalid(..) | ProjectionError::NotSupported(..) | ProjectionError::Filter(_),
+            ProjectionError::Invalid(..) | ProjectionError::Expression(_) | ProjectionError::Filter(_),
         )
         | Error::Distinct(DistinctError::Path(..))
         | Error::Plan(_)

@@ -1,6 +1,7 @@
 //! Queries and updates of documents as pure functions: no storage, no clock, no I/O.
 //!
 //! - [`update`]: updates by operators, checked or as deltas
+//! - [`expression`]: values computed from documents
 //! - [`filter`]: conditions on documents
 //! - [`fold`]: applying deltas to a document
 //! - [`index`]: definitions of secondary indexes, and the entries of a document
@@ -15,9 +16,11 @@
 mod code;
 pub mod distinct;
 mod dollar;
+pub mod expression;
 pub mod filter;
 pub mod fold;
 pub mod index;
+mod number;
 pub mod plan;
 pub mod projection;
 pub mod sort;

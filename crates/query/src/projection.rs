@@ -18,17 +18,21 @@
 //! - **`a.$`** takes one element of the first array on the path: that at the position which the
 //!   filter selects ([`Filter::position`]), even if it selects it in another array. Without an
 //!   array on the path, it is like `a`.
-//! - Expressions and constants are refused by name.
+//! - **Expressions** compute a field ([`crate::expression`]): `{total: {$add: ["$a", "$b"]}}`, `{old:
+//!   "$name"}`. Text, arrays and other constants that are no numbers or booleans are expressions,
+//!   too. A projection with one includes fields. Computed fields come last; in an array on their
+//!   path, each element gets one.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Document, Map};
 
 mod apply;
+mod computed;
 mod error;
-mod expressions;
 mod parse;
 mod tree;
 
+use crate::expression::Expression;
 use crate::filter::{ElementFilter, Filter};
 pub use error::ProjectionError;
 use tree::{Child, Node};
@@ -55,6 +59,10 @@ pub struct Projection {
     elem_matches: Vec<ElemMatch>,
     /// The path before `.$`.
     position: Option<FieldPath>,
+    /// In the order in which they were written.
+    computed: Vec<(FieldPath, Expression)>,
+    /// The value of `$$NOW`.
+    now: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,10 +81,17 @@ impl Projection {
     /// Parses a projection.
     ///
     /// # Errors
-    /// [`ProjectionError::Invalid`], [`ProjectionError::NotSupported`], or
-    /// [`ProjectionError::Filter`] for an `$elemMatch`.
+    /// [`ProjectionError::Invalid`], [`ProjectionError::Filter`] for an `$elemMatch`,
+    /// [`ProjectionError::Expression`].
     pub fn parse(projection: &Map) -> Result<Self, ProjectionError> {
         parse::projection(projection)
+    }
+
+    /// Sets the value of `$$NOW` in expressions, in milliseconds since 1970 in UTC; 0 unless it is set.
+    #[must_use]
+    pub fn at(mut self, now: i64) -> Self {
+        self.now = now;
+        self
     }
 
     /// Applies the projection to a document. `filter` is the filter that the document matches; it
@@ -84,7 +99,8 @@ impl Projection {
     /// not returned are not decoded.
     ///
     /// # Errors
-    /// [`ProjectionError::NoPosition`], [`ProjectionError::NoElement`], or the document is damaged.
+    /// [`ProjectionError::NoPosition`], [`ProjectionError::NoElement`], [`ProjectionError::Expression`],
+    /// or the document is damaged.
     pub fn apply(&self, document: &Document, filter: &Filter) -> Result<Map, ProjectionError> {
         if self.is_everything() {
             return Ok(document.to_map()?);
@@ -98,11 +114,11 @@ impl Projection {
     }
 
     /// The top-level fields whose values suffice for the projection, so that an index with these
-    /// fields can answer without the documents. `None` for an exclusion, or if operators select
-    /// elements.
+    /// fields can answer without the documents. `None` for an exclusion, if operators select
+    /// elements, or fields are computed.
     pub fn needs(&self) -> Option<Vec<&str>> {
         let chooses = |child: &Child| matches!(child, Child::Slice(_) | Child::Position);
-        if self.kind == Kind::Exclusion || !self.elem_matches.is_empty() {
+        if self.kind == Kind::Exclusion || !self.elem_matches.is_empty() || !self.computed.is_empty() {
             return None;
         }
         self.root.children().iter().map(|(name, child)| (!chooses(child)).then_some(&**name)).collect()

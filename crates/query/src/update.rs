@@ -44,7 +44,6 @@ mod bit;
 mod delta;
 mod error;
 mod fields;
-mod number;
 mod order;
 mod parse;
 mod place;

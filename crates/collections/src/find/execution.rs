@@ -40,6 +40,7 @@ impl Execution {
         let env = &view.engine.env;
         let started = env.clock.now();
         query.request.limits.begin(env);
+        query.projection = query.projection.map(|projection| projection.at(env.clock.unix_millis()));
         if !view.state.exists() {
             // As in MongoDB: nothing is planned for a collection that does not exist, so a hint of
             // any index is right.

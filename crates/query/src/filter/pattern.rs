@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use alluvium_document::Value;
 use alluvium_document::value::Regex as Stored;
+use regex_automata::Input;
 use regex_automata::meta::Regex;
 use regex_syntax::hir::{Hir, HirKind, Look};
 
@@ -38,6 +39,9 @@ pub(crate) struct Pattern {
     search: Search,
 }
 
+/// The first byte of a part of a text, and the first behind it.
+pub(crate) type Span = (usize, usize);
+
 /// A compiled program, shared by copies together with the tables that searches fill.
 #[derive(Debug, Clone)]
 enum Search {
@@ -64,6 +68,28 @@ impl Pattern {
         match &self.search {
             Search::Linear(regex) => Ok(regex.is_match(text)),
             Search::Backtracking(regex) => regex.is_match(text).map_err(|_| too_many_steps(&self.source.pattern, text)),
+        }
+    }
+
+    /// The places of the first match from the byte `at` on: of the whole, then of each group; `None`
+    /// if there is no match.
+    ///
+    /// # Errors
+    /// [`FilterError::TooManySteps`].
+    pub fn groups(&self, text: &str, at: usize) -> Result<Option<Vec<Option<Span>>>, FilterError> {
+        match &self.search {
+            Search::Linear(regex) => {
+                let mut groups = regex.create_captures();
+                regex.search_captures(&Input::new(text).range(at..), &mut groups);
+                let places = groups.iter().map(|span| span.map(|span| (span.start, span.end)));
+                Ok(groups.is_match().then(|| places.collect()))
+            }
+            Search::Backtracking(regex) => {
+                let groups = regex.captures_from_pos(text, at);
+                let groups = groups.map_err(|_| too_many_steps(&self.source.pattern, text))?;
+                Ok(groups
+                    .map(|groups| groups.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect()))
+            }
         }
     }
 
@@ -121,9 +147,9 @@ fn too_many_steps(pattern: &str, text: &str) -> FilterError {
 }
 
 /// The pattern in the syntax of the crate that searches for it.
-fn translated(pattern: &str, options: &str) -> Result<Translated, FilterError> {
+fn translated(pattern: &str, options: &str, captures: bool) -> Result<Translated, FilterError> {
     let has = |option| options.contains(option);
-    let flags = pcre::Flags { multi_line: has('m'), extended: has('x') };
+    let flags = pcre::Flags { multi_line: has('m'), extended: has('x'), captures };
     pcre::translate(pattern, flags).map_err(|reason| not_understood(pattern, &reason))
 }
 

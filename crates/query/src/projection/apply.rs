@@ -5,7 +5,7 @@ use alluvium_document::row::{ArrayRef, MapRef, RowError, ValueRef};
 use alluvium_document::{Document, Map, Value};
 
 use super::tree::{Child, Node, Slice};
-use super::{Kind, Projection, ProjectionError};
+use super::{Kind, Projection, ProjectionError, computed};
 use crate::filter::{Filter, Selection};
 
 type Result<T> = std::result::Result<T, ProjectionError>;
@@ -40,6 +40,7 @@ impl Application<'_> {
                     projected.push(&*elem_match.name, found);
                 }
             }
+            computed::add(self.projection, self.document, &mut projected)?;
         }
         Ok(projected)
     }
@@ -118,6 +119,7 @@ impl Application<'_> {
             _ => at,
         };
         match (child, value) {
+            (Child::Computed, _) => Ok(None),
             (Child::Whole, _) if self.projection.kind == Kind::Exclusion => Ok(None),
             (Child::Fields(node), value) => self.fields(node, value, at),
             (Child::Slice(slice), ValueRef::Array(array)) if !at.nested => Ok(Some(sliced(*slice, &array)?)),
@@ -139,7 +141,8 @@ impl Application<'_> {
                 }
                 Ok(Some(Value::Array(elements)))
             }
-            (_, Kind::Inclusion) => Ok(None),
+            // What is computed inside makes a map of any value.
+            (_, Kind::Inclusion) => Ok(node.has_computed().then(|| Value::Map(Map::new()))),
             (value, Kind::Exclusion) => Ok(Some(value.to_value()?)),
         }
     }

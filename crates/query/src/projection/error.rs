@@ -3,6 +3,7 @@
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
+use crate::expression::{EvaluateError, ExpressionError};
 use crate::filter::{FilterError, MatchError};
 
 /// The reason why a projection is refused or cannot be applied, with MongoDB's code for it.
@@ -13,9 +14,9 @@ pub enum ProjectionError {
     /// field is MongoDB's code.
     #[error("{0}")]
     Invalid(String, ErrorCode),
-    /// A feature of MongoDB that is not supported: expressions and constants. The message names it.
-    #[error("{0}")]
-    NotSupported(String),
+    /// An expression is invalid or not supported, or has no value for a document.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
     /// The condition of an `$elemMatch` is invalid.
     #[error(transparent)]
     Filter(#[from] FilterError),
@@ -38,7 +39,7 @@ impl ProjectionError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Invalid(_, code) => *code,
-            Self::NotSupported(_) => ErrorCode::NotImplemented,
+            Self::Expression(error) => error.code,
             Self::Filter(error) => error.code(),
             Self::NoPosition(_) => ErrorCode::Location51246,
             Self::NoElement(_) => ErrorCode::Location51247,
@@ -52,6 +53,15 @@ impl From<MatchError> for ProjectionError {
         match error {
             MatchError::Damaged(error) => Self::Damaged(error),
             MatchError::Filter(error) => Self::Filter(error),
+        }
+    }
+}
+
+impl From<EvaluateError> for ProjectionError {
+    fn from(error: EvaluateError) -> Self {
+        match error {
+            EvaluateError::Damaged(error) => Self::Damaged(error),
+            EvaluateError::Expression(error) => Self::Expression(error),
         }
     }
 }

@@ -4,11 +4,11 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::ID;
 use alluvium_document::{Map, Value};
 
-use super::expressions;
 use super::tree::{Child, Collision, Node, Slice};
 use super::{ElemMatch, Kind, Projection, ProjectionError};
 use crate::code::ErrorCode;
 use crate::dollar::is_dollar_name;
+use crate::expression::{Expression, ExpressionError};
 use crate::filter::{ElementFilter, Patterns};
 use crate::suggest::suggestion;
 
@@ -23,6 +23,7 @@ struct Parser {
     kind: Option<Kind>,
     position: Option<FieldPath>,
     slices: bool,
+    computed: Vec<(FieldPath, Expression)>,
     /// Whether `_id` itself is included or excluded.
     id: Option<bool>,
     /// True if `_id`, or a path in it, occurs in the projection.
@@ -88,10 +89,7 @@ impl Parser {
                 ErrorCode::Location31308,
                 format!("the positional projection '{full}' takes true, not a constant"),
             )),
-            (_, None) => Err(ProjectionError::NotSupported(format!(
-                "the constant of type {} for '{full}' is not supported in a projection: write 1 or 0",
-                value.type_name()
-            ))),
+            (_, None) => self.computed(path(&full)?, value),
         }
     }
 
@@ -164,12 +162,21 @@ impl Parser {
                 ));
             }
             [(operator, operand)] => match operator.as_str() {
-                Some("$slice") => {
+                // With a list that is not written here it is an expression.
+                Some("$slice") if !begins_with_text(operand) => {
                     self.slices = true;
                     return self.add(&path, Child::Slice(slice(full, operand)?));
                 }
                 Some("$elemMatch") => return self.elem_match(parent, path, operand),
-                Some(operator) if is_dollar_name(operator) => return Err(expression(full, operator)),
+                Some(operator)
+                    if operator.eq_ignore_ascii_case("$elemMatch")
+                        || operator.eq_ignore_ascii_case("$slice") && operator != "$slice" =>
+                {
+                    let near = suggestion(operator, &["$slice", "$elemMatch"]);
+                    let message = format!("there is no expression {operator}{near}; it is for '{full}'");
+                    return Err(invalid(ErrorCode::Location31325, message));
+                }
+                Some(operator) if is_dollar_name(operator) => return self.computed(path, &Value::Map(map.clone())),
                 _ => {}
             },
             _ => {}
@@ -177,6 +184,24 @@ impl Parser {
         // An empty map conflicts with its own path, too.
         self.add(&path, Child::Fields(Node::default()))?;
         map.entries.iter().try_for_each(|(name, value)| self.element(full, name_of(name)?, value))
+    }
+
+    /// A field that is computed.
+    fn computed(&mut self, path: FieldPath, value: &Value) -> Result<()> {
+        self.add(&path, Child::Computed)?;
+        if self.kind == Some(Kind::Exclusion) {
+            return Err(invalid(
+                ErrorCode::Location31252,
+                format!("the projection computes '{path}' and excludes other fields: do only one of the two"),
+            ));
+        }
+        self.kind = Some(Kind::Inclusion);
+        let expression = Expression::parse(value).map_err(|error| unknown(&path, error))?;
+        if path.as_str() == ID {
+            self.id = Some(true);
+        }
+        self.computed.push((path, expression));
+        Ok(())
     }
 
     fn elem_match(&mut self, parent: &str, path: FieldPath, operand: &Value) -> Result<()> {
@@ -221,18 +246,23 @@ impl Parser {
             Kind::Exclusion if self.id == Some(true) => self.root.remove(ID),
             _ => {}
         }
-        Projection { kind, root: self.root, elem_matches: self.elem_matches, position: self.position }
+        let Self { root, elem_matches, position, computed, .. } = self;
+        Projection { kind, root, elem_matches, position, computed, now: 0 }
     }
 }
 
-/// The error for an expression, which MongoDB computes if it has one of this name.
-fn expression(full: &str, operator: &str) -> ProjectionError {
-    if expressions::is_expression(operator) {
-        let message = format!("the expression {operator} for '{full}' is not supported in a projection");
-        return ProjectionError::NotSupported(message);
+fn begins_with_text(operand: &Value) -> bool {
+    operand.as_array().and_then(|list| list.first()).is_some_and(|first| !first.is_number())
+}
+
+/// The error of an expression; in a projection an unknown one has another code.
+fn unknown(path: &FieldPath, error: ExpressionError) -> ProjectionError {
+    match error.code {
+        ErrorCode::InvalidPipelineOperator => {
+            invalid(ErrorCode::Location31325, format!("{}; it is for '{path}'", error.message))
+        }
+        _ => error.into(),
     }
-    let suggestion = suggestion(operator, &["$slice", "$elemMatch"]);
-    invalid(ErrorCode::Location31325, format!("there is no expression {operator}, as for '{full}'{suggestion}"))
 }
 
 fn rest_of(path: &FieldPath) -> Collision {

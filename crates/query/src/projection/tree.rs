@@ -16,6 +16,8 @@ pub(super) enum Child {
     Slice(Slice),
     /// One element of an array; the whole of any other value.
     Position,
+    /// An expression gives its value; that of the document is left out.
+    Computed,
     /// A projection of its fields.
     Fields(Node),
 }
@@ -54,6 +56,15 @@ impl Node {
 
     pub fn remove(&mut self, name: &str) {
         self.children.retain(|(known, _)| &**known != name);
+    }
+
+    /// True if a field at any depth is computed.
+    pub fn has_computed(&self) -> bool {
+        self.children.iter().any(|(_, child)| match child {
+            Child::Computed => true,
+            Child::Fields(inner) => inner.has_computed(),
+            _ => false,
+        })
     }
 
     /// Adds a child at the path, and missing nodes on the way.

@@ -8,9 +8,9 @@ use alluvium_document::{Decimal, MAX_DEPTH, Value};
 
 use super::array::{End, Push, add_to_set, pop, pull_all};
 use super::bit::Bit;
-use super::number::{NumberError, Operation, compute, is_no_change, zero_like};
 use super::pull::Pull;
 use super::{Context, UpdateError};
+use crate::number::{NumberError, Operation, compute, is_no_change, zero_like};
 
 /// An operator with its operand, checked by [`Action::check`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use alluvium_document::{Map, Value};
 
 use super::UpdateError;
-use super::number::integer;
+use crate::number::integer;
 
 /// A bitwise operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -56,10 +56,19 @@ impl Default for Patterns {
 impl Patterns {
     /// Compiles a pattern with options among `imsx`; `u` is accepted and has no effect.
     pub fn compile(&self, pattern: &str, options: &str) -> Result<Pattern, FilterError> {
+        self.compile_as(pattern, options, false)
+    }
+
+    /// As [`Patterns::compile`], for [`Pattern::groups`].
+    pub fn compile_with_groups(&self, pattern: &str, options: &str) -> Result<Pattern, FilterError> {
+        self.compile_as(pattern, options, true)
+    }
+
+    fn compile_as(&self, pattern: &str, options: &str, captures: bool) -> Result<Pattern, FilterError> {
         let options = options_of(pattern, options)?;
         let making = making(pattern, &options);
         let left = self.compiled.get().checked_sub(making).ok_or_else(|| too_many(pattern))?;
-        let translated = translated(pattern, &options)?;
+        let translated = translated(pattern, &options, captures)?;
         let source = |options| Stored { pattern: pattern.to_owned(), options };
         if let Translated::Backtracking { text, prefix } = translated {
             let (search, bytes) = backtracking(pattern, &text, &options, left)?;

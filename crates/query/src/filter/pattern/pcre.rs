@@ -37,6 +37,8 @@ pub(super) type Refused = String;
 pub(super) struct Flags {
     pub multi_line: bool,
     pub extended: bool,
+    /// The places of groups are wanted.
+    pub captures: bool,
 }
 
 /// A translated pattern. It is compiled with the options `i`, `m` and `s`, but without `x`.

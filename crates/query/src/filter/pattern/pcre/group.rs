@@ -61,7 +61,7 @@ impl Translator<'_> {
 
     fn capture(&mut self) {
         self.groups += 1;
-        self.open(if self.backtracks { "(" } else { "(?:" });
+        self.open(if self.backtracks || self.flags.captures { "(" } else { "(?:" });
     }
 
     fn open(&mut self, text: &str) {

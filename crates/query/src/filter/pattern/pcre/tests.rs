@@ -7,7 +7,7 @@ fn compiled(pattern: &str, options: &str) -> Result<Pattern, FilterError> {
 }
 
 fn translated(pattern: &str, options: &str) -> String {
-    let flags = Flags { multi_line: options.contains('m'), extended: options.contains('x') };
+    let flags = Flags { multi_line: options.contains('m'), extended: options.contains('x'), ..Flags::default() };
     translate(pattern, flags).unwrap().text().to_owned()
 }
 
@@ -350,7 +350,8 @@ proptest! {
 /// The pattern as `fancy-regex` searches for it, whatever `regex` can do.
 fn by_backtracking(pattern: &str, options: &str) -> Option<fancy_regex::Regex> {
     let has = |option| options.contains(option);
-    let translated = backtracking(pattern, Flags { multi_line: has('m'), extended: has('x') }).ok()?;
+    let translated =
+        backtracking(pattern, Flags { multi_line: has('m'), extended: has('x'), ..Flags::default() }).ok()?;
     let mut builder = fancy_regex::RegexBuilder::new(translated.text());
     builder.case_insensitive(has('i')).multi_line(has('m')).dot_matches_new_line(has('s')).build().ok()
 }
@@ -363,7 +364,7 @@ proptest! {
     #[test]
     fn both_crates_find_the_same(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
         let pattern = pieces.concat();
-        let flags = Flags { multi_line: options.contains('m'), extended: options.contains('x') };
+        let flags = Flags { multi_line: options.contains('m'), extended: options.contains('x'), ..Flags::default() };
         let Ok(Translated::Linear(_)) = translate(&pattern, flags) else { return Ok(()) };
         let (Ok(ours), Some(other)) = (compiled(&pattern, &options), by_backtracking(&pattern, &options)) else { return Ok(()) };
         // Only look-ahead finds the line break again that follows a `$`.

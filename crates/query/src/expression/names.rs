@@ -1,5 +1,4 @@
-//! The names of MongoDB's expressions. None is supported in a projection; a name that is not among
-//! them is a mistake.
+//! The names of MongoDB's expressions. One that is not supported has another error than a name that does not exist.
 
 const NAMES: [&str; 163] = [
     "abs",
@@ -168,6 +167,6 @@ const NAMES: [&str; 163] = [
 ];
 
 /// True if MongoDB has an expression of this name, which begins with a dollar sign.
-pub(super) fn is_expression(operator: &str) -> bool {
+pub(super) fn is_known(operator: &str) -> bool {
     operator.strip_prefix('$').is_some_and(|name| NAMES.binary_search(&name).is_ok())
 }

@@ -6,7 +6,7 @@ use alluvium_document::{Decimal, Value};
 
 /// The reason why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberError {
+pub(crate) enum NumberError {
     /// One of the operands is not a number.
     NotANumber,
     /// The result does not fit an integer, or a decimal.
@@ -14,7 +14,7 @@ pub(super) enum NumberError {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Add,
     Multiply,
 }
@@ -26,7 +26,7 @@ pub(super) enum Operation {
 /// Decimal results are exact up to the precision of decimal128, rounded to the nearest, half to
 /// even; beyond its exponents they are infinite, below them zero. A double combined with a decimal
 /// counts as its first 15 digits, including zeros, as in MongoDB: 0.1 is 0.100000000000000.
-pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Value, NumberError> {
+pub(crate) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Value, NumberError> {
     match (a, b) {
         (Value::Int32(a), Value::Int32(b)) => {
             let wide = integers(operation, i64::from(*a), i64::from(*b))?;
@@ -48,13 +48,13 @@ pub(super) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Valu
 
 /// True if a result leaves the value as it is, by MongoDB's rule: both have one type and are equal
 /// as numbers. So a zero keeps its sign, and a decimal the number of its digits.
-pub(super) fn is_no_change(before: &Value, result: &Value) -> bool {
+pub(crate) fn is_no_change(before: &Value, result: &Value) -> bool {
     std::mem::discriminant(before) == std::mem::discriminant(result) && equal(before, result)
 }
 
 /// The result of `$mul` on a missing value: the product of the operand and the integer 0, which has
 /// the operand's type, sign and, for a decimal, exponent. Null if the operand is not a number.
-pub(super) fn zero_like(number: &Value) -> Value {
+pub(crate) fn zero_like(number: &Value) -> Value {
     compute(Operation::Multiply, number, &Value::Int32(0)).unwrap_or(Value::Null)
 }
 
@@ -77,7 +77,7 @@ fn decimals(operation: Operation, a: &Decimal, b: &Decimal) -> Result<Value, Num
 }
 
 /// The value as a 32- or 64-bit integer.
-pub(super) fn integer(value: &Value) -> Result<i64, NumberError> {
+pub(crate) fn integer(value: &Value) -> Result<i64, NumberError> {
     match value {
         Value::Int32(n) => Ok(i64::from(*n)),
         Value::Int64(n) => Ok(*n),
@@ -85,7 +85,8 @@ pub(super) fn integer(value: &Value) -> Result<i64, NumberError> {
     }
 }
 
-fn decimal(value: &Value) -> Result<Decimal, NumberError> {
+/// A number as a decimal; a double as its first 15 digits.
+pub(crate) fn decimal(value: &Value) -> Result<Decimal, NumberError> {
     match value {
         Value::Int32(n) => Ok(Decimal::from(*n)),
         Value::Int64(n) => Ok(Decimal::from(*n)),

@@ -1,0 +1,109 @@
+//! Expressions, such as `{$multiply: ["$price", "$amount"]}`: values computed from a document.
+//!
+//! The rules are those of MongoDB 8:
+//!
+//! - **Literals.** Text that begins with a dollar sign is a field path (`"$a.b"`) or a variable
+//!   (`"$$ROOT"`); a map whose name begins with one is an operator. Every other value is itself.
+//!   `$literal` takes any value as it is.
+//! - **Paths** lead into maps, and through arrays to those of their elements that are maps: `"$a.b"`
+//!   of `{a: [{b: 1}, {b: 2}, 3]}` is `[1, 2]`. A number is a name, not a position.
+//! - **Missing fields** have no value. Most operators take them as null, and most give null if an
+//!   argument is null. In an array, a missing value is null; in a map, its field is left out.
+//! - **Operands are checked when an expression is parsed**, as far as that is possible; an operator
+//!   whose arguments are constants is evaluated then, once.
+//!
+//! ```
+//! use alluvium_document::{Document, Value, json};
+//! use alluvium_query::expression::{Expression, Scope};
+//!
+//! let total = Expression::parse(&json::parse(br#"{"$multiply": ["$price", {"$ifNull": ["$amount", 1]}]}"#)?)?;
+//! let order = Document::from_json(r#"{"_id": 1, "price": 3, "amount": 4}"#)?;
+//! assert_eq!(total.evaluate(&mut Scope::of(&order))?, Some(Value::Int32(12)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod evaluate;
+mod names;
+mod node;
+mod operand;
+mod operators;
+mod parse;
+mod scope;
+
+use alluvium_document::Value;
+pub use error::{EvaluateError, ExpressionError};
+use node::Node;
+pub use operand::is_true;
+pub use scope::Scope;
+
+/// The maximum size of a value that an expression makes, in bytes as BSON: MongoDB's limit for
+/// documents.
+pub const MAX_VALUE_BYTES: usize = 16 << 20;
+
+/// A parsed expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expression {
+    node: Node,
+}
+
+impl Expression {
+    /// Parses an expression that has no variables but those that are always there: `$$ROOT`,
+    /// `$$CURRENT`, `$$REMOVE`, `$$NOW`.
+    ///
+    /// # Errors
+    /// [`ExpressionError`]: an operator that is unknown or not supported, a wrong number of
+    /// arguments, an undefined variable, more levels than values may have, constants that the
+    /// operator does not accept.
+    pub fn parse(expression: &Value) -> Result<Self, ExpressionError> {
+        Self::parse_with(expression, &[])
+    }
+
+    /// As [`Expression::parse`], with further variables, whose values [`Scope::with_variables`]
+    /// has in this order.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    pub fn parse_with(expression: &Value, variables: &[String]) -> Result<Self, ExpressionError> {
+        parse::expression(expression, variables).map(|node| Self { node })
+    }
+
+    /// A constant.
+    pub fn constant(value: Value) -> Self {
+        Self { node: Node::Constant(value) }
+    }
+
+    /// The value of the expression; `None` if it is missing.
+    ///
+    /// # Errors
+    /// [`EvaluateError`]: an argument that its operator does not accept, a result that is too large,
+    /// or the document is damaged.
+    pub fn evaluate(&self, scope: &mut Scope<'_>) -> Result<Option<Value>, EvaluateError> {
+        Ok(self.node.evaluate(scope)?.map(std::borrow::Cow::into_owned))
+    }
+
+    /// The value, if it is the same for every document.
+    pub fn as_constant(&self) -> Option<&Value> {
+        match &self.node {
+            Node::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The path, if the expression is the value at one, such as `"$a.b"`.
+    pub fn as_path(&self) -> Option<&alluvium_document::path::FieldPath> {
+        match &self.node {
+            Node::Field(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The paths of the document that the expression reads; `None` if it may read all of it.
+    pub fn paths(&self) -> Option<Vec<&alluvium_document::path::FieldPath>> {
+        let mut paths = Vec::new();
+        self.node.paths(&mut paths).then_some(paths)
+    }
+}
+
+#[cfg(test)]
+mod tests;

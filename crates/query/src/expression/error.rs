@@ -1,0 +1,44 @@
+//! Errors of expressions.
+
+use crate::code::ErrorCode;
+use crate::filter::FilterError;
+use alluvium_document::row::RowError;
+
+/// The reason why an expression is refused, or has no value, with MongoDB's code for it. The message
+/// names the operator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ExpressionError {
+    /// MongoDB's code.
+    pub code: ErrorCode,
+    /// What is wrong, and what is allowed.
+    pub message: String,
+}
+
+impl ExpressionError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl From<FilterError> for ExpressionError {
+    fn from(error: FilterError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+/// The reason why an expression has no value for a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluateError {
+    /// The document is damaged.
+    #[error(transparent)]
+    Damaged(#[from] RowError),
+    /// An operator does not accept an argument, or its result is too large.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+}
+
+/// An error with this code.
+pub(crate) fn fail<T>(code: ErrorCode, message: impl Into<String>) -> Result<T, ExpressionError> {
+    Err(ExpressionError::new(code, message))
+}

@@ -1,0 +1,95 @@
+//! Parsed expressions as trees.
+
+use super::operators::Operator;
+use alluvium_document::Value;
+use alluvium_document::path::FieldPath;
+use alluvium_document::value::Text;
+
+/// An expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Node {
+    Constant(Value),
+    /// The value at a path of the document.
+    Field(FieldPath),
+    /// `$$ROOT`.
+    Root,
+    /// `$$REMOVE`.
+    Missing,
+    /// `$$NOW`.
+    Now,
+    /// A variable of an operator around it, or of the query.
+    Variable {
+        slot: usize,
+        path: Option<FieldPath>,
+    },
+    Map(Vec<(Text, Node)>),
+    Array(Vec<Node>),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    IfNull(Vec<Node>),
+    /// The first branch whose condition is true, else the default; without one, an error.
+    Switch {
+        branches: Vec<(Node, Node)>,
+        default: Option<Box<Node>>,
+    },
+    /// Variables from the slot on, and an expression that uses them.
+    Let {
+        slot: usize,
+        values: Vec<Node>,
+        body: Box<Node>,
+    },
+    /// An expression for each element, which is the variable.
+    MapOver {
+        input: Box<Node>,
+        slot: usize,
+        body: Box<Node>,
+    },
+    /// The elements for which a condition is true, up to a limit.
+    Filter {
+        input: Box<Node>,
+        slot: usize,
+        condition: Box<Node>,
+        limit: Option<Box<Node>>,
+    },
+    /// An expression for each element, with the element and the value so far, which are variables.
+    Reduce {
+        input: Box<Node>,
+        initial: Box<Node>,
+        slot: usize,
+        body: Box<Node>,
+    },
+    /// An operator of values.
+    Call {
+        operator: &'static Operator,
+        arguments: Vec<Option<Node>>,
+    },
+}
+
+impl Node {
+    /// Collects the paths of the document that are read; false if all of it may be.
+    pub fn paths<'n>(&'n self, out: &mut Vec<&'n FieldPath>) -> bool {
+        match self {
+            Self::Constant(_) | Self::Missing | Self::Now | Self::Variable { .. } => true,
+            Self::Root => false,
+            Self::Field(path) => {
+                out.push(path);
+                true
+            }
+            Self::Map(fields) => fields.iter().all(|(_, node)| node.paths(out)),
+            Self::Array(nodes) | Self::And(nodes) | Self::Or(nodes) | Self::IfNull(nodes) => {
+                nodes.iter().all(|node| node.paths(out))
+            }
+            Self::Switch { branches, default } => {
+                branches.iter().all(|(when, then)| when.paths(out) && then.paths(out))
+                    && default.iter().all(|node| node.paths(out))
+            }
+            Self::Let { values, body, .. } => values.iter().all(|node| node.paths(out)) && body.paths(out),
+            Self::MapOver { input, body, .. } => input.paths(out) && body.paths(out),
+            Self::Filter { input, condition, limit, .. } => {
+                input.paths(out) && condition.paths(out) && limit.iter().all(|node| node.paths(out))
+            }
+            Self::Reduce { input, initial, body, .. } => input.paths(out) && initial.paths(out) && body.paths(out),
+            Self::Call { arguments, .. } => arguments.iter().flatten().all(|node| node.paths(out)),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The operators that compute a value from the values of their arguments, in one table.
+
+use super::ExpressionError;
+use super::operand::Operand;
+use super::operand::is_nullish;
+use alluvium_document::Value;
+
+mod arithmetic;
+mod arrays;
+mod bits;
+mod comparison;
+mod convert;
+mod maps;
+mod numbers;
+mod sets;
+mod statistics;
+mod strings;
+
+/// An operator.
+pub(super) struct Operator {
+    /// The name, with its dollar sign.
+    pub name: &'static str,
+    pub parameters: Parameters,
+    pub function: Function,
+    /// The same arguments always give the same value.
+    pub is_constant: bool,
+}
+
+/// Computes the value; `None` is a missing one.
+type Function = fn(&Operator, &[Operand<'_>]) -> Outcome;
+
+/// What an operator computes.
+type Outcome = Result<Option<Value>, ExpressionError>;
+
+/// How the arguments are written.
+#[derive(Clone, Copy)]
+pub(super) enum Parameters {
+    /// An array of at least and at most this number of arguments; a single one also without an array.
+    Count(usize, usize),
+    /// One argument. An array of several elements is that argument.
+    One,
+    /// A map with these names, of which those with an exclamation mark are required. The function
+    /// gets all of them in this order.
+    Named(&'static [&'static str]),
+    /// As [`Parameters::Named`], or a single argument. The second is the document unless it is given.
+    NamedOrOne(&'static [&'static str]),
+}
+
+impl PartialEq for Operator {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Operator {}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+const fn operator(name: &'static str, parameters: Parameters, function: Function) -> Operator {
+    Operator { name, parameters, function, is_constant: true }
+}
+
+/// An operator of this number of arguments.
+const fn exactly(name: &'static str, count: usize, function: Function) -> Operator {
+    operator(name, Parameters::Count(count, count), function)
+}
+
+/// An operator of any number of arguments.
+const fn any_number(name: &'static str, function: Function) -> Operator {
+    operator(name, Parameters::Count(0, usize::MAX), function)
+}
+
+fn tables() -> [&'static [Operator]; 9] {
+    [
+        arithmetic::OPERATORS,
+        arrays::OPERATORS,
+        bits::OPERATORS,
+        comparison::OPERATORS,
+        convert::OPERATORS,
+        maps::OPERATORS,
+        sets::OPERATORS,
+        statistics::OPERATORS,
+        strings::OPERATORS,
+    ]
+}
+
+/// The operator with this name.
+pub(super) fn find(name: &str) -> Option<&'static Operator> {
+    tables().into_iter().flatten().find(|operator| operator.name == name)
+}
+
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    tables().into_iter().flatten().map(|operator| operator.name)
+}
+
+/// An argument; `None` if it is missing, null or undefined.
+fn given<'v>(values: &'v [Operand<'_>], at: usize) -> Option<&'v Value> {
+    let value = values.get(at)?.as_deref();
+    value.filter(|_| !is_nullish(value))
+}
+
+/// True if an argument is missing, null or undefined.
+fn any_nullish(values: &[Operand<'_>]) -> bool {
+    values.iter().any(|value| is_nullish(value.as_deref()))
+}
+
+/// The name of an argument's type.
+fn type_of(value: Option<&Value>) -> &'static str {
+    value.map_or("missing", Value::type_name)
+}
+
+const NULL: Outcome = Ok(Some(Value::Null));
+
+fn some(value: impl Into<Value>) -> Outcome {
+    Ok(Some(value.into()))
+}

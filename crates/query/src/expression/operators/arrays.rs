@@ -1,0 +1,369 @@
+//! Operators on arrays.
+
+use super::numbers::{whole, whole_32};
+use super::{
+    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, exactly, given, operator, some, type_of,
+};
+use crate::code::ErrorCode;
+use crate::expression::MAX_VALUE_BYTES;
+use crate::expression::error::fail;
+use crate::expression::operand::is_nullish;
+use alluvium_document::compare::{compare, equal};
+use alluvium_document::{Document, Value};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    exactly("$arrayElemAt", 2, element_at),
+    any_number("$concatArrays", concat),
+    operator("$first", Parameters::One, first_or_last),
+    operator("$firstN", Parameters::Named(&["input!", "n!"]), some_of),
+    exactly("$in", 2, is_in),
+    operator("$indexOfArray", Parameters::Count(2, 4), index_of),
+    operator("$isArray", Parameters::One, is_array),
+    operator("$last", Parameters::One, first_or_last),
+    operator("$lastN", Parameters::Named(&["input!", "n!"]), some_of),
+    operator("$maxN", Parameters::Named(&["input!", "n!"]), some_of),
+    operator("$minN", Parameters::Named(&["input!", "n!"]), some_of),
+    operator("$range", Parameters::Count(2, 3), range),
+    exactly("$reverseArray", 1, reverse),
+    exactly("$size", 1, size),
+    operator("$slice", Parameters::Count(2, 3), slice),
+    operator("$sortArray", Parameters::Named(&["input!", "sortBy!"]), sort),
+    operator("$zip", Parameters::Named(&["inputs!", "useLongestLength", "defaults"]), zip),
+];
+
+fn first<'v>(values: &'v [Operand<'_>]) -> Option<&'v Value> {
+    values.first().and_then(Option::as_deref)
+}
+
+fn is_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    some(matches!(first(values), Some(Value::Array(_))))
+}
+
+fn size(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    match first(values) {
+        Some(Value::Array(elements)) => some(i32::try_from(elements.len()).unwrap_or(i32::MAX)),
+        other => fail(ErrorCode::Location17124, format!("$size takes an array, this is of type {}", type_of(other))),
+    }
+}
+
+fn element_at(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let (Some(array), Some(at)) = (given(values, 0), given(values, 1)) else { return NULL };
+    let Value::Array(elements) = array else {
+        return fail(
+            ErrorCode::Location28689,
+            format!("$arrayElemAt takes an array, this is of type {}", array.type_name()),
+        );
+    };
+    if !at.is_number() {
+        return fail(
+            ErrorCode::Location28690,
+            format!("the position of $arrayElemAt must be a number, this is of type {}", at.type_name()),
+        );
+    }
+    let Some(at) = whole_32(at) else {
+        return fail(ErrorCode::Location28691, "the position of $arrayElemAt must be an integer of 32 bits");
+    };
+    Ok(position(elements.len(), at).and_then(|at| elements.get(at)).cloned())
+}
+
+/// The position in an array of this length, from the end if it is negative.
+fn position(len: usize, at: i32) -> Option<usize> {
+    match usize::try_from(at) {
+        Ok(at) => Some(at),
+        Err(_) => len.checked_sub(at.unsigned_abs() as usize),
+    }
+}
+
+fn first_or_last(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(array) = given(values, 0) else { return NULL };
+    let Value::Array(elements) = array else {
+        return fail(
+            ErrorCode::Location28689,
+            format!("{} takes an array, this is of type {}", operator.name, array.type_name()),
+        );
+    };
+    Ok(if operator.name == "$first" { elements.first() } else { elements.last() }.cloned())
+}
+
+/// `$firstN`, `$lastN`, `$minN`, `$maxN`.
+fn some_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let count = values.get(1).and_then(Option::as_deref);
+    let n = match count.and_then(whole) {
+        Some(n @ 1..) => usize::try_from(n).unwrap_or(usize::MAX),
+        Some(_) => {
+            return fail(ErrorCode::Location5787908, format!("the n of {} must be greater than 0", operator.name));
+        }
+        None => {
+            return fail(
+                ErrorCode::Location5787902,
+                format!("the n of {} must be an integer, this is of type {}", operator.name, type_of(count)),
+            );
+        }
+    };
+    let Some(Value::Array(elements)) = first(values) else {
+        let found = type_of(first(values));
+        return fail(
+            ErrorCode::Location5788200,
+            format!("the input of {} must be an array, this is of type {found}", operator.name),
+        );
+    };
+    let take = n.min(elements.len());
+    let found = match operator.name {
+        "$firstN" => elements[..take].to_vec(),
+        "$lastN" => elements[elements.len() - take..].to_vec(),
+        name => {
+            let mut sorted: Vec<&Value> = elements.iter().filter(|value| !is_nullish(Some(value))).collect();
+            sorted.sort_by(|a, b| if name == "$minN" { compare(a, b) } else { compare(b, a) });
+            sorted.into_iter().take(take).cloned().collect()
+        }
+    };
+    Ok(Some(Value::Array(found)))
+}
+
+fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let mut all = Vec::new();
+    for at in 0..values.len() {
+        match given(values, at) {
+            None => return NULL,
+            Some(Value::Array(elements)) => all.extend_from_slice(elements),
+            Some(other) => {
+                return fail(
+                    ErrorCode::Location28664,
+                    format!("$concatArrays takes arrays, this is of type {}", other.type_name()),
+                );
+            }
+        }
+    }
+    Ok(Some(Value::Array(all)))
+}
+
+fn is_in(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let array = values.get(1).and_then(Option::as_deref);
+    let Some(Value::Array(elements)) = array else {
+        return fail(
+            ErrorCode::Location40081,
+            format!("$in takes an array as its second argument, this is of type {}", type_of(array)),
+        );
+    };
+    let wanted = first(values).unwrap_or(&Value::Undefined);
+    some(elements.iter().any(|element| equal(element, wanted)))
+}
+
+fn index_of(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(array) = given(values, 0) else { return NULL };
+    let Value::Array(elements) = array else {
+        return fail(
+            ErrorCode::Location40090,
+            format!("$indexOfArray takes an array, this is of type {}", array.type_name()),
+        );
+    };
+    let Some((start, end)) = bounds("$indexOfArray", values, elements.len())? else { return NULL };
+    let wanted = values.get(1).and_then(Option::as_deref).unwrap_or(&Value::Undefined);
+    let found = elements.get(start..end).and_then(|part| part.iter().position(|element| equal(element, wanted)));
+    some(found.map_or(-1, |at| i32::try_from(start + at).unwrap_or(i32::MAX)))
+}
+
+/// The start and end of a search from the third and fourth argument; `None` if one is null.
+pub(super) fn bounds(
+    operator: &str,
+    values: &[Operand<'_>],
+    len: usize,
+) -> Result<Option<(usize, usize)>, super::ExpressionError> {
+    let mut places = [0, len];
+    for (at, place) in places.iter_mut().enumerate() {
+        let Some(value) = values.get(at + 2).and_then(Option::as_deref) else { continue };
+        if is_nullish(Some(value)) {
+            return Ok(None);
+        }
+        let Some(n) = whole_32(value) else {
+            return fail(ErrorCode::Location40096, format!("the positions of {operator} must be integers of 32 bits"));
+        };
+        let Ok(n) = usize::try_from(n) else {
+            return fail(ErrorCode::Location40097, format!("the positions of {operator} must be at least 0"));
+        };
+        *place = n.min(len);
+    }
+    Ok(Some((places[0], places[1].max(places[0]))))
+}
+
+fn range(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let mut parts = [0i32, 0, 1];
+    let errors = [
+        ("start", ErrorCode::Location34443, ErrorCode::Location34444),
+        ("end", ErrorCode::Location34445, ErrorCode::Location34446),
+        ("step", ErrorCode::Location34447, ErrorCode::Location34448),
+    ];
+    for ((at, part), (what, no_number, no_integer)) in parts.iter_mut().enumerate().zip(errors) {
+        let Some(value) = values.get(at) else { continue };
+        let value = value.as_deref();
+        if !value.is_some_and(Value::is_number) {
+            return fail(
+                no_number,
+                format!("the {what} of $range must be a number, this is of type {}", type_of(value)),
+            );
+        }
+        let Some(n) = value.and_then(whole_32) else {
+            return fail(no_integer, format!("the {what} of $range must be an integer of 32 bits"));
+        };
+        *part = n;
+    }
+    let [start, end, step] = parts.map(i64::from);
+    if step == 0 {
+        return fail(ErrorCode::Location34449, "the step of $range must not be 0");
+    }
+    let count = ((end - start) as f64 / step as f64).ceil().max(0.0) as usize;
+    // An element has at least seven bytes in BSON.
+    if count > MAX_VALUE_BYTES / 7 {
+        return fail(ErrorCode::ExceededMemoryLimit, format!("$range makes {count} numbers, more than fit a document"));
+    }
+    let number = |at: usize| Value::Int32((start + at as i64 * step) as i32);
+    Ok(Some(Value::Array((0..count).map(number).collect())))
+}
+
+fn reverse(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    match given(values, 0) {
+        None => NULL,
+        Some(Value::Array(elements)) => Ok(Some(Value::Array(elements.iter().rev().cloned().collect()))),
+        Some(other) => fail(
+            ErrorCode::Location34435,
+            format!("$reverseArray takes an array, this is of type {}", other.type_name()),
+        ),
+    }
+}
+
+fn slice(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    if any_nullish(values) {
+        return NULL;
+    }
+    let (Some(array), Some(second)) = (given(values, 0), given(values, 1)) else { return NULL };
+    let Value::Array(elements) = array else {
+        return fail(
+            ErrorCode::Location28724,
+            format!("the first argument of $slice must be an array, this is of type {}", array.type_name()),
+        );
+    };
+    let integer = |value: &Value, what: &str, no_number, no_integer| match whole_32(value) {
+        Some(n) => Ok(n),
+        None if value.is_number() => {
+            fail(no_integer, format!("the {what} argument of $slice must be an integer of 32 bits"))
+        }
+        None => fail(
+            no_number,
+            format!("the {what} argument of $slice must be a number, this is of type {}", value.type_name()),
+        ),
+    };
+    let n = integer(second, "second", ErrorCode::Location28725, ErrorCode::Location28726)?;
+    let len = elements.len();
+    let (start, end) = match given(values, 2) {
+        None if n >= 0 => (0, n as usize),
+        None => (len.saturating_sub(n.unsigned_abs() as usize), len),
+        Some(third) => {
+            let count = integer(third, "third", ErrorCode::Location28727, ErrorCode::Location28728)?;
+            if count <= 0 {
+                return fail(ErrorCode::Location28729, "the third argument of $slice must be greater than 0");
+            }
+            let start = position(len, n).unwrap_or(0).min(len);
+            (start, start + count as usize)
+        }
+    };
+    Ok(Some(Value::Array(elements[start.min(len)..end.min(len)].to_vec())))
+}
+
+fn sort(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(input) = given(values, 0) else { return NULL };
+    let Value::Array(elements) = input else {
+        return fail(
+            ErrorCode::Location2942504,
+            format!("the input of $sortArray must be an array, this is of type {}", input.type_name()),
+        );
+    };
+    let mut sorted = elements.clone();
+    match values.get(1).and_then(Option::as_deref) {
+        Some(Value::Map(map)) => {
+            let order = crate::sort::Sort::parse(map);
+            let order = order
+                .or_else(|error| fail(ErrorCode::Location2942507, format!("the sortBy of $sortArray: {error}")))?;
+            let mut keyed = Vec::with_capacity(sorted.len());
+            for value in sorted {
+                // A value that is no map has none of the fields.
+                let document = value.as_map().map_or_else(|| Ok(Document::default()), Document::from_map);
+                let key = document.ok().and_then(|document| order.key(&document).ok());
+                keyed.push((key, value));
+            }
+            keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
+            sorted = keyed.into_iter().map(|(_, value)| value).collect();
+        }
+        Some(direction) => match whole(direction) {
+            Some(1) => sorted.sort_by(compare),
+            Some(-1) => sorted.sort_by(|a, b| compare(b, a)),
+            _ => return fail(ErrorCode::Location2942505, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
+        },
+        None => return fail(ErrorCode::Location2942505, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
+    }
+    Ok(Some(Value::Array(sorted)))
+}
+
+fn zip(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let side = |at: usize| values.get(at).and_then(Option::as_deref);
+    let inputs = match side(0) {
+        None | Some(Value::Null | Value::Undefined) => return NULL,
+        Some(Value::Array(inputs)) if inputs.is_empty() => {
+            return fail(ErrorCode::Location34465, "$zip needs at least one input");
+        }
+        Some(Value::Array(inputs)) => inputs,
+        other => {
+            return fail(
+                ErrorCode::Location34461,
+                format!("the inputs of $zip must be an array, this is of type {}", type_of(other)),
+            );
+        }
+    };
+    let longest = match side(1) {
+        None => false,
+        Some(Value::Bool(longest)) => *longest,
+        other => {
+            return fail(
+                ErrorCode::Location34463,
+                format!("the useLongestLength of $zip must be true or false, this is of type {}", type_of(other)),
+            );
+        }
+    };
+    let defaults = match side(2) {
+        None | Some(Value::Null | Value::Undefined) => None,
+        Some(Value::Array(_)) if !longest => {
+            return fail(ErrorCode::Location34466, "$zip has defaults without useLongestLength: true");
+        }
+        Some(Value::Array(defaults)) if defaults.len() != inputs.len() => {
+            return fail(ErrorCode::Location34467, "$zip needs as many defaults as inputs");
+        }
+        Some(Value::Array(defaults)) => Some(defaults),
+        other => {
+            return fail(
+                ErrorCode::Location34462,
+                format!("the defaults of $zip must be an array, this is of type {}", type_of(other)),
+            );
+        }
+    };
+    let mut arrays = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        match input {
+            Value::Null | Value::Undefined => return NULL,
+            Value::Array(elements) => arrays.push(elements),
+            other => {
+                return fail(
+                    ErrorCode::Location34468,
+                    format!("$zip takes arrays, an input is of type {}", other.type_name()),
+                );
+            }
+        }
+    }
+    let lengths = arrays.iter().map(|elements| elements.len());
+    let len = if longest { lengths.max() } else { lengths.min() }.unwrap_or(0);
+    let default = |at: usize| defaults.and_then(|defaults| defaults.get(at)).cloned().unwrap_or_default();
+    let row = |at: usize| {
+        let cell =
+            |(which, elements): (usize, &&Vec<Value>)| elements.get(at).cloned().unwrap_or_else(|| default(which));
+        Value::Array(arrays.iter().enumerate().map(cell).collect())
+    };
+    Ok(Some(Value::Array((0..len).map(row).collect())))
+}

@@ -1,0 +1,139 @@
+//! Operators on maps and their fields.
+
+use super::{NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, operator, some, type_of};
+use crate::code::ErrorCode;
+use crate::expression::error::fail;
+use alluvium_document::{Map, Value};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    exactly("$arrayToObject", 1, from_array),
+    operator("$getField", Parameters::NamedOrOne(&["field!", "input"]), get_field),
+    any_number("$mergeObjects", merge),
+    exactly("$objectToArray", 1, to_array),
+    operator("$setField", Parameters::Named(&["field!", "input!", "value!"]), set_field),
+    operator("$unsetField", Parameters::Named(&["field!", "input!"]), set_field),
+];
+
+fn to_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(value) = given(values, 0) else { return NULL };
+    let Value::Map(map) = value else {
+        let found = value.type_name();
+        return fail(ErrorCode::Location40390, format!("$objectToArray takes a map, this is of type {found}"));
+    };
+    let pair = |(name, value): (&Value, &Value)| Value::Map(Map::from([("k", name.clone()), ("v", value.clone())]));
+    Ok(Some(Value::Array(map.iter().map(pair).collect())))
+}
+
+fn from_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(value) = given(values, 0) else { return NULL };
+    let Value::Array(elements) = value else {
+        let found = value.type_name();
+        return fail(ErrorCode::Location40386, format!("$arrayToObject takes an array, this is of type {found}"));
+    };
+    let mut map = Map::with_capacity(elements.len());
+    let by_pairs = matches!(elements.first(), Some(Value::Array(_)));
+    for element in elements {
+        let (name, value) = match element {
+            Value::Array(pair) if by_pairs => match &pair[..] {
+                [name, value] => (name, value),
+                _ => {
+                    return fail(
+                        ErrorCode::Location40397,
+                        "$arrayToObject takes arrays of two elements, a name and a value",
+                    );
+                }
+            },
+            Value::Map(pair) if !by_pairs => match (pair.get("k"), pair.get("v"), pair.len()) {
+                (Some(name), Some(value), 2) => (name, value),
+                (_, _, 2) => return fail(ErrorCode::Location40393, "$arrayToObject takes maps of k and v"),
+                _ => return fail(ErrorCode::Location40392, "$arrayToObject takes maps of two fields, k and v"),
+            },
+            Value::Array(_) | Value::Map(_) => {
+                return fail(
+                    ErrorCode::Location40391,
+                    "$arrayToObject takes arrays of two elements or maps of k and v, not both",
+                );
+            }
+            other => {
+                let found = other.type_name();
+                return fail(
+                    ErrorCode::Location40398,
+                    format!("$arrayToObject takes arrays or maps in an array, this is of type {found}"),
+                );
+            }
+        };
+        let Value::String(text) = name else {
+            let code = if by_pairs { ErrorCode::Location40395 } else { ErrorCode::Location40394 };
+            return fail(
+                code,
+                format!("the names of $arrayToObject must be text, this is of type {}", name.type_name()),
+            );
+        };
+        if text.contains('\0') {
+            return fail(ErrorCode::Location4940400, "a name of $arrayToObject has a zero character");
+        }
+        map.insert(name.clone(), value.clone());
+    }
+    Ok(Some(Value::Map(map)))
+}
+
+fn merge(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let mut merged = Map::new();
+    for value in (0..values.len()).filter_map(|at| given(values, at)) {
+        let Value::Map(map) = value else {
+            let found = value.type_name();
+            return fail(ErrorCode::Location40400, format!("$mergeObjects takes maps, this is of type {found}"));
+        };
+        for (name, value) in map.iter() {
+            merged.insert(name.clone(), value.clone());
+        }
+    }
+    Ok(Some(Value::Map(merged)))
+}
+
+/// The input is the document if it is not given; the parser adds it.
+fn get_field(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(Value::String(name)) = values.first().and_then(Option::as_deref) else {
+        let found = type_of(values.first().and_then(Option::as_deref));
+        return fail(
+            ErrorCode::Location3041704,
+            format!("the field of $getField must be text, this is of type {found}"),
+        );
+    };
+    match values.get(1).and_then(Option::as_deref) {
+        Some(Value::Map(map)) => Ok(map.get(name).cloned()),
+        Some(Value::Null | Value::Undefined) => NULL,
+        _ => Ok(None),
+    }
+}
+
+/// `$setField` and `$unsetField`: a missing value removes the field.
+fn set_field(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(Value::String(name)) = values.first().and_then(Option::as_deref) else {
+        let found = type_of(values.first().and_then(Option::as_deref));
+        return fail(
+            ErrorCode::Location4161107,
+            format!("the field of {} must be text, this is of type {found}", operator.name),
+        );
+    };
+    let mut map = match given(values, 1) {
+        None => return NULL,
+        Some(Value::Map(map)) => map.clone(),
+        Some(other) => {
+            let found = other.type_name();
+            return fail(
+                ErrorCode::Location4161105,
+                format!("the input of {} must be a map, this is of type {found}", operator.name),
+            );
+        }
+    };
+    match values.get(2).and_then(Option::as_deref) {
+        Some(value) => {
+            map.insert(Value::String(name.clone()), value.clone());
+        }
+        None => {
+            map.remove(name);
+        }
+    }
+    some(map)
+}

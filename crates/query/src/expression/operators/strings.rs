@@ -1,0 +1,340 @@
+//! Operators on text.
+
+use super::arrays::bounds;
+use super::numbers::whole_32;
+use super::{NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, operator, some, type_of};
+use crate::code::ErrorCode;
+use crate::expression::error::fail;
+use crate::filter::Patterns;
+use alluvium_document::{Map, Value, json};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    any_number("$concat", concat),
+    operator("$indexOfBytes", Parameters::Count(2, 4), index_of),
+    operator("$indexOfCP", Parameters::Count(2, 4), index_of),
+    operator("$ltrim", Parameters::Named(&["input!", "chars"]), trim),
+    operator("$regexFind", Parameters::Named(&["input!", "regex!", "options"]), regex),
+    operator("$regexFindAll", Parameters::Named(&["input!", "regex!", "options"]), regex),
+    operator("$regexMatch", Parameters::Named(&["input!", "regex!", "options"]), regex),
+    operator("$replaceAll", Parameters::Named(&["input!", "find!", "replacement!"]), replace),
+    operator("$replaceOne", Parameters::Named(&["input!", "find!", "replacement!"]), replace),
+    operator("$rtrim", Parameters::Named(&["input!", "chars"]), trim),
+    exactly("$split", 2, split),
+    exactly("$strLenBytes", 1, length),
+    exactly("$strLenCP", 1, length),
+    exactly("$strcasecmp", 2, compare_ignoring_case),
+    exactly("$substr", 3, substring_of_bytes),
+    exactly("$substrBytes", 3, substring_of_bytes),
+    exactly("$substrCP", 3, substring_of_characters),
+    exactly("$toLower", 1, change_case),
+    exactly("$toUpper", 1, change_case),
+    operator("$trim", Parameters::Named(&["input!", "chars"]), trim),
+];
+
+fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let mut text = String::new();
+    for at in 0..values.len() {
+        match given(values, at) {
+            None => return NULL,
+            Some(Value::String(part)) => text.push_str(part),
+            Some(other) => {
+                return fail(
+                    ErrorCode::Location16702,
+                    format!("$concat takes text, this is of type {}", other.type_name()),
+                );
+            }
+        }
+    }
+    some(text)
+}
+
+/// Text of values that have an obvious one; missing and null are empty.
+fn text_of(operator: &Operator, value: Option<&Value>) -> Result<String, super::ExpressionError> {
+    match value {
+        None => Ok(String::new()),
+        Some(Value::String(text) | Value::Symbol(text)) => Ok(text.to_string()),
+        Some(Value::DateTime(millis)) => Ok(json::date_to_iso(*millis)),
+        Some(number) if number.is_number() => super::convert::text(number),
+        Some(other) => fail(
+            ErrorCode::Location16007,
+            format!("{} takes text, this is of type {}", operator.name, other.type_name()),
+        ),
+    }
+}
+
+fn change_case(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let text = text_of(operator, given(values, 0))?;
+    some(if operator.name == "$toLower" { text.to_ascii_lowercase() } else { text.to_ascii_uppercase() })
+}
+
+fn compare_ignoring_case(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let side = |at: usize| text_of(operator, given(values, at)).map(|text| text.to_ascii_uppercase());
+    some(side(0)?.cmp(&side(1)?) as i32)
+}
+
+fn length(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let value = values.first().and_then(Option::as_deref);
+    let Some(Value::String(text)) = value else {
+        let code = if operator.name == "$strLenCP" { ErrorCode::Location34471 } else { ErrorCode::Location34473 };
+        return fail(code, format!("{} takes text, this is of type {}", operator.name, type_of(value)));
+    };
+    let len = if operator.name == "$strLenCP" { text.chars().count() } else { text.len() };
+    some(i32::try_from(len).unwrap_or(i32::MAX))
+}
+
+fn index_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(input) = given(values, 0) else { return NULL };
+    let by_bytes = operator.name == "$indexOfBytes";
+    let Value::String(input) = input else {
+        let code = if by_bytes { ErrorCode::Location40091 } else { ErrorCode::Location40093 };
+        return fail(
+            code,
+            format!("the first argument of {} must be text, this is of type {}", operator.name, input.type_name()),
+        );
+    };
+    let wanted = values.get(1).and_then(Option::as_deref);
+    let Some(Value::String(wanted)) = wanted else {
+        let code = if by_bytes { ErrorCode::Location40092 } else { ErrorCode::Location40094 };
+        return fail(
+            code,
+            format!("the second argument of {} must be text, this is of type {}", operator.name, type_of(wanted)),
+        );
+    };
+    let len = if by_bytes { input.len() } else { input.chars().count() };
+    let Some((start, end)) = bounds(operator.name, values, len)? else { return NULL };
+    let byte = |place: usize| match by_bytes {
+        true => place,
+        false => input.char_indices().nth(place).map_or(input.len(), |(at, _)| at),
+    };
+    let (from, to) = (byte(start), byte(end));
+    let found = input.get(from..to).and_then(|part| part.find(wanted.as_str()));
+    some(match found {
+        None => -1,
+        Some(at) if by_bytes => i32::try_from(from + at).unwrap_or(i32::MAX),
+        Some(at) => i32::try_from(input[..from + at].chars().count()).unwrap_or(i32::MAX),
+    })
+}
+
+fn split(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let (Some(text), Some(separator)) = (given(values, 0), given(values, 1)) else { return NULL };
+    let Value::String(text) = text else {
+        return fail(ErrorCode::Location40085, format!("$split takes text, this is of type {}", text.type_name()));
+    };
+    let Value::String(separator) = separator else {
+        return fail(
+            ErrorCode::Location40086,
+            format!("the separator of $split must be text, this is of type {}", separator.type_name()),
+        );
+    };
+    if separator.is_empty() {
+        return fail(ErrorCode::Location40087, "the separator of $split must not be empty");
+    }
+    Ok(Some(text.split(separator.as_str()).collect()))
+}
+
+fn substring_of_bytes(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let text = text_of(operator, given(values, 0))?;
+    let number = |at: usize, what: &str, code| match values.get(at).and_then(Option::as_deref) {
+        Some(value) if value.is_number() => Ok(value.as_f64().unwrap_or(0.0)),
+        other => {
+            fail(code, format!("the {what} of {} must be a number, this is of type {}", operator.name, type_of(other)))
+        }
+    };
+    let start = number(1, "start", ErrorCode::Location16034)?;
+    let count = number(2, "length", ErrorCode::Location16035)?;
+    if start < 0.0 {
+        return fail(ErrorCode::Location50752, format!("the start of {} must be at least 0", operator.name));
+    }
+    let start = start as usize;
+    // A negative length is the rest of the text.
+    let end = if count < 0.0 { text.len() } else { start.saturating_add(count as usize).min(text.len()) };
+    if start >= text.len() {
+        return some("");
+    }
+    if !text.is_char_boundary(start) {
+        return fail(
+            ErrorCode::Location28656,
+            format!("the start of {} is inside a character: use $substrCP", operator.name),
+        );
+    }
+    if !text.is_char_boundary(end) {
+        return fail(
+            ErrorCode::Location28657,
+            format!("the end of {} is inside a character: use $substrCP", operator.name),
+        );
+    }
+    some(&text[start..end.max(start)])
+}
+
+fn substring_of_characters(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let text = text_of(operator, given(values, 0))?;
+    let number = |at: usize, what: &str, no_number, no_integer| {
+        let value = values.get(at).and_then(Option::as_deref);
+        match value.and_then(whole_32) {
+            Some(n) => Ok(n),
+            None if value.is_some_and(Value::is_number) => {
+                fail(no_integer, format!("the {what} of $substrCP must be an integer of 32 bits"))
+            }
+            None => {
+                fail(no_number, format!("the {what} of $substrCP must be a number, this is of type {}", type_of(value)))
+            }
+        }
+    };
+    let start = number(1, "start", ErrorCode::Location34450, ErrorCode::Location34451)?;
+    let count = number(2, "length", ErrorCode::Location34452, ErrorCode::Location34453)?;
+    let Ok(start) = usize::try_from(start) else {
+        return fail(ErrorCode::Location34455, "the start of $substrCP must be at least 0");
+    };
+    let Ok(count) = usize::try_from(count) else {
+        return fail(ErrorCode::Location34454, "the length of $substrCP must be at least 0");
+    };
+    some(text.chars().skip(start).take(count).collect::<String>())
+}
+
+fn trim(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let Some(input) = given(values, 0) else { return NULL };
+    let Value::String(input) = input else {
+        return fail(
+            ErrorCode::Location50699,
+            format!("the input of {} must be text, this is of type {}", operator.name, input.type_name()),
+        );
+    };
+    let strip = |is_stripped: &dyn Fn(char) -> bool| match operator.name {
+        "$ltrim" => input.trim_start_matches(is_stripped),
+        "$rtrim" => input.trim_end_matches(is_stripped),
+        _ => input.trim_matches(is_stripped),
+    };
+    match values.get(1) {
+        // Not given.
+        None => some(strip(&is_space)),
+        Some(None) => some(strip(&is_space)),
+        Some(Some(chars)) => match &**chars {
+            Value::Null | Value::Undefined => NULL,
+            Value::String(chars) => some(strip(&|c| chars.contains(c))),
+            other => fail(
+                ErrorCode::Location50700,
+                format!("the chars of {} must be text, this is of type {}", operator.name, other.type_name()),
+            ),
+        },
+    }
+}
+
+/// The characters that are removed unless others are named.
+fn is_space(c: char) -> bool {
+    matches!(c, '\0' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}')
+}
+
+fn replace(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let mut parts = ["", "", ""];
+    let errors = [
+        ("input", ErrorCode::Location51746),
+        ("find", ErrorCode::Location51745),
+        ("replacement", ErrorCode::Location51744),
+    ];
+    let mut is_null = false;
+    for ((at, part), (what, code)) in parts.iter_mut().enumerate().zip(errors) {
+        match given(values, at) {
+            None => is_null = true,
+            Some(Value::String(text)) => *part = text,
+            Some(other) => {
+                return fail(
+                    code,
+                    format!("the {what} of {} must be text, this is of type {}", operator.name, other.type_name()),
+                );
+            }
+        }
+    }
+    let [input, find, replacement] = parts;
+    if is_null {
+        return NULL;
+    }
+    some(if operator.name == "$replaceOne" {
+        input.replacen(find, replacement, 1)
+    } else {
+        input.replace(find, replacement)
+    })
+}
+
+/// `$regexFind`, `$regexFindAll`, `$regexMatch`.
+fn regex(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let none = || match operator.name {
+        "$regexMatch" => some(false),
+        "$regexFindAll" => Ok(Some(Value::Array(Vec::new()))),
+        _ => NULL,
+    };
+    let input = match given(values, 0) {
+        None => None,
+        Some(Value::String(text)) => Some(text),
+        Some(other) => {
+            return fail(
+                ErrorCode::Location51104,
+                format!("the input of {} must be text, this is of type {}", operator.name, other.type_name()),
+            );
+        }
+    };
+    let (pattern, own) = match given(values, 1) {
+        None => return none(),
+        Some(Value::String(pattern)) => (pattern.as_str(), ""),
+        Some(Value::Regex(regex)) => (regex.pattern.as_str(), regex.options.as_str()),
+        Some(other) => {
+            return fail(
+                ErrorCode::Location51105,
+                format!(
+                    "the regex of {} must be text or a regular expression, this is of type {}",
+                    operator.name,
+                    other.type_name()
+                ),
+            );
+        }
+    };
+    let options = match given(values, 2) {
+        None => own,
+        Some(Value::String(_)) if !own.is_empty() => {
+            return fail(
+                ErrorCode::Location51107,
+                format!("{} has options twice: in the regular expression, and beside it", operator.name),
+            );
+        }
+        Some(Value::String(options)) => options.as_str(),
+        Some(other) => {
+            return fail(
+                ErrorCode::Location51106,
+                format!("the options of {} must be text, this is of type {}", operator.name, other.type_name()),
+            );
+        }
+    };
+    let pattern = Patterns::default().compile_with_groups(pattern, options)?;
+    let Some(input) = input else { return none() };
+    if operator.name == "$regexMatch" {
+        return some(pattern.is_match(input)?);
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at <= input.len() {
+        let Some(groups) = pattern.groups(input, at)? else { break };
+        let Some(Some((start, end))) = groups.first().copied() else { break };
+        found.push(described(input, &groups, start, end));
+        if operator.name == "$regexFind" {
+            break;
+        }
+        // After an empty match, the search goes on behind the next character.
+        at = if end > start { end } else { end + input[end..].chars().next().map_or(1, char::len_utf8) };
+    }
+    match operator.name {
+        "$regexFindAll" => Ok(Some(Value::Array(found))),
+        _ => Ok(Some(found.into_iter().next().unwrap_or_default())),
+    }
+}
+
+/// A match as a map: the text, its place in characters, and its groups.
+fn described(input: &str, groups: &[Option<(usize, usize)>], start: usize, end: usize) -> Value {
+    let group =
+        |place: &Option<(usize, usize)>| place.map_or(Value::Null, |(start, end)| Value::from(&input[start..end]));
+    let place = i32::try_from(input[..start].chars().count()).unwrap_or(i32::MAX);
+    let captures: Vec<Value> = groups.iter().skip(1).map(group).collect();
+    Value::Map(Map::from([
+        ("match", Value::from(&input[start..end])),
+        ("idx", Value::Int32(place)),
+        ("captures", Value::Array(captures)),
+    ]))
+}

@@ -1,0 +1,114 @@
+//! What an expression can read: a document, and variables.
+
+use super::error::EvaluateError;
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::{MapRef, ValueRef};
+use alluvium_document::{Document, Map, Value};
+
+/// What expressions read.
+#[derive(Debug, Clone)]
+pub struct Scope<'d> {
+    document: Root<'d>,
+    /// The values of variables, those of outer operators first. `None` if a value is missing.
+    pub(super) variables: Vec<Option<Value>>,
+    now: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Root<'d> {
+    Row(&'d Document),
+    Fields(&'d Map),
+}
+
+impl<'d> Scope<'d> {
+    /// A stored document.
+    pub fn of(document: &'d Document) -> Self {
+        Self { document: Root::Row(document), variables: Vec::new(), now: 0 }
+    }
+
+    /// The fields of a document.
+    pub fn of_map(fields: &'d Map) -> Self {
+        Self { document: Root::Fields(fields), variables: Vec::new(), now: 0 }
+    }
+
+    /// The value of `$$NOW`, in milliseconds since 1970 in UTC. It is one moment for all documents
+    /// of a query.
+    #[must_use]
+    pub fn at(mut self, now: i64) -> Self {
+        self.now = now;
+        self
+    }
+
+    /// The values of the variables with which the expression was parsed, in the same order.
+    #[must_use]
+    pub fn with_variables(mut self, values: Vec<Option<Value>>) -> Self {
+        self.variables = values;
+        self
+    }
+
+    pub(super) fn now(&self) -> Value {
+        Value::DateTime(self.now)
+    }
+
+    pub(super) fn root(&self) -> Result<Value, EvaluateError> {
+        match self.document {
+            Root::Row(document) => Ok(document.to_value()?),
+            Root::Fields(fields) => Ok(Value::Map(fields.clone())),
+        }
+    }
+
+    /// The value at a path of the document.
+    pub(super) fn field(&self, path: &FieldPath) -> Result<Option<Value>, EvaluateError> {
+        match self.document {
+            Root::Row(document) => in_row(document.map()?, path, 0),
+            Root::Fields(fields) => Ok(in_map(fields, path, 0)),
+        }
+    }
+
+    /// The value at a path of a variable.
+    pub(super) fn variable(&self, slot: usize, path: Option<&FieldPath>) -> Option<Value> {
+        let value = self.variables.get(slot)?.as_ref()?;
+        match path {
+            None => Some(value.clone()),
+            Some(path) => in_value(value, path, 0),
+        }
+    }
+}
+
+/// The value at the names of a path from `at` on.
+pub(super) fn in_map(map: &Map, path: &FieldPath, at: usize) -> Option<Value> {
+    let value = map.get(path.name(at)?)?;
+    if at + 1 == path.depth() { Some(value.clone()) } else { in_value(value, path, at + 1) }
+}
+
+fn in_value(value: &Value, path: &FieldPath, at: usize) -> Option<Value> {
+    match value {
+        Value::Map(map) => in_map(map, path, at),
+        Value::Array(elements) => {
+            let maps = elements.iter().filter_map(Value::as_map);
+            Some(Value::Array(maps.filter_map(|map| in_map(map, path, at)).collect()))
+        }
+        _ => None,
+    }
+}
+
+fn in_row(map: MapRef<'_>, path: &FieldPath, at: usize) -> Result<Option<Value>, EvaluateError> {
+    let Some(name) = path.name(at) else { return Ok(None) };
+    let Some(value) = map.get(name)? else { return Ok(None) };
+    if at + 1 == path.depth() {
+        return Ok(Some(value.to_value()?));
+    }
+    match value {
+        ValueRef::Map(map) => in_row(map, path, at + 1),
+        ValueRef::Array(elements) => {
+            let mut found = Vec::new();
+            for element in elements.iter() {
+                if let ValueRef::Map(map) = element? {
+                    found.extend(in_row(map, path, at + 1)?);
+                }
+            }
+            Ok(Some(Value::Array(found)))
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,47 @@
+//! Fields of a projection that are computed.
+
+use super::{Projection, ProjectionError};
+use crate::expression::Scope;
+use alluvium_document::{Document, Map, Value};
+
+/// Adds the computed fields to what a projection includes.
+pub(super) fn add(projection: &Projection, document: &Document, projected: &mut Map) -> Result<(), ProjectionError> {
+    if projection.computed.is_empty() {
+        return Ok(());
+    }
+    let mut scope = Scope::of(document).at(projection.now);
+    for (path, expression) in &projection.computed {
+        let Some(value) = expression.evaluate(&mut scope)? else { continue };
+        let names: Vec<&str> = path.names().collect();
+        put(projected, &names, &value);
+    }
+    Ok(())
+}
+
+/// Sets the value at the names; what is on the way and no map is replaced by one.
+fn put(map: &mut Map, names: &[&str], value: &Value) {
+    match names {
+        [] => {}
+        [name] => drop(map.insert(*name, value.clone())),
+        [name, rest @ ..] => {
+            if map.get(name).is_none() {
+                map.push(*name, Map::new());
+            }
+            if let Some(inner) = map.get_mut(name) {
+                put_into(inner, rest, value);
+            }
+        }
+    }
+}
+
+fn put_into(target: &mut Value, names: &[&str], value: &Value) {
+    match target {
+        Value::Map(map) => put(map, names, value),
+        Value::Array(elements) => elements.iter_mut().for_each(|element| put_into(element, names, value)),
+        other => {
+            let mut map = Map::new();
+            put(&mut map, names, value);
+            *other = Value::Map(map);
+        }
+    }
+}
