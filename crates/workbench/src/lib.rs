@@ -12,6 +12,7 @@ mod commands;
 pub mod comments;
 pub mod iibench;
 pub mod keys;
+pub mod peer;
 pub mod plan;
 pub mod record;
 mod report;

@@ -8,6 +8,7 @@ pub mod find;
 pub mod index;
 pub mod kv;
 pub mod multivalue;
+pub mod peers;
 pub mod readonly;
 mod run;
 

@@ -9,4 +9,6 @@ mod run;
 mod stores;
 
 pub(crate) use directory::Directory;
+pub(crate) use machine::Device;
 pub(crate) use run::{Settings, Summary, run};
+pub(crate) use stores::drop_from_cache;

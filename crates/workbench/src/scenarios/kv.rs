@@ -3,7 +3,9 @@
 
 use super::run::{Counters, Outcome, Plan, Worker, run};
 use crate::keys::Generator;
-use alluvium_store::{Durability, Options, Store, TreeId};
+use crate::peer::ours::Pairs;
+use crate::peer::{KeyValueSession, KeyValues};
+use alluvium_store::Options;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -69,39 +71,39 @@ impl Default for Settings {
 /// Keys that a thread remembers having put.
 const KNOWN: usize = 1 << 17;
 
-/// Runs the mix on a store at `path`, which is created if it does not exist.
+/// Runs the mix on a store of Alluvium at `path`, which is created if it does not exist.
 ///
 /// # Errors
 /// Errors of the store.
 pub fn kv(path: &Path, options: Options, settings: &Settings) -> alluvium_store::Result<Outcome> {
-    let env = alluvium_env::Env::os();
-    let durability = options.durability;
-    let store = Store::open(env.clone(), path, options)?;
-    let tree = match store.trees().first() {
-        Some((tree, _)) => *tree,
-        None => store.create_trees(&[b"kv"])?[0],
-    };
+    let pairs = Box::new(Pairs::open(path, options)?);
+    let outcome = mix::<alluvium_store::Error>(&*pairs, &|| pairs.state(), settings)?;
+    KeyValues::<alluvium_store::Error>::close(pairs)?;
+    Ok(outcome)
+}
+
+/// Runs the mix on any store; `state` gives the bytes of its files and its debt for the samples.
+///
+/// # Errors
+/// Errors of the store.
+pub fn mix<E: Send>(
+    store: &dyn KeyValues<E>,
+    state: &(dyn Fn() -> (u64, f64) + Sync),
+    settings: &Settings,
+) -> Result<Outcome, E> {
     let plan = Plan {
         name: format!("kv {:?}", settings.mix),
         threads: settings.threads,
         duration: settings.duration,
         operations: 0,
     };
-    let state = || {
-        let stats = store.stats();
-        (stats.disk_bytes, stats.debt)
-    };
-    let outcome = run(&plan, &env.clock, &state, &|worker| {
-        Thread::new(&store, tree, durability, settings, worker.index).run(worker)
-    })?;
-    store.close()?;
-    Ok(outcome)
+    run(&plan, &alluvium_env::Env::os().clock, state, &|worker| {
+        Thread::new(store.session()?, settings, worker.index).run(worker)
+    })
 }
 
-struct Thread<'a> {
-    store: &'a Store,
-    tree: TreeId,
-    durability: Durability,
+struct Thread<'a, E> {
+    session: Box<dyn KeyValueSession<E> + 'a>,
     settings: &'a Settings,
     keys: Generator,
     random: fastrand::Rng,
@@ -109,13 +111,11 @@ struct Thread<'a> {
     value: Vec<u8>,
 }
 
-impl<'a> Thread<'a> {
-    fn new(store: &'a Store, tree: TreeId, durability: Durability, settings: &'a Settings, index: usize) -> Self {
+impl<'a, E> Thread<'a, E> {
+    fn new(session: Box<dyn KeyValueSession<E> + 'a>, settings: &'a Settings, index: usize) -> Self {
         let seed = settings.seed.wrapping_mul(1000).wrapping_add(index as u64);
         Self {
-            store,
-            tree,
-            durability,
+            session,
             settings,
             keys: Generator::new(seed, settings.key_space, settings.value_bytes),
             random: fastrand::Rng::with_seed(seed),
@@ -124,47 +124,30 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn run(&mut self, worker: &mut Worker<'_>) -> alluvium_store::Result<()> {
+    fn run(&mut self, worker: &mut Worker<'_>) -> Result<(), E> {
         let (puts, deletes) = self.settings.mix.shares();
         while worker.goes_on() {
             let dice = self.random.u32(0..100);
             if dice < puts {
                 let key = self.keys.next_pair(&mut self.value);
-                worker.timed(|| self.put(&key))?;
+                worker.timed(|| self.session.put(&key, &self.value))?;
                 self.remember(key);
                 Counters::add(&worker.counters.put);
             } else if dice < puts + deletes {
                 let key = self.pick();
-                if worker.timed(|| self.delete(&key))? {
+                if worker.timed(|| self.session.delete(&key))? {
                     Counters::add(&worker.counters.delete_found);
                 }
                 Counters::add(&worker.counters.delete);
             } else {
                 let key = self.pick();
-                let mut value = std::mem::take(&mut self.value);
-                if worker.timed(|| self.store.get(self.tree, &key, &mut value))? {
+                if worker.timed(|| self.session.get(&key, &mut self.value))? {
                     Counters::add(&worker.counters.get_found);
                 }
-                self.value = value;
                 Counters::add(&worker.counters.get);
             }
         }
         Ok(())
-    }
-
-    fn put(&self, key: &[u8]) -> alluvium_store::Result<()> {
-        let mut batch = self.store.batch();
-        batch.put(self.tree, key, &self.value);
-        self.store.write(batch, self.durability).map(drop)
-    }
-
-    /// Gets, then deletes: the statistics count the deletes of existing keys.
-    fn delete(&self, key: &[u8]) -> alluvium_store::Result<bool> {
-        let found = self.store.contains(self.tree, key)?;
-        let mut batch = self.store.batch();
-        batch.delete(self.tree, key);
-        self.store.write(batch, self.durability)?;
-        Ok(found)
     }
 
     fn remember(&mut self, key: [u8; 16]) {

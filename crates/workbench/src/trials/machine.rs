@@ -10,7 +10,7 @@ const SECTOR_BYTES: u64 = 512;
 
 /// The device of a directory.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Device {
+pub(crate) struct Device {
     major: u32,
     minor: u32,
 }

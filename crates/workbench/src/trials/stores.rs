@@ -178,7 +178,7 @@ pub(super) fn has_store(trial: &Trial<'_>) -> bool {
 }
 
 /// Writes the files below a directory to their device, and drops them from the system's page cache.
-pub(super) fn drop_from_cache(env: &Env, dir: &Path) -> Outcome {
+pub(crate) fn drop_from_cache(env: &Env, dir: &Path) -> Outcome {
     if !env.fs.exists(dir)? {
         return Ok(());
     }

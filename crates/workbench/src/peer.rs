@@ -1,0 +1,15 @@
+//! The interfaces of databases that are measured beside Alluvium, and Alluvium itself behind them.
+//!
+//! [`KeyValues`] is a store of keys and values, [`Documents`] one of documents. The scenarios
+//! ([`crate::scenarios::kv`], [`crate::scenarios::peers`]) run over these traits alone, so that every
+//! database does the same work. `bench-peers` implements them for other databases.
+
+mod documents;
+mod key_values;
+pub mod ours;
+mod stripes;
+
+pub use crate::iibench::Failure;
+pub use documents::{DocumentSession, Documents, Found};
+pub use key_values::{Change, KeyValueSession, KeyValues};
+pub use stripes::Stripes;

@@ -1,0 +1,71 @@
+//! Documents.
+
+use super::Failure;
+
+/// A store of documents that have an `_id`, a text.
+pub trait Documents: Sync {
+    /// A session of one thread.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn session(&self) -> Result<Box<dyn DocumentSession + '_>, Failure>;
+
+    /// False for a floor: an engine that only does a part of the work of a put, and keeps nothing.
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    /// Writes everything in memory to files, and waits for the background work that the store can
+    /// wait for.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn settle(&self) -> Result<(), Failure>;
+
+    /// Closes it.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn close(self: Box<Self>) -> Result<(), Failure>;
+}
+
+/// One thread's connection to a store of documents. Writes are commits as those of
+/// [`super::KeyValueSession`].
+pub trait DocumentSession {
+    /// Writes a document, given as JSON text with its `_id`, replacing an existing one.
+    ///
+    /// # Errors
+    /// Errors of the store, and of the text.
+    fn put(&mut self, id: &str, json: &str) -> Result<(), Failure>;
+
+    /// Reads a document and decodes every field into a map in memory; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// Errors of the store; a document without `_id` or `score`.
+    fn get(&mut self, id: &str) -> Result<Option<Found>, Failure>;
+
+    /// Reads the field `score` of a document, by the cheapest way of the store; `None` if the
+    /// document does not exist.
+    ///
+    /// # Errors
+    /// Errors of the store; a document without `score`.
+    fn score(&mut self, id: &str) -> Result<Option<i64>, Failure>;
+
+    /// Adds 1 to the field `score` of a document: reads, changes and writes as one step. False if
+    /// the document does not exist.
+    ///
+    /// # Errors
+    /// Errors of the store; a document without `score`.
+    fn increment(&mut self, id: &str) -> Result<bool, Failure>;
+}
+
+/// What a document holds that was read as a whole, for the checks of the harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its `_id`.
+    pub id: String,
+    /// Its `score`.
+    pub score: i64,
+    /// The number of its fields, `_id` included.
+    pub fields: usize,
+}

@@ -1,0 +1,59 @@
+//! Keys and values.
+
+use super::Failure;
+
+/// A store of keys and values.
+pub trait KeyValues<E = Failure>: Sync {
+    /// A session of one thread.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn session(&self) -> Result<Box<dyn KeyValueSession<E> + '_>, E>;
+
+    /// Writes everything in memory to files, and waits for the background work that the store can
+    /// wait for.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn settle(&self) -> Result<(), E>;
+
+    /// Closes it.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn close(self: Box<Self>) -> Result<(), E>;
+}
+
+/// One thread's connection to a store. Each write is a commit of its own: its log record is
+/// written to the operating system before the call returns, and nothing waits for a sync. A store
+/// that cannot do that says so in its documentation.
+pub trait KeyValueSession<E = Failure> {
+    /// Writes a value, replacing an existing one.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), E>;
+
+    /// Replaces `value` by the value of a key; false if the key does not exist.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn get(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, E>;
+
+    /// Deletes a key; true if it existed.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn delete(&mut self, key: &[u8]) -> Result<bool, E>;
+
+    /// Reads a value, and writes what `change` makes of it, as one step: no other update of the key
+    /// comes between. False if the key does not exist.
+    ///
+    /// # Errors
+    /// Errors of the store and of `change`; the value is then unchanged.
+    fn update(&mut self, key: &[u8], change: &mut Change<'_, E>) -> Result<bool, E>;
+}
+
+/// Appends the new value of a key to an empty buffer, given the existing value. It may be called
+/// again if a transaction has to be repeated.
+pub type Change<'a, E = Failure> = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), E> + 'a;

@@ -1,0 +1,18 @@
+//! The scenarios that `bench-peers` runs over any store: documents, and mixes of keys and values.
+//!
+//! The harness is the same for every store, checks what it reads, and separates its own processor
+//! time from the store's.
+
+mod documents;
+mod figures;
+mod kv;
+mod load;
+mod phases;
+mod rest;
+mod settings;
+mod source;
+
+pub use documents::{Open, documents};
+pub use figures::{DocumentFigures, Loaded, MixFigures, Phase};
+pub use kv::kv;
+pub use settings::Settings;

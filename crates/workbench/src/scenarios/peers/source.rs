@@ -1,0 +1,110 @@
+//! Generated comments for any number of threads, and the `_id`s of those that were taken.
+
+use crate::comments::Generator;
+use crate::peer::Failure;
+use alluvium_env::sync::Mutex;
+use std::ops::Range;
+
+/// Documents in a batch. The clock calls of a batch cost little beside it.
+const BATCH: u64 = 256;
+
+/// `_id`s, close together in memory.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Ids {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn get(&self, at: usize) -> &str {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start..self.ends[at]]
+    }
+
+    fn push(&mut self, id: &str) {
+        self.text.push_str(id);
+        self.ends.push(self.text.len());
+    }
+}
+
+/// Documents as JSON text.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    text: String,
+    /// The documents in the text, and the `_id`s in them.
+    spans: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Batch {
+    /// Each document: its `_id` and its text.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.spans.iter().map(|(document, id)| (&self.text[id.clone()], &self.text[document.clone()]))
+    }
+}
+
+struct State {
+    generator: Generator,
+    left: u64,
+    line: Vec<u8>,
+    ids: Ids,
+    json_bytes: u64,
+}
+
+/// Comments in the order in which they are generated, each with the name `_id` for its `id`.
+pub(super) struct Source(Mutex<State>);
+
+impl Source {
+    pub fn new(seed: u64, documents: u64) -> Self {
+        let (line, ids) = (Vec::new(), Ids::default());
+        Self(Mutex::new(State { generator: Generator::new(seed), left: documents, line, ids, json_bytes: 0 }))
+    }
+
+    /// Replaces the documents of a batch; false at the end.
+    ///
+    /// # Errors
+    /// A line that is not as comments are.
+    pub fn fill(&self, batch: &mut Batch) -> Result<bool, Failure> {
+        batch.text.clear();
+        batch.spans.clear();
+        let state = &mut *self.0.lock();
+        for _ in 0..state.left.min(BATCH) {
+            state.line.clear();
+            state.generator.write_line(&mut state.line);
+            let start = batch.text.len();
+            let id = append(std::str::from_utf8(&state.line)?.trim_end(), &mut batch.text)?;
+            state.ids.push(&batch.text[id.clone()]);
+            state.json_bytes += (batch.text.len() - start) as u64;
+            batch.spans.push((start..batch.text.len(), id));
+            state.left -= 1;
+        }
+        Ok(!batch.spans.is_empty())
+    }
+
+    /// The `_id`s of the documents that were taken, and the bytes of their text.
+    pub fn end(self) -> (Ids, u64) {
+        let state = self.0.into_inner();
+        (state.ids, state.json_bytes)
+    }
+}
+
+/// The name of the id of a comment, and the field after it. Maps in a comment have ids, too, but
+/// none of them comes between these two.
+const ID: &str = ",\"id\":\"";
+const AFTER_ID: &str = ",\"link_id\":\"";
+
+/// Appends a comment with the name `_id` for its `id`; returns where the `_id` is.
+fn append(line: &str, out: &mut String) -> Result<Range<usize>, Failure> {
+    let after = line.rfind(AFTER_ID).ok_or("a comment has no link_id")?;
+    let at = line[..after].rfind(ID).ok_or("a comment has no id")?;
+    let rest = &line[at + ID.len()..];
+    let len = rest.find('"').ok_or("the id of a comment does not end")?;
+    out.push_str(&line[..at]);
+    out.push_str(",\"_id\":\"");
+    let start = out.len();
+    out.push_str(rest);
+    Ok(start..start + len)
+}
