@@ -13,7 +13,7 @@ help:
 	@echo "make counts   count the instructions of hot paths, and compare them with a table (make test does that; valgrind)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
-	@echo "make peers    build bench-peers: iibench over RocksDB and WiredTiger, too (bench-peers/README.md)"
+	@echo "make peers    build bench-peers: Alluvium beside RocksDB, SQLite, LMDB and others (bench-peers/README.md)"
 	@echo "make soak     run models, crashes, faults, kills, flips, histories and fuzz targets for SECONDS=600 on new seeds"
 	@echo "make sanitize run tests under AddressSanitizer; make races: ThreadSanitizer; make miri: the interpreter (nightly)"
 	@echo "make mutants  put known mistakes into the sources, one by one; fails unless the tests find each"

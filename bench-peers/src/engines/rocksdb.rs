@@ -1,10 +1,13 @@
 //! RocksDB as an engine: a column family of rows and one for each index, batches through the log, no sync.
 
 mod ffi;
+mod pairs;
 
 use alluvium_workbench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
 use ffi::{Batch, Config, Database};
 use std::path::Path;
+
+pub(crate) use pairs::{Compression, open as open_pairs};
 
 /// RocksDB's numbers of the compressions.
 const LZ4: i32 = 4;
@@ -24,10 +27,12 @@ pub(crate) fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>, F
         direct: settings.direct,
         compression: LZ4,
         bottommost_compression: ZSTD,
+        block_bytes: 4 << 10,
+        dictionary: None,
     };
     let name = |tree| if tree == 0 { "default".to_owned() } else { format!("index{tree}") };
     let families: Vec<String> = (0..=settings.indexes).map(name).collect();
-    let database = Database::create(dir, &families, &config)?;
+    let database = Database::open(dir, &families, &config)?;
     Ok(Box::new(RocksDb { database, indexes: settings.indexes }))
 }
 

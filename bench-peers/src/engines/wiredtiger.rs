@@ -1,42 +1,34 @@
-//! WiredTiger's b-tree as an engine: a table of rows and one for each index, with the options that MongoDB gives them.
+//! WiredTiger as an engine: a table of rows and one for each index, with the options that MongoDB gives them. A table is
+//! a b-tree or an LSM tree.
 
+mod config;
 mod ffi;
+mod pairs;
 
 use alluvium_workbench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
 use ffi::{Connection, RawTrees};
 use std::path::{Path, PathBuf};
 
-/// Debian's place for the compressor.
-const SNAPPY: &str = "/usr/lib/x86_64-linux-gnu/libwiredtiger_snappy.so";
-
-/// Of the table of rows.
-const ROWS: &str = "key_format=u,value_format=u,memory_page_max=10m,split_pct=90,leaf_value_max=64MB,\
-                    block_compressor=snappy";
-/// Of the tables of index entries.
-const INDEX: &str = "key_format=u,value_format=u,internal_page_max=16k,leaf_page_max=16k,prefix_compression=true";
+pub(crate) use config::Kind;
+pub(crate) use pairs::open as open_pairs;
 
 struct WiredTiger {
     connection: Connection,
     dir: PathBuf,
+    kind: Kind,
     tables: Vec<String>,
     indexes: usize,
 }
 
-/// A new database: the log is written and not synced, a checkpoint every minute.
-pub(crate) fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>, Failure> {
-    let config = format!(
-        "create,exclusive=true,cache_size={},session_max=1100,mmap=false,log=(enabled=true),\
-         transaction_sync=(enabled=false),checkpoint=(wait=60,log_size=2GB),eviction=(threads_min=4,threads_max=4),\
-         extensions=[{SNAPPY}]{}",
-        settings.memory_bytes,
-        if settings.direct { ",direct_io=[data]" } else { "" },
-    );
-    let connection = Connection::open(dir, &config)?;
+/// A new database.
+pub(crate) fn open(kind: Kind, dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>, Failure> {
+    let connection = Connection::open(dir, &config::connection(settings.memory_bytes, settings.direct))?;
     let tables: Vec<String> = (0..=settings.indexes).map(|tree| format!("tree{tree}")).collect();
     for (tree, table) in tables.iter().enumerate() {
-        connection.create(&uri(table), if tree == 0 { ROWS } else { INDEX })?;
+        let is_index = tree > 0;
+        connection.create(&uri(table), &kind.table(is_index, tables.len(), settings.memory_bytes))?;
     }
-    Ok(Box::new(WiredTiger { connection, dir: dir.to_owned(), tables, indexes: settings.indexes }))
+    Ok(Box::new(WiredTiger { connection, dir: dir.to_owned(), kind, tables, indexes: settings.indexes }))
 }
 
 fn uri(table: &str) -> String {
@@ -56,9 +48,9 @@ impl Engine for WiredTiger {
 
     fn sizes(&self) -> Result<Sizes, Failure> {
         let files = alluvium_env::Env::os().fs.list(&self.dir)?;
-        let len = |table: &String| {
-            let name = format!("{table}.wt");
-            files.iter().find(|file| file.name == name).map(|file| file.len).ok_or(format!("{name} is not there"))
+        let len = |table: &String| match files.iter().filter(|file| self.kind.is_of(table, &file.name)) {
+            found if found.clone().next().is_none() => Err(format!("{table} has no file")),
+            found => Ok(found.map(|file| file.len).sum()),
         };
         let sizes: Vec<u64> = self.tables.iter().map(len).collect::<Result<_, _>>()?;
         Ok(Sizes { rows: sizes[0], indexes: sizes[1..].to_vec() })

@@ -25,9 +25,29 @@ unsafe extern "C" {
     fn rocksdb_options_destroy(options: *mut Options);
     fn rocksdb_options_set_create_if_missing(options: *mut Options, on: c_uchar);
     fn rocksdb_options_set_create_missing_column_families(options: *mut Options, on: c_uchar);
-    fn rocksdb_options_set_error_if_exists(options: *mut Options, on: c_uchar);
     fn rocksdb_options_set_compression(options: *mut Options, kind: c_int);
     fn rocksdb_options_set_bottommost_compression(options: *mut Options, kind: c_int);
+    fn rocksdb_options_set_compression_options(
+        options: *mut Options,
+        window_bits: c_int,
+        level: c_int,
+        strategy: c_int,
+        max_dict_bytes: c_int,
+    );
+    fn rocksdb_options_set_compression_options_zstd_max_train_bytes(options: *mut Options, bytes: c_int);
+    fn rocksdb_options_set_bottommost_compression_options(
+        options: *mut Options,
+        window_bits: c_int,
+        level: c_int,
+        strategy: c_int,
+        max_dict_bytes: c_int,
+        enabled: c_uchar,
+    );
+    fn rocksdb_options_set_bottommost_compression_options_zstd_max_train_bytes(
+        options: *mut Options,
+        bytes: c_int,
+        enabled: c_uchar,
+    );
     fn rocksdb_options_set_db_write_buffer_size(options: *mut Options, bytes: usize);
     fn rocksdb_options_set_use_direct_reads(options: *mut Options, on: c_uchar);
     fn rocksdb_options_set_use_direct_io_for_flush_and_compaction(options: *mut Options, on: c_uchar);
@@ -36,6 +56,7 @@ unsafe extern "C" {
     fn rocksdb_block_based_options_destroy(table: *mut TableOptions);
     fn rocksdb_block_based_options_set_block_cache(table: *mut TableOptions, cache: *mut Cache);
     fn rocksdb_block_based_options_set_cache_index_and_filter_blocks(table: *mut TableOptions, on: c_uchar);
+    fn rocksdb_block_based_options_set_block_size(table: *mut TableOptions, bytes: usize);
     fn rocksdb_block_based_options_set_filter_policy(table: *mut TableOptions, policy: *mut FilterPolicy);
     fn rocksdb_filterpolicy_create_bloom_full(bits_per_key: f64) -> *mut FilterPolicy;
     fn rocksdb_cache_create_lru(bytes: usize) -> *mut Cache;
@@ -74,6 +95,24 @@ unsafe extern "C" {
         value: *const c_char,
         value_len: usize,
     );
+    fn rocksdb_put_cf(
+        db: *mut Db,
+        options: *const WriteOptions,
+        handle: *mut Handle,
+        key: *const c_char,
+        key_len: usize,
+        value: *const c_char,
+        value_len: usize,
+        message: Message,
+    );
+    fn rocksdb_delete_cf(
+        db: *mut Db,
+        options: *const WriteOptions,
+        handle: *mut Handle,
+        key: *const c_char,
+        key_len: usize,
+        message: Message,
+    );
     fn rocksdb_write(db: *mut Db, options: *const WriteOptions, batch: *mut RawBatch, message: Message);
     fn rocksdb_create_iterator_cf(db: *mut Db, options: *const ReadOptions, handle: *mut Handle) -> *mut RawIterator;
     fn rocksdb_iter_destroy(iterator: *mut RawIterator);
@@ -109,14 +148,66 @@ fn checked<T>(call: impl FnOnce(Message) -> T) -> Result<T, Failure> {
     Err(format!("RocksDB: {text}").into())
 }
 
-/// What is set when a database is created.
+/// What is set when a database is opened.
 pub(super) struct Config {
     pub cache_bytes: usize,
     pub write_buffer_bytes: usize,
     pub direct: bool,
     pub compression: c_int,
     pub bottommost_compression: c_int,
+    /// Bytes of a data block before compression.
+    pub block_bytes: usize,
+    /// A dictionary of each file for zstd, on all levels.
+    pub dictionary: Option<Dictionary>,
 }
+
+/// How dictionaries are trained.
+pub(super) struct Dictionary {
+    pub bytes_max: c_int,
+    /// Bytes of a file that it is trained with.
+    pub training_bytes_max: c_int,
+}
+
+impl Config {
+    /// Options of a database with these settings.
+    ///
+    /// # Safety
+    /// The caller destroys the options, once.
+    unsafe fn options(&self) -> *mut Options {
+        // SAFETY: see the module's head. The cache and the table options are counted inside, so that ours can go.
+        unsafe {
+            let options = rocksdb_options_create();
+            rocksdb_options_set_create_if_missing(options, 1);
+            rocksdb_options_set_create_missing_column_families(options, 1);
+            rocksdb_options_set_compression(options, self.compression);
+            rocksdb_options_set_bottommost_compression(options, self.bottommost_compression);
+            if let Some(dictionary) = &self.dictionary {
+                let (max, training) = (dictionary.bytes_max, dictionary.training_bytes_max);
+                rocksdb_options_set_compression_options(options, WINDOW_BITS, LEVEL, 0, max);
+                rocksdb_options_set_compression_options_zstd_max_train_bytes(options, training);
+                rocksdb_options_set_bottommost_compression_options(options, WINDOW_BITS, LEVEL, 0, max, 1);
+                rocksdb_options_set_bottommost_compression_options_zstd_max_train_bytes(options, training, 1);
+            }
+            rocksdb_options_set_db_write_buffer_size(options, self.write_buffer_bytes);
+            rocksdb_options_set_use_direct_reads(options, self.direct.into());
+            rocksdb_options_set_use_direct_io_for_flush_and_compaction(options, self.direct.into());
+            let (table, cache) = (rocksdb_block_based_options_create(), rocksdb_cache_create_lru(self.cache_bytes));
+            rocksdb_block_based_options_set_block_cache(table, cache);
+            rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+            rocksdb_block_based_options_set_block_size(table, self.block_bytes);
+            // The policy belongs to the table options from here on.
+            rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10.0));
+            rocksdb_options_set_block_based_table_factory(options, table);
+            rocksdb_block_based_options_destroy(table);
+            rocksdb_cache_destroy(cache);
+            options
+        }
+    }
+}
+
+/// RocksDB's defaults: the window is unused by zstd, and the level is the compression's own.
+const WINDOW_BITS: c_int = -14;
+const LEVEL: c_int = 32_767;
 
 /// An open database with its column families.
 pub(super) struct Database {
@@ -133,38 +224,22 @@ unsafe impl Send for Database {}
 unsafe impl Sync for Database {}
 
 impl Database {
-    /// Creates a database with these column families; the first is `default`.
-    pub fn create(path: &Path, families: &[String], config: &Config) -> Result<Self, Failure> {
+    /// Opens a database with these column families, and creates what does not exist; the first is `default`.
+    pub fn open(path: &Path, families: &[String], config: &Config) -> Result<Self, Failure> {
         let path = CString::new(path.as_os_str().as_encoded_bytes())?;
         let names: Vec<CString> = families.iter().map(|name| CString::new(name.as_str())).collect::<Result<_, _>>()?;
         // `names` lives until the end of this function, and the pointers into it are not used later.
         let pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
-        Self::create_named(&path, &pointers, config)
+        Self::open_named(&path, &pointers, config)
     }
 
     /// The names end with 0 and live in the caller.
-    fn create_named(path: &CStr, names: &[*const c_char], config: &Config) -> Result<Self, Failure> {
+    fn open_named(path: &CStr, names: &[*const c_char], config: &Config) -> Result<Self, Failure> {
         let count = c_int::try_from(names.len())?;
         let mut handles = vec![ptr::null_mut(); names.len()];
-        // SAFETY: see the module's head. The cache and the table options are counted inside, so that ours can go.
+        // SAFETY: see the module's head; the options are destroyed below or by `Drop`.
         unsafe {
-            let options = rocksdb_options_create();
-            rocksdb_options_set_create_if_missing(options, 1);
-            rocksdb_options_set_create_missing_column_families(options, 1);
-            rocksdb_options_set_error_if_exists(options, 1);
-            rocksdb_options_set_compression(options, config.compression);
-            rocksdb_options_set_bottommost_compression(options, config.bottommost_compression);
-            rocksdb_options_set_db_write_buffer_size(options, config.write_buffer_bytes);
-            rocksdb_options_set_use_direct_reads(options, config.direct.into());
-            rocksdb_options_set_use_direct_io_for_flush_and_compaction(options, config.direct.into());
-            let (table, cache) = (rocksdb_block_based_options_create(), rocksdb_cache_create_lru(config.cache_bytes));
-            rocksdb_block_based_options_set_block_cache(table, cache);
-            rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
-            // The policy belongs to the table options from here on.
-            rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10.0));
-            rocksdb_options_set_block_based_table_factory(options, table);
-            rocksdb_block_based_options_destroy(table);
-            rocksdb_cache_destroy(cache);
+            let options = config.options();
             let each = vec![options.cast_const(); names.len()];
             let opened = checked(|message| {
                 let (names, each) = (names.as_ptr(), each.as_ptr());
@@ -189,7 +264,8 @@ impl Database {
         unsafe {
             let options = rocksdb_flushoptions_create();
             let mut handles = self.handles.iter();
-            let flushed = handles.try_for_each(|at| checked(|message| rocksdb_flush_cf(self.db, options, *at, message)));
+            let flushed =
+                handles.try_for_each(|at| checked(|message| rocksdb_flush_cf(self.db, options, *at, message)));
             rocksdb_flushoptions_destroy(options);
             flushed?;
             let options = rocksdb_wait_for_compact_options_create();
@@ -211,6 +287,27 @@ impl Database {
     pub fn write(&self, batch: &mut Batch) -> Result<(), Failure> {
         // SAFETY: see the module's head.
         checked(|message| unsafe { rocksdb_write(self.db, self.write_options, batch.0, message) })
+    }
+
+    /// Writes one pair.
+    pub fn put_one(&self, family: usize, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        let (handle, key_at, value_at) = (self.handles[family], key.as_ptr().cast(), value.as_ptr().cast());
+        checked(|message| {
+            // SAFETY: slices, as long as they say.
+            unsafe {
+                let options = self.write_options;
+                rocksdb_put_cf(self.db, options, handle, key_at, key.len(), value_at, value.len(), message);
+            }
+        })
+    }
+
+    /// Deletes one key.
+    pub fn delete_one(&self, family: usize, key: &[u8]) -> Result<(), Failure> {
+        let (handle, key_at) = (self.handles[family], key.as_ptr().cast());
+        // SAFETY: a slice, as long as it says.
+        checked(|message| unsafe {
+            rocksdb_delete_cf(self.db, self.write_options, handle, key_at, key.len(), message);
+        })
     }
 
     /// Adds a pair to a batch.

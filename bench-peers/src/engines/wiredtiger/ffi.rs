@@ -7,7 +7,7 @@
 //! stay as they are until their cursor moves, which the borrow of the session forbids while they are looked at.
 #![allow(unsafe_code)]
 
-use alluvium_workbench::iibench::Failure;
+use alluvium_workbench::peer::{Change, Failure};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::path::Path;
@@ -50,6 +50,7 @@ unsafe extern "C" {
     fn peer_key(session: *mut RawSession, tree: c_int, key: *mut *const c_void, len: *mut usize) -> c_int;
     fn peer_value(session: *mut RawSession, tree: c_int, value: *mut *const c_void, len: *mut usize) -> c_int;
     fn peer_search(session: *mut RawSession, tree: c_int, key: *const c_void, len: usize) -> c_int;
+    fn peer_remove(session: *mut RawSession, tree: c_int, key: *const c_void, len: usize) -> c_int;
     fn peer_reset(session: *mut RawSession, tree: c_int) -> c_int;
 }
 
@@ -156,6 +157,57 @@ impl RawTrees<'_> {
             let _code = unsafe { peer_rollback(self.session) };
             if code != ROLLBACK {
                 return check(code);
+            }
+        }
+    }
+
+    /// Puts one pair, as a transaction of its own.
+    pub fn put(&mut self, tree: usize, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        check(self.put_raw(tree, key, value))
+    }
+
+    fn put_raw(&mut self, tree: usize, key: &[u8], value: &[u8]) -> c_int {
+        let (key_at, value_at) = (key.as_ptr().cast(), value.as_ptr().cast());
+        // SAFETY: slices, as long as they say.
+        unsafe { peer_insert(self.session, self.tree(tree), key_at, key.len(), value_at, value.len()) }
+    }
+
+    /// Removes a key that exists.
+    pub fn remove(&mut self, tree: usize, key: &[u8]) -> Result<(), Failure> {
+        // SAFETY: a slice, as long as it says.
+        found(unsafe { peer_remove(self.session, self.tree(tree), key.as_ptr().cast(), key.len()) }).map(|_| ())
+    }
+
+    /// Puts what `change` makes of the value of a key, in one transaction; again, if WiredTiger asks for that. False
+    /// if the key does not exist.
+    pub fn update(&mut self, tree: usize, key: &[u8], change: &mut Change<'_>) -> Result<bool, Failure> {
+        let mut new = Vec::new();
+        loop {
+            // SAFETY: see the module's head; so for all calls below.
+            check(unsafe { peer_begin(self.session) })?;
+            let changed = self.search(tree, key).and_then(|exists| {
+                new.clear();
+                if exists { change(self.value(tree)?, &mut new).map(|()| true) } else { Ok(false) }
+            });
+            let code = match changed {
+                Ok(true) => match self.put_raw(tree, key, &new) {
+                    // SAFETY: the transaction is open, and the commit ends it either way.
+                    0 => unsafe { peer_commit(self.session) },
+                    code => code,
+                },
+                other => {
+                    // SAFETY: the transaction is open.
+                    check(unsafe { peer_rollback(self.session) })?;
+                    return other;
+                }
+            };
+            if code == 0 {
+                return Ok(true);
+            }
+            // SAFETY: after a failed commit there is no transaction, and WiredTiger says so, which changes nothing.
+            let _code = unsafe { peer_rollback(self.session) };
+            if code != ROLLBACK {
+                return check(code).map(|()| false);
             }
         }
     }

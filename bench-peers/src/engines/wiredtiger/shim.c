@@ -89,10 +89,11 @@ peer_session_open(WT_CONNECTION *connection, const char *const *uris, int count,
 	return 0;
 }
 
+/* The default of WiredTiger 3.2 is read-committed, in which two updates of a value may both read the old one. */
 int
 peer_begin(struct peer_session *peer)
 {
-	return peer->session->begin_transaction(peer->session, NULL);
+	return peer->session->begin_transaction(peer->session, "isolation=snapshot");
 }
 
 int
@@ -178,6 +179,14 @@ peer_search(struct peer_session *peer, int tree, const void *key, size_t len)
 {
 	set_key(peer->trees[tree], key, len);
 	return peer->trees[tree]->search(peer->trees[tree]);
+}
+
+/* The cursor is on the key. */
+int
+peer_remove(struct peer_session *peer, int tree, const void *key, size_t len)
+{
+	set_key(peer->trees[tree], key, len);
+	return peer->trees[tree]->remove(peer->trees[tree]);
 }
 
 int
