@@ -82,7 +82,7 @@ fn ratio(chart: &Chart, y: &str, id: &str, peer: String, ratios: &[f64]) -> Rati
     let most = ratios.iter().copied().fold(0.0, f64::max);
     let unit = chart.unit.as_deref().unwrap_or("");
     let is_rate = more_is_better(unit, y);
-    let what = if unit.is_empty() { "the figure" } else { unit };
+    let what = if unit.is_empty() { "figure" } else { unit };
     let shown = short(mean);
     let sentence = match is_rate {
         true => format!("Alluvium reaches {shown} times the {what} of {peer}: more is better."),
