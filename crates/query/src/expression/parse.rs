@@ -74,9 +74,10 @@ impl Parser {
             ("NOW", None) => Ok(Node::Now),
             ("NOW", Some(_)) => Ok(Node::Missing),
             _ => {
-                let known: Vec<&str> =
-                    self.variables.iter().map(String::as_str).chain(["ROOT", "CURRENT", "REMOVE", "NOW"]).collect();
-                let near = suggestion(name, &known);
+                let always = ["ROOT", "CURRENT", "REMOVE", "NOW"].into_iter();
+                let known: Vec<String> =
+                    always.chain(self.variables.iter().map(String::as_str)).map(|name| format!("$${name}")).collect();
+                let near = suggestion(&format!("$${name}"), &known.iter().map(String::as_str).collect::<Vec<_>>());
                 fail(ErrorCode::Location17276, format!("there is no variable $${name}{near}"))
             }
         }
