@@ -11,6 +11,7 @@ mod lengths;
 mod load;
 mod multivalue;
 mod readonly;
+mod reads;
 mod report;
 mod run;
 mod scenario;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Multivalue(multivalue::Args),
     /// Measure random gets from read-only stores: combinations of parameters in trials of random order
     Readonly(readonly::Args),
+    /// Measure random reads of a database's files without the database: what the disk can do
+    Reads(reads::Args),
     /// Draw the records of `run` as one page with charts, and as SVG files
     Report(report::Args),
     /// Run a plan of experiments: a process for each trial, in random order, with a record of each
@@ -66,6 +69,7 @@ impl Command {
             Self::Load(args) => args.run(),
             Self::Multivalue(args) => args.run(),
             Self::Readonly(args) => args.run(),
+            Self::Reads(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Run(args) => args.run(),
             Self::Update(args) => args.run(),

@@ -10,6 +10,7 @@ mod origin;
 pub(crate) mod page;
 mod ratios;
 pub(crate) mod read;
+mod shares;
 mod split;
 mod spread;
 pub(crate) mod svg;
@@ -94,7 +95,8 @@ impl Report {
         report.notes.splice(0..0, runs.iter().flat_map(|run| run.skipped.iter().map(|why| format!("Skipped: {why}."))));
         let json: Vec<Vec<Value>> = runs.iter().map(|run| run.records.iter().map(json).collect()).collect();
         for one in known {
-            let trials = trials_of(runs, &places, &json, one.experiment);
+            let trials_of = |name: &str| trials_of(runs, &places, &json, name);
+            let trials = trials_of(&one.experiment.name);
             let count = count(runs, one.experiment);
             if count.done + count.failed == 0 {
                 let experiment = one.experiment;
@@ -103,19 +105,34 @@ impl Report {
                 report.skipped.push(format!("{} ({}): {why}", experiment.title, experiment.name));
                 continue;
             }
-            report.add(&one, &trials, count);
+            report.add(&one, &trials, &trials_of, count);
         }
         report
     }
 
-    fn add(&mut self, known: &Known<'_>, trials: &[Trial<'_>], count: Count) {
+    /// Adds an experiment; `trials_of` returns the trials of another one.
+    fn add<'a>(
+        &mut self,
+        known: &Known<'_>,
+        trials: &[Trial<'a>],
+        trials_of: &dyn Fn(&str) -> Vec<Trial<'a>>,
+        count: Count,
+    ) {
         let experiment = known.experiment;
         let names_origins = self.origins.len() > 1;
         let mut figures = Vec::new();
         for (at, chart) in experiment.charts.iter().enumerate() {
             let number = at + 1;
             self.ratios.extend(ratios::ratios(chart, experiment, number, trials, names_origins));
-            let drawings = drawing::drawings(Source { experiment, chart, number, names_origins }, trials);
+            let source = Source { experiment, chart, number, names_origins };
+            let drawings = match (&chart.share_of, &chart.y) {
+                (Some(other), Some(y)) => {
+                    let shares = shares::shares(y, trials, &trials_of(other));
+                    let shown = shares.iter().map(|(at, json)| Trial { json, ..trials[*at] });
+                    drawing::drawings(source, &shown.collect::<Vec<_>>())
+                }
+                _ => drawing::drawings(source, trials),
+            };
             if drawings.is_empty() && !trials.is_empty() && chart.columns.is_empty() {
                 self.notes.push(format!(
                     "No trial of {} has the figure {} of the chart \"{}\".",
@@ -190,16 +207,11 @@ fn json(record: &Record) -> Value {
 }
 
 /// The trials of an experiment that have figures.
-fn trials_of<'a>(
-    runs: &'a [Run],
-    places: &[Vec<usize>],
-    json: &'a [Vec<Value>],
-    experiment: &Experiment,
-) -> Vec<Trial<'a>> {
+fn trials_of<'a>(runs: &'a [Run], places: &[Vec<usize>], json: &'a [Vec<Value>], experiment: &str) -> Vec<Trial<'a>> {
     let mut found = Vec::new();
     for (run, ((records, places), json)) in runs.iter().map(|run| &run.records).zip(places).zip(json).enumerate() {
         for ((record, origin), json) in records.iter().zip(places).zip(json) {
-            if record.experiment == experiment.name && record.failure.is_none() {
+            if record.experiment == experiment && record.failure.is_none() {
                 found.push(Trial { run, origin: *origin, record, json });
             }
         }

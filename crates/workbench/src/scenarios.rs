@@ -1,4 +1,4 @@
-//! The scenarios: loading comments, getting them, updating them, the key/value mixes, and read-only stores.
+//! The scenarios: loading comments, getting them, updating them, the key/value mixes, read-only stores, and raw reads.
 //!
 //! Each scenario runs a number of threads for a time, samples its counters every second, and returns an
 //! [`Outcome`] that serializes to JSON.
@@ -10,6 +10,7 @@ pub mod kv;
 pub mod multivalue;
 pub mod peers;
 pub mod readonly;
+pub mod reads;
 mod run;
 
 pub use run::{Latency, Outcome, Sample};

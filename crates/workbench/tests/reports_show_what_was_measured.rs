@@ -64,6 +64,18 @@ fn charts_have_the_measured_and_the_published_figures() {
 }
 
 #[test]
+fn figures_are_shares_of_those_of_another_experiment() {
+    let place = place();
+    let charts = charts(&page(&place, &["one"]));
+    let shares = chart(&charts, "Share of raw reads");
+    assert_eq!(shares["xs"], json!([1.0, 2.0]), "no raw read was measured with 4 threads");
+    let found = medians(&shares["series"][0]).into_iter().flatten().collect::<Vec<_>>();
+    let expected = [10_100.0 / 40_400.0, 20_100.0 / 80_800.0];
+    assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
+    assert_eq!(shares["unit"], "");
+}
+
+#[test]
 fn a_stall_is_not_thinned_away() {
     let place = place();
     let charts = charts(&page(&place, &["one"]));
@@ -147,7 +159,7 @@ fn texts_from_outside_are_texts() {
 fn charts_are_also_files() {
     let place = place();
     let said = place.good(&["report", "one", "-o", "page.html", "--svg", "charts"]);
-    assert!(said.contains("wrote page.html: 6 charts of 2 experiments (15 trials, 1 more failed)"), "{said}");
+    assert!(said.contains("wrote page.html: 8 charts of 3 experiments (17 trials, 1 more failed)"), "{said}");
     let names = ["get-by-threads-1", "get-by-threads-2", "get-by-threads-3", "peers-1-1", "peers-1-2", "peers-2"];
     for name in names {
         let svg = place.read(&format!("charts/{name}.svg"));
@@ -169,7 +181,7 @@ fn files_are_replaced_only_by_force() {
     place.good(&["report", "one", "-o", "page.html", "--svg", "charts", "--force"]);
     assert!(place.read("page.html").starts_with("<!doctype html>"));
     let said = place.bad(1, &["report", "one", "-o", "other.html", "--svg", "charts"]);
-    assert!(said.contains("get-by-threads-1.svg exists"), "{said}");
+    assert!(said.contains("raw-reads-1.svg exists"), "{said}");
     assert!(!place.path("other.html").exists(), "nothing is written if a chart cannot be");
 }
 

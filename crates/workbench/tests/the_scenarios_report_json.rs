@@ -1,4 +1,4 @@
-//! `load|get|update|kv|readonly`, small: each prints its figures, with --json as one line.
+//! `load|get|update|reads|kv|readonly`, small: each prints its figures, with --json as one line.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -33,6 +33,31 @@ fn documents_are_loaded_got_and_updated() {
     assert_eq!(comments.count().expect("a count"), 2000);
     let last = comments.get(id.as_str().expect("text")).expect("a read").expect("the last comment");
     assert_eq!(last.to_map().expect("a map").get("body").and_then(Value::as_str).map(str::is_empty), Some(false));
+}
+
+#[test]
+fn blocks_of_files_are_read() {
+    let place = Place::new();
+    place.good(&["load", "db", "c", "--docs", "2000", "--settle", "--json"]);
+    let short = ["--operations", "300", "--threads", "2", "--json"];
+    let run = |more: &[&'static str]| place.json(&[&["reads"], more, &short].concat());
+    // Not every file system has such reads.
+    let refused = place.run(&["reads", "db", "--operations", "1"]).err.contains("without the page cache");
+    let whole = run(if refused { &["db", "--cached"] } else { &["db"] });
+    assert_eq!((&whole["operations"], &whole["scenario"]), (&300.into(), &"reads".into()));
+    assert!(refused || whole["usage"]["read_bytes"].as_u64() >= Some(300 * 4096), "past the cache: {whole}");
+    assert!(whole["latency"]["p99"].as_f64() >= whole["latency"]["p50"].as_f64(), "{whole}");
+    place.write("data", vec![1; 100_000]);
+    assert_eq!(run(&["data", "db", "--bytes", "512", "--cached"])["operations"], 300);
+    let text = place.good(&["reads", "db", "--seconds", "0.1", "--cached"]);
+    assert!(text.contains("read from storage"), "{text}");
+    std::fs::create_dir(place.path("empty")).expect("space");
+    assert!(place.bad(2, &["reads", "empty"]).contains("no sorted file (*.sst) of 4096 bytes or more in empty"));
+    assert!(place.run(&["reads", "nothing"]).err.contains("nothing"));
+    for wrong in [["--threads", "0"], ["--bytes", "0"], ["--seconds", "-1"], ["--find-rate", "0.5"]] {
+        place.bad(2, &[&["reads", "db"], &wrong[..]].concat());
+    }
+    place.bad(2, &["reads"]);
 }
 
 #[test]

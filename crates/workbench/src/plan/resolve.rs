@@ -71,6 +71,14 @@ impl Resolver<'_> {
                 let what = format!("the plan {} has an experiment {}, too", other.plan, other.name);
                 return Err(source.wrong(experiment.get_ref().name.span().start, what));
             }
+            for (chart, spanned) in resolved.charts.iter().zip(&experiment.get_ref().charts) {
+                let names = || self.experiments.iter().map(|other| other.name.as_str());
+                if let Some(other) = chart.share_of.as_deref().filter(|other| !names().any(|name| name == *other)) {
+                    let near = nearest(other, names()).map(|near| format!(": did you mean {near}?"));
+                    let what = format!("no experiment {other} is before this one{}", near.unwrap_or_default());
+                    return Err(source.wrong(spanned.span().start, format!("{}: {what}", chart.title)));
+                }
+            }
             self.experiments.push(resolved);
         }
         Ok(file.title)

@@ -125,6 +125,11 @@ fn what_no_trial_can_follow_is_refused() {
         ("series = [\"how\"]", "ratio = true", "a ratio needs the series engine"),
         ("y = \"outcome.rate\"", "", "y is missing"),
         ("kind = \"line\"", "kind = \"table\"", "a table needs columns"),
+        (
+            "x = \"threads\"",
+            "x = \"threads\"\nshare_of = \"reads\"",
+            ":15: Gets a second: no experiment reads is before",
+        ),
         ("title = \"Gets\"", "title = ", ":2: "),
     ] {
         let message = wrong(from, to);

@@ -22,7 +22,7 @@ pub struct Origin {
 pub const ORIGIN: Origin = Origin { processor: "Processor One", commit: "0123456789abcdef", speed: 1.0 };
 
 /// The number of charts in the report of one origin.
-pub const CHARTS: usize = 6;
+pub const CHARTS: usize = 8;
 
 /// Writes a plan and its records into a directory.
 pub fn write(dir: &Path, origin: Origin) {
@@ -35,6 +35,10 @@ pub fn write(dir: &Path, origin: Origin) {
             let outcome = json!({"rate": rate, "latency": {"p99": 12.5}, "samples": samples(700)});
             record(dir, origin, "get-by-threads", parameters, repeat, Ok(outcome));
         }
+    }
+    for threads in [1, 2] {
+        let rate = f64::from(threads * 40_400) * origin.speed;
+        record(dir, origin, "raw-reads", json!({"threads": threads}), 0, Ok(json!({"rate": rate})));
     }
     for (engine, rate) in [("alluvium", 3000.0), ("rocksdb", 1000.0), ("lmdb", 6000.0)] {
         for documents in [100, 300] {
@@ -75,6 +79,7 @@ fn plan() -> Value {
             json!({"y": "get", "published": [{"name": "An hour", "points": [[60_000, 10]]}]})
         ),
         chart(&format!("Spread of gets {HOSTILE}"), "quartiles", json!({"x": "threads"})),
+        chart("Share of raw reads", "line", json!({"x": "threads", "unit": "", "share_of": "raw-reads"})),
     ]);
     let documents = json!({"x": "engine", "series": ["engine"], "ratio": true});
     let peers = json!([
@@ -92,6 +97,8 @@ fn plan() -> Value {
         "format": 1, "name": "all", "title": format!("All {HOSTILE}"), "size": "small", "seed": 1,
         "command": ["alluvium-bench", "run", "plans/all.toml", "--size", "small"],
         "experiments": [
+            experiment("raw-reads", "alluvium-bench", json!({"threads": [1, 2]}), 1,
+                json!([chart("Raw reads", "line", json!({"x": "threads"}))])),
             experiment("get-by-threads", "alluvium-bench", json!({"threads": [1, 2, 4]}), 3, get),
             experiment("peers", "bench-peers",
                 json!({"engine": ["alluvium", "rocksdb", "lmdb", HOSTILE], "documents": [100, 300]}), 1, peers),
