@@ -10,6 +10,7 @@ mod kv;
 mod lengths;
 mod load;
 mod multivalue;
+mod put;
 mod readonly;
 mod reads;
 mod report;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Load(load::Args),
     /// Measure many values under a key: comment ids by author or by subreddit, put and read back
     Multivalue(multivalue::Args),
+    /// Measure writes of comments as JSON text: puts and inserts, one or many in a commit
+    Put(put::Args),
     /// Measure random gets from read-only stores: combinations of parameters in trials of random order
     Readonly(readonly::Args),
     /// Measure random reads of a database's files without the database: what the disk can do
@@ -68,6 +71,7 @@ impl Command {
             Self::Lengths(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Multivalue(args) => args.run(),
+            Self::Put(args) => args.run(),
             Self::Readonly(args) => args.run(),
             Self::Reads(args) => args.run(),
             Self::Report(args) => args.run(),

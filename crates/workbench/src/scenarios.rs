@@ -1,4 +1,4 @@
-//! The scenarios: loading comments, getting them, updating them, the key/value mixes, read-only stores, and raw reads.
+//! The scenarios: loading comments, putting, getting and updating them, the key/value mixes, read-only stores, and raw reads.
 //!
 //! Each scenario runs a number of threads for a time, samples its counters every second, and returns an
 //! [`Outcome`] that serializes to JSON.
@@ -9,6 +9,7 @@ pub mod index;
 pub mod kv;
 pub mod multivalue;
 pub mod peers;
+pub mod put;
 pub mod readonly;
 pub mod reads;
 mod run;

@@ -1,4 +1,4 @@
-//! `load|get|update|reads|kv|readonly`, small: each prints its figures, with --json as one line.
+//! `load|put|get|update|reads|kv|readonly`, small: each prints its figures, with --json as one line.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -33,6 +33,34 @@ fn documents_are_loaded_got_and_updated() {
     assert_eq!(comments.count().expect("a count"), 2000);
     let last = comments.get(id.as_str().expect("text")).expect("a read").expect("the last comment");
     assert_eq!(last.to_map().expect("a map").get("body").and_then(Value::as_str).map(str::is_empty), Some(false));
+}
+
+#[test]
+fn comments_are_written_as_text_and_as_maps() {
+    let place = Place::new();
+    let run = |collection: &str, how: &str, more: &[&str]| {
+        let outcome =
+            place.json(&[&["put", "db", collection, "--json", "--docs", "1500", "--how", how], more].concat());
+        assert!(outcome["cpu_us"].as_f64() > Some(0.0), "{outcome}");
+        assert_eq!(outcome["operations"].as_u64(), Some(1500), "{outcome}");
+    };
+    for how in ["put", "put", "insert-one", "insert-many"] {
+        run(&format!("{how}-text"), how, &[]);
+        run(&format!("{how}-map"), how, &["--parse"]);
+    }
+    let database = Database::open(place.path("db")).expect("a database");
+    for how in ["put", "insert-one", "insert-many"] {
+        let documents = |kind: &str| {
+            let found = database.collection(&format!("{how}-{kind}")).find("{}").run().expect("a cursor");
+            found.map(|document| document.expect("a document").to_string()).collect::<Vec<_>>()
+        };
+        let text = documents("text");
+        assert_eq!(text.len(), 1500);
+        assert!(text == documents("map"), "{how}: text and maps are different documents");
+    }
+    database.close().expect("a close");
+    let again = place.run(&["put", "db", "insert-one-text", "--docs", "10", "--how", "insert-one"]);
+    assert!(again.code != Some(0) && again.err.contains("_id"), "{again:?}");
 }
 
 #[test]

@@ -153,6 +153,11 @@ impl<A: Access> DatabaseArgs<A> {
         self.with_builder(self.builder()?, step)
     }
 
+    /// As [`DatabaseArgs::with`]; creates the database if there is none.
+    pub fn with_created<T>(&self, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
+        self.with_builder(self.creating()?, step)
+    }
+
     /// Opens the database, after waiting for another process that has it open.
     fn open_waiting(&self, builder: &Builder) -> Outcome<Database> {
         const TRY_INTERVAL: Duration = Duration::from_millis(50);
