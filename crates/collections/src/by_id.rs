@@ -11,6 +11,7 @@ use crate::state::CollectionState;
 use crate::write::{WriteTxn, Writer};
 use alluvium_document::{Document, Draft, Given, Map, Value};
 use alluvium_query::update::{Context, Update};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How a changed document is written.
@@ -77,8 +78,9 @@ impl<'a> Writer<'a> {
                     }
                     let mut map = Given::parse(text)?;
                     ids::ensure_id(&mut map, &self.engine.env);
-                    txn.insert_parsed(0, &map)?;
-                    Ok(map.get(ids::ID).cloned().unwrap_or(Value::Null))
+                    let id = map.get(ids::ID).cloned().unwrap_or(Value::Null);
+                    txn.insert_by(0, &map, Cow::Owned(id.clone()))?;
+                    Ok(id)
                 };
                 texts.iter().map(insert).collect()
             })

@@ -8,6 +8,10 @@ use alluvium_env::Env;
 /// The largest document, in bytes of BSON.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
+/// A shorter JSON text cannot be a document over the size limit: BSON has less than eight bytes for
+/// each byte of JSON (`[1,1,…]` is the worst case).
+pub const CHECKED_TEXT_BYTES_MIN: usize = MAX_DOCUMENT_BYTES / 8;
+
 /// The field that identifies a document.
 pub(crate) const ID: &str = "_id";
 

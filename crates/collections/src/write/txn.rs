@@ -234,19 +234,16 @@ impl<'a> WriteTxn<'a> {
     /// Inserts a document that has its `_id`: an error at the check if the collection has it
     /// already.
     pub(crate) fn insert(&mut self, group: usize, document: &'a Map) -> Result<()> {
-        let key = checked_key(document)?;
-        self.put_map(group, &key, document, None)?;
         let id = document.get(crate::ids::ID).map_or(Cow::Owned(Value::Null), Cow::Borrowed);
-        self.absent.push(Absent { group, key, id });
-        Ok(())
+        self.insert_by(group, document, id)
     }
 
-    /// As [`WriteTxn::insert`], of a document that does not live as long as the write.
-    pub(crate) fn insert_parsed(&mut self, group: usize, document: &Map) -> Result<()> {
+    /// As [`WriteTxn::insert`], of a document that may live shorter than the write; `id` is its
+    /// `_id`.
+    pub(crate) fn insert_by(&mut self, group: usize, document: &Map, id: Cow<'a, Value>) -> Result<()> {
         let key = checked_key(document)?;
         self.put_map(group, &key, document, None)?;
-        let id = document.get(crate::ids::ID).cloned().unwrap_or(Value::Null);
-        self.absent.push(Absent { group, key, id: Cow::Owned(id) });
+        self.absent.push(Absent { group, key, id });
         Ok(())
     }
 
@@ -366,10 +363,15 @@ impl<'a> WriteTxn<'a> {
     /// Adds a put of the row that was encoded.
     fn add_row(&mut self, group: usize, key: &[u8]) -> Result<()> {
         self.groups[group].put_row(&mut self.batch, key, &self.row)?;
+        self.drop_large_row();
+        Ok(())
+    }
+
+    /// The row that was encoded is in the batch: its buffer is kept only if it is small.
+    fn drop_large_row(&mut self) {
         if self.row.capacity() > KEPT_ROW_BYTES {
             self.row = Vec::new();
         }
-        Ok(())
     }
 
     /// Unique keys of the batch that are not among those locked.
@@ -482,6 +484,24 @@ impl<'a> Group<'a> {
     fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
         batch.put(self.state.documents, key, row);
         Ok(())
+    }
+
+    /// Puts an encoded row, with its index entries. Nothing is added after an error.
+    #[inline]
+    fn put_encoded(&mut self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
+        if self.entries.is_empty() {
+            return self.put_row(batch, key, row);
+        }
+        let document = self.document(key, row)?;
+        let keys = self.entries.keys_of(key, &document)?;
+        self.put_row(batch, key, row)?;
+        self.entries.put_keys(batch, key, &keys);
+        Ok(())
+    }
+
+    /// An encoded row as a document.
+    fn document(&self, key: &[u8], row: &[u8]) -> Result<Document> {
+        Document::from_row(&self.state.shapes, key, row).map_err(|error| Error::InvalidDocument(error.to_string()))
     }
 
     fn record_marks(&mut self, store: &Store) -> Result<()> {

@@ -13,7 +13,7 @@ use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome}
 use crate::marks;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
-use alluvium_collections::ids::MAX_DOCUMENT_BYTES;
+use alluvium_collections::ids::{CHECKED_TEXT_BYTES_MIN, MAX_DOCUMENT_BYTES};
 use alluvium_collections::names::FullName;
 use alluvium_collections::state::CollectionState;
 use alluvium_document::shape::{Shape, ShapeTable};
@@ -37,10 +37,6 @@ mod writing;
 use bad::{BadLine, Refused};
 pub(crate) use target::{BuildTarget, explain};
 use target::{CollectionTarget, Rows, Target};
-
-/// A shorter line cannot be a document over the size limit: BSON has less than eight bytes for each
-/// byte of JSON (`[1,1,…]` is the worst case).
-const CHECKED_TEXT_BYTES_MIN: usize = MAX_DOCUMENT_BYTES / 8;
 
 /// A parsed slice.
 struct Parsed<'a> {

@@ -28,16 +28,7 @@ impl<'a> WriteTxn<'a> {
     /// [`Error::IndexOf`] if an index cannot take the document.
     #[inline]
     pub fn put_encoded(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
-        let group = &self.groups[0];
-        if group.entries.is_empty() {
-            return group.put_row(&mut self.batch, key, row);
-        }
-        let damaged = |e: alluvium_document::row::RowError| Error::InvalidDocument(e.to_string());
-        let document = Document::from_row(&group.state.shapes, key, row).map_err(damaged)?;
-        let keys = group.entries.keys_of(key, &document)?;
-        group.put_row(&mut self.batch, key, row)?;
-        self.groups[0].entries.put_keys(&mut self.batch, key, &keys);
-        Ok(())
+        self.groups[0].put_encoded(&mut self.batch, key, row)
     }
 
     /// The bytes of the batch, without the definitions of shapes.

@@ -1,18 +1,13 @@
 //! Writes of documents that are given as JSON text.
 
 use super::{Absent, WriteTxn};
-use crate::error::{Error, Result};
-use crate::ids::MAX_DOCUMENT_BYTES;
-use alluvium_document::row::RowError;
+use crate::error::Result;
+use crate::ids::CHECKED_TEXT_BYTES_MIN;
+use alluvium_document::Value;
 use alluvium_document::shape::Shape;
 use alluvium_document::speculate::Encoder;
-use alluvium_document::{Document, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// A shorter text cannot be a document over the size limit: BSON has less than eight bytes for each
-/// byte of JSON (`[1,1,…]` is the worst case).
-const CHECKED_TEXT_BYTES_MIN: usize = MAX_DOCUMENT_BYTES / 8;
 
 /// A document that was encoded.
 struct FromText {
@@ -47,7 +42,7 @@ impl WriteTxn<'_> {
         let Some(encoded) = encoded else { return Ok(None) };
         let id = match made {
             Some(id) => id,
-            None => self.document(&encoded.key)?.id().clone(),
+            None => self.groups[0].document(&encoded.key, &self.row)?.id().clone(),
         };
         self.add_encoded(&encoded)?;
         self.absent.push(Absent { group: 0, key: encoded.key, id: Cow::Owned(id.clone()) });
@@ -75,22 +70,11 @@ impl WriteTxn<'_> {
         Some(FromText { key, shapes: encoded.new_shapes, takes_id })
     }
 
-    /// The current row as a document.
-    fn document(&self, key: &[u8]) -> Result<Document> {
-        let damaged = |error: RowError| Error::InvalidDocument(error.to_string());
-        Document::from_row(&self.groups[0].state.shapes, key, self.row.as_slice()).map_err(damaged)
-    }
-
     /// Adds a put of the current row, with its index entries.
     fn add_encoded(&mut self, FromText { key, shapes, .. }: &FromText) -> Result<()> {
         self.groups[0].shapes.extend_from_slice(shapes);
-        if self.groups[0].entries.is_empty() {
-            return self.add_row(0, key);
-        }
-        let document = self.document(key)?;
-        let keys = self.groups[0].entries.keys_of(key, &document)?;
-        self.add_row(0, key)?;
-        self.groups[0].entries.put_keys(&mut self.batch, key, &keys);
+        self.groups[0].put_encoded(&mut self.batch, key, &self.row)?;
+        self.drop_large_row();
         Ok(())
     }
 }
