@@ -1,8 +1,9 @@
 //! A document that is given as JSON text, and encoded along the texts of recent ones, is stored, refused and indexed as
 //! the same document given as a map.
 
-use alluvium::{Collection, Database, Document, Map};
+use alluvium::{Collection, Database, Document, Map, Value};
 use alluvium_env::{Rng, SeededRng};
+use alluvium_store::Bounds;
 
 /// Texts of a few kinds, whose values vary: some repeat an `_id` or a unique value, some are refused.
 fn text(rng: &SeededRng) -> String {
@@ -93,8 +94,14 @@ fn text_is_stored_as_its_fields_are() {
             };
             let (of_text, of_map) = match rng.next_u64() % 3 {
                 0 => {
-                    let id = (rng.next_u64() % 40) as i64;
-                    (said(texts.put(id, text.as_str()), "texts"), said(maps.put(id, map), "maps"))
+                    // Another `_id`, or the document's own, or one that equals that and has another type.
+                    let other = Value::from((rng.next_u64() % 40) as i64);
+                    let own = map.get("_id").cloned().filter(|_| rng.next_u64().is_multiple_of(2));
+                    let id = match own {
+                        Some(Value::Double(own)) if rng.next_u64().is_multiple_of(2) => Value::from(own.0 as i64),
+                        own => own.unwrap_or(other),
+                    };
+                    (said(texts.put(id.clone(), text.as_str()), "texts"), said(maps.put(id, map), "maps"))
                 }
                 1 => {
                     let other = text.replace("dog", "cat");
@@ -111,6 +118,39 @@ fn text_is_stored_as_its_fields_are() {
         assert!(db.verify().run().unwrap().damage.is_empty(), "seed {seed}");
     }
     assert!(inserted > 1000 && refused > 200, "{inserted}, {refused}");
+}
+
+/// The keys and rows of a collection that is the only one of its database.
+fn rows(db: &Database) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut rows = Vec::new();
+    for (tree, _) in db.store().trees() {
+        let mut scan = db.store().scan(tree, Bounds::all(), None).unwrap();
+        while let Some((key, row)) = scan.next().unwrap() {
+            rows.push((key.to_vec(), row.to_vec()));
+        }
+    }
+    rows
+}
+
+#[test]
+fn a_put_gives_the_same_bytes_whether_the_text_has_the_id_or_not() {
+    let all = [(); 3].map(|()| Database::in_memory().unwrap());
+    let [within, beside, of_map] = &all;
+    all.iter().for_each(|db| drop(db.create_collection("c").unwrap()));
+    let rng = SeededRng::new(1);
+    let ids = ["7", "7.5", r#""seven""#, "1099511627776"];
+    for number in 0..400 {
+        let id_text = ids[(rng.next_u64() % 4) as usize];
+        let fields = format!(r#""kind":"dog","n":{number},"text":"{}""#, "x".repeat((rng.next_u64() % 50) as usize));
+        let map = Document::from_json(format!(r#"{{"_id":{id_text},{fields}}}"#)).unwrap().to_map().unwrap();
+        let id = map.get("_id").unwrap().clone();
+        within.collection("c").put(id.clone(), format!(r#"{{"_id":{id_text},{fields}}}"#)).unwrap();
+        beside.collection("c").put(id.clone(), format!("{{{fields}}}")).unwrap();
+        of_map.collection("c").put(id, map).unwrap();
+    }
+    let first = rows(within);
+    assert!(first.len() > 4);
+    assert!(first == rows(beside) && first == rows(of_map));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Absent, WriteTxn};
 use crate::error::Result;
-use crate::ids::CHECKED_TEXT_BYTES_MIN;
+use crate::ids::{CHECKED_TEXT_BYTES_MIN, id_key};
 use alluvium_document::Value;
 use alluvium_document::shape::Shape;
 use alluvium_document::speculate::Encoder;
@@ -20,10 +20,13 @@ struct FromText {
 
 impl WriteTxn<'_> {
     /// Puts a document with this `_id` to the first collection. False, and nothing is added, if it
-    /// has to be parsed: it has an `_id` of its own, is large, or is refused.
+    /// has to be parsed: it has another `_id`, is large, or is refused. Of two equal `_id`s, the
+    /// document's own is stored.
     pub(crate) fn put_json(&mut self, encoder: &mut Encoder, text: &str, id: &Value) -> Result<bool> {
-        let encoded = self.encode_json(encoder, text, &mut || id.clone());
-        let Some(encoded) = encoded.filter(|encoded| encoded.takes_id) else { return Ok(false) };
+        let Some(encoded) = self.encode_json(encoder, text, &mut || id.clone()) else { return Ok(false) };
+        if !encoded.takes_id && !id_key(id).is_ok_and(|key| key == encoded.key) {
+            return Ok(false);
+        }
         self.any_blind = true;
         self.add_encoded(&encoded)?;
         Ok(true)
