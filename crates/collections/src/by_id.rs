@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
         let texts: Vec<&String> = texts.collect();
         self.blind(|txn| {
             let shapes = txn.shapes(0).clone();
-            self.engine.encoders.with(&shapes, |encoder| {
+            self.engine.encoders.with(self.engine.store(), &shapes, |encoder| {
                 let insert = |text: &&String| {
                     let new_id = || Value::ObjectId(crate::object_id::new_object_id(&self.engine.env));
                     if let Some(id) = txn.insert_json(encoder, text, new_id)? {
@@ -104,7 +104,7 @@ impl<'a> Writer<'a> {
         };
         self.blind(|txn| {
             let shapes = txn.shapes(0).clone();
-            if self.engine.encoders.with(&shapes, |encoder| txn.put_json(encoder, &text, &id))? {
+            if self.engine.encoders.with(self.engine.store(), &shapes, |encoder| txn.put_json(encoder, &text, &id))? {
                 return Ok(());
             }
             let mut map = Given::parse(&text)?;

@@ -2,16 +2,19 @@
 //!
 //! An encoder knows the texts of recent documents of one collection, and reads the next along them,
 //! without a tree of values ([`alluvium_document::speculate`]). A write takes one, or makes one, and
-//! returns it.
+//! returns it. The memory of those that are kept is charged to the budget.
 
 use alluvium_document::shape::ShapeTable;
 use alluvium_document::speculate::Encoder;
 use alluvium_env::sync::Mutex;
+use alluvium_store::{Charge, Store};
 use std::sync::Arc;
 
 /// The most encoders that are kept; of more, those that were used the longest ago are dropped. Each
-/// takes some 10 KB for each kind of document.
+/// takes some 10 KB for each kind of document, of at most 128 kinds.
 const KEPT: usize = 32;
+/// All but the last used together take at most this part of the memory budget.
+const BUDGET_SHARE: usize = 64;
 
 /// The encoders that no write uses, the last used at the end.
 #[derive(Default)]
@@ -23,11 +26,14 @@ pub(crate) struct Encoders {
 struct Kept {
     shapes: Arc<ShapeTable>,
     encoder: Encoder,
+    /// What the encoder had learnt when its memory was charged.
+    learnt: u64,
+    charge: Charge,
 }
 
 impl Encoders {
-    /// Runs `work` with an encoder for the collection with these shapes.
-    pub fn with<T>(&self, shapes: &Arc<ShapeTable>, work: impl FnOnce(&mut Encoder) -> T) -> T {
+    /// Runs `work` with an encoder for the collection of `store` with these shapes.
+    pub fn with<T>(&self, store: &Store, shapes: &Arc<ShapeTable>, work: impl FnOnce(&mut Encoder) -> T) -> T {
         let mut idle = self.idle.lock();
         let at = idle.iter().rposition(|kept| Arc::ptr_eq(&kept.shapes, shapes));
         let known = at.map(|at| idle.remove(at));
@@ -35,11 +41,26 @@ impl Encoders {
         let mut kept = known.unwrap_or_else(|| Kept {
             shapes: shapes.clone(),
             encoder: Encoder::new(shapes.clone(), alluvium_document::row::ID),
+            learnt: 0,
+            charge: store.charge(0),
         });
         let done = work(&mut kept.encoder);
+        let learnt = kept.encoder.counts().learnt;
+        let has_grown = learnt != kept.learnt;
+        if has_grown {
+            kept.learnt = learnt;
+            kept.charge.resize(kept.encoder.memory_bytes());
+        }
         let mut idle = self.idle.lock();
         if idle.len() == KEPT {
             idle.remove(0);
+        }
+        if has_grown {
+            let most = store.options().memory_bytes / BUDGET_SHARE;
+            let mut bytes: usize = idle.iter().map(|kept| kept.charge.bytes()).sum();
+            while bytes > most {
+                bytes -= idle.remove(0).charge.bytes();
+            }
         }
         idle.push(kept);
         done

@@ -148,6 +148,12 @@ impl Encoder {
         self.counts
     }
 
+    /// About the bytes of memory that it takes for what it has learnt. They change when
+    /// [`Counts::learnt`] does, and little otherwise. This looks at all of it.
+    pub fn memory_bytes(&self) -> usize {
+        self.templates.iter().map(Template::memory_bytes).sum::<usize>() + self.values.names.memory_bytes()
+    }
+
     /// Appends the row of the document in `line` to `row`, and the key of its `_id` to `key`. The
     /// document may be surrounded by whitespace.
     ///

@@ -27,7 +27,8 @@ pub struct Stats {
     pub memtable_bytes: usize,
     /// Bytes of sealed memtables, which wait to be flushed, now.
     pub sealed_memtable_bytes: usize,
-    /// Buffers of running flushes and compactions, now.
+    /// Buffers of running flushes and compactions, and what the layer above has charged
+    /// ([`Store::charge`]), now.
     pub job_bytes: usize,
     /// What a database that was opened for reading only keeps in memory in place of writing it, now.
     pub unwritten_bytes: usize,

@@ -52,6 +52,12 @@ impl Names {
         Self { nodes: vec![Node::new(b"", false), Node::new(b"", false)] }
     }
 
+    /// About the bytes of memory that it takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let node = |node: &Node| size_of::<Node>() + node.text.len() + node.children.capacity() * size_of::<NodeId>();
+        self.nodes.iter().map(node).sum()
+    }
+
     /// True if the tree has reached the size at which it should be [cleared](Self::clear).
     pub(super) fn is_full(&self) -> bool {
         self.nodes.len() >= MAX_NODES

@@ -93,6 +93,13 @@ pub(super) struct Template {
 }
 
 impl Template {
+    /// The bytes of memory that it takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let learnt = self.learnt.iter().map(|learnt| size_of::<Learnt>() + learnt.name.len() + learnt.value.capacity());
+        let lists = self.fields.capacity() * size_of::<Field>() + self.steps.capacity() * size_of::<Step>();
+        size_of::<Self>() + self.text.capacity() + self.row.capacity() + lists + learnt.sum::<usize>()
+    }
+
     /// A template of this line. `spans` are its fields; `nodes` are the names in the tree, each
     /// with a flag whether it is the `_id`.
     pub(super) fn new(line: &[u8], spans: &[Span], nodes: &[(NodeId, bool)], shape: Arc<Shape>) -> Self {
