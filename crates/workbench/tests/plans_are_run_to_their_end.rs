@@ -166,6 +166,24 @@ fn experiments_without_their_program_are_skipped_by_name() {
 }
 
 #[test]
+fn experiments_whose_program_does_not_start_are_skipped_with_its_reason() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.write("p.toml", PLAN.replace("fresh = true", "fresh = true\nprogram = \"unlinked\""));
+    std::fs::create_dir(place.path("bin")).expect("a directory");
+    place.write("bin/unlinked", "#!/bin/sh\necho 'libsomething.so.1: cannot open shared object file' >&2\nexit 127\n");
+    let program = place.path("bin/unlinked");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+    let mut command = place.command(&["run", "p.toml", "--out", "out"]);
+    let path = format!("{}:/usr/bin:/bin", program.parent().expect("a directory").display());
+    let done = command.env("PATH", path).output().expect("the binary");
+    let out = String::from_utf8(done.stdout).expect("UTF-8");
+    assert_eq!(done.status.code(), Some(0), "{out}");
+    let why = "skipped mixes: unlinked does not start: libsomething.so.1: cannot open shared object file";
+    assert!(out.starts_with("measured 4 trials: ") && out.contains(why), "{out}");
+}
+
+#[test]
 fn another_plan_or_size_in_a_directory_is_refused() {
     let place = Place::new();
     place.write("p.toml", PLAN);

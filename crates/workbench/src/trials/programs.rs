@@ -5,13 +5,15 @@ use alluvium_cli::exit::{Failure, Outcome};
 use alluvium_env::Env;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The program that measures other databases.
 const PEERS: &str = "bench-peers";
 
 /// The programs of a plan.
 pub(super) struct Programs {
-    found: BTreeMap<String, PathBuf>,
+    /// Each with its place, or why it does not start.
+    found: BTreeMap<String, Result<PathBuf, String>>,
 }
 
 impl Programs {
@@ -29,8 +31,11 @@ impl Programs {
                 THIS_PROGRAM => Some(own.clone()),
                 _ => dirs.iter().map(|dir| dir.join(name)).find(|path| env.fs.exists(path).unwrap_or(false)),
             };
-            if let Some(path) = place {
-                found.insert(name.to_owned(), path);
+            if let Some(path) = place
+                && !found.contains_key(name)
+            {
+                let starts = if name == THIS_PROGRAM { Ok(()) } else { starts(&path) };
+                found.insert(name.to_owned(), starts.map(|()| path));
             }
         }
         Ok(Self { found })
@@ -38,10 +43,26 @@ impl Programs {
 
     /// The path of a program, or why experiments without it are skipped.
     pub fn path(&self, name: &str) -> Result<&Path, String> {
-        self.found.get(name).map(PathBuf::as_path).ok_or_else(|| match name {
-            PEERS => format!("there is no program {PEERS}: `make peers` builds it"),
-            _ => format!("there is no program {name}: put it beside {THIS_PROGRAM}, or on the PATH"),
-        })
+        match self.found.get(name) {
+            Some(Ok(path)) => Ok(path),
+            Some(Err(why)) => Err(format!("{name} does not start: {why}")),
+            None if name == PEERS => Err(format!("there is no program {PEERS}: `make peers` builds it")),
+            None => Err(format!("there is no program {name}: put it beside {THIS_PROGRAM}, or on the PATH")),
+        }
+    }
+}
+
+/// Whether a program starts, which it does not without the libraries that it is linked to.
+fn starts(path: &Path) -> Result<(), String> {
+    let output = Command::new(path).arg("--version").stdin(Stdio::null()).output();
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stderr);
+            let line = text.lines().next().map(str::trim).filter(|line| !line.is_empty());
+            Err(line.map_or_else(|| output.status.to_string(), str::to_owned))
+        }
+        Err(error) => Err(error.to_string()),
     }
 }
 
