@@ -153,7 +153,7 @@ impl<A: Access> DatabaseArgs<A> {
         self.with_builder(self.builder()?, step)
     }
 
-    /// As [`DatabaseArgs::with`]; creates the database if there is none.
+    /// As [`DatabaseArgs::with`]; creates a database that does not exist.
     pub fn with_created<T>(&self, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
         self.with_builder(self.creating()?, step)
     }

@@ -22,17 +22,22 @@ impl Node {
             Self::Now => owned(Some(scope.now())),
             Self::Variable { slot, path } => owned(scope.variable(*slot, path.as_ref())),
             Self::Map(fields) => {
-                let mut map = Map::with_capacity(fields.len());
+                let (mut map, mut bytes) = (Map::with_capacity(fields.len()), 0);
                 for (name, node) in fields {
                     if let Some(value) = node.evaluate(scope)? {
+                        grow(&mut bytes, &value)?;
                         map.push(name.clone(), value.into_owned());
                     }
                 }
                 owned(Some(bounded(Value::Map(map))?))
             }
             Self::Array(nodes) => {
-                let elements: Result<Vec<Value>> = nodes.iter().map(|node| or_null(node, scope)).collect();
-                owned(Some(bounded(Value::Array(elements?))?))
+                let (mut elements, mut bytes) = (Vec::with_capacity(nodes.len()), 0);
+                for node in nodes {
+                    elements.push(or_null(node, scope)?);
+                    elements.last().map_or(Ok(()), |element| grow(&mut bytes, element))?;
+                }
+                owned(Some(bounded(Value::Array(elements))?))
             }
             // The first that is false, or true, decides.
             Self::And(nodes) => owned(Some(Value::Bool(!any_is(false, nodes, scope)?))),
@@ -60,21 +65,14 @@ impl Node {
             }
             Self::Let { slot, values, body } => {
                 // The values do not see each other.
-                let values: Result<Vec<_>> =
-                    values.iter().map(|node| Ok(node.evaluate(scope)?.map(Cow::into_owned))).collect();
+                let values = all(values.iter().map(Some), scope)?;
                 scope.variables.truncate(*slot);
-                scope.variables.extend(values?);
+                scope.variables.extend(values.into_iter().map(|value| value.map(Cow::into_owned)));
                 owned(body.evaluate_within(*slot, scope)?)
             }
             Self::MapOver { .. } | Self::Filter { .. } | Self::Reduce { .. } => owned(self.over_elements(scope)?),
             Self::Call { operator, arguments } => {
-                let mut values = Vec::with_capacity(arguments.len());
-                for argument in arguments {
-                    values.push(match argument {
-                        Some(node) => node.evaluate(scope)?,
-                        None => None,
-                    });
-                }
+                let values = all(arguments.iter().map(Option::as_ref), scope)?;
                 let value = (operator.function)(operator, &values)?;
                 owned(value.map(bounded).transpose()?)
             }
@@ -167,6 +165,26 @@ fn any_is(wanted: bool, nodes: &[Node], scope: &mut Scope<'_>) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// The values of expressions, which are in memory together.
+fn all<'n>(nodes: impl Iterator<Item = Option<&'n Node>>, scope: &mut Scope<'_>) -> Result<Vec<Operand<'n>>> {
+    let (mut values, mut bytes) = (Vec::new(), 0);
+    for node in nodes {
+        let value = node.map_or(Ok(None), |node| node.evaluate(scope))?;
+        // Constants take no memory of their own.
+        if let Some(Cow::Owned(value)) = &value {
+            grow(&mut bytes, value)?;
+        }
+        values.push(value);
+    }
+    Ok(values)
+}
+
+/// Adds the size of one of several values that are kept together.
+fn grow(bytes: &mut usize, value: &Value) -> Result<()> {
+    *bytes += bson::bson_size(value);
+    within_limit(*bytes)
 }
 
 fn or_null(node: &Node, scope: &mut Scope<'_>) -> Result<Value> {

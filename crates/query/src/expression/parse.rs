@@ -10,7 +10,7 @@ use crate::dollar::is_reference_name;
 use crate::suggest::suggestion;
 use alluvium_document::path::{FieldPath, PathError};
 use alluvium_document::value::Text;
-use alluvium_document::{MAX_DEPTH, Map, Value};
+use alluvium_document::{MAX_DEPTH, Map, Value, bson};
 
 type Result<T> = std::result::Result<T, ExpressionError>;
 
@@ -25,6 +25,9 @@ const NOT_SUPPORTED: [(&str, &str); 4] = [
     ("$meta", "there is no text search"),
     ("$where", "it runs JavaScript"),
 ];
+
+/// The maximum size of a value that is computed when an expression is parsed, in bytes as BSON.
+const FOLDED_BYTES_MAX: usize = 4096;
 
 /// Parses an expression that may use these variables.
 pub(super) fn expression(expression: &Value, variables: &[String]) -> Result<Node> {
@@ -491,7 +494,8 @@ fn folded(node: Node) -> Node {
     let nothing = Map::new();
     let value = node.evaluate(&mut Scope::of_map(&nothing)).map(|value| value.map(std::borrow::Cow::into_owned));
     match value {
-        Ok(Some(value)) => Node::Constant(value),
+        // A large one is made again for each document: many of them could take any amount of memory.
+        Ok(Some(value)) if bson::bson_size(&value) <= FOLDED_BYTES_MAX => Node::Constant(value),
         _ => node,
     }
 }

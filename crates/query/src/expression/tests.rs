@@ -332,6 +332,20 @@ fn growth_without_end_is_refused() {
     let doubled =
         r#"{"$reduce":{"input":{"$range":[0,40]},"initialValue":"x","in":{"$concat":["$$value","$$value"]}}}"#;
     assert_eq!(value(doubled, "{}"), "error 10334");
+    // Each is within the limit, and all together are not: they are not computed when they are parsed,
+    // and not all made before the limit is noticed.
+    let ranges = vec![r#"{"$range":[0,900000]}"#; 30].join(",");
+    for many in [
+        format!("[{ranges}]"),
+        format!(r#"{{"$size":[[{ranges}]]}}"#),
+        format!(r#"{{"$concatArrays":[{ranges}]}}"#),
+        format!(
+            r#"{{"$let":{{"vars":{{{}}},"in":1}}}}"#,
+            (0..30).map(|n| format!(r#""v{n}":{{"$range":[0,900000]}}"#)).collect::<Vec<_>>().join(",")
+        ),
+    ] {
+        assert_eq!(value(&many, "{}"), "error 10334", "{}", &many[..40]);
+    }
     let nested = r#"{"$reduce":{"input":{"$range":[0,200]},"initialValue":1,"in":["$$value"]}}"#;
     assert_eq!(value(nested, "{}"), "error 15");
 }

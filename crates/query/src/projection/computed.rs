@@ -1,8 +1,9 @@
 //! Fields of a projection that are computed.
 
 use super::{Projection, ProjectionError};
-use crate::expression::Scope;
-use alluvium_document::{Document, Map, Value};
+use crate::code::ErrorCode;
+use crate::expression::{ExpressionError, MAX_VALUE_BYTES, Scope};
+use alluvium_document::{Document, Map, Value, bson};
 
 /// Adds the computed fields to what a projection includes.
 pub(super) fn add(projection: &Projection, document: &Document, projected: &mut Map) -> Result<(), ProjectionError> {
@@ -10,8 +11,14 @@ pub(super) fn add(projection: &Projection, document: &Document, projected: &mut 
         return Ok(());
     }
     let mut scope = Scope::of(document).at(projection.now);
+    let mut bytes = 0;
     for (path, expression) in &projection.computed {
         let Some(value) = expression.evaluate(&mut scope)? else { continue };
+        bytes += bson::bson_size(&value);
+        if bytes > MAX_VALUE_BYTES {
+            let message = "the computed fields of a projection have more than 16 MiB";
+            return Err(ExpressionError::new(ErrorCode::BSONObjectTooLarge, message).into());
+        }
         let names: Vec<&str> = path.names().collect();
         put(projected, &names, &value);
     }

@@ -23,7 +23,8 @@ pub(super) const OPERATORS: &[Operator] = &[
     operator("$lastN", Parameters::Named(&["input!", "n!"]), some_of),
     operator("$maxN", Parameters::Named(&["input!", "n!"]), some_of),
     operator("$minN", Parameters::Named(&["input!", "n!"]), some_of),
-    operator("$range", Parameters::Count(2, 3), range),
+    // It makes much of little: many of them in one expression are not computed ahead.
+    Operator { is_constant: false, ..operator("$range", Parameters::Count(2, 3), range) },
     exactly("$reverseArray", 1, reverse),
     exactly("$size", 1, size),
     operator("$slice", Parameters::Count(2, 3), slice),
