@@ -109,6 +109,7 @@ impl Args {
             seed: self.common.seed,
             memory_bytes: self.common.memory,
             memtable_bytes: None,
+            partitions: None,
             direct: self.direct,
         }
     }

@@ -1,7 +1,7 @@
 //! `alluvium-bench get` and `alluvium-bench update`.
 
 use super::scenario::{RunArgs, describe, print};
-use crate::scenarios::documents::{self, Settings};
+use crate::scenarios::documents::{self, Form, Settings};
 use alluvium_cli::exit::Outcome;
 use alluvium_cli::settings::database::CollectionArgs;
 use alluvium_cli::signals::Stop;
@@ -18,6 +18,19 @@ drawn documents, gets are answered from memory more often than gets of all docum
 pub(crate) struct GetArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
+    /// What a document is read into
+    #[arg(long = "as", value_enum, default_value_t = As::Document)]
+    form: As,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum As {
+    /// A row whose fields are read when they are asked for
+    Document,
+    /// A map of all fields
+    Map,
+    /// A serde type with five of the fields
+    Typed,
 }
 
 /// Arguments of `update`.
@@ -58,18 +71,24 @@ struct ScenarioArgs {
 impl GetArgs {
     /// Gets, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
-        self.scenario.run(documents::get)
+        let form = match self.form {
+            As::Document => Form::Document,
+            As::Map => Form::Map,
+            As::Typed => Form::Typed,
+        };
+        self.scenario.run(documents::get, form)
     }
 }
 
 impl UpdateArgs {
     /// Updates, and prints the figures.
     pub(super) fn run(&self) -> Outcome {
-        self.scenario.run(match self.how {
+        let scenario = match self.how {
             How::GetPut => documents::update,
             How::Checked => documents::update_checked,
             How::Blind => documents::update_blind,
-        })
+        };
+        self.scenario.run(scenario, Form::Document)
     }
 }
 
@@ -81,13 +100,14 @@ type Scenario = fn(
 ) -> alluvium::Result<crate::scenarios::Outcome>;
 
 impl ScenarioArgs {
-    fn run(&self, scenario: Scenario) -> Outcome {
+    fn run(&self, scenario: Scenario, form: Form) -> Outcome {
         Stop::at_once()?;
         let settings = Settings {
             threads: self.run.threads,
             duration: self.run.duration()?,
             operations: self.operations,
             find_rate: self.run.find_rate(1.0)?,
+            form,
             seed: self.run.seed,
         };
         self.collection.database.with(|database| {

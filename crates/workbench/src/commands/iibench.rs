@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Seal a partition's memtable at this number of bytes of keys and values, whatever the budget is: to compare caches alone
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memtable: Option<u64>,
+    /// Partitions of the new database; as many as for any other if it is not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    partitions: Option<u32>,
     /// The number of rows
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     rows: u64,
@@ -105,6 +108,7 @@ impl Args {
             seed: self.seed,
             memory_bytes: self.memory,
             memtable_bytes: self.memtable,
+            partitions: self.partitions,
             direct: self.direct,
         })
     }

@@ -34,21 +34,24 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
     if fs.exists(path)? && !fs.list(path)?.is_empty() {
         return Err(format!("{} is not empty: name a directory that is not there yet", path.display()).into());
     }
-    let memory = usize::try_from(settings.memory_bytes)?;
+    let options = Options {
+        memory_bytes: usize::try_from(settings.memory_bytes)?,
+        direct_io: settings.direct,
+        partitions: settings.partitions,
+        ..Options::default()
+    };
     Ok(match layer {
         Layer::Documents => {
             let tuning = Tuning { memtable_bytes: settings.memtable_bytes, ..Tuning::default() };
             // As for the peers: the log is written, but inserts do not wait for the disk.
             let durability = Durability::Bulk;
-            let direct_io = settings.direct;
-            let options = Options { memory_bytes: memory, direct_io, durability, tuning, ..Options::default() };
+            let options = Options { durability, tuning, ..options };
             let database = Database::builder().options(options).open(path)?;
             let collection = database.create_collection("receipts")?;
             let indexes = declare_indexes(&collection, settings.indexes)?;
             Box::new(Documents { database, collection, indexes })
         }
         Layer::Pairs => {
-            let options = Options { memory_bytes: memory, direct_io: settings.direct, ..Options::default() };
             let store = Store::open(alluvium_env::Env::os(), path, options)?;
             let names: Vec<String> = (0..=settings.indexes).map(|tree| format!("tree {tree}")).collect();
             let names: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();

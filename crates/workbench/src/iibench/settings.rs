@@ -29,6 +29,9 @@ pub struct Settings {
     /// Only for Alluvium's documents: a partition's memtable is sealed at this number of bytes of
     /// keys and values, whatever the budget.
     pub memtable_bytes: Option<u64>,
+    /// Only for Alluvium: partitions of the new database; `None` is the default number.
+    #[serde(default)]
+    pub partitions: Option<u32>,
     /// True if the engine bypasses the system's page cache.
     pub direct: bool,
 }
@@ -47,6 +50,7 @@ impl Default for Settings {
             seed: 1,
             memory_bytes: 256 << 20,
             memtable_bytes: None,
+            partitions: None,
             direct: false,
         }
     }

@@ -6,6 +6,7 @@ use super::run::{Counters, Outcome, Plan, run};
 use crate::comments::Generator;
 use alluvium::load::{Input, Load};
 use alluvium::{Collection, Database, Map, Result, Value};
+use std::hint::black_box;
 use std::io::Read;
 use std::time::Duration;
 
@@ -22,13 +23,45 @@ pub struct Settings {
     pub operations: u64,
     /// The share of gets whose `_id` exists, 0 to 1.
     pub find_rate: f64,
+    /// What a document is read into.
+    pub form: Form,
     /// For repeatable choices.
     pub seed: u64,
 }
 
+/// What a get reads a document into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// A [`alluvium::Document`], whose fields are read when they are asked for.
+    #[default]
+    Document,
+    /// A [`Map`] of all fields.
+    Map,
+    /// A serde type with five of the fields, without a map between.
+    Typed,
+}
+
+/// Five fields of a comment.
+#[derive(Debug, serde::Deserialize)]
+#[allow(dead_code, reason = "the fields are read from the row, and then dropped")]
+struct Typed {
+    author: String,
+    subreddit: String,
+    body: String,
+    score: i64,
+    created_utc: i64,
+}
+
 impl Default for Settings {
     fn default() -> Self {
-        Self { threads: 1, duration: Duration::from_secs(10), operations: 0, find_rate: 1.0, seed: 1 }
+        Self {
+            threads: 1,
+            duration: Duration::from_secs(10),
+            operations: 0,
+            find_rate: 1.0,
+            form: Form::Document,
+            seed: 1,
+        }
     }
 }
 
@@ -74,7 +107,7 @@ impl Read for Comments {
 /// # Errors
 /// Errors of the gets.
 pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings: &Settings) -> Result<Outcome> {
-    let clock = alluvium_env::Env::os().clock;
+    let (clock, typed) = (alluvium_env::Env::os().clock, collection.typed());
     run(&plan("get", settings), &clock, &state(database), &|worker| {
         let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
         while worker.goes_on() {
@@ -83,12 +116,21 @@ pub fn get(database: &Database, collection: &Collection, ids: &[Value], settings
             } else {
                 Value::from(format!("no such id {}", random.u64(..)))
             };
-            if worker.timed(|| collection.get(id))?.is_some() {
+            if worker.timed(|| get_as(collection, &typed, id, settings.form))? {
                 Counters::add(&worker.counters.get_found);
             }
             Counters::add(&worker.counters.get);
         }
         Ok(())
+    })
+}
+
+/// Reads a document. Returns whether it exists.
+fn get_as(collection: &Collection, typed: &Collection<Typed>, id: Value, form: Form) -> Result<bool> {
+    Ok(match form {
+        Form::Document => black_box(collection.get(id)?).is_some(),
+        Form::Map => black_box(collection.get(id)?.map(|document| document.to_map()).transpose()?).is_some(),
+        Form::Typed => black_box(typed.get(id)?).is_some_and(|comment| !comment.author.is_empty()),
     })
 }
 

@@ -12,6 +12,11 @@ fn comments_are_loaded_got_and_updated() {
     let settings = Settings { operations: 2000, find_rate: 0.5, threads: 2, ..Settings::default() };
     let outcome = get(&db, &comments, &ids, &settings).unwrap();
     assert_eq!(outcome.operations, 2000);
+    for form in [Form::Document, Form::Map, Form::Typed] {
+        let found = |id: Value| get_as(&comments, &comments.typed(), id, form).unwrap();
+        assert!(found(ids[7].clone()) && !found(Value::from("no such id")), "{form:?}");
+        assert_eq!(get(&db, &comments, &ids, &Settings { form, ..settings.clone() }).unwrap().operations, 2000);
+    }
     let score = |id: &Value| {
         let document = comments.get(id.clone()).unwrap().unwrap();
         document.to_map().unwrap().get("score").and_then(Value::as_i64).unwrap()
