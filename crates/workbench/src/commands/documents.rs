@@ -2,6 +2,7 @@
 
 use super::scenario::{RunArgs, describe, print};
 use crate::scenarios::documents::{self, Form, Settings};
+use crate::trials::drop_from_cache;
 use alluvium_cli::exit::Outcome;
 use alluvium_cli::settings::database::CollectionArgs;
 use alluvium_cli::signals::Stop;
@@ -18,6 +19,9 @@ drawn documents, gets are answered from memory more often than gets of all docum
 pub(crate) struct GetArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
+    /// Drop the files from the system's cache once the _ids are chosen; give a --memory that holds few blocks
+    #[arg(long)]
+    cold: bool,
     /// What a document is read into
     #[arg(long = "as", value_enum, default_value_t = As::Document)]
     form: As,
@@ -76,7 +80,7 @@ impl GetArgs {
             As::Map => Form::Map,
             As::Typed => Form::Typed,
         };
-        self.scenario.run(documents::get, form)
+        self.scenario.run(documents::get, form, self.cold)
     }
 }
 
@@ -88,7 +92,7 @@ impl UpdateArgs {
             How::Checked => documents::update_checked,
             How::Blind => documents::update_blind,
         };
-        self.scenario.run(scenario, Form::Document)
+        self.scenario.run(scenario, Form::Document, false)
     }
 }
 
@@ -100,7 +104,7 @@ type Scenario = fn(
 ) -> alluvium::Result<crate::scenarios::Outcome>;
 
 impl ScenarioArgs {
-    fn run(&self, scenario: Scenario, form: Form) -> Outcome {
+    fn run(&self, scenario: Scenario, form: Form, cold: bool) -> Outcome {
         Stop::at_once()?;
         let settings = Settings {
             threads: self.run.threads,
@@ -113,6 +117,9 @@ impl ScenarioArgs {
         self.collection.database.with(|database| {
             let collection = database.collection(&self.collection.name);
             let ids = documents::sample_ids(&collection, settings.seed)?;
+            if cold {
+                drop_from_cache(&alluvium_env::Env::os(), self.collection.database.path())?;
+            }
             print(&scenario(database, &collection, &ids, &settings)?, self.run.json, describe)
         })
     }

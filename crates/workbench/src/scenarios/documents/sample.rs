@@ -15,6 +15,8 @@ const DRAWN: u64 = 1 << 20;
 const HALVINGS: u32 = 12;
 /// A part of fewer documents, by the estimate, is not halved.
 const PART_MIN: u64 = 256;
+/// The most estimates that are made to halve a part.
+const ESTIMATES_MAX: u32 = 16;
 /// A draw takes one of this number of documents that follow a random place, so that documents
 /// after a gap are not drawn much more often than others.
 const FOLLOWING: u64 = 16;
@@ -143,7 +145,11 @@ impl Keys<'_> {
         let (mut low, mut high) = part.numbers();
         let wanted = part.documents / 2;
         let mut middle = None;
-        while high.saturating_sub(low) > 1 {
+        // Estimates are rough where documents were changed in memory: more steps do not make them finer.
+        for _ in 0..ESTIMATES_MAX {
+            if high.saturating_sub(low) <= 1 {
+                break;
+            }
             let half = low + (high - low) / 2;
             let key = part.key(half);
             let found = self.count(&part.first, &key)?;
