@@ -8,6 +8,7 @@
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;
 pub mod bson;
+pub mod calendar;
 pub mod compare;
 pub mod decimal;
 mod document;

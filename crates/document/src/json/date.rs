@@ -1,7 +1,6 @@
 //! Dates as ISO 8601 text, in the Gregorian calendar without leap seconds.
-//!
-//! Days and dates are converted by counting eras of 400 years from the first of March, as the public-domain
-//! date algorithms of the C++ standard's calendar do.
+
+use crate::calendar::Date;
 
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
@@ -13,7 +12,7 @@ pub(super) const MAX_PLAIN: i64 = 253_402_300_799_999;
 /// `+010000-01-01T00:00:00Z`.
 pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
     let (day, in_day) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY));
-    let (year, month, day) = date(day);
+    let Date { year, month, day } = Date::of_day(day);
     let mut put = |number: i64, digits: u32, behind: u8| {
         for place in (0..digits).rev() {
             out.push(b'0' + (number / 10i64.pow(place) % 10) as u8);
@@ -87,10 +86,8 @@ fn day_of(year: i64, rest: &[u8]) -> Option<(i64, &[u8])> {
     if rest[0] != b'-' || rest[3] != b'-' {
         return None;
     }
-    if !(1..=12).contains(&month) || !(1..=month_days(year, month)).contains(&day) {
-        return None;
-    }
-    Some((day_number(year, month, day), &rest[6..]))
+    let date = Date { year, month, day };
+    date.is_valid().then(|| (date.day_number(), &rest[6..]))
 }
 
 /// Parses `HH:MM:SS` with an optional fraction; returns seconds and milliseconds, and the rest.
@@ -142,37 +139,6 @@ fn digits(bytes: &[u8], at: usize, count: usize) -> Option<i64> {
         number = number * 10 + i64::from(byte.is_ascii_digit().then(|| byte - b'0')?);
     }
     Some(number)
-}
-
-fn month_days(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days since 1970-01-01.
-fn day_number(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that the leap day is the last day of a year.
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
-/// Year, month and day for a number of days since 1970-01-01.
-fn date(day: i64) -> (i64, i64, i64) {
-    let day = day + 719_468;
-    let (era, day_of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
 
 #[cfg(test)]
