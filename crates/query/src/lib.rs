@@ -14,6 +14,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod code;
+mod date;
 pub mod distinct;
 mod dollar;
 pub mod expression;
