@@ -11,6 +11,7 @@
 //!   argument is null. In an array, a missing value is null; in a map, its field is left out.
 //! - **Operands are checked when an expression is parsed**, as far as that is possible; an operator
 //!   whose arguments are constants is evaluated then, once.
+//! - **Time zones** are those of the IANA database, which is in the binary, and offsets: `+05:30`.
 //!
 //! ```
 //! use alluvium_document::{Document, Value, json};
@@ -29,12 +30,15 @@ mod node;
 mod operand;
 mod operators;
 mod parse;
+mod random;
 mod scope;
 
+use crate::filter::Patterns;
 use alluvium_document::Value;
 pub use error::{EvaluateError, ExpressionError};
 use node::Node;
 pub use operand::is_true;
+pub use random::Random;
 pub use scope::Scope;
 
 /// The maximum size of a value that an expression makes, in bytes as BSON: MongoDB's limit for
@@ -65,7 +69,17 @@ impl Expression {
     /// # Errors
     /// As [`Expression::parse`].
     pub fn parse_with(expression: &Value, variables: &[String]) -> Result<Self, ExpressionError> {
-        parse::expression(expression, variables).map(|node| Self { node })
+        Self::parse_sharing(expression, variables, &Patterns::default())
+    }
+
+    /// As [`Expression::parse_with`], with a budget for the patterns that expressions keep, which is shared with other
+    /// expressions.
+    pub(crate) fn parse_sharing(
+        expression: &Value,
+        variables: &[String],
+        patterns: &Patterns,
+    ) -> Result<Self, ExpressionError> {
+        parse::expression(expression, variables, patterns).map(|node| Self { node })
     }
 
     /// A constant.
@@ -96,6 +110,11 @@ impl Expression {
             Node::Field(path) => Some(path),
             _ => None,
         }
+    }
+
+    /// True if the value is random: the scope needs a source of random numbers.
+    pub fn is_random(&self) -> bool {
+        self.node.is_random()
     }
 
     /// The paths of the document that the expression reads; `None` if it may read all of it.

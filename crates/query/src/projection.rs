@@ -32,7 +32,7 @@ mod error;
 mod parse;
 mod tree;
 
-use crate::expression::Expression;
+use crate::expression::{Expression, Random};
 use crate::filter::{ElementFilter, Filter};
 pub use error::ProjectionError;
 use tree::{Child, Node};
@@ -63,6 +63,8 @@ pub struct Projection {
     computed: Vec<(FieldPath, Expression)>,
     /// The value of `$$NOW`.
     now: i64,
+    /// The numbers of `$rand`.
+    random: Option<Random>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +94,18 @@ impl Projection {
     pub fn at(mut self, now: i64) -> Self {
         self.now = now;
         self
+    }
+
+    /// Sets the source of the numbers of `$rand`, which is an error without one: it follows from `seed`.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        self.random = Some(Random::new(seed));
+        self
+    }
+
+    /// True if a field is computed with `$rand`.
+    pub fn is_random(&self) -> bool {
+        self.computed.iter().any(|(_, expression)| expression.is_random())
     }
 
     /// Applies the projection to a document. `filter` is the filter that the document matches; it

@@ -2,7 +2,7 @@
 
 use super::MAX_VALUE_BYTES;
 use super::error::{EvaluateError, fail};
-use super::node::Node;
+use super::node::{Node, PreparedCall};
 use super::operand::{Operand, is_nullish, is_true};
 use super::scope::Scope;
 use crate::code::ErrorCode;
@@ -20,6 +20,7 @@ impl Node {
             Self::Root => owned(Some(scope.root()?)),
             Self::Missing => Ok(None),
             Self::Now => owned(Some(scope.now())),
+            Self::Random => owned(Some(Value::from(scope.random()?))),
             Self::Variable { slot, path } => owned(scope.variable(*slot, path.as_ref())),
             Self::Map(fields) => {
                 let (mut map, mut bytes) = (Map::with_capacity(fields.len()), 0);
@@ -76,6 +77,7 @@ impl Node {
                 let value = (operator.function)(operator, &values)?;
                 owned(value.map(bounded).transpose()?)
             }
+            Self::Prepared(call) => call.evaluate(scope),
         }
     }
 
@@ -155,6 +157,19 @@ impl Node {
             _ => ("$reduce", ErrorCode::Location40080),
         };
         fail(code, format!("the input of {name} must be an array, this is of type {}", input.type_name()))
+    }
+}
+
+impl PreparedCall {
+    fn evaluate<'n>(&'n self, scope: &mut Scope<'_>) -> Result<Operand<'n>> {
+        let values = all(self.arguments.iter().map(Option::as_ref), scope)?;
+        let outcome = (self.operator.function)(self.operator, &values, self.prepared.as_ref());
+        let is_null = is_nullish(values.first().and_then(Option::as_deref));
+        match (outcome, &self.on_null, &self.on_error) {
+            (Ok(_), Some(on_null), _) if is_null => on_null.evaluate(scope),
+            (Err(error), _, Some(on_error)) if error.code == ErrorCode::ConversionFailure => on_error.evaluate(scope),
+            (outcome, ..) => Ok(outcome?.map(bounded).transpose()?.map(Cow::Owned)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parsed expressions as trees.
 
 use super::operators::Operator;
+use super::operators::prepared::{Prepared, PreparedOperator};
 use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
 use alluvium_document::value::Text;
@@ -17,6 +18,8 @@ pub(super) enum Node {
     Missing,
     /// `$$NOW`.
     Now,
+    /// `$rand`.
+    Random,
     /// A variable of an operator around it, or of the query.
     Variable {
         slot: usize,
@@ -63,13 +66,34 @@ pub(super) enum Node {
         operator: &'static Operator,
         arguments: Vec<Option<Node>>,
     },
+    /// An operator that was prepared when it was parsed.
+    Prepared(Box<PreparedCall>),
+}
+
+/// A call of an operator that keeps what was made of its constants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PreparedCall {
+    pub operator: &'static PreparedOperator,
+    pub arguments: Vec<Option<Node>>,
+    pub prepared: Option<Prepared>,
+    /// The value if the first argument is null or missing.
+    pub on_null: Option<Node>,
+    /// The value if a conversion fails.
+    pub on_error: Option<Node>,
+}
+
+impl PreparedCall {
+    /// All expressions in it.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.arguments.iter().flatten().chain(&self.on_null).chain(&self.on_error)
+    }
 }
 
 impl Node {
     /// Collects the paths of the document that are read; false if all of it may be.
     pub fn paths<'n>(&'n self, out: &mut Vec<&'n FieldPath>) -> bool {
         match self {
-            Self::Constant(_) | Self::Missing | Self::Now | Self::Variable { .. } => true,
+            Self::Constant(_) | Self::Missing | Self::Now | Self::Random | Self::Variable { .. } => true,
             Self::Root => false,
             Self::Field(path) => {
                 out.push(path);
@@ -90,6 +114,32 @@ impl Node {
             }
             Self::Reduce { input, initial, body, .. } => input.paths(out) && initial.paths(out) && body.paths(out),
             Self::Call { arguments, .. } => arguments.iter().flatten().all(|node| node.paths(out)),
+            Self::Prepared(call) => call.nodes().all(|node| node.paths(out)),
+        }
+    }
+
+    /// True if `$rand` occurs.
+    pub fn is_random(&self) -> bool {
+        let any = |nodes: &[Self]| nodes.iter().any(Self::is_random);
+        match self {
+            Self::Random => true,
+            Self::Constant(_) | Self::Missing | Self::Now | Self::Root | Self::Field(_) | Self::Variable { .. } => {
+                false
+            }
+            Self::Map(fields) => fields.iter().any(|(_, node)| node.is_random()),
+            Self::Array(nodes) | Self::And(nodes) | Self::Or(nodes) | Self::IfNull(nodes) => any(nodes),
+            Self::Switch { branches, default } => {
+                branches.iter().any(|(when, then)| when.is_random() || then.is_random())
+                    || default.iter().any(|node| node.is_random())
+            }
+            Self::Let { values, body, .. } => any(values) || body.is_random(),
+            Self::MapOver { input, body, .. } => input.is_random() || body.is_random(),
+            Self::Filter { input, condition, limit, .. } => {
+                input.is_random() || condition.is_random() || limit.iter().any(|node| node.is_random())
+            }
+            Self::Reduce { input, initial, body, .. } => input.is_random() || initial.is_random() || body.is_random(),
+            Self::Call { arguments, .. } => arguments.iter().flatten().any(Self::is_random),
+            Self::Prepared(call) => call.nodes().any(Self::is_random),
         }
     }
 }

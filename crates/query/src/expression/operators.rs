@@ -4,14 +4,18 @@ use super::ExpressionError;
 use super::operand::Operand;
 use super::operand::is_nullish;
 use alluvium_document::Value;
+use prepared::{Codes, PreparedOperator};
 
 mod arithmetic;
 mod arrays;
 mod bits;
 mod comparison;
 mod convert;
+mod dates;
 mod maps;
 mod numbers;
+pub(super) mod prepared;
+mod regexes;
 mod sets;
 mod statistics;
 mod strings;
@@ -39,9 +43,9 @@ pub(super) enum Parameters {
     Count(usize, usize),
     /// One argument. An array of several elements is that argument.
     One,
-    /// A map with these names, of which those with an exclamation mark are required. The function
-    /// gets all of them in this order.
-    Named(&'static [&'static str]),
+    /// A map with these names, of which those with an exclamation mark are required. A missing value
+    /// of one with a question mark is null. The function gets all of them in this order.
+    Named(&'static [&'static str], Codes),
     /// As [`Parameters::Named`], or a single argument. The second is the document unless it is given.
     NamedOrOne(&'static [&'static str]),
 }
@@ -74,13 +78,14 @@ const fn any_number(name: &'static str, function: Function) -> Operator {
     operator(name, Parameters::Count(0, usize::MAX), function)
 }
 
-fn tables() -> [&'static [Operator]; 9] {
+fn tables() -> [&'static [Operator]; 10] {
     [
         arithmetic::OPERATORS,
         arrays::OPERATORS,
         bits::OPERATORS,
         comparison::OPERATORS,
         convert::OPERATORS,
+        dates::OPERATORS,
         maps::OPERATORS,
         sets::OPERATORS,
         statistics::OPERATORS,
@@ -93,9 +98,20 @@ pub(super) fn find(name: &str) -> Option<&'static Operator> {
     tables().into_iter().flatten().find(|operator| operator.name == name)
 }
 
+fn prepared_tables() -> impl Iterator<Item = &'static PreparedOperator> {
+    let others = [convert::PREPARED, regexes::OPERATORS, statistics::PREPARED];
+    dates::PREPARED.into_iter().chain(others).flatten()
+}
+
+/// The operator with this name that checks constants when it is parsed.
+pub(super) fn find_prepared(name: &str) -> Option<&'static PreparedOperator> {
+    prepared_tables().find(|operator| operator.name == name)
+}
+
 /// All names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    tables().into_iter().flatten().map(|operator| operator.name)
+    let prepared = prepared_tables().map(|operator| operator.name);
+    tables().into_iter().flatten().map(|operator| operator.name).chain(prepared)
 }
 
 /// An argument; `None` if it is missing, null or undefined.

@@ -3,26 +3,33 @@
 use super::error::{ExpressionError, fail};
 use super::names;
 use super::node::Node;
+use super::operators::prepared::Codes;
 use super::operators::{self, Operator, Parameters};
 use super::scope::Scope;
 use crate::code::ErrorCode;
 use crate::dollar::is_reference_name;
+use crate::filter::Patterns;
 use crate::suggest::suggestion;
 use alluvium_document::path::{FieldPath, PathError};
 use alluvium_document::value::Text;
 use alluvium_document::{MAX_DEPTH, Map, Value, bson};
 
+mod prepared;
+
 type Result<T> = std::result::Result<T, ExpressionError>;
 
 /// The operators that are not calls of a function, in the order of their names.
-const SPECIAL: [&str; 12] =
-    ["$and", "$cond", "$const", "$expr", "$filter", "$ifNull", "$let", "$literal", "$map", "$or", "$reduce", "$switch"];
+const SPECIAL: [&str; 13] = [
+    "$and", "$cond", "$const", "$expr", "$filter", "$ifNull", "$let", "$literal", "$map", "$or", "$rand", "$reduce",
+    "$switch",
+];
 
 /// MongoDB's operators that cannot be supported, and why.
-const NOT_SUPPORTED: [(&str, &str); 4] = [
+const NOT_SUPPORTED: [(&str, &str); 5] = [
     ("$accumulator", "it runs JavaScript"),
     ("$function", "it runs JavaScript"),
     ("$meta", "there is no text search"),
+    ("$toHashedIndexKey", "hashed indexes have another hash here than in MongoDB"),
     ("$where", "it runs JavaScript"),
 ];
 
@@ -30,19 +37,21 @@ const NOT_SUPPORTED: [(&str, &str); 4] = [
 const FOLDED_BYTES_MAX: usize = 4096;
 
 /// Parses an expression that may use these variables.
-pub(super) fn expression(expression: &Value, variables: &[String]) -> Result<Node> {
+pub(super) fn expression(expression: &Value, variables: &[String], patterns: &Patterns) -> Result<Node> {
     if expression.is_too_deep() {
         return fail(ErrorCode::Overflow, format!("the expression nests deeper than {MAX_DEPTH} levels"));
     }
-    Parser { variables: variables.to_vec() }.node(expression)
+    Parser { variables: variables.to_vec(), patterns }.node(expression)
 }
 
-struct Parser {
+struct Parser<'p> {
     /// The names of the variables, those of outer operators first.
     variables: Vec<String>,
+    /// The budget for patterns that are kept.
+    patterns: &'p Patterns,
 }
 
-impl Parser {
+impl Parser<'_> {
     fn node(&mut self, expression: &Value) -> Result<Node> {
         match expression {
             Value::String(text) => self.text(text),
@@ -139,9 +148,11 @@ impl Parser {
             "$map" => self.map_over(operand),
             "$filter" => self.filter(operand),
             "$reduce" => self.reduce(operand),
-            _ => match operators::find(name) {
-                Some(operator) => self.call(operator, operand),
-                None => unknown(name),
+            "$rand" => random(operand),
+            _ => match (operators::find(name), operators::find_prepared(name)) {
+                (Some(operator), _) => self.call(operator, operand),
+                (None, Some(operator)) => self.prepared(operator, operand),
+                (None, None) => unknown(name),
             },
         }
     }
@@ -168,19 +179,13 @@ impl Parser {
                 Value::Array(elements) if elements.len() == 1 => vec![Some(self.node(&elements[0])?)],
                 other => vec![Some(self.node(other)?)],
             },
-            Parameters::Named(names) => {
-                let Value::Map(map) = operand else {
-                    let problem = format!("{} takes a map of {}", operator.name, names.join(", ").replace('!', ""));
-                    return fail(ErrorCode::FailedToParse, problem);
-                };
-                self.named(operator.name, map, names)?
-            }
+            Parameters::Named(names, codes) => self.named(operator.name, operand, names, codes)?,
             // Either way of writing the arguments. What follows the first is the document unless it is given.
             Parameters::NamedOrOne(names) => match operand {
                 Value::Map(map)
                     if map.iter().all(|(name, _)| name.as_str().is_some_and(|name| !name.starts_with('$'))) =>
                 {
-                    let mut arguments = self.named(operator.name, map, names)?;
+                    let mut arguments = self.named(operator.name, operand, names, Codes::PLAIN)?;
                     if let Some(input @ None) = arguments.get_mut(1) {
                         *input = Some(Node::Root);
                     }
@@ -193,26 +198,33 @@ impl Parser {
         Ok(folded(Node::Call { operator, arguments }))
     }
 
-    /// The arguments with these names, in this order. A name that ends with an exclamation mark is required.
-    fn named(&mut self, operator: &str, map: &Map, names: &[&str]) -> Result<Vec<Option<Node>>> {
-        let plain: Vec<&str> = names.iter().map(|name| name.trim_end_matches('!')).collect();
+    /// The arguments with these names, in this order. A name that ends with an exclamation mark is required; a missing
+    /// value of one with a question mark is null.
+    fn named(&mut self, operator: &str, operand: &Value, names: &[&str], codes: Codes) -> Result<Vec<Option<Node>>> {
+        let plain: Vec<&str> = names.iter().map(|name| name.trim_end_matches(['!', '?', '~'])).collect();
+        let Value::Map(map) = operand else {
+            return fail(codes.no_map, format!("{operator} takes a map of {}", plain.join(", ")));
+        };
         for (name, _) in map.iter() {
             let name = name.as_str().unwrap_or_default();
             if !plain.contains(&name) {
                 let near = suggestion(name, &plain);
                 let problem = format!("{operator} has no argument '{name}'{near}; there are {}", plain.join(", "));
-                return fail(ErrorCode::FailedToParse, problem);
+                return fail(codes.unknown, problem);
             }
         }
         let mut nodes = Vec::with_capacity(names.len());
+        let mut required = 0;
         for (name, plain) in names.iter().zip(plain) {
             nodes.push(match map.get(plain) {
+                Some(value) if name.ends_with('?') => Some(or_null(self.node(value)?)),
                 Some(value) => Some(self.node(value)?),
                 None if name.ends_with('!') => {
-                    return fail(ErrorCode::FailedToParse, format!("{operator} needs the argument '{plain}'"));
+                    return fail(codes.missing(required), format!("{operator} needs the argument '{plain}'"));
                 }
                 None => None,
             });
+            required += usize::from(name.ends_with('!'));
         }
         Ok(nodes)
     }
@@ -368,6 +380,27 @@ impl Parser {
     }
 }
 
+/// `$rand` takes nothing: an empty map or array.
+fn random(operand: &Value) -> Result<Node> {
+    match operand {
+        Value::Map(map) if map.is_empty() => Ok(Node::Random),
+        Value::Array(elements) if elements.is_empty() => Ok(Node::Random),
+        Value::Map(_) | Value::Array(_) => fail(ErrorCode::Location3040501, "$rand takes no arguments: write {}"),
+        other => {
+            let found = other.type_name();
+            fail(ErrorCode::Location10065, format!("$rand takes an empty map, this is of type {found}"))
+        }
+    }
+}
+
+/// An expression that is null instead of missing.
+fn or_null(node: Node) -> Node {
+    match node {
+        constant @ Node::Constant(_) => constant,
+        other => Node::IfNull(vec![other, Node::Constant(Value::Null)]),
+    }
+}
+
 /// The operand of an operator, which must be a map of these arguments.
 fn arguments<'v>(
     operator: &str,
@@ -486,6 +519,7 @@ fn folded(node: Node) -> Node {
                 && default.iter().all(|node| constant(node))
         }
         Node::Call { operator, arguments } => operator.is_constant && arguments.iter().flatten().all(constant),
+        Node::Prepared(call) => call.nodes().all(constant),
         _ => false,
     };
     if !all {

@@ -1,6 +1,8 @@
 //! What an expression can read: a document, and variables.
 
-use super::error::EvaluateError;
+use super::error::{EvaluateError, fail};
+use super::random::Random;
+use crate::code::ErrorCode;
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::{MapRef, ValueRef};
 use alluvium_document::{Document, Map, Value};
@@ -12,6 +14,7 @@ pub struct Scope<'d> {
     /// The values of variables, those of outer operators first. `None` if a value is missing.
     pub(super) variables: Vec<Option<Value>>,
     now: i64,
+    random: Option<&'d Random>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +26,12 @@ enum Root<'d> {
 impl<'d> Scope<'d> {
     /// A stored document.
     pub fn of(document: &'d Document) -> Self {
-        Self { document: Root::Row(document), variables: Vec::new(), now: 0 }
+        Self { document: Root::Row(document), variables: Vec::new(), now: 0, random: None }
     }
 
     /// The fields of a document.
     pub fn of_map(fields: &'d Map) -> Self {
-        Self { document: Root::Fields(fields), variables: Vec::new(), now: 0 }
+        Self { document: Root::Fields(fields), variables: Vec::new(), now: 0, random: None }
     }
 
     /// The value of `$$NOW`, in milliseconds since 1970 in UTC. It is one moment for all documents
@@ -36,6 +39,13 @@ impl<'d> Scope<'d> {
     #[must_use]
     pub fn at(mut self, now: i64) -> Self {
         self.now = now;
+        self
+    }
+
+    /// The source of the numbers of `$rand`, which is an error without one.
+    #[must_use]
+    pub fn with_random(mut self, random: &'d Random) -> Self {
+        self.random = Some(random);
         self
     }
 
@@ -48,6 +58,14 @@ impl<'d> Scope<'d> {
 
     pub(super) fn now(&self) -> Value {
         Value::DateTime(self.now)
+    }
+
+    /// A random number of at least 0 and below 1.
+    pub(super) fn random(&self) -> Result<f64, EvaluateError> {
+        match self.random {
+            Some(random) => Ok(random.next()),
+            None => Ok(fail(ErrorCode::NotImplemented, "there are no random numbers here for $rand")?),
+        }
     }
 
     pub(super) fn root(&self) -> Result<Value, EvaluateError> {

@@ -1,3 +1,10 @@
+mod arguments;
+mod conversions;
+mod dates;
+mod operators;
+mod quantiles;
+mod random;
+
 use super::*;
 use alluvium_document::json::{self, Format};
 use alluvium_document::{Document, Map, Value};
@@ -251,7 +258,7 @@ fn maps_and_conversions() {
             (r#"{"$toBool":"false"}"#, "true"),
             (r#"{"$toString":2.50}"#, r#""2.5""#),
             (r#"{"$toString":1e21}"#, r#""1e+21""#),
-            (r#"{"$toString":"$t"}"#, r#""2024-05-01T12:30:00Z""#),
+            (r#"{"$toString":"$t"}"#, r#""2024-05-01T12:30:00.000Z""#),
             (r#"{"$toDate":"$o"}"#, r#"{"$date":"2024-01-01T00:00:00Z"}"#),
             (r#"{"$toDate":"2024-01-01"}"#, r#"{"$date":"2024-01-01T00:00:00Z"}"#),
             (r#"{"$toObjectId":"xyz"}"#, "error 241"),

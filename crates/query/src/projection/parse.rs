@@ -196,7 +196,8 @@ impl Parser {
             ));
         }
         self.kind = Some(Kind::Inclusion);
-        let expression = Expression::parse(value).map_err(|error| unknown(&path, error))?;
+        let expression =
+            Expression::parse_sharing(value, &[], &self.patterns).map_err(|error| unknown(&path, error))?;
         if path.as_str() == ID {
             self.id = Some(true);
         }
@@ -247,7 +248,7 @@ impl Parser {
             _ => {}
         }
         let Self { root, elem_matches, position, computed, .. } = self;
-        Projection { kind, root, elem_matches, position, computed, now: 0 }
+        Projection { kind, root, elem_matches, position, computed, now: 0, random: None }
     }
 }
 

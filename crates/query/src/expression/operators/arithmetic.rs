@@ -44,13 +44,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     exactly("$sinh", 1, real),
     exactly("$tan", 1, real),
     exactly("$tanh", 1, real),
-    Operator { is_constant: false, ..exactly("$rand", 0, no_rand) },
 ];
-
-/// The random numbers of a query come from its caller.
-fn no_rand(_: &Operator, _: &[Operand<'_>]) -> Outcome {
-    fail(ErrorCode::NotImplemented, "$rand is not supported")
-}
 
 fn add(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let (mut sum, mut date) = (Sum::default(), None);

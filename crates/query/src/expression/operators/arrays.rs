@@ -1,6 +1,7 @@
 //! Operators on arrays.
 
 use super::numbers::{whole, whole_32};
+use super::prepared::Codes;
 use super::{
     NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, exactly, given, operator, some, type_of,
 };
@@ -15,22 +16,36 @@ pub(super) const OPERATORS: &[Operator] = &[
     exactly("$arrayElemAt", 2, element_at),
     any_number("$concatArrays", concat),
     operator("$first", Parameters::One, first_or_last),
-    operator("$firstN", Parameters::Named(&["input!", "n!"]), some_of),
+    operator("$firstN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
     exactly("$in", 2, is_in),
     operator("$indexOfArray", Parameters::Count(2, 4), index_of),
     operator("$isArray", Parameters::One, is_array),
     operator("$last", Parameters::One, first_or_last),
-    operator("$lastN", Parameters::Named(&["input!", "n!"]), some_of),
-    operator("$maxN", Parameters::Named(&["input!", "n!"]), some_of),
-    operator("$minN", Parameters::Named(&["input!", "n!"]), some_of),
+    operator("$lastN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
+    operator("$maxN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
+    operator("$minN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
     // It makes much of little: many of them in one expression are not computed ahead.
     Operator { is_constant: false, ..operator("$range", Parameters::Count(2, 3), range) },
     exactly("$reverseArray", 1, reverse),
     exactly("$size", 1, size),
     operator("$slice", Parameters::Count(2, 3), slice),
-    operator("$sortArray", Parameters::Named(&["input!", "sortBy!"]), sort),
-    operator("$zip", Parameters::Named(&["inputs!", "useLongestLength", "defaults"]), zip),
+    operator("$sortArray", Parameters::Named(&["input!", "sortBy!"], SORT), sort),
+    operator("$zip", Parameters::Named(&["inputs!", "useLongestLength", "defaults"], ZIP), zip),
 ];
+
+const SOME_OF: Codes = Codes::new(
+    ErrorCode::Location5787801,
+    ErrorCode::Location5787901,
+    &[ErrorCode::Location5787907, ErrorCode::Location5787906],
+);
+
+const SORT: Codes = Codes::new(
+    ErrorCode::Location2942500,
+    ErrorCode::Location2942501,
+    &[ErrorCode::Location2942502, ErrorCode::Location2942503],
+);
+
+const ZIP: Codes = Codes::new(ErrorCode::Location34460, ErrorCode::Location34464, &[ErrorCode::Location34465]);
 
 fn first<'v>(values: &'v [Operand<'_>]) -> Option<&'v Value> {
     values.first().and_then(Option::as_deref)

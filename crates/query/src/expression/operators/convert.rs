@@ -1,18 +1,23 @@
 //! Types of values, and conversions between them.
 
-use super::numbers::int_or_long;
-use super::{NULL, Operand, Operator, Outcome, Parameters, exactly, given, operator, some, type_of};
+use super::numbers::{int_or_long, whole};
+use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator, constant};
+use super::{NULL, Operand, Operator, Outcome, dates, exactly, given, is_nullish, some, type_of};
 use crate::code::ErrorCode;
+use crate::date::{DateError, ISO_UTC, Zone, parse, to_text};
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
-use crate::expression::operand::{is_nullish, is_true};
-use alluvium_document::value::{Binary, Double};
-use alluvium_document::{Decimal, Value, bson, json};
+use crate::expression::operand::is_true;
+use crate::filter::Patterns;
+use alluvium_document::value::Double;
+use alluvium_document::{Decimal, Map, Value, bson, json};
+use binary::Format;
+
+mod binary;
 
 pub(super) const OPERATORS: &[Operator] = &[
     exactly("$binarySize", 1, binary_size),
     exactly("$bsonSize", 1, bson_size),
-    operator("$convert", Parameters::Named(&["input!", "to!", "onError", "onNull"]), convert),
     exactly("$toBool", 1, to_type),
     exactly("$toDate", 1, to_type),
     exactly("$toDecimal", 1, to_type),
@@ -21,8 +26,18 @@ pub(super) const OPERATORS: &[Operator] = &[
     exactly("$toLong", 1, to_type),
     exactly("$toObjectId", 1, to_type),
     exactly("$toString", 1, to_type),
+    exactly("$toUUID", 1, to_type),
     exactly("$type", 1, type_name),
 ];
+
+pub(super) const PREPARED: &[PreparedOperator] = &[PreparedOperator {
+    name: "$convert",
+    form: Form::Named,
+    names: &["input!", "to!", "format?", "onError~", "onNull~"],
+    codes: Codes::PLAIN,
+    prepare: check,
+    function: convert,
+}];
 
 /// 2^63.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
@@ -32,42 +47,113 @@ const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 enum Target {
     Double,
     String,
+    /// With the subtype.
+    Binary(u8),
     ObjectId,
     Bool,
     Date,
     Int,
     Long,
     Decimal,
+    /// A type of this name to which no value can be converted.
+    Other(&'static str),
 }
 
+/// The names of all types with BSON's numbers of them.
+const TYPES: [(i64, &str, Target); 22] = [
+    (-1, "minKey", Target::Other("minKey")),
+    (0, "missing", Target::Other("missing")),
+    (1, "double", Target::Double),
+    (2, "string", Target::String),
+    (3, "object", Target::Other("object")),
+    (4, "array", Target::Other("array")),
+    (5, "binData", Target::Binary(0)),
+    (6, "undefined", Target::Other("undefined")),
+    (7, "objectId", Target::ObjectId),
+    (8, "bool", Target::Bool),
+    (9, "date", Target::Date),
+    (10, "null", Target::Other("null")),
+    (11, "regex", Target::Other("regex")),
+    (12, "dbPointer", Target::Other("dbPointer")),
+    (13, "javascript", Target::Other("javascript")),
+    (14, "symbol", Target::Other("symbol")),
+    (15, "javascriptWithScope", Target::Other("javascriptWithScope")),
+    (16, "int", Target::Int),
+    (17, "timestamp", Target::Other("timestamp")),
+    (18, "long", Target::Long),
+    (19, "decimal", Target::Decimal),
+    (127, "maxKey", Target::Other("maxKey")),
+];
+
 impl Target {
-    /// The type with this name, or BSON's number of it.
-    fn of(name: &Value) -> Option<Self> {
-        let number = name.as_i64();
-        match (name.as_str(), number) {
-            (Some("double"), _) | (_, Some(1)) => Some(Self::Double),
-            (Some("string"), _) | (_, Some(2)) => Some(Self::String),
-            (Some("objectId"), _) | (_, Some(7)) => Some(Self::ObjectId),
-            (Some("bool"), _) | (_, Some(8)) => Some(Self::Bool),
-            (Some("date"), _) | (_, Some(9)) => Some(Self::Date),
-            (Some("int"), _) | (_, Some(16)) => Some(Self::Int),
-            (Some("long"), _) | (_, Some(18)) => Some(Self::Long),
-            (Some("decimal"), _) | (_, Some(19)) => Some(Self::Decimal),
-            _ => None,
+    /// The type that the `to` of `$convert` means: a name, BSON's number, or a map of `type` and `subtype`. `None` if
+    /// it is null.
+    fn of(to: &Value) -> Result<Option<Self>, ExpressionError> {
+        let Value::Map(map) = to else { return Self::of_type(to) };
+        let known = ["type", "subtype"];
+        if let Some(name) = map.iter().filter_map(|(name, _)| name.as_str()).find(|name| !known.contains(name)) {
+            let problem = format!("the 'to' of $convert has no '{name}'; there are type, subtype");
+            return fail(ErrorCode::FailedToParse, problem);
+        }
+        let Some(kind) = map.get("type") else {
+            return fail(ErrorCode::FailedToParse, "the 'to' of $convert needs a type");
+        };
+        match (Self::of_type(kind)?, subtype(map)?) {
+            (None, _) | (_, Subtype::Null) => Ok(None),
+            (Some(Self::Binary(_)), Subtype::Given(subtype)) => Ok(Some(Self::Binary(subtype))),
+            (target, _) => Ok(target),
+        }
+    }
+
+    fn of_type(kind: &Value) -> Result<Option<Self>, ExpressionError> {
+        let number = whole(kind);
+        let found = match kind {
+            _ if is_nullish(Some(kind)) => return Ok(None),
+            Value::String(name) => TYPES.iter().find(|(_, known, _)| *known == name.as_str()),
+            _ => TYPES.iter().find(|(known, ..)| Some(*known) == number),
+        };
+        match (found, kind) {
+            (Some((.., target)), _) => Ok(Some(*target)),
+            (None, Value::String(name)) => {
+                fail(ErrorCode::BadValue, format!("the 'to' of $convert is no type: \"{name}\""))
+            }
+            (None, kind) if kind.is_number() => {
+                fail(ErrorCode::FailedToParse, "the 'to' of $convert is not BSON's number of a type")
+            }
+            (None, other) => {
+                let problem = "the 'to' of $convert must be a name, a number, or a map of type and subtype; this is of";
+                fail(ErrorCode::FailedToParse, format!("{problem} type {}", other.type_name()))
+            }
         }
     }
 
     fn name(self) -> &'static str {
-        match self {
-            Self::Double => "double",
-            Self::String => "string",
-            Self::ObjectId => "objectId",
-            Self::Bool => "bool",
-            Self::Date => "date",
-            Self::Int => "int",
-            Self::Long => "long",
-            Self::Decimal => "decimal",
+        TYPES.iter().find(|(.., target)| *target == self).map_or("binData", |(_, name, _)| *name)
+    }
+}
+
+enum Subtype {
+    Absent,
+    Null,
+    Given(u8),
+}
+
+/// The subtype in the `to` of `$convert`.
+fn subtype(map: &Map) -> Result<Subtype, ExpressionError> {
+    match map.get("subtype") {
+        None => Ok(Subtype::Absent),
+        value if is_nullish(value) => Ok(Subtype::Null),
+        Some(value) if !value.is_number() => {
+            let problem = format!("the subtype of $convert must be a number, this is of type {}", value.type_name());
+            fail(ErrorCode::Location4341108, problem)
         }
+        Some(value) => match whole(value) {
+            None => fail(ErrorCode::Location4341106, "the subtype of $convert must be an integer"),
+            Some(number) => match u8::try_from(number) {
+                Ok(subtype @ (0..=9 | 128..)) => Ok(Subtype::Given(subtype)),
+                _ => fail(ErrorCode::Location4341107, format!("the subtype {number} of $convert does not exist")),
+            },
+        },
     }
 }
 
@@ -101,56 +187,52 @@ fn binary_size(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     some(i32::try_from(len).unwrap_or(i32::MAX))
 }
 
-fn convert(_: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let side = |at: usize| values.get(at).and_then(Option::as_deref);
-    let target = match side(1) {
-        None | Some(Value::Null | Value::Undefined) => None,
-        Some(name) => match Target::of(name) {
-            Some(target) => Some(target),
-            None => {
-                return fail(
-                    ErrorCode::BadValue,
-                    format!("the 'to' of $convert is not a type that it converts to: {name:?}"),
-                );
-            }
-        },
+fn check(_: &PreparedOperator, arguments: &[Argument<'_>], _: &Patterns) -> Result<Option<Prepared>, ExpressionError> {
+    constant(arguments, 1).map(Target::of).transpose()?;
+    constant(arguments, 2).map(Format::of).transpose()?;
+    Ok(None)
+}
+
+fn convert(_: &PreparedOperator, values: &[Operand<'_>], _: Option<&Prepared>) -> Outcome {
+    let target = match given(values, 1) {
+        Some(to) => Target::of(to)?,
+        None => None,
     };
-    let (Some(input), Some(target)) = (given(values, 0), target) else {
-        return Ok(match (given(values, 0), values.get(3)) {
-            (None, Some(Some(on_null))) => Some((**on_null).clone()),
-            _ => Some(Value::Null),
-        });
+    let format = match values.get(2).and_then(Option::as_deref) {
+        None => Some(Format::Missing),
+        Some(value) => Format::of(value)?,
     };
-    match (converted(input, target), side(2)) {
-        (Ok(value), _) => Ok(Some(value)),
-        (Err(_), Some(on_error)) => Ok(Some(on_error.clone())),
-        (Err(error), None) => Err(error),
-    }
+    let (Some(input), Some(target), Some(format)) = (given(values, 0), target, format) else { return NULL };
+    converted(input, target, format).map(Some)
 }
 
 /// `$toInt` and the like.
 fn to_type(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let target = match operator.name {
-        "$toBool" => Target::Bool,
-        "$toDate" => Target::Date,
-        "$toDecimal" => Target::Decimal,
-        "$toDouble" => Target::Double,
-        "$toInt" => Target::Int,
-        "$toLong" => Target::Long,
-        "$toObjectId" => Target::ObjectId,
-        _ => Target::String,
+    let (target, format) = match operator.name {
+        "$toBool" => (Target::Bool, Format::Missing),
+        "$toDate" => (Target::Date, Format::Missing),
+        "$toDecimal" => (Target::Decimal, Format::Missing),
+        "$toDouble" => (Target::Double, Format::Missing),
+        "$toInt" => (Target::Int, Format::Missing),
+        "$toLong" => (Target::Long, Format::Missing),
+        "$toObjectId" => (Target::ObjectId, Format::Missing),
+        "$toUUID" => (Target::Binary(binary::UUID), Format::Uuid),
+        _ => (Target::String, Format::Auto),
     };
-    let value = values.first().and_then(Option::as_deref);
-    match value {
-        Some(value) if !is_nullish(Some(value)) => converted(value, target).map(Some),
-        _ => NULL,
+    match given(values, 0) {
+        Some(value) => converted(value, target, format).map(Some),
+        None => NULL,
     }
 }
 
-fn converted(value: &Value, target: Target) -> Result<Value, ExpressionError> {
+/// Converts a value. The format matters only between text and binary data.
+fn converted(value: &Value, target: Target, format: Format) -> Result<Value, ExpressionError> {
     match target {
         Target::Bool => Ok(Value::Bool(is_true(Some(value)))),
-        Target::String => text(value).map(Value::from),
+        Target::String => match value {
+            Value::Binary(binary) => binary::to_text(binary, format).map(Value::from),
+            other => text(other).map(Value::from),
+        },
         Target::Int | Target::Long => to_integer(value, target),
         Target::Double => to_double(value),
         Target::Decimal => to_decimal(value),
@@ -163,6 +245,15 @@ fn converted(value: &Value, target: Target) -> Result<Value, ExpressionError> {
             },
             other => unsupported(other, target),
         },
+        Target::Binary(subtype) => match value {
+            Value::String(text) => Ok(Value::Binary(binary::from_text(text, subtype, format)?)),
+            Value::Binary(binary) if binary.subtype == subtype => Ok(value.clone()),
+            Value::Binary(binary) => {
+                failed(format!("binary data of the subtype {} cannot get the subtype {subtype}", binary.subtype))
+            }
+            other => unsupported(other, target),
+        },
+        Target::Other(_) => unsupported(value, target),
     }
 }
 
@@ -247,24 +338,23 @@ fn to_decimal(value: &Value) -> Result<Value, ExpressionError> {
 }
 
 fn to_date(value: &Value) -> Result<Value, ExpressionError> {
+    if let Some(millis) = dates::moment(value) {
+        return Ok(Value::DateTime(millis));
+    }
     match value {
-        Value::DateTime(_) => Ok(value.clone()),
         Value::Int64(millis) => Ok(Value::DateTime(*millis)),
-        Value::Timestamp(timestamp) => Ok(Value::DateTime(i64::from(timestamp.time) * 1000)),
-        // The first four bytes are seconds since 1970.
-        Value::ObjectId([a, b, c, d, ..]) => {
-            Ok(Value::DateTime(i64::from(u32::from_be_bytes([*a, *b, *c, *d])) * 1000))
-        }
         Value::Double(_) | Value::Decimal(_) => match to_integer(value, Target::Long)? {
             Value::Int64(millis) => Ok(Value::DateTime(millis)),
             _ => unsupported(value, Target::Date),
         },
-        Value::String(text) => match json::parse_date(text) {
-            Some(millis) => Ok(Value::DateTime(millis)),
-            None => failed(format!("'{text}' is not an ISO 8601 date")),
-        },
+        Value::String(text) => Ok(Value::DateTime(parse(text, &Zone::Utc)?)),
         other => unsupported(other, Target::Date),
     }
+}
+
+/// A date as text, with milliseconds.
+pub(super) fn date_text(millis: i64) -> Result<String, DateError> {
+    to_text(millis, ISO_UTC, &Zone::Utc)
 }
 
 /// The value as text.
@@ -277,11 +367,7 @@ pub(super) fn text(value: &Value) -> Result<String, ExpressionError> {
         Value::Double(Double(x)) => Ok(double_text(*x)),
         Value::Decimal(decimal) => Ok(decimal.to_string()),
         Value::ObjectId(id) => Ok(hex(id)),
-        Value::DateTime(millis) => Ok(json::date_to_iso(*millis)),
-        Value::Binary(Binary { subtype: 4, bytes }) if bytes.len() == 16 => {
-            let text = hex(bytes);
-            Ok(format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]))
-        }
+        Value::DateTime(millis) => Ok(date_text(*millis)?),
         other => unsupported(other, Target::String),
     }
 }

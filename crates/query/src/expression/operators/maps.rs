@@ -1,5 +1,6 @@
 //! Operators on maps and their fields.
 
+use super::prepared::Codes;
 use super::{NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, operator, some, type_of};
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
@@ -10,9 +11,15 @@ pub(super) const OPERATORS: &[Operator] = &[
     operator("$getField", Parameters::NamedOrOne(&["field!", "input"]), get_field),
     any_number("$mergeObjects", merge),
     exactly("$objectToArray", 1, to_array),
-    operator("$setField", Parameters::Named(&["field!", "input!", "value!"]), set_field),
-    operator("$unsetField", Parameters::Named(&["field!", "input!"]), set_field),
+    operator("$setField", Parameters::Named(&["field!", "input!", "value!"], SET_FIELD), set_field),
+    operator("$unsetField", Parameters::Named(&["field!", "input!"], SET_FIELD), set_field),
 ];
+
+const SET_FIELD: Codes = Codes::new(
+    ErrorCode::Location4161100,
+    ErrorCode::Location4161101,
+    &[ErrorCode::Location4161102, ErrorCode::Location4161109, ErrorCode::Location4161103],
+);
 
 fn to_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Some(value) = given(values, 0) else { return NULL };

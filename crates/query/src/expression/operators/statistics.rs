@@ -1,8 +1,13 @@
 //! Accumulators as expressions: of their arguments, or of the elements of a single array.
 
 use super::numbers::Sum;
+use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator};
 use super::{Operand, Operator, Outcome, any_number, some};
+use crate::code::ErrorCode;
+use crate::expression::ExpressionError;
+use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
+use crate::filter::Patterns;
 use alluvium_document::compare::compare;
 use alluvium_document::{Decimal, Value};
 
@@ -13,6 +18,25 @@ pub(super) const OPERATORS: &[Operator] = &[
     any_number("$stdDevPop", deviation),
     any_number("$stdDevSamp", deviation),
     any_number("$sum", sum),
+];
+
+pub(super) const PREPARED: &[PreparedOperator] = &[
+    PreparedOperator {
+        name: "$median",
+        form: Form::Named,
+        names: &["input!", "method!"],
+        codes: Codes::new(ErrorCode::Location7436201, ErrorCode::IDLUnknownField, &[ErrorCode::IDLFailedToParse]),
+        prepare: check_quantiles,
+        function: quantiles,
+    },
+    PreparedOperator {
+        name: "$percentile",
+        form: Form::Named,
+        names: &["input!", "method!", "p!"],
+        codes: Codes::new(ErrorCode::Location7436200, ErrorCode::IDLUnknownField, &[ErrorCode::IDLFailedToParse]),
+        prepare: check_quantiles,
+        function: quantiles,
+    },
 ];
 
 /// The values: those of a single array, or the arguments.
@@ -70,4 +94,71 @@ fn deviation(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
     let degrees = if operator.name == "$stdDevPop" { count } else { count - 1.0 };
     if degrees <= 0.0 { some(Value::Null) } else { some((squares / degrees).sqrt()) }
+}
+
+/// Checks the method, and the `p` of `$percentile`: an array of constants from 0 to 1.
+fn check_quantiles(
+    operator: &PreparedOperator,
+    arguments: &[Argument<'_>],
+    _: &Patterns,
+) -> Result<Option<Prepared>, ExpressionError> {
+    let name = operator.name;
+    match arguments.get(1) {
+        Some(Argument::Constant(Value::String(method))) if method == "approximate" => {}
+        Some(Argument::Constant(other)) if other.as_str().is_none() => {
+            let found = other.type_name();
+            return fail(
+                ErrorCode::TypeMismatch,
+                format!("the method of {name} must be text, this is of type {found}"),
+            );
+        }
+        _ => return fail(ErrorCode::BadValue, format!("the method of {name} must be \"approximate\"")),
+    }
+    let range = "an array of numbers from 0 to 1";
+    match arguments.get(2) {
+        None => Ok(None),
+        Some(Argument::Constant(Value::Array(list))) if !list.is_empty() => {
+            for p in list {
+                match p.as_f64() {
+                    None => {
+                        let found = p.type_name();
+                        let problem = format!("the p of {name} must be {range}, one is of type {found}");
+                        return fail(ErrorCode::Location7750302, problem);
+                    }
+                    Some(p) if !(0.0..=1.0).contains(&p) => {
+                        return fail(
+                            ErrorCode::Location7750303,
+                            format!("the p of {name} must be {range}, one is {p}"),
+                        );
+                    }
+                    Some(_) => {}
+                }
+            }
+            Ok(None)
+        }
+        Some(Argument::Constant(_)) => {
+            fail(ErrorCode::Location7750301, format!("the p of {name} must be {range}, and not empty"))
+        }
+        _ => fail(ErrorCode::Location7750300, format!("the p of {name} must be a constant")),
+    }
+}
+
+/// `$median` and `$percentile`: of a number, or of the numbers of an array. The value at a place of the sorted numbers,
+/// never one between two.
+fn quantiles(operator: &PreparedOperator, values: &[Operand<'_>], _: Option<&Prepared>) -> Outcome {
+    let mut numbers: Vec<f64> = match values.first().and_then(Option::as_deref) {
+        Some(Value::Array(elements)) => elements.iter().filter_map(Value::as_f64).filter(|x| !x.is_nan()).collect(),
+        other => other.and_then(Value::as_f64).into_iter().collect(),
+    };
+    numbers.sort_by(f64::total_cmp);
+    let at = |p: f64| {
+        let rank = (p * numbers.len() as f64).ceil() as usize;
+        numbers.get(rank.saturating_sub(1)).or(numbers.last()).map_or(Value::Null, |x| Value::from(*x))
+    };
+    match values.get(2).and_then(Option::as_deref) {
+        Some(Value::Array(list)) if operator.name == "$percentile" => {
+            Ok(Some(Value::Array(list.iter().map(|p| at(p.as_f64().unwrap_or(0.5))).collect())))
+        }
+        _ => Ok(Some(at(0.5))),
+    }
 }

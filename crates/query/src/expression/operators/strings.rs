@@ -2,23 +2,20 @@
 
 use super::arrays::bounds;
 use super::numbers::whole_32;
+use super::prepared::Codes;
 use super::{NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, operator, some, type_of};
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
-use crate::filter::Patterns;
-use alluvium_document::{Map, Value, json};
+use alluvium_document::Value;
 
 pub(super) const OPERATORS: &[Operator] = &[
     any_number("$concat", concat),
     operator("$indexOfBytes", Parameters::Count(2, 4), index_of),
     operator("$indexOfCP", Parameters::Count(2, 4), index_of),
-    operator("$ltrim", Parameters::Named(&["input!", "chars"]), trim),
-    operator("$regexFind", Parameters::Named(&["input!", "regex!", "options"]), regex),
-    operator("$regexFindAll", Parameters::Named(&["input!", "regex!", "options"]), regex),
-    operator("$regexMatch", Parameters::Named(&["input!", "regex!", "options"]), regex),
-    operator("$replaceAll", Parameters::Named(&["input!", "find!", "replacement!"]), replace),
-    operator("$replaceOne", Parameters::Named(&["input!", "find!", "replacement!"]), replace),
-    operator("$rtrim", Parameters::Named(&["input!", "chars"]), trim),
+    operator("$ltrim", Parameters::Named(&["input!", "chars?"], TRIM), trim),
+    operator("$replaceAll", Parameters::Named(&["input!", "find!", "replacement!"], REPLACE), replace),
+    operator("$replaceOne", Parameters::Named(&["input!", "find!", "replacement!"], REPLACE), replace),
+    operator("$rtrim", Parameters::Named(&["input!", "chars?"], TRIM), trim),
     exactly("$split", 2, split),
     exactly("$strLenBytes", 1, length),
     exactly("$strLenCP", 1, length),
@@ -28,8 +25,16 @@ pub(super) const OPERATORS: &[Operator] = &[
     exactly("$substrCP", 3, substring_of_characters),
     exactly("$toLower", 1, change_case),
     exactly("$toUpper", 1, change_case),
-    operator("$trim", Parameters::Named(&["input!", "chars"]), trim),
+    operator("$trim", Parameters::Named(&["input!", "chars?"], TRIM), trim),
 ];
+
+const TRIM: Codes = Codes::new(ErrorCode::Location50696, ErrorCode::Location50694, &[ErrorCode::Location50695]);
+
+const REPLACE: Codes = Codes::new(
+    ErrorCode::Location51751,
+    ErrorCode::Location51750,
+    &[ErrorCode::Location51749, ErrorCode::Location51748, ErrorCode::Location51747],
+);
 
 fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let mut text = String::new();
@@ -53,7 +58,7 @@ fn text_of(operator: &Operator, value: Option<&Value>) -> Result<String, super::
     match value {
         None => Ok(String::new()),
         Some(Value::String(text) | Value::Symbol(text)) => Ok(text.to_string()),
-        Some(Value::DateTime(millis)) => Ok(json::date_to_iso(*millis)),
+        Some(Value::DateTime(millis)) => Ok(super::convert::date_text(*millis)?),
         Some(number) if number.is_number() => super::convert::text(number),
         Some(other) => fail(
             ErrorCode::Location16007,
@@ -253,88 +258,4 @@ fn replace(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     } else {
         input.replace(find, replacement)
     })
-}
-
-/// `$regexFind`, `$regexFindAll`, `$regexMatch`.
-fn regex(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let none = || match operator.name {
-        "$regexMatch" => some(false),
-        "$regexFindAll" => Ok(Some(Value::Array(Vec::new()))),
-        _ => NULL,
-    };
-    let input = match given(values, 0) {
-        None => None,
-        Some(Value::String(text)) => Some(text),
-        Some(other) => {
-            return fail(
-                ErrorCode::Location51104,
-                format!("the input of {} must be text, this is of type {}", operator.name, other.type_name()),
-            );
-        }
-    };
-    let (pattern, own) = match given(values, 1) {
-        None => return none(),
-        Some(Value::String(pattern)) => (pattern.as_str(), ""),
-        Some(Value::Regex(regex)) => (regex.pattern.as_str(), regex.options.as_str()),
-        Some(other) => {
-            return fail(
-                ErrorCode::Location51105,
-                format!(
-                    "the regex of {} must be text or a regular expression, this is of type {}",
-                    operator.name,
-                    other.type_name()
-                ),
-            );
-        }
-    };
-    let options = match given(values, 2) {
-        None => own,
-        Some(Value::String(_)) if !own.is_empty() => {
-            return fail(
-                ErrorCode::Location51107,
-                format!("{} has options twice: in the regular expression, and beside it", operator.name),
-            );
-        }
-        Some(Value::String(options)) => options.as_str(),
-        Some(other) => {
-            return fail(
-                ErrorCode::Location51106,
-                format!("the options of {} must be text, this is of type {}", operator.name, other.type_name()),
-            );
-        }
-    };
-    let pattern = Patterns::default().compile_with_groups(pattern, options)?;
-    let Some(input) = input else { return none() };
-    if operator.name == "$regexMatch" {
-        return some(pattern.is_match(input)?);
-    }
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at <= input.len() {
-        let Some(groups) = pattern.groups(input, at)? else { break };
-        let Some(Some((start, end))) = groups.first().copied() else { break };
-        found.push(described(input, &groups, start, end));
-        if operator.name == "$regexFind" {
-            break;
-        }
-        // After an empty match, the search goes on behind the next character.
-        at = if end > start { end } else { end + input[end..].chars().next().map_or(1, char::len_utf8) };
-    }
-    match operator.name {
-        "$regexFindAll" => Ok(Some(Value::Array(found))),
-        _ => Ok(Some(found.into_iter().next().unwrap_or_default())),
-    }
-}
-
-/// A match as a map: the text, its place in characters, and its groups.
-fn described(input: &str, groups: &[Option<(usize, usize)>], start: usize, end: usize) -> Value {
-    let group =
-        |place: &Option<(usize, usize)>| place.map_or(Value::Null, |(start, end)| Value::from(&input[start..end]));
-    let place = i32::try_from(input[..start].chars().count()).unwrap_or(i32::MAX);
-    let captures: Vec<Value> = groups.iter().skip(1).map(group).collect();
-    Value::Map(Map::from([
-        ("match", Value::from(&input[start..end])),
-        ("idx", Value::Int32(place)),
-        ("captures", Value::Array(captures)),
-    ]))
 }

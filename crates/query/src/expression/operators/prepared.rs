@@ -1,0 +1,102 @@
+//! Operators that check arguments which are constants when an expression is parsed, and keep what they made of them.
+
+use super::{Operand, Outcome, is_nullish};
+use crate::code::ErrorCode;
+use crate::date::Zone;
+use crate::expression::error::ExpressionError;
+use crate::filter::Patterns;
+use crate::filter::pattern::Pattern;
+use alluvium_document::Value;
+
+/// An operator with named arguments.
+pub(in crate::expression) struct PreparedOperator {
+    /// The name, with its dollar sign.
+    pub name: &'static str,
+    pub form: Form,
+    /// The names of the arguments. One with an exclamation mark is required. A missing value of one with a question
+    /// mark is null. Those with a tilde come last: `onNull~` is evaluated only if the first argument is null or
+    /// missing, `onError~` only if a conversion fails.
+    pub names: &'static [&'static str],
+    pub codes: Codes,
+    /// Checks which arguments there are, and those that are constants.
+    pub prepare: Prepare,
+    /// Computes the value.
+    pub function: fn(&PreparedOperator, &[Operand<'_>], Option<&Prepared>) -> Outcome,
+}
+
+type Prepare = fn(&PreparedOperator, &[Argument<'_>], &Patterns) -> Result<Option<Prepared>, ExpressionError>;
+
+/// How the arguments are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::expression) enum Form {
+    /// A map.
+    Named,
+    /// A map, or the first argument alone, also in an array of one element.
+    NamedOrFirst,
+}
+
+/// The codes of errors in the names of arguments.
+#[derive(Clone, Copy)]
+pub(in crate::expression) struct Codes {
+    /// The operand is not a map.
+    pub no_map: ErrorCode,
+    /// There is no argument of a name.
+    pub unknown: ErrorCode,
+    /// A required argument is missing: the code of each, in their order, or of all.
+    pub missing: &'static [ErrorCode],
+}
+
+impl Codes {
+    /// Those of operators without codes of their own.
+    pub const PLAIN: Self = Self::new(ErrorCode::FailedToParse, ErrorCode::FailedToParse, &[ErrorCode::FailedToParse]);
+
+    pub const fn new(no_map: ErrorCode, unknown: ErrorCode, missing: &'static [ErrorCode]) -> Self {
+        Self { no_map, unknown, missing }
+    }
+
+    /// The code for a missing argument, by its place among the required ones.
+    pub fn missing(&self, required: usize) -> ErrorCode {
+        self.missing.get(required).or(self.missing.last()).copied().unwrap_or(ErrorCode::FailedToParse)
+    }
+}
+
+/// What is known of an argument when an expression is parsed.
+#[derive(Clone, Copy)]
+pub(in crate::expression) enum Argument<'a> {
+    Absent,
+    Computed,
+    Constant(&'a Value),
+}
+
+/// An argument that is a constant and not null. Nothing if all are constants: evaluation checks them then, in its
+/// order.
+pub(super) fn constant<'a>(arguments: &[Argument<'a>], at: usize) -> Option<&'a Value> {
+    let is_computed = |argument: &Argument<'_>| matches!(argument, Argument::Computed);
+    match arguments.get(at) {
+        Some(Argument::Constant(value)) if arguments.iter().any(is_computed) => {
+            Some(*value).filter(|value| !is_nullish(Some(value)))
+        }
+        _ => None,
+    }
+}
+
+/// What is made of constant arguments once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::expression) enum Prepared {
+    Pattern(Pattern),
+    Zone(Zone),
+}
+
+impl PartialEq for PreparedOperator {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for PreparedOperator {}
+
+impl std::fmt::Debug for PreparedOperator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}

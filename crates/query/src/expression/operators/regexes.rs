@@ -1,0 +1,150 @@
+//! `$regexMatch`, `$regexFind`, `$regexFindAll`.
+
+use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator};
+use super::{NULL, Operand, Outcome, given, is_nullish, some};
+use crate::code::ErrorCode;
+use crate::expression::error::{ExpressionError, fail};
+use crate::filter::Patterns;
+use crate::filter::pattern::Pattern;
+use alluvium_document::{Map, Value};
+use std::borrow::Cow;
+
+pub(super) const OPERATORS: &[PreparedOperator] =
+    &[operator("$regexFind"), operator("$regexFindAll"), operator("$regexMatch")];
+
+const fn operator(name: &'static str) -> PreparedOperator {
+    PreparedOperator {
+        name,
+        form: Form::Named,
+        names: &["input!", "regex!", "options"],
+        codes: Codes::new(
+            ErrorCode::Location51103,
+            ErrorCode::Location31024,
+            &[ErrorCode::Location31022, ErrorCode::Location31023],
+        ),
+        prepare,
+        function: regex,
+    }
+}
+
+/// Compiles a pattern that is a constant. One for which the budget does not suffice is compiled each time.
+fn prepare(
+    operator: &PreparedOperator,
+    arguments: &[Argument<'_>],
+    patterns: &Patterns,
+) -> Result<Option<Prepared>, ExpressionError> {
+    let options = match arguments.get(2) {
+        Some(Argument::Constant(options)) => Some(*options),
+        Some(Argument::Computed) => return Ok(None),
+        None | Some(Argument::Absent) => None,
+    };
+    let Some(Argument::Constant(regex)) = arguments.get(1) else { return Ok(None) };
+    let Some(source) = source(operator, Some(regex), options)? else { return Ok(None) };
+    match patterns.compile_with_groups(source.pattern, source.options) {
+        Ok(pattern) => Ok(Some(Prepared::Pattern(pattern))),
+        Err(_) => {
+            Patterns::default().compile_with_groups(source.pattern, source.options)?;
+            Ok(None)
+        }
+    }
+}
+
+/// A pattern that is not compiled yet.
+struct Source<'v> {
+    pattern: &'v str,
+    options: &'v str,
+}
+
+/// The pattern and options of the arguments; `None` if the pattern is null.
+fn source<'v>(
+    operator: &PreparedOperator,
+    regex: Option<&'v Value>,
+    options: Option<&'v Value>,
+) -> Result<Option<Source<'v>>, ExpressionError> {
+    let name = operator.name;
+    let (pattern, own) = match regex {
+        value if is_nullish(value) => return Ok(None),
+        Some(Value::String(pattern)) => (pattern.as_str(), ""),
+        Some(Value::Regex(regex)) => (regex.pattern.as_str(), regex.options.as_str()),
+        other => {
+            let found = super::type_of(other);
+            let problem = format!("the regex of {name} must be text or a regular expression, this is of type {found}");
+            return fail(ErrorCode::Location51105, problem);
+        }
+    };
+    let options = match options {
+        value if is_nullish(value) => own,
+        Some(Value::String(_)) if !own.is_empty() => {
+            let problem = format!("{name} has options twice: in the regular expression, and beside it");
+            return fail(ErrorCode::Location51107, problem);
+        }
+        Some(Value::String(options)) => options.as_str(),
+        other => {
+            let found = super::type_of(other);
+            return fail(ErrorCode::Location51106, format!("the options of {name} must be text, this is {found}"));
+        }
+    };
+    Ok(Some(Source { pattern, options }))
+}
+
+fn regex(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+    let none = || match operator.name {
+        "$regexMatch" => some(false),
+        "$regexFindAll" => Ok(Some(Value::Array(Vec::new()))),
+        _ => NULL,
+    };
+    let input = match given(values, 0) {
+        None => None,
+        Some(Value::String(text)) => Some(text),
+        Some(other) => {
+            let found = other.type_name();
+            let problem = format!("the input of {} must be text, this is of type {found}", operator.name);
+            return fail(ErrorCode::Location51104, problem);
+        }
+    };
+    let pattern: Cow<'_, Pattern> = match prepared {
+        Some(Prepared::Pattern(pattern)) => Cow::Borrowed(pattern),
+        _ => match source(operator, given(values, 1), given(values, 2))? {
+            None => return none(),
+            Some(source) => Cow::Owned(Patterns::default().compile_with_groups(source.pattern, source.options)?),
+        },
+    };
+    let Some(input) = input else { return none() };
+    match operator.name {
+        "$regexMatch" => some(pattern.is_match(input)?),
+        _ => found(operator, &pattern, input),
+    }
+}
+
+/// The first match, or all of them.
+fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str) -> Outcome {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at <= input.len() {
+        let Some(groups) = pattern.groups(input, at)? else { break };
+        let Some(Some((start, end))) = groups.first().copied() else { break };
+        found.push(described(input, &groups, start, end));
+        if operator.name == "$regexFind" {
+            break;
+        }
+        // After an empty match, the search goes on behind the next character.
+        at = if end > start { end } else { end + input[end..].chars().next().map_or(1, char::len_utf8) };
+    }
+    match operator.name {
+        "$regexFindAll" => Ok(Some(Value::Array(found))),
+        _ => Ok(Some(found.into_iter().next().unwrap_or_default())),
+    }
+}
+
+/// A match as a map: the text, its place in characters, and its groups.
+fn described(input: &str, groups: &[Option<(usize, usize)>], start: usize, end: usize) -> Value {
+    let group =
+        |place: &Option<(usize, usize)>| place.map_or(Value::Null, |(start, end)| Value::from(&input[start..end]));
+    let place = i32::try_from(input[..start].chars().count()).unwrap_or(i32::MAX);
+    let captures: Vec<Value> = groups.iter().skip(1).map(group).collect();
+    Value::Map(Map::from([
+        ("match", Value::from(&input[start..end])),
+        ("idx", Value::Int32(place)),
+        ("captures", Value::Array(captures)),
+    ]))
+}

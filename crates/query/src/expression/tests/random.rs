@@ -1,0 +1,46 @@
+//! `$rand`.
+
+use super::{parsed, value};
+use crate::expression::{Expression, Random, Scope};
+use alluvium_document::{Map, Value};
+
+#[test]
+fn numbers_differ_and_follow_from_the_seed() {
+    let expression = Expression::parse(&parsed(r#"[{"$rand":{}},{"$rand":[]}]"#)).unwrap();
+    assert!(expression.is_random());
+    assert!(expression.as_constant().is_none());
+    let nothing = Map::new();
+    let numbers = |seed: u64| -> Vec<f64> {
+        let random = Random::new(seed);
+        let all = (0..500).flat_map(|_| {
+            let mut scope = Scope::of_map(&nothing).with_random(&random);
+            let Ok(Some(Value::Array(pair))) = expression.evaluate(&mut scope) else { unreachable!() };
+            pair.iter().filter_map(Value::as_f64).collect::<Vec<_>>()
+        });
+        all.collect()
+    };
+    let first = numbers(1);
+    assert_eq!(first.len(), 1000);
+    assert!(first.iter().all(|x| (0.0..1.0).contains(x)));
+    let mean = first.iter().sum::<f64>() / 1000.0;
+    assert!((0.45..0.55).contains(&mean), "{mean}");
+    let mut sorted = first.clone();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    assert_eq!(sorted.len(), 1000);
+    assert_eq!(numbers(1), first);
+    assert_ne!(numbers(2), first);
+}
+
+#[test]
+fn operands() {
+    // Without a source there is no number.
+    assert_eq!(value(r#"{"$rand":{}}"#, "{}"), "error 238");
+    assert_eq!(value(r#"{"$rand":{"x":1}}"#, "{}"), "error 3040501");
+    assert_eq!(value(r#"{"$rand":[1]}"#, "{}"), "error 3040501");
+    assert_eq!(value(r#"{"$rand":1}"#, "{}"), "error 10065");
+    assert_eq!(value(r#"{"$rand":null}"#, "{}"), "error 10065");
+    assert!(!Expression::parse(&parsed(r#"{"$add":["$a",1]}"#)).unwrap().is_random());
+    let inner = r#"{"$dateToString":{"date":"$a","onNull":{"$cond":["$b",{"$rand":{}},1]}}}"#;
+    assert!(Expression::parse(&parsed(inner)).unwrap().is_random());
+}
