@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::exit::{self, Outcome};
 use crate::logging::{self, Level};
+use crate::output::terminal::{self, Color, Wishes};
 use crate::report::Program;
 use crate::signals;
 use crate::suggestions;
@@ -41,6 +42,25 @@ pub(crate) struct Cli {
     )]
     #[arg(help = "Log to standard error what the database does: off, error, warn (the default), info, debug")]
     log: Option<Level>,
+    /// Print in colours: auto, always, never
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        help_heading = "Global options"
+    )]
+    #[arg(
+        help = "Print in colours: always, never, or auto (the default), which means on a terminal unless the variable NO_COLOR is set"
+    )]
+    color: Option<Color>,
+    /// Print long output without a pager
+    #[arg(long, global = true, help_heading = "Global options")]
+    #[arg(
+        help = "Print output that is longer than the screen without a pager, which is the program in the variable PAGER, or less"
+    )]
+    no_pager: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -68,6 +88,7 @@ pub fn main() -> ExitCode {
         Ok(Err(failure)) => program.end(Err(failure)),
         Ok(Ok((cli, config))) => {
             logging::start(&env, cli.log.unwrap_or(Level::Warn));
+            terminal::set(Wishes { color: cli.color.unwrap_or_default(), no_pager: cli.no_pager });
             program.end(cli.command.run(Context { definition, config: &config }))
         }
     }

@@ -8,6 +8,7 @@
 mod file;
 
 use crate::exit::{Failure, Outcome};
+use crate::output::terminal::Color;
 use crate::settings::database::{Acknowledge, LEAST_MEMORY};
 use crate::settings::size;
 use crate::text;
@@ -28,6 +29,11 @@ pub(crate) struct Setting {
 
 /// All settings, by name.
 pub(crate) const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "color",
+        default: "auto",
+        check: |text| Color::from_str(text, true).map(drop).map_err(|_| "write auto, always or never".to_owned()),
+    },
     Setting {
         name: "disk-reserve",
         default: "two fifths of the memory budget and 64M",

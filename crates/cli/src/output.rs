@@ -1,17 +1,26 @@
-//! Buffered standard output. A closed pipe ends the command without a message.
+//! Standard output: buffered, or through a pager. A closed pipe ends the command without a message.
 
 use crate::exit::{Failure, Outcome};
 use crate::report::complain;
 use crate::session;
 use crate::settings::ids;
 use crate::text;
-use crate::variables::variable;
-use alluvium::{Document, Explanation, Map, Value};
+use alluvium::{Explanation, Map, Value};
 use alluvium_document::json::{self, Format};
-use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
+use pager::Pager;
+use std::io::{BufWriter, StdoutLock, Write};
 
+mod cells;
+mod fit;
+pub(crate) mod format;
+mod grid;
+mod pager;
 mod pages;
 mod paint;
+pub(crate) mod rows;
+pub(crate) mod terminal;
+
+pub use terminal::has_colours_on;
 
 /// The number of documents on a page, in a shell on a terminal.
 const PAGE: usize = 20;
@@ -20,65 +29,84 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// Standard output. Without [`Output::finish`] the last part may be lost.
 pub struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: Sink,
     line: Vec<u8>,
-    /// True if documents with one field per line are printed in colours.
+    /// True if documents are printed in colours.
     colours: bool,
+    /// True if control characters in documents are escaped.
+    is_terminal: bool,
     /// The number of documents until the next prompt for more, in a shell on a terminal.
     page: Option<usize>,
     /// The number of documents that could not be printed; each was reported.
     unprinted: u64,
 }
 
-/// True if standard output may have colours.
-pub(crate) fn has_colours() -> bool {
-    has_colours_on(&std::io::stdout())
+enum Sink {
+    Direct(BufWriter<StdoutLock<'static>>),
+    Paged(Pager),
 }
 
-/// True if the text on a stream may have colours: on a terminal that supports them, unless the user
-/// disables them (<https://no-color.org>).
-pub fn has_colours_on(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && variable("NO_COLOR").is_none() && variable("TERM").is_none_or(|terminal| terminal != "dumb")
+impl Sink {
+    fn direct() -> Self {
+        Self::Direct(BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock()))
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Direct(out) => out,
+            Self::Paged(pager) => pager,
+        }
+    }
 }
 
 impl Output {
     /// Locks standard output for this thread.
     #[allow(clippy::new_without_default, reason = "it takes a lock")]
     pub fn new() -> Self {
-        let out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
-        let page = session::is_pretty().then_some(PAGE);
-        Self { out, line: Vec::new(), colours: has_colours(), page, unprinted: 0 }
+        Self::to(Sink::direct(), session::is_pretty().then_some(PAGE))
     }
 
-    /// Prints a document and a newline.
-    pub(crate) fn document(&mut self, document: &Document, format: Format) -> Outcome {
-        let map = document.to_map().map_err(|error| {
-            let id = ids::show(document.id());
-            Failure::Damaged(format!("document {id} is damaged: {error}"))
-        })?;
-        self.map(&map, format)
+    /// Output that a pager shows if it is longer than the screen of a terminal.
+    pub(crate) fn paged() -> Self {
+        Self::to(Pager::new().map_or_else(Sink::direct, Sink::Paged), None)
     }
 
-    /// Prints fields and a newline.
+    fn to(out: Sink, page: Option<usize>) -> Self {
+        let (colours, is_terminal) = (terminal::has_colours(), terminal::is_present());
+        Self { out, line: Vec::new(), colours, is_terminal, page, unprinted: 0 }
+    }
+
+    /// Prints fields as JSON, and a newline.
     pub(crate) fn map(&mut self, map: &Map, format: Format) -> Outcome {
-        self.turn_page()?;
-        self.line.clear();
         let format = Format { pretty: format.pretty || session::is_pretty(), ..format };
+        self.turn_page()?;
+        self.json_map(map, format, "", "\n").map(drop)
+    }
+
+    /// Prints fields as JSON between two texts; false if they have no JSON, which was reported.
+    fn json_map(&mut self, map: &Map, format: Format, before: &str, after: &str) -> Outcome<bool> {
+        self.line.clear();
         if let Err(error) = json::print_map(map, format, &mut self.line) {
-            return self.leave_out(map.get("_id"), &error);
+            self.leave_out(map.get("_id"), &error);
+            return Ok(false);
         }
-        if self.colours && format.pretty {
+        if self.is_terminal {
+            escape_in_json(&mut self.line);
+        }
+        if self.colours {
             self.line = paint::paint(&self.line);
         }
-        self.end_line()
+        self.text(before)?;
+        self.out.writer().write_all(&self.line).map_err(|error| Failure::stdout(&error))?;
+        self.text(after)?;
+        Ok(true)
     }
 
     /// Reports a document that has no representation in JSON; the others are printed.
-    fn leave_out(&mut self, id: Option<&Value>, error: &json::PrintError) -> Outcome {
+    fn leave_out(&mut self, id: Option<&Value>, error: &json::PrintError) {
         self.unprinted += 1;
         let id = id.map_or_else(|| "without an _id".to_owned(), ids::show);
         complain("alluvium", &Failure::Other(format!("the document {id} cannot be printed: {error}")));
-        Ok(())
     }
 
     /// Prompts for more at the end of a page.
@@ -104,27 +132,35 @@ impl Output {
         self.bytes(text.as_bytes())
     }
 
-    /// Prints bytes.
-    pub fn bytes(&mut self, bytes: &[u8]) -> Outcome {
-        self.out.write_all(bytes).map_err(|error| Failure::stdout(&error))
+    /// Prints text with the content of documents: on a terminal, control characters other than
+    /// newlines and tabs are escaped.
+    pub(crate) fn content(&mut self, text: &[u8]) -> Outcome {
+        match std::str::from_utf8(text) {
+            Ok(text) if self.is_terminal => self.text(&text::harmless(text)),
+            _ => self.bytes(text),
+        }
     }
 
-    fn end_line(&mut self) -> Outcome {
-        self.line.push(b'\n');
-        self.out.write_all(&self.line).map_err(|error| Failure::stdout(&error))
+    /// Prints bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Outcome {
+        self.out.writer().write_all(bytes).map_err(|error| Failure::stdout(&error))
     }
 
     /// Writes the buffer.
     pub(crate) fn flush(&mut self) -> Outcome {
-        self.out.flush().map_err(|error| Failure::stdout(&error))
+        self.out.writer().flush().map_err(|error| Failure::stdout(&error))
     }
 
-    /// Writes the buffer at the end.
+    /// Writes the buffer at the end, and waits until the user leaves the pager.
     ///
     /// # Errors
     /// A failed write, or documents that could not be printed.
     pub fn finish(mut self) -> Outcome {
-        self.flush()?;
+        let ended = match &mut self.out {
+            Sink::Direct(out) => out.flush(),
+            Sink::Paged(pager) => pager.close(),
+        };
+        ended.map_err(|error| Failure::stdout(&error))?;
         match self.unprinted {
             0 => Ok(()),
             1 => Err(Failure::Other("1 document could not be printed; its _id is above".to_owned())),
@@ -134,6 +170,27 @@ impl Output {
             ))),
         }
     }
+}
+
+/// Escapes what JSON text may contain and a terminal would obey: U+007F to U+009F. They occur only
+/// within strings.
+fn escape_in_json(json: &mut Vec<u8>) {
+    let is_special = |at: usize| match json[at] {
+        0x7f => true,
+        0xc2 => matches!(json.get(at + 1), Some(0x80..=0x9f)),
+        _ => false,
+    };
+    if !(0..json.len()).any(is_special) {
+        return;
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in String::from_utf8_lossy(json).chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => escaped.push(c),
+        }
+    }
+    *json = escaped.into_bytes();
 }
 
 /// Prints the explanation of a query, as lines of text or as one line of JSON.
@@ -166,3 +223,6 @@ fn escape_within(shown: &mut String, value: &Value) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,10 @@
 //! at once.
 
 use crate::exit::{Failure, INTERRUPTED, Outcome};
+use alluvium_env::sync::Mutex;
 use libc::SIGXFSZ;
 use signal_hook::consts::{SIGINT, TERM_SIGNALS};
-use signal_hook::flag;
+use signal_hook::{SigId, flag, low_level};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -95,10 +96,11 @@ impl Stop {
 
     fn install(signals: &[i32], flag: &Arc<AtomicBool>) -> Outcome {
         for signal in signals {
-            // The order matters: a signal that finds the flag set never returns.
-            flag::register_conditional_shutdown(*signal, i32::from(INTERRUPTED), flag.clone())
-                .and_then(|_| flag::register(*signal, flag.clone()))
+            let handlers = Handlers::install(*signal, flag.clone())
                 .map_err(|error| Failure::Other(format!("cannot watch for signals: {error}")))?;
+            if *signal == SIGINT {
+                OF_INTERRUPTS.get_or_init(|| Mutex::new(Vec::new())).lock().push(handlers);
+            }
         }
         Ok(())
     }
@@ -116,5 +118,56 @@ impl Stop {
     /// Returns an error if the flag is set; for use between two steps.
     pub fn check(&self) -> Outcome {
         if self.is_set() { Err(Failure::Interrupted(String::new())) } else { Ok(()) }
+    }
+}
+
+/// The handlers of one signal for one flag.
+struct Handlers {
+    signal: i32,
+    flag: Arc<AtomicBool>,
+    /// Ends the process if the flag is set.
+    ending: SigId,
+    /// Sets the flag.
+    setting: SigId,
+}
+
+/// The handlers of ctrl-C.
+static OF_INTERRUPTS: OnceLock<Mutex<Vec<Handlers>>> = OnceLock::new();
+
+impl Handlers {
+    fn install(signal: i32, flag: Arc<AtomicBool>) -> std::io::Result<Self> {
+        // The order matters: a signal that finds the flag set never returns.
+        let ending = flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), flag.clone())?;
+        let setting = flag::register(signal, flag.clone())?;
+        Ok(Self { signal, flag, ending, setting })
+    }
+}
+
+/// While this value exists, ctrl-C sets the flags, and does not end the process. A pager on the same
+/// terminal also receives the signal, and its user decides when it ends.
+pub(crate) struct Outlived(());
+
+impl Outlived {
+    /// Begins it.
+    pub(crate) fn begin() -> Self {
+        if let Some(all) = OF_INTERRUPTS.get() {
+            for handlers in all.lock().iter() {
+                low_level::unregister(handlers.ending);
+            }
+        }
+        Self(())
+    }
+}
+
+impl Drop for Outlived {
+    fn drop(&mut self) {
+        let Some(all) = OF_INTERRUPTS.get() else { return };
+        for handlers in all.lock().iter_mut() {
+            // Both are installed again, because their order matters.
+            low_level::unregister(handlers.setting);
+            if let Ok(again) = Handlers::install(handlers.signal, handlers.flag.clone()) {
+                *handlers = again;
+            }
+        }
     }
 }

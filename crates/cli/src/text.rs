@@ -72,6 +72,11 @@ pub(crate) fn lines(text: &str) -> String {
     escaped(text, |c| c.is_control() && c != '\n')
 }
 
+/// As [`plain`], for text of several lines and columns that is the content of documents.
+pub(crate) fn harmless(text: &str) -> String {
+    escaped(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -6,9 +6,14 @@ use std::path::PathBuf;
 pub(crate) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A variable of this process. An empty variable, or one that is not UTF-8, counts as not set.
-#[allow(clippy::disallowed_methods, reason = "the command line is where configuration comes from")]
 pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+    given(name).filter(|value| !value.is_empty())
+}
+
+/// A variable of this process, even if it is empty. One that is not UTF-8 counts as not set.
+#[allow(clippy::disallowed_methods, reason = "the command line is where configuration comes from")]
+pub(crate) fn given(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// The user's directory for this program, by the XDG Base Directory Specification. A relative path

@@ -50,6 +50,51 @@ fn types_and_parts_are_as_asked_for() {
 }
 
 #[test]
+fn the_result_of_a_query_is_exported() {
+    let place = Place::new();
+    let lines: String = (0..9)
+        .map(|n| format!("{{\"_id\":{n},\"kind\":\"{}\",\"at\":{{\"x\":{}}}}}\n", ["dog", "cat", "fish"][n % 3], n * 2))
+        .collect();
+    place.write("in.jsonl", &lines);
+    place.good(&["load", "db", "pets", "in.jsonl"]);
+    let export = |arguments: &[&str]| place.good(&[&["export", "db", "pets"], arguments].concat());
+    let dogs = export(&["--where", "{kind: 'dog'}"]);
+    assert_eq!(dogs, place.good(&["find", "db", "pets", "{kind: 'dog'}"]));
+    assert_eq!(dogs.lines().count(), 3);
+    let two =
+        export(&["--where", "{kind: {$ne: 'dog'}}", "--sort", "{_id: -1}", "--limit", "2", "--project", "{at: 1}"]);
+    assert_eq!(two, "{\"_id\":8,\"at\":{\"x\":16}}\n{\"_id\":7,\"at\":{\"x\":14}}\n");
+    let csv = export(&["--sort", "{_id: -1}", "--limit", "1", "--format", "csv"]);
+    assert_eq!(csv, "_id,kind,at.x\n8,fish,16\n");
+    let computed = ["--project", "{_id: 0, y: {$add: ['$at.x', 1]}}", "--where", "{_id: 4}", "--format", "csv"];
+    assert_eq!(export(&computed), "y\n9\n");
+    let fields = ["--where", "{kind: 'cat'}", "--fields", "at.x", "--format", "csv", "--sort", "{_id: 1}"];
+    assert_eq!(export(&fields), "at.x\n2\n8\n14\n");
+    place.good(&["index", "create", "db", "pets", "{\"kind\": 1}"]);
+    assert_eq!(export(&["--where", "{kind: 'dog'}"]).lines().count(), 3);
+    assert_eq!(export(&["--where", "{kind: 'bird'}", "--format", "json"]), "[\n]\n");
+    place.good(&["export", "db", "pets", "--where", "{kind: 'dog'}", "-o", "dogs.bson"]);
+    place.good(&["load", "db", "dogs", "dogs.bson"]);
+    assert_eq!(place.good(&["scan", "db", "dogs"]), dogs);
+    let ended = place.run_with(&["shell", "db"], b"use pets\nexport --where {kind: 'dog'} --format csv\n");
+    assert_eq!((ended.code, ended.out.lines().count()), (Some(0), 4), "{}", ended.err);
+    for (code, arguments, message) in [
+        (2, &["--where", "{kind: 'dog'}", "--from", "3"][..], "--from is for an export in order of _id"),
+        (2, &["--sort", "{_id: 1}", "--reverse"], "--reverse is for an export"),
+        (2, &["--where", "{"], "the filter of --where must be JSON"),
+        (2, &["--sort", "{_id: 3}"], "sort"),
+        (2, &["--project", "{a: 1, b: 0}"], "b"),
+        (2, &["--project", "{a: 1}", "--fields", "a"], "--fields and --project cannot be combined"),
+    ] {
+        let error = place.bad(code, &[&["export", "db", "pets"], arguments].concat());
+        assert!(error.contains(message), "{arguments:?}: {error}");
+    }
+    place.good(&["build", "store", "pets", "in.jsonl"]);
+    assert!(place.bad(1, &["export", "store", "pets", "--where", "{}"]).contains("read-only store"));
+    assert_eq!(place.good(&["export", "store", "pets", "--from", "8"]).lines().count(), 1);
+}
+
+#[test]
 fn arguments_that_do_not_go_together_are_refused() {
     let place = pets();
     place.bad(2, &["export", "db", "pets", "--format", "csv", "--canonical"]);

@@ -2,37 +2,65 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::output::format::{FormatArg, FormatName};
+use crate::output::rows::{self, Heading};
+use crate::output::terminal;
 use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::text;
-use alluvium::Collection;
+use alluvium::{Collection, Database, Map, ReadOnly};
 
 /// Arguments of `collections`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example: alluvium collections my.db\n\nEach name is on one line: control characters in it are escaped. --json prints JSON strings."
-)]
+#[command(after_help = "Examples:
+  alluvium collections my.db
+  alluvium collections my.db --format table
+
+On a terminal, and with --format, each collection has its number of documents (~ marks an estimate), the size of its files, and the \
+number of its indexes; elsewhere only the names are printed. Each name is on one line: control characters in it are escaped. --json \
+prints the names as JSON strings.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs<Reading>,
+    #[command(flatten)]
+    format: FormatArg,
     /// Print the names as a JSON array
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
+/// The figures of a collection.
+struct Figures {
+    name: String,
+    count: DocumentCount,
+    /// Bytes of the files that have only its documents or its indexes.
+    bytes: u64,
+    /// Bytes of the files that it shares with other collections.
+    shared_bytes: u64,
+    indexes: u64,
+}
+
 impl Args {
-    /// Prints the full names, sorted.
+    /// Prints the full names, sorted, and the figures.
     pub(crate) fn run(&self) -> Outcome {
+        let for_people = (!self.json && terminal::is_present()).then_some(FormatName::Table);
+        let format = self.format.format.or(for_people);
         if let Some(store) = self.database.read_only(None)? {
-            return self.print(&[store.collection()]);
+            return match format {
+                Some(format) => print_figures(&[Figures::of_read_only(&store)], format),
+                None => self.print_names(&[store.collection()]),
+            };
         }
         self.database.with(|database| {
             let names: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
-            self.print(&names)
+            match format {
+                Some(format) => print_figures(&figures(database, names)?, format),
+                None => self.print_names(&names),
+            }
         })
     }
 
-    fn print(&self, names: &[String]) -> Outcome {
+    fn print_names(&self, names: &[String]) -> Outcome {
         let mut out = Output::new();
         if self.json {
             out.json(&serde_json::json!(names))?;
@@ -43,6 +71,73 @@ impl Args {
         }
         out.finish()
     }
+}
+
+impl Figures {
+    fn of(collection: &Collection, name: String) -> Outcome<Self> {
+        let (stats, indexes) = (collection.stats()?, collection.index_stats()?);
+        Ok(Self {
+            name,
+            count: documents(collection, stats.keys),
+            bytes: stats.bytes + indexes.iter().map(|index| index.bytes).sum::<u64>(),
+            shared_bytes: stats.shared_bytes,
+            // The index on _id is the order of the documents.
+            indexes: 1 + indexes.len() as u64,
+        })
+    }
+
+    fn of_read_only(store: &ReadOnly) -> Self {
+        let stats = store.stats();
+        let count = DocumentCount { documents: stats.pairs, is_exact: true };
+        Self { name: store.collection(), count, bytes: stats.disk_bytes, shared_bytes: 0, indexes: 1 }
+    }
+
+    /// The figures with their units, or as numbers.
+    fn row(&self, for_people: bool) -> Map {
+        let mut row = Map::new();
+        row.push("collection", self.name.as_str());
+        if for_people {
+            row.push("documents", self.count.to_string());
+            row.push("size", self.size());
+        } else {
+            row.push("documents", self.count.documents);
+            row.push("estimated", !self.count.is_exact);
+            row.push("bytes", self.bytes);
+            row.push("shared_bytes", self.shared_bytes);
+        }
+        row.push("indexes", self.indexes);
+        row
+    }
+
+    fn size(&self) -> String {
+        match (self.bytes, self.shared_bytes) {
+            (0, 0) => "in the log".to_owned(),
+            (0, _) => "in shared files".to_owned(),
+            (bytes, _) => text::bytes(bytes),
+        }
+    }
+}
+
+fn figures(database: &Database, names: Vec<String>) -> Outcome<Vec<Figures>> {
+    let mut all = Vec::new();
+    for name in names {
+        match Figures::of(&database.collection(&name), name) {
+            // Dropped concurrently.
+            Err(Failure::Library { error, .. }) if matches!(*error, alluvium::Error::NoSuchCollection { .. }) => {}
+            figures => all.push(figures?),
+        }
+    }
+    Ok(all)
+}
+
+fn print_figures(figures: &[Figures], format: FormatName) -> Outcome {
+    let for_people = format.is_for_people();
+    let headings: Vec<Heading> = match for_people {
+        true => vec!["collection".into(), Heading::right("documents"), Heading::right("size"), "indexes".into()],
+        false => ["collection", "documents", "estimated", "bytes", "shared_bytes", "indexes"].map(Heading::from).into(),
+    };
+    let rows = figures.iter().map(|figures| figures.row(for_people)).collect();
+    rows::print_figures(rows, &headings, false, format)
 }
 
 /// Larger collections are estimated; counting the others takes milliseconds.
@@ -56,11 +151,46 @@ pub(super) struct DocumentCount {
     pub is_exact: bool,
 }
 
+impl std::fmt::Display for DocumentCount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", if self.is_exact { "" } else { "~" }, text::count(self.documents))
+    }
+}
+
 /// The number of documents, given an estimate.
 pub(super) fn documents(collection: &Collection, estimate: u64) -> DocumentCount {
     match if estimate <= MOST_COUNTED { collection.count().ok() } else { None } {
         Some(documents) => DocumentCount { documents, is_exact: true },
         None => DocumentCount { documents: estimate, is_exact: false },
+    }
+}
+
+/// The number of collections, with their documents and indexes, as text.
+pub(super) fn describe_all(database: &Database) -> String {
+    let (mut all, mut estimate, mut indexes) = (Vec::new(), 0_u64, 0_u64);
+    for info in database.collections() {
+        let collection = database.collection(&info.full_name());
+        // A collection that is dropped concurrently is left out.
+        let (Ok(stats), Ok(of_collection)) = (collection.stats(), collection.indexes()) else { continue };
+        estimate += stats.keys;
+        indexes += (of_collection.len() as u64).saturating_sub(1);
+        all.push(collection);
+    }
+    let count = || all.iter().map(|collection| collection.count().ok()).sum::<Option<u64>>();
+    let documents = if estimate <= MOST_COUNTED { count() } else { None };
+    let about = if documents.is_some() { "" } else { "about " };
+    let documents = text::counted(documents.unwrap_or(estimate), "document");
+    match all.len() {
+        0 => "none".to_owned(),
+        n => format!("{}, with {about}{documents} and {}", text::count(n as u64), indexes_of(indexes)),
+    }
+}
+
+fn indexes_of(indexes: u64) -> String {
+    match indexes {
+        0 => "no indexes but those on _id".to_owned(),
+        1 => "1 index".to_owned(),
+        n => format!("{} indexes", text::count(n)),
     }
 }
 

@@ -1,6 +1,7 @@
-//! `alluvium export`: a collection as JSON, CSV or BSON.
+//! `alluvium export`: a collection, or the result of a query, as JSON, CSV or BSON.
 
 mod columns;
+mod selection;
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
@@ -9,13 +10,15 @@ use crate::progress::Meter;
 use crate::session;
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
-use crate::settings::ids::{IdArgs, RangeArgs, paths_of};
+use crate::settings::ids::paths_of;
+use crate::settings::queries;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::export::{Encoder, Format};
 use alluvium::load::Format as Loaded;
 use alluvium::{Cursor, Packer, Packing};
 use alluvium_env::{Env, WholeFile};
+use selection::{Selection, SelectionArgs};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +30,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 #[command(after_help = "Examples:
   alluvium export my.db comments -o comments.jsonl.zst
   alluvium export my.db comments -o scores.csv --fields _id,author,score --from evn2 --to evn3
+  alluvium export my.db comments -o top.csv --where '{\"score\": {\"$gt\": 100}}' --sort '{\"score\": -1}' --project '{\"body\": 0}' --limit 1000
   alluvium export my.db pets --canonical | alluvium load other.db pets -
 
 The export is a consistent snapshot of the collection. BSON and canonical JSON keep every type and the order of \
@@ -49,9 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
     #[command(flatten)]
-    range: RangeArgs,
-    #[command(flatten)]
-    id: IdArgs,
+    selection: SelectionArgs,
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
@@ -61,8 +63,10 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FormatName {
     /// One JSON object per line: .jsonl, .ndjson
+    #[value(alias = "jsonl", alias = "ndjson")]
     JsonLines,
     /// One JSON array: .json
+    #[value(alias = "json")]
     JsonArray,
     /// Comma-separated rows: .csv
     Csv,
@@ -77,16 +81,29 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let format = self.format();
         let encoder = self.encoder(format.clone())?;
+        let selection = self.selection.resolve()?;
+        if selection.has_projection() && self.fields.is_some() {
+            return Err(Failure::Usage("--fields and --project cannot be combined: use one of them".to_owned()));
+        }
+        if selection.is_query() {
+            queries::refuse_read_only(&self.collection)?;
+        }
         let env = Env::os();
         if let Some(path) = self.file() {
             // With --force, an existing file is replaced when the export is complete.
             files::refuse_taken(&env, path, self.force)?;
         }
         let finds_columns = self.fields.is_none() && matches!(format, Format::Csv { .. });
-        self.write_documents(&env, encoder, finds_columns)
+        self.write_documents(&env, encoder, &selection, finds_columns)
     }
 
-    fn write_documents(&self, env: &Env, mut encoder: Encoder, finds_columns: bool) -> Outcome {
+    fn write_documents(
+        &self,
+        env: &Env,
+        mut encoder: Encoder,
+        selection: &Selection<'_>,
+        finds_columns: bool,
+    ) -> Outcome {
         let stop = Stop::on_signals()?;
         let database = &self.collection.database;
         // This process alone has the database open, so there are no other snapshots that could pin
@@ -94,16 +111,13 @@ impl Args {
         self.collection.read_by(None, database.with_long_snapshots()?, |collection| {
             // One snapshot, even if the documents are read twice.
             let snapshot = session::database().map(|database| database.snapshot());
-            let scan = || {
-                let scan = self.range.apply(collection.scan(), self.id);
-                snapshot.as_ref().map_or_else(|| scan.clone(), |snapshot| scan.clone().at(snapshot))
-            };
+            let documents = || selection.run(collection, snapshot.as_ref(), &stop);
             if finds_columns {
-                encoder = encoder.fields(columns::of(scan().run()?, &stop)?);
+                encoder = encoder.fields(columns::of(documents()?, &stop)?);
             } else if let Some(fields) = &self.fields {
-                collection.note(&collection.unknown(&paths_of(fields)?));
+                collection.note(&collection.unknown(&paths_of("--fields", fields)?));
             }
-            let cursor = scan().run()?;
+            let cursor = documents()?;
             let mut meter = Meter::new(env);
             let mut target = Target::open(env, self.file())?;
             let bytes = write(cursor, &mut encoder, &mut target, &stop, &mut meter)?;
@@ -140,7 +154,7 @@ impl Args {
         }
         let encoder = Encoder::new(format).canonical(self.canonical);
         match &self.fields {
-            Some(fields) => Ok(encoder.fields(paths_of(fields)?)),
+            Some(fields) => Ok(encoder.fields(paths_of("--fields", fields)?)),
             None => Ok(encoder),
         }
     }
@@ -203,7 +217,7 @@ impl Target {
 
     fn write(&mut self, bytes: &[u8]) -> Outcome {
         match self {
-            Self::Stdout(out) => out.bytes(bytes),
+            Self::Stdout(out) => out.content(bytes),
             Self::Stream(out, path) => out.write_all(bytes).map_err(|error| Failure::io("write", path, &error)),
             Self::File(out, path) => out.write_all(bytes).map_err(|error| failed(path, error)),
         }

@@ -2,13 +2,14 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
-use crate::output::{self, Output};
+use crate::output;
+use crate::output::format::DocumentFormatArgs;
+use crate::output::rows::{self, Rows};
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, FieldArgs};
 use crate::settings::queries::{self, QueryArgs, map_of, whole};
 use crate::signals::Stop;
-use alluvium_document::json::Format;
 use clap::value_parser;
 
 /// Arguments of `find`.
@@ -17,6 +18,7 @@ use clap::value_parser;
   alluvium find my.db comments '{\"author\": \"ann\", \"score\": {\"$gt\": 10}}' --sort '{\"created\": -1}' --limit 10
   alluvium find my.db comments '{\"$or\": [{\"score\": {\"$lt\": 0}}, {\"body\": {\"$regex\": \"^spam\"}}]}'
   alluvium find my.db comments '{\"author\": \"ann\"}' --projection '{\"body\": 1, \"_id\": 0}'
+  alluvium find my.db comments '{\"author\": \"ann\"}' --format table
   alluvium find my.db comments '{\"author\": \"ann\"}' --explain
 
 Filters, sorts and projections are those of MongoDB. JSON may be typed without quotes around names: '{author: 1}'. Without --sort, documents are printed in the order in which they are found. --explain \
@@ -46,11 +48,10 @@ pub(crate) struct Args {
     batch_size: Option<u32>,
     #[command(flatten)]
     query: QueryArgs,
-    /// Print documents indented, with one field per line
-    #[arg(long)]
-    pretty: bool,
-    /// Print the output of --explain as JSON, in the layout of MongoDB; documents are always JSON
-    #[arg(long)]
+    #[command(flatten)]
+    format: DocumentFormatArgs,
+    /// Print the output of --explain as JSON, in the layout of MongoDB, and errors as JSON
+    #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
@@ -65,7 +66,7 @@ impl Args {
         if paths.is_some() && projection.is_some() {
             return Err(Failure::Usage("--fields and --projection cannot be combined: use one of them".to_owned()));
         }
-        let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
+        let format = self.format.resolve()?;
         self.collection.with_noted(|collection| {
             let mut find = self.query.find(collection, self.filter.as_deref(), &stop)?.skip(self.skip);
             if let Some(sort) = &sort {
@@ -90,7 +91,7 @@ impl Args {
                 _ => Vec::new(),
             };
             let mut unknown = fields.as_ref().map(|fields| fields.unknown(wanted)).unwrap_or_default();
-            let (mut out, mut found) = (Output::new(), 0_u64);
+            let (mut out, mut found) = (Rows::new(format, paths.as_deref().map(rows::headings_of)), 0_u64);
             for (n, document) in (1_u64..).zip(find.run()?) {
                 stop.check()?;
                 let document = document?;
@@ -99,8 +100,8 @@ impl Args {
                     unknown.retain(|path| !document.get_path(path).is_ok_and(|value| value.is_some()));
                 }
                 match &paths {
-                    Some(paths) => out.map(&ids::fields_of(&document, paths)?, format)?,
-                    None => out.document(&document, format)?,
+                    Some(paths) => out.map(&ids::fields_of(&document, paths)?)?,
+                    None => out.document(&document)?,
                 }
                 if self.batch_size.is_some_and(|size| n % u64::from(size) == 0) {
                     out.flush()?;

@@ -1,12 +1,12 @@
 //! `alluvium get`: prints documents by `_id`.
 
 use crate::exit::{Failure, Outcome};
-use crate::output::Output;
+use crate::output::format::DocumentFormatArgs;
+use crate::output::rows::{self, Rows};
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, FieldArgs, IdArgs};
 use crate::signals::Stop;
-use alluvium_document::json::Format;
 
 /// Arguments of `get`.
 #[derive(Debug, clap::Args)]
@@ -21,9 +21,8 @@ pub(crate) struct Args {
     id: IdArgs,
     #[command(flatten)]
     fields: FieldArgs,
-    /// Print documents indented, with one field per line
-    #[arg(long)]
-    pretty: bool,
+    #[command(flatten)]
+    format: DocumentFormatArgs,
     /// Of a read-only store: use the index with this interval, 0 for the index of data blocks; by default the smallest interval
     #[arg(long, value_name = "N")]
     index_interval: Option<u64>,
@@ -34,12 +33,12 @@ impl Args {
     /// ones.
     pub(crate) fn run(&self) -> Outcome {
         Stop::at_once()?;
-        let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
+        let format = self.format.resolve()?;
         let paths = self.fields.paths()?;
         let missing =
             self.collection.read_by(self.index_interval, self.collection.database.builder()?, |collection| {
                 let mut missing = Vec::new();
-                let mut out = Output::new();
+                let mut out = Rows::new(format, paths.as_deref().map(rows::headings_of));
                 let mut unknown = collection.unknown(paths.as_deref().unwrap_or_default());
                 for text in &self.ids {
                     let id = self.id.parse(text);
@@ -48,12 +47,12 @@ impl Args {
                         Some(paths) => match collection.get_fields(id, paths)? {
                             Some(fields) => {
                                 unknown.retain(|path| fields.get(path).is_none());
-                                out.map(&fields, format).map(|()| true)?
+                                out.map(&fields).map(|()| true)?
                             }
                             None => false,
                         },
                         None => match collection.get(id)? {
-                            Some(document) => out.document(&document, format).map(|()| true)?,
+                            Some(document) => out.document(&document).map(|()| true)?,
                             None => false,
                         },
                     };

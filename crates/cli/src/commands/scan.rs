@@ -1,16 +1,18 @@
 //! `alluvium scan`: prints documents in the order of their `_id`.
 
 use crate::exit::Outcome;
-use crate::output::Output;
+use crate::output::format::DocumentFormatArgs;
+use crate::output::rows::{self, Rows};
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{FieldArgs, IdArgs, RangeArgs};
 use crate::signals::Stop;
-use alluvium_document::json::Format;
 
 /// Arguments of `scan`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: alluvium scan my.db comments --from evn2 --to evn3 --limit 10 --fields author,score")]
+#[command(after_help = "Examples:
+  alluvium scan my.db comments --from evn2 --to evn3 --limit 10
+  alluvium scan my.db comments --limit 10 --fields author,score --format table")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs<Reading>,
@@ -20,38 +22,39 @@ pub(crate) struct Args {
     id: IdArgs,
     #[command(flatten)]
     fields: FieldArgs,
-    /// Print documents indented, with one field per line
-    #[arg(long)]
-    pretty: bool,
+    #[command(flatten)]
+    format: DocumentFormatArgs,
 }
 
 impl Args {
-    /// Prints the documents, one per line.
+    /// Prints the documents.
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::on_signals()?;
         let paths = self.fields.paths()?;
-        let format = if self.pretty { Format::PRETTY } else { Format::RELAXED };
+        let format = self.format.resolve()?;
         self.collection.read(|collection| {
             let mut cursor = self.range.apply(collection.scan(), self.id).run()?;
-            let mut out = Output::new();
-            match paths {
+            let mut out = Rows::new(format, paths.as_deref().map(rows::headings_of));
+            let mut unknown = Vec::new();
+            match &paths {
                 Some(paths) => {
-                    let mut unknown = collection.unknown(&paths);
-                    while let Some(fields) = cursor.next_fields(&paths)? {
+                    unknown = collection.unknown(paths);
+                    while let Some(fields) = cursor.next_fields(paths)? {
                         stop.check()?;
                         unknown.retain(|path| fields.get(path).is_none());
-                        out.map(&fields, format)?;
+                        out.map(&fields)?;
                     }
-                    collection.note(&unknown);
                 }
                 None => {
                     for document in cursor {
                         stop.check()?;
-                        out.document(&document?, format)?;
+                        out.document(&document?)?;
                     }
                 }
             }
-            out.finish()
+            out.finish()?;
+            collection.note(&unknown);
+            Ok(())
         })
     }
 }

@@ -47,6 +47,17 @@ pub(crate) struct RangeArgs {
 }
 
 impl RangeArgs {
+    /// The first option that is about the order of `_id`s.
+    pub(crate) fn of_ids(&self) -> Option<&'static str> {
+        let given = [("--from", self.from.is_some()), ("--to", self.to.is_some()), ("--reverse", self.reverse)];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
+    }
+
+    /// The number of documents at most; 0 means no limit.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit.unwrap_or(0)
+    }
+
     /// Sets the options of a scan.
     pub(crate) fn apply(&self, mut scan: Scan, ids: IdArgs) -> Scan {
         if let Some(from) = &self.from {
@@ -76,22 +87,22 @@ pub(crate) struct FieldArgs {
 impl FieldArgs {
     /// The paths; `None` for whole documents.
     pub(crate) fn paths(&self) -> Outcome<Option<Vec<&str>>> {
-        self.fields.as_deref().map(paths_of).transpose()
+        self.fields.as_deref().map(|fields| paths_of("--fields", fields)).transpose()
     }
 }
 
-/// The paths of `--fields`, trimmed.
-pub(crate) fn paths_of(fields: &[String]) -> Outcome<Vec<&str>> {
+/// The paths that an option has, trimmed.
+pub(crate) fn paths_of<'f>(option: &str, fields: &'f [String]) -> Outcome<Vec<&'f str>> {
     let mut paths: Vec<&str> = Vec::with_capacity(fields.len());
     for path in fields.iter().map(|path| path.trim()) {
         if path.is_empty() {
-            return Err(Failure::Usage("--fields: a field has no name".to_owned()));
+            return Err(Failure::Usage(format!("{option}: a field has no name")));
         }
         if let Err(error) = path.parse::<FieldPath>() {
-            return Err(Failure::Usage(format!("--fields: {path:?} is not a path: {error}")));
+            return Err(Failure::Usage(format!("{option}: {path:?} is not a path: {error}")));
         }
         if paths.contains(&path) {
-            return Err(Failure::Usage(format!("--fields names {} twice", text::plain(path))));
+            return Err(Failure::Usage(format!("{option} names {} twice", text::plain(path))));
         }
         paths.push(path);
     }

@@ -56,6 +56,7 @@ impl Place {
         // Independent of the user's settings.
         command.env("XDG_CONFIG_HOME", self.dir.path()).env("XDG_STATE_HOME", self.dir.path());
         command.env_remove("ALLUVIUM_CONFIG").env_remove("ALLUVIUM_MEMORY").env_remove("ALLUVIUM_LOG");
+        command.env_remove("ALLUVIUM_COLOR").env_remove("COLUMNS");
         command
     }
 

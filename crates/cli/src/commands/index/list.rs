@@ -3,16 +3,19 @@
 use crate::commands::collections::{self, DocumentCount};
 use crate::exit::Outcome;
 use crate::output::Output;
+use crate::output::format::{FormatArg, FormatName};
+use crate::output::rows::{self, Heading};
 use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::text::{self, columns};
-use alluvium::{BuildProgress, Collection, IndexStats, Map, Value};
+use alluvium::{BuildProgress, Collection, Database, IndexInfo, IndexStats, Map, Value};
 use alluvium_document::json::{self, Format};
 
 /// Arguments of `index list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   alluvium index list my.db comments
+  alluvium index list my.db --format table
   alluvium index list my.db --json
 
 Numbers of entries are estimates. Bytes count only sorted files that contain nothing but the index. `alluvium stats DB COLLECTION` prints more.")]
@@ -22,8 +25,10 @@ pub(crate) struct Args {
     /// List only the indexes of this collection: a name, or LOGICAL.NAME
     #[arg(value_name = "COLLECTION")]
     name: Option<String>,
-    /// Print the figures as JSON
-    #[arg(long)]
+    #[command(flatten)]
+    format: FormatArg,
+    /// Print all figures as JSON
+    #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
@@ -36,29 +41,85 @@ impl Args {
                 Some(name) => vec![name.clone()],
                 None => database.collections().iter().map(|info| info.full_name()).collect(),
             };
-            let mut out = Output::new();
-            let mut all = Vec::new();
-            for name in names {
-                let collection = database.collection(&name);
-                let full_name = collection.full_name()?;
-                let indexes = collection.index_stats()?;
-                let count = collections::documents(&collection, collection.stats()?.keys);
-                if self.json {
-                    all.push(of_id(&full_name, count.documents));
-                    all.extend(indexes.iter().map(|index| to_json(&full_name, index)));
-                    continue;
-                }
-                if self.name.is_none() {
-                    out.text(&(text::plain(&full_name) + "\n"))?;
-                }
-                out.text(&describe(&collection, count, &indexes)?)?;
+            match self.format.format {
+                Some(format) => print_rows(database, &names, format),
+                None => self.print(database, &names),
             }
-            if self.json {
-                out.json(&serde_json::json!({ "indexes": all }))?;
-            }
-            out.finish()
         })
     }
+
+    fn print(&self, database: &Database, names: &[String]) -> Outcome {
+        let mut out = Output::paged();
+        let mut all = Vec::new();
+        for name in names {
+            let collection = database.collection(name);
+            let full_name = collection.full_name()?;
+            let indexes = collection.index_stats()?;
+            let count = collections::documents(&collection, collection.stats()?.keys);
+            if self.json {
+                all.push(of_id(&full_name, count.documents));
+                all.extend(indexes.iter().map(|index| to_json(&full_name, index)));
+                continue;
+            }
+            if self.name.is_none() {
+                out.text(&(text::plain(&full_name) + "\n"))?;
+            }
+            out.text(&describe(&collection, count, &indexes)?)?;
+        }
+        if self.json {
+            out.json(&serde_json::json!({ "indexes": all }))?;
+        }
+        out.finish()
+    }
+}
+
+/// Prints a row for each index.
+fn print_rows(database: &Database, names: &[String], format: FormatName) -> Outcome {
+    let mut all = Vec::new();
+    for name in names {
+        let collection = database.collection(name);
+        let full_name = collection.full_name()?;
+        let (indexes, stats) = (collection.indexes()?, collection.index_stats()?);
+        let count = collections::documents(&collection, collection.stats()?.keys);
+        for info in indexes {
+            let found = stats.iter().find(|index| index.name == info.name);
+            all.push(row(&full_name, &info, found, count, format.is_for_people()));
+        }
+    }
+    let columns: [Heading; 7] = match format.is_for_people() {
+        true => {
+            let (entries, size) = (Heading::right("entries"), Heading::right("size"));
+            ["collection".into(), "name".into(), "key".into(), "options".into(), entries, size, "state".into()]
+        }
+        false => ["collection", "name", "key", "options", "entries", "bytes", "state"].map(Heading::from),
+    };
+    rows::print_figures(all, &columns, false, format)
+}
+
+/// The figures of an index. The one on `_id` has no statistics: its entries are the documents.
+fn row(collection: &str, info: &IndexInfo, stats: Option<&IndexStats>, count: DocumentCount, for_people: bool) -> Map {
+    let mut row = Map::new();
+    row.push("collection", collection);
+    row.push("name", info.name.as_str());
+    row.push("key", info.definition.get("key").cloned());
+    let options = info.definition.iter().filter(|(name, _)| !matches!(name.as_str(), Some("v" | "key" | "name")));
+    let options: Map = options.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if !(for_people && options.is_empty()) {
+        row.push("options", options);
+    }
+    let entries = stats.map_or(count, |stats| DocumentCount { documents: stats.entries, is_exact: false });
+    let bytes = stats.map(|stats| stats.bytes);
+    if for_people {
+        row.push("entries", entries.to_string());
+        if let Some(bytes) = bytes.filter(|bytes| *bytes > 0) {
+            row.push("size", text::bytes(bytes));
+        }
+    } else {
+        row.push("entries", entries.documents);
+        row.push("bytes", bytes);
+    }
+    row.push("state", if info.ready { "ready" } else { "being built" });
+    row
 }
 
 /// The index on `_id`, which every collection has.

@@ -1,7 +1,8 @@
 //! Completion and hints: commands, options, collections, fields, operators, files.
 
 use super::words::{self, Split};
-use crate::{notes, operators, output, text};
+use crate::output::terminal;
+use crate::{notes, operators, text};
 use alluvium::Database;
 use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
@@ -15,7 +16,7 @@ use std::borrow::Cow;
 const OWN: &[&str] = &["exit", "help", "use"];
 /// The ids of arguments that are collections, fields and indexes.
 const COLLECTIONS: &[&str] = &["name", "collection"];
-const FIELDS: &[&str] = &["fields", "field", "id_field"];
+const FIELDS: &[&str] = &["fields", "field", "id_field", "by"];
 const INDEXES: &[&str] = &["indexes", "hint"];
 
 /// Completion, hints and colours for the line editor.
@@ -274,7 +275,7 @@ impl Hint for Suggestion {
 
 impl Highlighter for Helper {
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
-        if output::has_colours() { Cow::Owned(format!("\x1b[2m{hint}\x1b[0m")) } else { Cow::Borrowed(hint) }
+        if terminal::has_colours() { Cow::Owned(format!("\x1b[2m{hint}\x1b[0m")) } else { Cow::Borrowed(hint) }
     }
 }
 

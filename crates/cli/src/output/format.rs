@@ -1,0 +1,83 @@
+//! The formats in which commands print documents and figures.
+
+use crate::exit::{Failure, Outcome};
+use alluvium_document::json;
+
+/// A format by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FormatName {
+    /// One JSON array
+    Json,
+    /// One JSON object per line
+    #[value(alias = "json-lines", alias = "ndjson")]
+    Jsonl,
+    /// A table that fits the terminal: longer text ends with …
+    Table,
+    /// Comma-separated rows, with a first row of names
+    Csv,
+    /// Tab-separated rows, with a first row of names
+    Tsv,
+    /// A table in Markdown
+    #[value(alias = "md")]
+    Markdown,
+}
+
+impl FormatName {
+    /// True if documents keep their structure.
+    pub(crate) fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Jsonl)
+    }
+
+    /// True if figures are written with units.
+    pub(crate) fn is_for_people(self) -> bool {
+        matches!(self, Self::Table | Self::Markdown)
+    }
+}
+
+/// The format of a command that prints figures.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct FormatArg {
+    /// Print the rows in this format
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<FormatName>,
+}
+
+/// The format of a command that prints documents.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct DocumentFormatArgs {
+    /// Print the documents in this format; by default as jsonl. Tables, CSV and Markdown have a column for each field of the first 1,000 documents (fewer, if these are larger than 8 MiB), in the order of appearance: a.b is the field b of the map a, and arrays are JSON. A field that appears only in a later document is an error in csv and tsv, and a note in table and markdown; --fields chooses the columns
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<FormatName>,
+    /// Print documents indented, with one field per line
+    #[arg(long)]
+    pretty: bool,
+}
+
+/// The format of documents, as the user chose it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DocumentFormat {
+    /// `None` for the default: one JSON object per line, or per field in a shell on a terminal.
+    pub name: Option<FormatName>,
+    /// How JSON is printed.
+    pub json: json::Format,
+}
+
+impl DocumentFormatArgs {
+    /// The format.
+    ///
+    /// # Errors
+    /// The options contradict each other.
+    pub(crate) fn resolve(self) -> Outcome<DocumentFormat> {
+        if self.pretty && self.format.is_some_and(|format| !format.is_json()) {
+            return Err(Failure::Usage("--pretty is for JSON: leave it out, or choose json or jsonl".to_owned()));
+        }
+        let json = if self.pretty { json::Format::PRETTY } else { json::Format::RELAXED };
+        Ok(DocumentFormat { name: self.format, json })
+    }
+}
+
+impl From<FormatName> for DocumentFormat {
+    fn from(name: FormatName) -> Self {
+        Self { name: Some(name), json: json::Format::RELAXED }
+    }
+}
