@@ -30,6 +30,7 @@ mod session;
 pub mod settings;
 pub mod signals;
 mod suggestions;
+mod tally;
 pub mod text;
 mod variables;
 
