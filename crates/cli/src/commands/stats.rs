@@ -1,8 +1,10 @@
 //! `alluvium stats`: statistics of a database.
 
 mod collection;
+mod engine;
 mod read_only;
 
+use super::collections;
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::access::Reading;
@@ -13,26 +15,52 @@ use alluvium::{Database, PartitionStats, Stats};
 /// Arguments of `stats`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: alluvium stats my.db --json
-          alluvium stats my.db comments
+Examples:
+  alluvium stats my.db
+  alluvium stats my.db comments
+  alluvium stats my.db --verbose
+  alluvium stats my.db --json
 
-The bytes of the log, and so the bytes on disk, include the space that is reserved for the log while the database is open.")]
+--verbose prints the figures of the storage engine: files, runs, tombstones, amplification, partitions. --json prints all of them. \
+The bytes of the log, and so the bytes on disk, include the space that is reserved for the log while the database is open. \
+`alluvium describe` shows the fields of a collection and their values.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs<Reading>,
     /// Statistics of this collection only (NAME or LOGICAL.NAME): its fields, documents and files
     #[arg(value_name = "COLLECTION")]
     collection: Option<String>,
-    /// Print the figures as JSON
+    /// Print also the figures of the storage engine
+    #[arg(long)]
+    verbose: bool,
+    /// Print all figures as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What is printed of a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Words,
+    /// Also the figures of the storage engine.
+    Engine,
+    Json,
 }
 
 impl Args {
     /// Prints the statistics of the database after opening.
     pub(crate) fn run(&self) -> Outcome {
         if let Some(name) = &self.collection {
-            return self.database.with(|database| collection::print(&database.collection(name), self.json));
+            return self.database.with(|database| {
+                let detail = if self.json {
+                    Detail::Json
+                } else if self.verbose {
+                    Detail::Engine
+                } else {
+                    Detail::Words
+                };
+                collection::print(&database.collection(name), detail)
+            });
         }
         if let Some(store) = self.database.read_only(None)? {
             return read_only::print(&store, self.json);
@@ -47,6 +75,9 @@ impl Args {
                 out.json(&figures)?;
             } else {
                 out.text(&describe(database, &stats))?;
+                if self.verbose {
+                    out.text(&("\n".to_owned() + &engine::describe(database, &stats)))?;
+                }
             }
             out.finish()
         })
@@ -121,122 +152,35 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
     })
 }
 
-fn snapshots(stats: &Stats) -> String {
-    let oldest =
-        stats.oldest_snapshot_age.map_or_else(String::new, |age| format!(", the oldest {}", text::duration(age)));
-    format!(
-        "{}{oldest}, {} and {} kept on disk for them",
-        text::count(stats.snapshots as u64),
-        text::bytes(stats.snapshot_debt_bytes),
-        text::counted(stats.files_held as u64, "dropped file")
-    )
-}
-
-fn amplification(stats: &Stats) -> String {
-    let times = |figure: Option<f64>| figure.map_or_else(|| "none yet".to_owned(), |figure| format!("{figure:.2}"));
-    format!(
-        "space {}, writes {}, a get looks at {} at most",
-        times(stats.space_amplification()),
-        times(stats.write_amplification()),
-        text::counted(stats.read_amplification() as u64, "place"),
-    )
-}
-
+/// What a user wants to know of a database.
 fn describe(database: &Database, stats: &Stats) -> String {
     let sum = |figure: fn(&PartitionStats) -> u64| stats.partitions.iter().map(figure).sum::<u64>();
-    let runs = stats.partitions.iter().map(|p| p.runs).max().unwrap_or(0);
-    let files = sum(|p| p.files as u64);
     let (bytes, raw) = (sum(|p| p.bytes), sum(|p| p.raw_bytes));
+    let used = stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes;
     let mut rows = vec![
-        ("collections", database.collections().len().to_string()),
-        ("partitions", stats.partitions.len().to_string()),
-        (
-            "on disk",
-            format!(
-                "{}, {} of it log with reserved space",
-                text::bytes(stats.disk_bytes),
-                text::bytes(stats.log_bytes)
-            ),
-        ),
-        (
-            "sorted files",
-            format!("{} in at most {} per partition", text::count(files), text::counted(runs as u64, "run")),
-        ),
-        (
-            "entries",
-            format!("{}, {} of them tombstones", text::count(sum(|p| p.entries)), text::count(sum(|p| p.tombstones))),
-        ),
-        (
-            "memory",
-            format!(
-                "{} of {}: write buffers {}, cache {}, indexes {}, flushes and merges {}",
-                text::bytes((stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes) as u64),
-                text::bytes(stats.memory_budget_bytes as u64),
-                text::bytes(stats.memtable_bytes as u64),
-                text::bytes(stats.cache_bytes as u64),
-                text::bytes(stats.pinned_bytes as u64),
-                text::bytes(stats.job_bytes as u64),
-            ),
-        ),
-        ("amplification", amplification(stats)),
-        ("debt", format!("{:.2}, {} to compact", stats.debt, text::bytes(stats.compaction_debt_bytes))),
-        ("snapshots", snapshots(stats)),
+        ("collections", collections::describe_all(database)),
+        ("on disk", format!("{}, with {} for the log", text::bytes(stats.disk_bytes), text::bytes(stats.log_bytes))),
+        ("memory", format!("{} of {}", text::bytes(used as u64), text::bytes(stats.memory_budget_bytes as u64))),
+        ("state", state(stats)),
         ("opened in", text::duration(database.report().took)),
     ];
-    if let Some(ratio) = text::ratio(bytes as f64, raw as f64) {
-        rows.push((
-            "compression",
-            format!("{} of keys and rows in {} ({ratio:.3})", text::bytes(raw), text::bytes(bytes)),
-        ));
+    if let Some(share) = text::ratio(100.0 * bytes as f64, raw as f64) {
+        let (raw, bytes) = (text::bytes(raw), text::bytes(bytes));
+        rows.push(("compression", format!("{raw} of documents and indexes in {bytes} ({share:.0}%)")));
     }
-    if let Some(rate) = stats.cache_hit_rate() {
-        let blocks = stats.blocks_read_per_get().map_or(String::new(), |blocks| {
-            format!(", {blocks:.2} blocks read for each of {}", text::counted(stats.gets, "get"))
-        });
-        rows.push(("reads", format!("{:.1}% of blocks cached{blocks}", rate * 100.0)));
-    }
-    let ranges = sum(|p| p.ranges);
-    if ranges > 0 {
-        let memory = text::bytes(sum(|p| p.range_bytes));
-        rows.push((
-            "deleted ranges",
-            format!("{} until their files are merged, {memory} of memory", text::count(ranges)),
-        ));
-    }
-    if stats.deltas_refused > 0 {
-        rows.push(("blind updates", format!("{} could not apply", text::count(stats.deltas_refused))));
-    }
-    if let Some(error) = &stats.background_error {
-        rows.push(("failing", error.clone()));
+    if stats.snapshots > 0 {
+        rows.push(("snapshots", engine::snapshots(stats)));
     }
     let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    columns(&rows) + &partitions(&stats.partitions)
+    columns(&rows)
 }
 
-/// The number of partitions that are listed; --json lists all.
-const MOST_PARTITIONS: usize = 16;
-
-/// A line for each partition.
-fn partitions(all: &[PartitionStats]) -> String {
-    let mut rows = vec![
-        ["partition", "files", "runs", "on disk", "entries", "tombstones", "in memory", "to compact"]
-            .map(str::to_owned),
-    ];
-    rows.extend(all.iter().take(MOST_PARTITIONS).enumerate().map(|(at, partition)| {
-        [
-            format!("p{at:03}"),
-            text::count(partition.files as u64),
-            text::count(partition.runs as u64),
-            text::bytes(partition.bytes),
-            text::count(partition.entries),
-            text::count(partition.tombstones),
-            text::bytes(partition.memtable_bytes),
-            text::bytes(partition.compaction_debt_bytes),
-        ]
-    }));
-    let mut table = text::table(&rows);
-    if let Some(more) = all.len().checked_sub(MOST_PARTITIONS).filter(|more| *more > 0) {
-        table += &format!("and {more} more (--json lists them all)\n");
+/// Whether writes are slowed, and what background work is left.
+fn state(stats: &Stats) -> String {
+    match (&stats.background_error, stats.compaction_debt_bytes) {
+        (Some(error), _) => format!("failing: {error}"),
+        (None, 0) => "good: nothing is left to merge".to_owned(),
+        (None, bytes) if stats.debt >= 1.0 => format!("writes wait: {} are left to merge", text::bytes(bytes)),
+        (None, bytes) => format!("good: {} are merged in the background", text::bytes(bytes)),
     }
-    table
 }
