@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod count;
 mod delete;
+mod describe;
 mod distinct;
 mod drop;
 mod dump;
@@ -40,7 +41,7 @@ pub(crate) enum Command {
     Build(build::Args),
     /// Make a checkpoint: a complete copy of a database, made of hard links where possible
     Checkpoint(checkpoint::Args),
-    /// List the collections
+    /// List the collections, with their documents, sizes and indexes
     Collections(collections::Args),
     /// Merge all files of a database, and free the space of deleted documents
     Compact(compact::Args),
@@ -49,10 +50,12 @@ pub(crate) enum Command {
     /// Show the settings, and where each value comes from
     #[command(subcommand)]
     Config(config::Command),
-    /// Count the documents of a collection, or those that match a filter
+    /// Count the documents of a collection: all, those that match a filter, or those with each value of a field
     Count(count::Args),
     /// Delete documents by _id or by filter
     Delete(delete::Args),
+    /// Show the fields of a collection, with their types and values
+    Describe(describe::Args),
     /// Print the distinct values of a field
     Distinct(distinct::Args),
     /// Drop a collection with all its documents
@@ -61,7 +64,7 @@ pub(crate) enum Command {
     Dump(dump::Args),
     /// Delete the documents that have expired
     Expire(expire::Args),
-    /// Write a collection to a file of JSON, CSV or BSON
+    /// Write a collection, or the result of a query, to a file of JSON, CSV or BSON
     Export(export::Args),
     /// Print the documents that match a filter
     Find(find::Args),
@@ -91,7 +94,7 @@ pub(crate) enum Command {
     Scan(scan::Args),
     /// Open a database and run commands, typed or from a script
     Shell(shell::Args),
-    /// Show statistics of a database or a collection
+    /// Show the size and the state of a database or a collection
     Stats(stats::Args),
     /// Change fields of documents with update operators
     Update(update::Args),
@@ -111,6 +114,7 @@ impl Command {
             Self::Config(command) => command.run(context.config),
             Self::Count(args) => args.run(),
             Self::Delete(args) => args.run(),
+            Self::Describe(args) => args.run(),
             Self::Distinct(args) => args.run(),
             Self::Drop(args) => args.run(),
             Self::Dump(args) => args.run(),

@@ -23,6 +23,7 @@ mod notes;
 mod operators;
 pub mod output;
 pub mod process;
+mod profile;
 mod progress;
 mod relaxed;
 pub mod report;

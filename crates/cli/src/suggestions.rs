@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Names of other databases, and the corresponding commands.
 const SUGGESTIONS: &[(&str, &str)] = &[
     ("add", "`put` stores one document, `load` files of them"),
-    ("aggregate", "use `find`, `count` or `distinct`"),
+    ("aggregate", "use `find`, `count --by` or `distinct --counts`"),
     ("backup", "`checkpoint` copies a whole database, `dump` writes it as files"),
     ("bench", "the program `alluvium-bench` measures"),
     ("check", "`verify`"),
@@ -18,7 +18,7 @@ const SUGGESTIONS: &[(&str, &str)] = &[
     ("databases", "`collections`"),
     ("demo", "the program `alluvium-bench` has it"),
     ("explain", "`find --explain`"),
-    ("fields", "`stats DB COLLECTION` lists the fields"),
+    ("fields", "`describe DB COLLECTION` shows the fields"),
     ("fsck", "`verify`"),
     ("gen", "the program `alluvium-bench` generates data"),
     ("import", "`load`"),
@@ -39,7 +39,7 @@ const SUGGESTIONS: &[(&str, &str)] = &[
     ("replace", "`put`"),
     ("rm", "`delete` deletes documents, `drop` a collection"),
     ("save", "`put`"),
-    ("schema", "`stats DB COLLECTION` lists the fields"),
+    ("schema", "`describe DB COLLECTION` shows the fields"),
     ("search", "`find`"),
     ("select", "`find`"),
     ("set", "`update`"),

@@ -43,9 +43,13 @@ fn json_needs_no_quotes_on_the_command_line_and_in_the_shell() {
 #[test]
 fn commands_of_other_databases_are_answered_with_those_of_this_one() {
     let place = pets();
-    for (typed, here) in
-        [("insert", "`put`"), ("import", "`load`"), ("query", "`find`"), ("ls", "`collections`"), ("schema", "`stats")]
-    {
+    for (typed, here) in [
+        ("insert", "`put`"),
+        ("import", "`load`"),
+        ("query", "`find`"),
+        ("ls", "`collections`"),
+        ("schema", "`describe"),
+    ] {
         let said = place.bad(2, &[typed, "db", "pets"]);
         assert!(said.contains(&format!("there is no command {typed}")) && said.contains(here), "{said}");
         let ended = place.run_with(&["shell", "db"], format!("{typed} pets\n").as_bytes());

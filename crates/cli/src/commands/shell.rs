@@ -250,7 +250,7 @@ impl<'a> Shell<'a> {
             ["show", "collections" | "tables" | "dbs" | "databases"] | [".tables" | ".databases"] => {
                 self.run(&["collections".to_owned()])?;
             }
-            ["describe" | "desc" | ".schema", name] => self.run(&["stats".to_owned(), (*name).to_owned()])?,
+            ["desc" | ".schema", names @ ..] => self.describe(names)?,
             [first, ..] if first.starts_with("db.") => {
                 let text =
                     "commands have this form here: `find pets {\"age\": 3}` in place of `db.pets.find({age: 3})`";
@@ -271,6 +271,13 @@ impl<'a> Shell<'a> {
             Some(command) => command.run(self.context),
             None => Ok(()),
         }
+    }
+
+    /// Describes the collection with this name, or the one in use.
+    fn describe(&mut self, names: &[&str]) -> Outcome {
+        let option = (self.collection.is_some() && !names.is_empty()).then_some("--collection");
+        let words = ["describe"].into_iter().chain(option).chain(names.iter().copied());
+        self.run(&words.map(str::to_owned).collect::<Vec<_>>())
     }
 
     /// Sets the collection. If it does not exist, prints a note; the first write creates it.
