@@ -1,5 +1,6 @@
 //! A collection at a snapshot.
 
+use crate::aggregate::Aggregate;
 use crate::find::Find;
 use crate::scan::Scan;
 use crate::target::Target;
@@ -112,6 +113,21 @@ impl<T> CollectionAt<T> {
     /// ```
     pub fn scan(&self) -> Scan<T> {
         Scan::new(self.target.clone(), Some(self.snapshot.clone()))
+    }
+
+    /// As [`crate::Collection::aggregate`]. Other collections are read at the snapshot, too.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = db.snapshot();
+    /// pets.delete("rex")?;
+    /// assert_eq!(pets.at(&before).aggregate(r#"[{"$skip": 1}]"#).run()?.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn aggregate(&self, stages: impl IntoDocument) -> Aggregate {
+        Aggregate::new(self.target.clone(), Some(self.snapshot.clone()), stages)
     }
 
     /// As [`crate::Collection::find`].

@@ -6,7 +6,10 @@ use alluvium_collections::error::Result;
 use alluvium_collections::find::{FindRequest, Hint, Query};
 use alluvium_collections::results::ReturnDocument;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
-use alluvium_query::update::{Modification, Replacement, Update};
+use alluvium_query::ErrorCode;
+use alluvium_query::expression::ExpressionError;
+use alluvium_query::pipeline::PipelineError;
+use alluvium_query::update::{Modification, Piped, Replacement, Update, UpdateError};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -16,7 +19,7 @@ use std::time::Duration;
 pub(crate) struct FilterRequest {
     pub target: Target,
     pub request: FindRequest,
-    pub change: Option<std::result::Result<Map, InputError>>,
+    pub change: Option<std::result::Result<Value, InputError>>,
     array_filters: std::result::Result<Vec<Value>, InputError>,
     /// True if the modification must be a document, false if it must have operators.
     pub replaces: bool,
@@ -29,14 +32,14 @@ impl FilterRequest {
         Self { target, request, change: None, array_filters: Ok(Vec::new()), replaces: false, upsert: false }
     }
 
-    pub fn updating(mut self, update: std::result::Result<Map, InputError>) -> Self {
+    pub fn updating(mut self, update: std::result::Result<Value, InputError>) -> Self {
         self.change = Some(update);
         self
     }
 
     pub fn replacing(mut self, document: std::result::Result<Map, InputError>) -> Self {
         self.replaces = true;
-        self.updating(document)
+        self.updating(document.map(Value::Map))
     }
 
     pub fn array_filters<D: IntoDocument>(&mut self, filters: impl IntoIterator<Item = D>) {
@@ -60,13 +63,32 @@ impl FilterRequest {
         which: Option<ReturnDocument>,
         run: impl FnOnce(&mut FilterWrite<'_>) -> Result<T>,
     ) -> Result<(T, Query)> {
-        let filters = self.array_filters?;
+        let (filters, now) = (self.array_filters?, self.target.engine.env.clock.unix_millis());
         let action = match self.change.transpose()? {
             None => Action::Delete,
-            Some(map) if self.replaces => Action::Modify(Modification::Replacement(Replacement::parse(&map)?)),
-            Some(map) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
+            Some(Value::Map(map)) if self.replaces => {
+                Action::Modify(Modification::Replacement(Replacement::parse(&map)?))
+            }
+            Some(Value::Map(map)) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
+            Some(other) if !matches!(other, Value::Array(_)) => {
+                let found = other.type_name();
+                let message = format!("an update is a map of operators or an array of stages, not of type {found}");
+                return Err(UpdateError::FailedToParse(message).into());
+            }
+            Some(_) if !filters.is_empty() => {
+                let message = "array filters are for update operators, not for a pipeline".to_owned();
+                return Err(UpdateError::FailedToParse(message).into());
+            }
+            Some(stages) => {
+                let variables = self.request.known_variables(now)?;
+                Action::Modify(Modification::Piped(Piped::parse(&stages, &variables)?))
+            }
         };
-        let mut query = Query::new(self.request)?;
+        let mut query = Query::new(self.request, now)?;
+        if self.upsert && query.has_expression() {
+            let message = "an upsert takes no $expr: it does not say what to insert";
+            return Err(PipelineError::from(ExpressionError::new(ErrorCode::QueryFeatureNotAllowed, message)).into());
+        }
         // The search and the writes share one time limit and one current time.
         query.begin(&self.target.engine.env);
         let mut job =

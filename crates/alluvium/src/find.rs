@@ -109,6 +109,21 @@ impl<T> Find<T> {
         self
     }
 
+    /// Sets variables, which expressions of the filter and of the projection use as `$$name`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let old = pets.find(r#"{"$expr": {"$gt": ["$age", "$$years"]}}"#).variables(r#"{"years": 5}"#);
+    /// assert_eq!(old.count()?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn variables(mut self, variables: impl IntoDocument) -> Self {
+        self.request.variables = Some(variables.into_map());
+        self
+    }
+
     /// Uses this index, given by its name or its keys, whatever the cost.
     ///
     /// ```
@@ -230,7 +245,7 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
-        let query = Query::new(self.request)?;
+        let query = Query::new(self.request, self.target.engine.env.clock.unix_millis())?;
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
         Ok(Cursor::found(Execution::new(view, query, false)?, self.batch_size).typed())
     }
@@ -294,7 +309,7 @@ impl<T> Find<T> {
     fn counting(mut self, timed: bool) -> Result<Execution> {
         // The sort does not change the count, but an invalid one is an error.
         self.request.projection = None;
-        let mut query = Query::new(self.request)?;
+        let mut query = Query::new(self.request, self.target.engine.env.clock.unix_millis())?;
         query.only_count();
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
         Execution::new(view, query, timed)
@@ -345,7 +360,7 @@ impl<T> Find<T> {
 
     fn differing(mut self, path: FieldPath, timed: bool) -> Result<Execution> {
         self.request.projection = None;
-        let mut query = Query::new(self.request)?;
+        let mut query = Query::new(self.request, self.target.engine.env.clock.unix_millis())?;
         query.only_values(path);
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
         Execution::new(view, query, timed)
@@ -367,7 +382,7 @@ impl<T> Find<T> {
     /// # Errors
     /// As for [`Find::run`] and its cursor.
     pub fn explain(self) -> Result<Explanation> {
-        let query = Query::new(self.request)?;
+        let query = Query::new(self.request, self.target.engine.env.clock.unix_millis())?;
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
         Execution::new(view, query, true)?.explain()
     }

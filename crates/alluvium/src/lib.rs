@@ -36,6 +36,7 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod aggregate;
 mod at;
 pub mod backup;
 mod batch;
@@ -59,6 +60,7 @@ mod scan;
 mod target;
 mod update;
 
+pub use aggregate::Aggregate;
 pub use alluvium_collections::cursor::Cursor;
 pub use alluvium_collections::error::{Error, ErrorKind, Result};
 pub use alluvium_collections::find::{Explanation, Hint};
@@ -67,6 +69,7 @@ pub use alluvium_collections::index::IndexProgress;
 pub use alluvium_collections::index_stats::{BuildProgress, IndexStats};
 pub use alluvium_collections::names::{DEFAULT_LOGICAL, InvalidName};
 pub use alluvium_collections::object_id::new_object_id;
+pub use alluvium_collections::pipeline::{PipelineExplanation, StageReport};
 pub use alluvium_collections::read_only::ReadOnlyContent;
 pub use alluvium_collections::results::{
     BulkWriteResult, DeleteResult, FindOneAndModifyResult, ReturnDocument, UpdateResult, Version,
@@ -81,6 +84,7 @@ pub use alluvium_document::{DocumentError, InputError, MAX_DEPTH, doc, json, ser
 pub use alluvium_document::{DocumentFor, FromDocument, FromDocumentError, IntoDocument};
 pub use alluvium_env as env;
 pub use alluvium_query::index::IndexError;
+pub use alluvium_query::pipeline::PipelineError;
 pub use alluvium_query::update::UpdateError;
 pub use alluvium_readonly::prefixed;
 pub use alluvium_readonly::{Build, BuildReport, OnDuplicate, Stats as ReadOnlyStats};

@@ -58,3 +58,27 @@ fn books_are_looked_up() {
 fn keys_and_values_need_no_documents() {
     assert_eq!(printed("keyvalue"), "session of 7\ngrace\nlinus\n");
 }
+
+#[test]
+fn questions_are_answered() {
+    let expected = [
+        "How many orders are there in each city?",
+        r#"  {"_id":"Rome","count":4}"#,
+        "Who spent the most?",
+        r#"  {"_id":"ada","spent":75}"#,
+        r#"  {"_id":"cyd","spent":52}"#,
+        "What sells best?",
+        r#"  {"_id":"ball","pieces":8}"#,
+        r#"  {"_id":"rope","pieces":4}"#,
+        r#"  {"_id":"kite","pieces":4}"#,
+        "What is an order worth on average?",
+        r#"  {"_id":null,"average":19.0,"median":20.0}"#,
+    ];
+    let printed = printed("questions");
+    for line in expected {
+        assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
+    }
+    assert!(printed.contains("  {\"_id\":6,\"sum\":25,\"total\":152}\n"), "{printed}");
+    assert!(printed.contains("nothing ordered?\n  {\"_id\":3}\n"), "{printed}");
+    assert!(printed.contains("  {\"names\":[\"Ada L.\",\"Bob M.\"]}\n"), "{printed}");
+}

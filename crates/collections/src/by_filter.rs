@@ -259,6 +259,10 @@ impl FilterWrite<'_> {
                 let changed = replacement.apply(draft)?.changed;
                 return Ok(if changed { Change::Row } else { Change::Nothing });
             }
+            Modification::Piped(piped) => {
+                let changed = piped.apply(draft)?.changed;
+                return Ok(if changed { Change::Row } else { Change::Nothing });
+            }
             Modification::Update(update) => update,
         };
         let resolved: Update;
@@ -325,6 +329,9 @@ impl FilterWrite<'_> {
                 update.for_upsert_by(&self.query.filter, self.writer.engine.update_context().time_ms)?
             }
             Modification::Replacement(replacement) => replacement.for_upsert_by(&self.query.filter)?,
+            Modification::Piped(piped) => {
+                piped.for_upsert_by(&self.query.filter, self.writer.engine.update_context().time_ms)?
+            }
         };
         ids::ensure_id(&mut map, &self.writer.engine.env);
         self.writer.insert(std::slice::from_ref(&map))?;

@@ -236,6 +236,10 @@ impl Catalog {
         let Some(entry) = self.names.read().get(name).cloned() else {
             return Err(self.missing(name));
         };
+        self.drop_entry(name, &entry)
+    }
+
+    fn drop_entry(&self, name: &FullName, entry: &Entry) -> Result<()> {
         let dropped = self.store.drop_trees(&entry.trees());
         // Also if the outcome is unknown: reads continue, and the dropped trees cannot be read any
         // more.
@@ -245,17 +249,35 @@ impl Catalog {
         Ok(dropped?)
     }
 
+    /// Renames a collection, in place of the one that has the new name, if there is one. No other change of
+    /// names comes in between. Returns false, with the error, if the former collection may be gone.
+    pub fn replace(&self, from: &FullName, to: &FullName) -> std::result::Result<(), (bool, Error)> {
+        let _change = self.begin_name_change();
+        let _indexes = self.index_set_lock.write();
+        self.store.check_writable().map_err(|error| (true, error.into()))?;
+        let Some(entry) = self.names.read().get(from).cloned() else { return Err((true, self.missing(from))) };
+        let former = self.names.read().get(to).cloned();
+        if let Some(former) = former {
+            self.drop_entry(to, &former).map_err(|error| (false, error))?;
+        }
+        self.rename_entry(from, to, entry).map_err(|error| (false, error))
+    }
+
     /// Renames a collection. An error if the new name is taken.
     pub fn rename(&self, from: &FullName, to: &FullName) -> Result<()> {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
-        let Some(mut entry) = self.names.read().get(from).cloned() else {
+        let Some(entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(from));
         };
         if self.names.read().contains_key(to) {
             return Err(Error::CollectionExists(to.to_string()));
         }
+        self.rename_entry(from, to, entry)
+    }
+
+    fn rename_entry(&self, from: &FullName, to: &FullName, mut entry: Entry) -> Result<()> {
         let description = describe_documents(to, entry.system);
         let described = self.store.describe_trees(&[(entry.documents, &description)]);
         // As for a drop: the new name is taken over also if the outcome is unknown.

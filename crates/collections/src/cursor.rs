@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::find::{BATCH_SIZE, Execution};
 use crate::ids::id_key;
 use crate::names::FullName;
+use crate::pipeline::PipelineRun;
 use crate::read::{decode_copy, fields_of, from_document};
 use crate::read_only::ReadOnlyDocuments;
 use crate::snapshot::Snapshot;
@@ -47,6 +48,8 @@ enum Rows {
     ReadOnly(alluvium_readonly::Scan, ReadOnlyDocuments),
     /// The documents of a query, and the batch size.
     Found(Box<Execution>, usize),
+    /// The documents of a pipeline, and the batch size.
+    Piped(Box<PipelineRun>, usize),
 }
 
 impl Cursor {
@@ -89,6 +92,12 @@ impl Cursor {
         let name = execution.collection().clone();
         Self { rows: Rows::Found(Box::new(execution), batch_size), name, remaining: u64::MAX, values: PhantomData }
     }
+
+    /// A cursor over the documents of a pipeline, with `batch_size` documents in a batch.
+    pub fn piped(pipeline: PipelineRun, batch_size: usize) -> Self {
+        let name = pipeline.name().clone();
+        Self { rows: Rows::Piped(Box::new(pipeline), batch_size), name, remaining: u64::MAX, values: PhantomData }
+    }
 }
 
 impl<T> Cursor<T> {
@@ -127,7 +136,7 @@ impl<T> Cursor<T> {
         T: FromDocument,
     {
         let size = match &self.rows {
-            Rows::Found(_, size) => *size,
+            Rows::Found(_, size) | Rows::Piped(_, size) => *size,
             _ => BATCH_SIZE,
         };
         self.by_ref().take(size).collect()
@@ -183,6 +192,7 @@ impl<T> Cursor<T> {
                 None => Ok(None),
             },
             Rows::Found(execution, _) => execution.next_document(),
+            Rows::Piped(pipeline, _) => pipeline.next_document(),
         }
     }
 }

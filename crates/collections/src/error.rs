@@ -7,6 +7,7 @@ use alluvium_document::{InputError, Map, Value};
 use alluvium_query::distinct::DistinctError;
 use alluvium_query::filter::FilterError;
 use alluvium_query::index::IndexError;
+use alluvium_query::pipeline::PipelineError;
 use alluvium_query::plan::PlanError;
 use alluvium_query::projection::ProjectionError;
 use alluvium_query::sort::SortError;
@@ -237,6 +238,9 @@ pub enum Error {
     /// A projection is invalid or cannot be applied.
     #[error(transparent)]
     Projection(#[from] ProjectionError),
+    /// A pipeline is invalid, or cannot be applied to a document.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
     /// A hint names an index that does not exist, or that does not contain all documents.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -416,6 +420,7 @@ impl Error {
             Self::Filter(error) => numbered(error.code()),
             Self::Sort(error) => numbered(error.code()),
             Self::Projection(error) => numbered(error.code()),
+            Self::Pipeline(error) => numbered(error.code()),
             Self::Plan(error) => numbered(error.code()),
             Self::Distinct(error) => numbered(error.code()),
             Self::Update(error) | Self::UpdateOf { error, .. } => numbered(error.code()),
@@ -465,6 +470,7 @@ impl Error {
             | Self::Sort(SortError::Damaged(error))
             | Self::Projection(ProjectionError::Damaged(error))
             | Self::Distinct(DistinctError::Damaged(error))
+            | Self::Pipeline(PipelineError::Damaged(error))
             | Self::Index(IndexError::Damaged(error))
             | Self::IndexOf { error: IndexError::Damaged(error), .. }
                 if is_damage(error) =>
@@ -488,6 +494,7 @@ impl Error {
             | Self::Filter(_)
             | Self::Sort(_)
             | Self::Projection(_)
+            | Self::Pipeline(_)
             | Self::Plan(_)
             | Self::Distinct(_)
             | Self::Index(_)

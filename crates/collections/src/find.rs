@@ -11,6 +11,7 @@ mod statistics;
 pub use execution::{Execution, project};
 pub use explain::Explanation;
 pub use query::Query;
+pub(crate) use request::known_variables;
 pub use request::{FindRequest, Hint};
 
 /// Documents in a batch of a cursor, by default: MongoDB's number.

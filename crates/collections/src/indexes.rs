@@ -37,7 +37,11 @@ pub fn declare(engine: &EngineHandle, name: &FullName, keys: &Map, options: &Map
         engine.catalog.find_or_create(name)?;
         return Ok(DeclaredIndex { index: None, added: false });
     }
-    let definition = Definition::parse(keys, options)?;
+    declare_as(engine, name, Definition::parse(keys, options)?)
+}
+
+/// As [`declare`], of an index that is not on `_id`.
+pub(crate) fn declare_as(engine: &EngineHandle, name: &FullName, definition: Definition) -> Result<DeclaredIndex> {
     engine.catalog.find_or_create(name)?;
     let (index, added) = engine.catalog.add_index(name, definition)?;
     Ok(DeclaredIndex { index: Some(index), added })

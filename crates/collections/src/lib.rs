@@ -7,6 +7,7 @@
 //! | [`write`] | the write protocol; [`by_id`], [`by_filter`] and [`batch`] use it |
 //! | [`read`], [`view`], [`cursor`] | documents at a snapshot |
 //! | [`find`] | queries: planned, executed, explained |
+//! | [`pipeline`] | pipelines: their query at the head, the other collections, what they write |
 //! | `source` | what the operators of `alluvium-exec` read: a collection at a snapshot |
 //! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
@@ -42,6 +43,7 @@ mod multikey;
 pub mod names;
 pub mod object_id;
 pub mod open;
+pub mod pipeline;
 mod planner_state;
 pub mod read;
 pub mod read_only;

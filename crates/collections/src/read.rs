@@ -141,11 +141,12 @@ fn or_if_dropped<T>(read: alluvium_store::Result<T>, absent: T) -> alluvium_stor
 /// # Errors
 /// [`Error::DamagedDocument`].
 pub fn decode(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: Vec<u8>) -> Result<Document> {
-    Document::from_row(shapes, key, row).map_err(|e| Error::DamagedDocument {
-        collection: name.to_string(),
-        id: ids::key_text(key),
-        reason: e.to_string(),
-    })
+    Document::from_row(shapes, key, row).map_err(|error| damaged_key(name, key, &error))
+}
+
+/// The error for damage in the document with this key.
+pub(crate) fn damaged_key(name: &FullName, key: &[u8], error: &RowError) -> Error {
+    Error::DamagedDocument { collection: name.to_string(), id: ids::key_text(key), reason: error.to_string() }
 }
 
 /// As [`decode`], of a row that is copied.

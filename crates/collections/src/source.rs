@@ -1,10 +1,11 @@
 //! The local source of the operators of a plan: one collection at one snapshot.
 
+use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::ids;
 use crate::index::{Index, IndexSet};
 use crate::index_scan::EntryScan;
-use crate::read::{damaged, decode, decode_copy, matches};
+use crate::read::{damaged, damaged_key, decode, decode_copy, matches};
 use crate::spill::Spill;
 use crate::view::CollectionView;
 use alluvium_document::row::RowError;
@@ -14,8 +15,9 @@ use alluvium_exec::{
     BATCH_BYTES, BlockCounts, DocumentRequest, EntryBatch, EntryRef, Examined, Item, Key, MemoryAccount, Move, Proof,
     Source, Walk, Watch,
 };
-use alluvium_query::filter::Filter;
+use alluvium_query::filter::{Filter, MatchError};
 use alluvium_query::index::Keys;
+use alluvium_query::pipeline::{PipelineError, RecordRef};
 use alluvium_query::plan::KeyRange;
 use alluvium_query::plan::cost::JUMP_ENTRIES;
 use alluvium_store::{Bounds, Charge};
@@ -23,6 +25,7 @@ use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 /// A collection at a snapshot, with the indexes that the plan was made for.
+#[derive(Clone)]
 pub(crate) struct LocalSource {
     pub view: Arc<CollectionView>,
     pub indexes: Arc<IndexSet>,
@@ -37,6 +40,49 @@ pub(crate) struct LocalDocuments {
     backward: bool,
     filter: Filter,
     examined: u64,
+}
+
+/// Partitions with fewer documents are not read by threads of their own.
+const SPLIT_MIN: u64 = 5000;
+
+impl LocalDocuments {
+    /// Passes the remaining documents to `visit`, without a copy.
+    pub fn visit(
+        &mut self,
+        view: &CollectionView,
+        watch: &mut Watch,
+        visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        let Self { scan, ranges, started, backward, filter, examined } = self;
+        let (mut id, mut count) = (Vec::new(), 0);
+        loop {
+            if !*started {
+                let Some(range) = ranges.pop() else { return Ok(count) };
+                scan.restart(&bounds_of(&range, *backward));
+                *started = true;
+            }
+            watch.tick(&view.engine.env)?;
+            let Some((key, row)) = scan.next()? else {
+                *started = false;
+                continue;
+            };
+            *examined += 1;
+            let damaged = |error: RowError| damaged_key(&view.name, key, &error);
+            let row = Document::view(&view.state.shapes, key, row, &mut id).map_err(damaged)?;
+            let matched = filter.is_empty()
+                || filter.matches_row(row).map_err(|error| match error {
+                    MatchError::Damaged(error) => damaged(error),
+                    MatchError::Filter(error) => error.into(),
+                })?;
+            if matched {
+                count += 1;
+                visit(RecordRef::View(row)).map_err(|error| match error {
+                    Error::Pipeline(PipelineError::Damaged(error)) => damaged(error),
+                    error => error,
+                })?;
+            }
+        }
+    }
 }
 
 impl LocalSource {
@@ -100,6 +146,31 @@ impl Source for LocalSource {
             }
         }
         Ok(())
+    }
+
+    /// Rows are passed as they are, without a copy.
+    fn visit_documents(
+        &self,
+        documents: &mut LocalDocuments,
+        watch: &mut Watch,
+        visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        documents.visit(&self.view, watch, visit)
+    }
+
+    /// A scan for each partition, if the collection is large.
+    fn split_documents(&self, documents: &LocalDocuments) -> Result<Vec<LocalDocuments>> {
+        let store = self.view.store();
+        if documents.started || store.estimate(self.view.state.documents, 0, &Bounds::all())? < SPLIT_MIN {
+            return Ok(Vec::new());
+        }
+        let part = |partition| {
+            let (tree, snapshot) = (self.view.state.documents, &self.view.snapshot.store);
+            let scan = store.scan_partition(tree, partition, Bounds::all(), snapshot)?;
+            let (ranges, filter) = (documents.ranges.clone(), documents.filter.clone());
+            Ok(LocalDocuments { scan, ranges, started: false, backward: false, filter, examined: 0 })
+        };
+        (0..store.partitions()).map(part).collect()
     }
 
     fn documents_examined(&self, documents: &LocalDocuments) -> u64 {
@@ -212,7 +283,7 @@ impl Source for LocalSource {
     }
 
     fn account(&self) -> LocalAccount {
-        LocalAccount(self.view.store().charge(0))
+        LocalAccount::of(&self.view.engine)
     }
 
     fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Spill {
@@ -238,6 +309,13 @@ impl Source for LocalSource {
 
 /// Memory that is charged to the budget of the store.
 pub(crate) struct LocalAccount(Charge);
+
+impl LocalAccount {
+    /// An account of zero bytes.
+    pub fn of(engine: &EngineHandle) -> Self {
+        Self(engine.store().charge(0))
+    }
+}
 
 impl MemoryAccount for LocalAccount {
     fn bytes(&self) -> usize {

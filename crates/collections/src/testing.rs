@@ -109,16 +109,16 @@ impl Collection {
     }
 
     pub fn find(&self, request: FindRequest) -> Cursor {
-        let execution = Execution::new(self.view(), Query::new(request).unwrap(), false).unwrap();
+        let execution = Execution::new(self.view(), Query::new(request, 0).unwrap(), false).unwrap();
         Cursor::found(execution, BATCH_SIZE)
     }
 
     pub fn explain(&self, request: FindRequest) -> Explanation {
-        Execution::new(self.view(), Query::new(request).unwrap(), true).unwrap().explain().unwrap()
+        Execution::new(self.view(), Query::new(request, 0).unwrap(), true).unwrap().explain().unwrap()
     }
 
     pub fn write_where(&self, filter: &str, action: Action) -> FilterWrite<'_> {
-        let query = Query::new(FindRequest::new(filter)).unwrap();
+        let query = Query::new(FindRequest::new(filter), 0).unwrap();
         FilterWrite { writer: self.writer(), query, action, upsert: false, returned: None }
     }
 }

@@ -101,6 +101,22 @@ impl Document {
         Ok(document)
     }
 
+    /// A view of the fields of a row that is not copied, as [`Document::from_row`] makes a document of it. The
+    /// buffer takes the value in the key.
+    ///
+    /// # Errors
+    /// As [`Document::from_row`].
+    pub fn view<'a>(
+        table: &'a ShapeTable,
+        key: &[u8],
+        row: &'a [u8],
+        id: &'a mut Vec<u8>,
+    ) -> Result<MapRef<'a>, RowError> {
+        id.clear();
+        put_id(key, id)?;
+        MapRef::of_row(row, Context { table, id })
+    }
+
     /// An empty buffer for a row of `row_len` bytes, from which [`Document::from_row`] then makes a
     /// document without another allocation.
     pub fn row_buffer(row_len: usize, key: &[u8]) -> Vec<u8> {

@@ -29,6 +29,18 @@ pub trait IntoDocument {
     {
         self.into_map().map(Given::Fields)
     }
+
+    /// A document's fields, or any other value, such as an array of the stages of a pipeline, whose elements
+    /// may be JSON text, too. The caller checks the type.
+    ///
+    /// # Errors
+    /// [`InputError`].
+    fn into_value(self) -> Result<Value, InputError>
+    where
+        Self: Sized,
+    {
+        self.into_map().map(Value::Map)
+    }
 }
 
 impl<T: Serialize> IntoDocument for T {
@@ -38,6 +50,10 @@ impl<T: Serialize> IntoDocument for T {
 
     fn into_given(self) -> Result<Given, InputError> {
         crate::serde::to_given(&self)
+    }
+
+    fn into_value(self) -> Result<Value, InputError> {
+        crate::serde::to_any_value(&self)
     }
 }
 

@@ -46,7 +46,7 @@ pub use de::from_value;
 pub(crate) use row::from_row;
 pub use ser::to_value;
 pub use top::{Given, InputError};
-pub(crate) use top::{to_given, to_map};
+pub(crate) use top::{to_any_value, to_given, to_map};
 
 use crate::value::{Binary, Double, Map, Value};
 use std::fmt;

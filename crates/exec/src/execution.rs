@@ -7,6 +7,7 @@ use crate::run::{Request, Run};
 use crate::source::Source;
 use crate::step::Step;
 use crate::step::buffer::Buffer;
+use alluvium_query::pipeline::RecordRef;
 use alluvium_query::plan::Node;
 
 /// The factor by which each batch is larger than the previous one. The first batch has one
@@ -54,6 +55,34 @@ impl<S: Source> Execution<S> {
             self.most = (self.most * GROWTH).min(BATCH_MAX);
         }
         self.buffer.pop(&mut self.root, &mut self.run, demand)
+    }
+
+    /// Reads to the end, and passes each document to `visit`.
+    ///
+    /// # Errors
+    /// As [`Execution::next_item`]; those of `visit`.
+    pub fn visit(&mut self, visit: &mut dyn FnMut(RecordRef<'_>) -> Result<(), S::Error>) -> Result<(), S::Error> {
+        self.run.check_limits()?;
+        if self.buffer.is_empty() && self.root.visit(&mut self.run, visit)? {
+            return Ok(());
+        }
+        while let Some(item) = self.next_item()? {
+            visit(RecordRef::Row(&item.document.unwrap_or_default()))?;
+        }
+        Ok(())
+    }
+
+    /// Divides the documents into scans for several threads, if nothing was read and the plan is a scan of
+    /// documents whose order does not matter. Empty if that is not possible; otherwise nothing may be read
+    /// from the execution afterwards.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn split(&mut self) -> Result<Vec<S::Documents>, S::Error> {
+        if !self.buffer.is_empty() || self.most != 1 || !self.run.request.sort.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.root.split(&self.run)
     }
 
     /// Reads to the end, and counts the documents.

@@ -6,6 +6,7 @@
 //! | [`walk`] | how a scan of an index moves through its bounds: a source follows it |
 //! | [`item`], [`key`], [`entries`] | batches of documents and of index entries |
 //! | [`execution`], [`run`] | the execution of a plan, and its request |
+//! | [`pipeline`] | the execution of pipelines over documents |
 //! | [`limits`] | time limit and stop flag |
 //! | [`counts`] | what steps report, for `explain` |
 //!
@@ -25,6 +26,7 @@ pub mod item;
 pub mod key;
 pub mod limits;
 pub mod marks;
+pub mod pipeline;
 pub mod run;
 mod seen;
 pub mod source;

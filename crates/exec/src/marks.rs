@@ -2,4 +2,5 @@
 
 alluvium_env::declare_marks! {
     SORT_SPILLED: "a sort spilled into files",
+    GROUP_SPILLED: "groups spilled into files",
 }

@@ -2,7 +2,7 @@
 
 use crate::counts::{BlockCounts, Examined};
 use crate::entries::{EntryBatch, EntryRef};
-use crate::item::Item;
+use crate::item::{BATCH_MAX, Item};
 use crate::key::Key;
 use crate::limits::{Interrupted, Limits, Watch};
 use crate::walk::Walk;
@@ -12,6 +12,7 @@ use alluvium_document::{Document, Value};
 use alluvium_env::Env;
 use alluvium_query::filter::{Filter, FilterError, MatchError};
 use alluvium_query::index::Keys;
+use alluvium_query::pipeline::RecordRef;
 use alluvium_query::plan::KeyRange;
 use alluvium_query::sort::{SortError, SortPart};
 use std::ops::Range;
@@ -96,6 +97,40 @@ pub trait Source {
         watch: &mut Watch,
         out: &mut Vec<Item>,
     ) -> Result<(), Self::Error>;
+
+    /// Passes the documents of a scan from the next one to the last to `visit`, as [`Source::next_documents`]
+    /// appends them. Returns their number. A source may pass views of documents without copying them.
+    ///
+    /// # Errors
+    /// As [`Source::next_documents`]; those of `visit`, after which nothing more is passed.
+    fn visit_documents(
+        &self,
+        scan: &mut Self::Documents,
+        watch: &mut Watch,
+        visit: &mut dyn FnMut(RecordRef<'_>) -> Result<(), Self::Error>,
+    ) -> Result<u64, Self::Error> {
+        let (mut batch, mut count) = (Vec::new(), 0);
+        loop {
+            self.next_documents(scan, BATCH_MAX, watch, &mut batch)?;
+            if batch.is_empty() {
+                return Ok(count);
+            }
+            count += batch.len() as u64;
+            for item in batch.drain(..) {
+                visit(RecordRef::Row(&item.document.unwrap_or_default()))?;
+            }
+        }
+    }
+
+    /// Divides a scan of which nothing was read into scans that threads can follow at the same time, in no
+    /// order; empty if that is not possible, or too few documents are there.
+    ///
+    /// # Errors
+    /// Those of the source.
+    fn split_documents(&self, scan: &Self::Documents) -> Result<Vec<Self::Documents>, Self::Error> {
+        let _ = scan;
+        Ok(Vec::new())
+    }
 
     /// The number of documents that a scan has read, matching or not.
     fn documents_examined(&self, scan: &Self::Documents) -> u64;

@@ -5,6 +5,7 @@ use crate::item::{Demand, Item};
 use crate::run::Run;
 use crate::source::Source;
 use alluvium_query::filter::Filter;
+use alluvium_query::pipeline::RecordRef;
 use alluvium_query::plan::Node;
 
 mod admits;
@@ -82,6 +83,26 @@ impl<S: Source> Step<S> {
         let result = run.measured(spent, |run| work.next(run, demand, out));
         self.returned += (out.len() - before) as u64;
         result
+    }
+
+    /// Passes the remaining documents to `visit`, if the step is a scan, which need not copy them for that; false
+    /// if it is another step.
+    pub fn visit(
+        &mut self,
+        run: &mut Run<S>,
+        visit: &mut dyn FnMut(RecordRef<'_>) -> Result<(), S::Error>,
+    ) -> Result<bool, S::Error> {
+        let Self { work: Work::Documents(scan), spent, returned } = self else { return Ok(false) };
+        *returned += run.measured(spent, |run| scan.visit(run, visit))?;
+        Ok(true)
+    }
+
+    /// Divides a scan of documents; empty if the step is another one.
+    pub fn split(&self, run: &Run<S>) -> Result<Vec<S::Documents>, S::Error> {
+        match &self.work {
+            Work::Documents(scan) => scan.split(run),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// The counts of the step and of the steps below it so far.

@@ -32,14 +32,25 @@ mod operators;
 mod parse;
 mod random;
 mod scope;
+mod variables;
 
-use crate::filter::Patterns;
+use crate::pattern::Patterns;
 use alluvium_document::Value;
 pub use error::{EvaluateError, ExpressionError};
 use node::Node;
 pub use operand::is_true;
+pub(crate) use operators::numbers::Sum;
 pub use random::Random;
 pub use scope::Scope;
+pub use variables::Variables;
+
+/// Checks the name of a variable.
+///
+/// # Errors
+/// It does not begin with a lower-case letter, or has a character that names of variables do not have.
+pub fn check_variable(name: &str) -> Result<(), ExpressionError> {
+    parse::variable_name(name).map(drop)
+}
 
 /// The maximum size of a value that an expression makes, in bytes as BSON: MongoDB's limit for
 /// documents.
@@ -60,23 +71,22 @@ impl Expression {
     /// arguments, an undefined variable, more levels than values may have, constants that the
     /// operator does not accept.
     pub fn parse(expression: &Value) -> Result<Self, ExpressionError> {
-        Self::parse_with(expression, &[])
+        Self::parse_in(expression, &Variables::NONE)
     }
 
-    /// As [`Expression::parse`], with further variables, whose values [`Scope::with_variables`]
-    /// has in this order.
+    /// As [`Expression::parse`], with further variables.
     ///
     /// # Errors
     /// As [`Expression::parse`].
-    pub fn parse_with(expression: &Value, variables: &[String]) -> Result<Self, ExpressionError> {
+    pub fn parse_in(expression: &Value, variables: &Variables) -> Result<Self, ExpressionError> {
         Self::parse_sharing(expression, variables, &Patterns::default())
     }
 
-    /// As [`Expression::parse_with`], with a budget for the patterns that expressions keep, which is shared with other
+    /// As [`Expression::parse_in`], with a budget for the patterns that expressions keep, which is shared with other
     /// expressions.
     pub(crate) fn parse_sharing(
         expression: &Value,
-        variables: &[String],
+        variables: &Variables,
         patterns: &Patterns,
     ) -> Result<Self, ExpressionError> {
         parse::expression(expression, variables, patterns).map(|node| Self { node })
@@ -115,6 +125,13 @@ impl Expression {
     /// True if the value is random: the scope needs a source of random numbers.
     pub fn is_random(&self) -> bool {
         self.node.is_random()
+    }
+
+    /// The paths that have one constant value in every document for which the expression is true.
+    pub(crate) fn equalities(&self) -> Vec<(&alluvium_document::path::FieldPath, &Value)> {
+        let mut found = Vec::new();
+        self.node.equalities(&mut found);
+        found
     }
 
     /// The paths of the document that the expression reads; `None` if it may read all of it.

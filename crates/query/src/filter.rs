@@ -3,7 +3,7 @@
 //!
 //! The operators: `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`, `$and`, `$or`, `$nor`, `$not`, `$exists`,
 //! `$type`, `$all`, `$elemMatch`, `$size`, `$mod`, `$regex` (with `$options`), `$bitsAllSet`, `$bitsAnySet`,
-//! `$bitsAllClear`, `$bitsAnyClear`; `$comment` is ignored. The rules are those of MongoDB 8.0 and
+//! `$bitsAllClear`, `$bitsAnyClear`, `$expr`, `$jsonSchema`; `$comment` is ignored. The rules are those of MongoDB 8.0 and
 //! later:
 //!
 //! - **Paths.** A path is followed into maps. An array on the way stands for those of its elements
@@ -38,9 +38,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use alluvium_document::row::ValueRef;
+use alluvium_document::row::{MapRef, ValueRef};
 use alluvium_document::{Document, MAX_DEPTH, Map, Value, bson};
 
 pub(crate) mod bits;
@@ -48,17 +49,19 @@ mod error;
 mod eval;
 mod node;
 mod parse;
-pub(crate) mod pattern;
 mod position;
 mod print;
+mod schema;
 pub(crate) mod tree;
 pub(crate) mod types;
 
+use crate::expression::Variables;
+pub use crate::pattern::MATCH_STEPS_MAX;
+use crate::pattern::Patterns;
 pub use error::{FilterError, MatchError};
 use node::Decoded;
-pub use pattern::MATCH_STEPS_MAX;
-pub(crate) use pattern::Patterns;
 pub use position::Selection;
+pub use schema::Schema;
 use tree::{Clause, Condition, Demands, Written};
 
 /// The maximum size of a filter, as BSON: MongoDB's limit for documents.
@@ -87,10 +90,51 @@ impl Filter {
         Self::parse_with(filter, &Patterns::default())
     }
 
+    /// As [`Filter::parse`], with variables for its `$expr`.
+    ///
+    /// # Errors
+    /// As [`Filter::parse`].
+    pub fn parse_in(filter: &Map, variables: &Variables) -> Result<Self, FilterError> {
+        check_bounds(filter)?;
+        parse::filter(filter, parse::Level::Document(variables), &Patterns::default())
+    }
+
+    /// True if the filter has an `$expr`, with which nothing can be upserted.
+    pub fn has_expression(&self) -> bool {
+        self.clauses.iter().any(|clause| match clause {
+            Clause::Expression(_) => true,
+            Clause::Or(branches) | Clause::Nor(branches) => branches.iter().any(Self::has_expression),
+            Clause::Field { .. } | Clause::Schema(_) => false,
+        })
+    }
+
+    /// The names of the top-level fields that the filter examines; `None` if it may examine all.
+    pub(crate) fn names(&self) -> Option<BTreeSet<&str>> {
+        let mut names = BTreeSet::new();
+        self.add_names(&mut names).then_some(names)
+    }
+
+    fn add_names<'f>(&'f self, names: &mut BTreeSet<&'f str>) -> bool {
+        self.clauses.iter().all(|clause| match clause {
+            Clause::Field { path, .. } => {
+                names.extend(path.steps.first().map(|step| &*step.name));
+                true
+            }
+            Clause::Or(branches) | Clause::Nor(branches) => branches.iter().all(|branch| branch.add_names(names)),
+            Clause::Expression(_) | Clause::Schema(_) => false,
+        })
+    }
+
+    /// A filter that both match.
+    #[must_use]
+    pub fn and(&self, other: Self) -> Self {
+        Self::of(self.clauses.iter().cloned().chain(other.clauses).collect())
+    }
+
     /// As [`Filter::parse`], with a budget for patterns that is shared with other filters.
     pub(crate) fn parse_with(filter: &Map, patterns: &Patterns) -> Result<Self, FilterError> {
         check_bounds(filter)?;
-        parse::filter(filter, parse::Level::Document, patterns)
+        parse::filter(filter, parse::Level::Document(&Variables::NONE), patterns)
     }
 
     /// As [`Filter::parse_with`], for conditions on the fields of an array element, where `$ref`,
@@ -115,6 +159,14 @@ impl Filter {
             return Ok(true);
         }
         self.matches_node(&ValueRef::Map(document.map()?))
+    }
+
+    /// As [`Filter::matches`], for a document that is not copied.
+    ///
+    /// # Errors
+    /// As [`Filter::matches`].
+    pub fn matches_row(&self, row: MapRef<'_>) -> Result<bool, MatchError> {
+        self.matches_node(&ValueRef::Map(row))
     }
 
     /// As [`Filter::matches`], for a decoded document.

@@ -8,6 +8,7 @@
 //! - [`distinct`]: the distinct values of a field
 //! - [`projection`]: selection of fields
 //! - [`sort`]: sort keys, and the first documents by them
+//! - [`pipeline`]: stages of aggregation
 //! - [`plan`]: the query planner
 
 #![deny(missing_docs)]
@@ -22,6 +23,8 @@ pub mod filter;
 pub mod fold;
 pub mod index;
 mod number;
+mod pattern;
+pub mod pipeline;
 pub mod plan;
 pub mod projection;
 pub mod sort;

@@ -32,7 +32,7 @@ mod error;
 mod parse;
 mod tree;
 
-use crate::expression::{Expression, Random};
+use crate::expression::{Expression, Random, Variables};
 use crate::filter::{ElementFilter, Filter};
 pub use error::ProjectionError;
 use tree::{Child, Node};
@@ -86,7 +86,24 @@ impl Projection {
     /// [`ProjectionError::Invalid`], [`ProjectionError::Filter`] for an `$elemMatch`,
     /// [`ProjectionError::Expression`].
     pub fn parse(projection: &Map) -> Result<Self, ProjectionError> {
-        parse::projection(projection)
+        Self::parse_in(projection, &Variables::NONE)
+    }
+
+    /// As [`Projection::parse`], with variables for expressions.
+    ///
+    /// # Errors
+    /// As [`Projection::parse`].
+    pub fn parse_in(projection: &Map, variables: &Variables) -> Result<Self, ProjectionError> {
+        parse::projection(projection, variables)
+    }
+
+    /// Parses the operand of a `$project` stage: `$slice` and `$elemMatch` are no operators of their own,
+    /// there is no positional `.$`, and expressions may use variables.
+    ///
+    /// # Errors
+    /// [`ProjectionError::Invalid`], [`ProjectionError::Expression`].
+    pub fn parse_stage(projection: &Map, variables: &Variables) -> Result<Self, ProjectionError> {
+        parse::stage(projection, variables)
     }
 
     /// Sets the value of `$$NOW` in expressions, in milliseconds since 1970 in UTC; 0 unless it is set.

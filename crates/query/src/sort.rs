@@ -18,6 +18,7 @@
 use std::cmp::Ordering;
 
 use alluvium_document::path::FieldPath;
+use alluvium_document::row::MapRef;
 use alluvium_document::{Document, Map, Value};
 
 use crate::code::ErrorCode;
@@ -126,8 +127,16 @@ impl Sort {
     /// [`SortError::ParallelArrays`], [`SortError::AmbiguousName`], [`SortError::TooManyKeys`], or
     /// the document is damaged. After an error `out` is unchanged.
     pub fn put_key(&self, document: &Document, out: &mut Vec<u8>) -> Result<(), SortError> {
+        self.put_key_of(document.map()?, out)
+    }
+
+    /// As [`Sort::put_key`], of a document that is not copied.
+    ///
+    /// # Errors
+    /// As [`Sort::put_key`].
+    pub fn put_key_of(&self, row: MapRef<'_>, out: &mut Vec<u8>) -> Result<(), SortError> {
         let before = out.len();
-        let result = key::put(&self.parts, document, out);
+        let result = key::put(&self.parts, row, out);
         if result.is_err() {
             out.truncate(before);
         }

@@ -36,7 +36,7 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::{ID, RowError};
 use alluvium_document::{Draft, Map, Value, bson};
 
-use crate::filter::Patterns;
+use crate::pattern::Patterns;
 
 mod action;
 mod array;
@@ -44,8 +44,10 @@ mod bit;
 mod delta;
 mod error;
 mod fields;
+mod modification;
 mod order;
 mod parse;
+mod piped;
 mod place;
 mod pull;
 mod replace;
@@ -56,8 +58,10 @@ mod walk;
 use action::Action;
 pub use delta::DeltaError;
 pub use error::UpdateError;
+pub use modification::Modification;
+pub use piped::Piped;
 use place::ArrayFilter;
-pub use replace::{Modification, Replacement};
+pub use replace::Replacement;
 
 /// The maximum size, as BSON, of a document after an update, and of a delta: MongoDB's limit for
 /// documents.
@@ -83,7 +87,7 @@ pub struct Applied {
 /// A parsed update: changes of values at paths.
 ///
 /// Two updates are equal if their changes are identical, whatever their notation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Update {
     /// In the order in which they are applied; no path is equal to another or leads into it.
     changes: Vec<Change>,

@@ -101,6 +101,7 @@ fn upserts_by_filter() {
         let made = Modification::parse(&map_of(inputs[1]), &[]).and_then(|modification| match modification {
             Modification::Update(update) => update.for_upsert_by(&filter, CONTEXT.time_ms),
             Modification::Replacement(replacement) => replacement.for_upsert_by(&filter),
+            Modification::Piped(piped) => piped.for_upsert_by(&filter, CONTEXT.time_ms),
         });
         said(made.map(|map| {
             assert!(map.entries.iter().skip(1).all(|(name, _)| name.as_str() != Some("_id")), "{map:?}");
@@ -118,7 +119,7 @@ fn replacements() {
                 let applied = replacement.apply(&mut draft)?;
                 Ok((draft.into_map().unwrap(), applied.changed))
             }
-            Modification::Update(update) => panic!("{update:?}"),
+            other => panic!("{other:?}"),
         };
         let outcome = replaced(draft_of(&map));
         assert_eq!(replaced(plain(&map)), outcome);

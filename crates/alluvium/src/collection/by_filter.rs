@@ -21,7 +21,7 @@ impl<T> Collection<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn find_one_and_update(&self, filter: impl IntoDocument, update: impl IntoDocument) -> FindOneAndModify<T> {
-        FindOneAndModify::new(FilterRequest::new(&self.target, filter).updating(update.into_map()))
+        FindOneAndModify::new(FilterRequest::new(&self.target, filter).updating(update.into_value()))
     }
 
     /// Replaces the first matching document, and returns it.
@@ -70,7 +70,7 @@ impl<T> Collection<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoDocument) -> Update {
-        Update { write: FilterRequest::new(&self.target, filter).updating(update.into_map()), many: false }
+        Update { write: FilterRequest::new(&self.target, filter).updating(update.into_value()), many: false }
     }
 
     /// Updates all documents that match at the time of the call, each in its own batch.
@@ -84,7 +84,7 @@ impl<T> Collection<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoDocument) -> Update {
-        Update { write: FilterRequest::new(&self.target, filter).updating(update.into_map()), many: true }
+        Update { write: FilterRequest::new(&self.target, filter).updating(update.into_value()), many: true }
     }
 
     /// Replaces the first matching document; its `_id` does not change. [`Collection::replace`]

@@ -1,6 +1,7 @@
 //! Queries.
 
 use super::Collection;
+use crate::aggregate::Aggregate;
 use crate::find::Find;
 use alluvium_collections::error::Result;
 use alluvium_document::{FromDocument, IntoDocument};
@@ -20,6 +21,22 @@ impl<T> Collection<T> {
     /// ```
     pub fn find(&self, filter: impl IntoDocument) -> Find<T> {
         Find::new(self.target.clone(), None, filter)
+    }
+
+    /// A pipeline over the documents: JSON text of an array of stages, or an array of maps. The results are
+    /// documents, or values of another type by [`Aggregate::typed`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.insert_many([r#"{"kind": "dog"}"#, r#"{"kind": "cat"}"#, r#"{"kind": "dog"}"#])?;
+    /// let kinds = pets.aggregate(r#"[{"$sortByCount": "$kind"}]"#).run()?;
+    /// let kinds: Vec<String> = kinds.map(|kind| Ok(kind?.to_string())).collect::<alluvium::Result<_>>()?;
+    /// assert_eq!(kinds, [r#"{"_id":"dog","count":2}"#, r#"{"_id":"cat","count":1}"#]);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn aggregate(&self, stages: impl IntoDocument) -> Aggregate {
+        Aggregate::new(self.target.clone(), None, stages)
     }
 
     /// The first matching document.

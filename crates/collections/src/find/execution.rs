@@ -5,10 +5,11 @@ use super::planning::{self, Planned};
 use super::query::Query;
 use crate::error::Result;
 use crate::names::FullName;
-use crate::source::LocalSource;
+use crate::source::{LocalDocuments, LocalSource};
 use crate::view::CollectionView;
 use alluvium_document::Document;
 use alluvium_exec::Item;
+use alluvium_query::pipeline::RecordRef;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,6 +83,23 @@ impl Execution {
         Ok(self.next_item()?.map(|item| item.document.unwrap_or_default()))
     }
 
+    /// Divides the documents into scans for several threads; empty if that is not possible.
+    pub(crate) fn split(&mut self) -> Result<Vec<LocalDocuments>> {
+        self.operators.split()
+    }
+
+    /// What the query reads.
+    pub(crate) fn source(&self) -> &LocalSource {
+        self.operators.source()
+    }
+
+    /// Passes the remaining documents to `visit`, before projection.
+    pub fn visit(&mut self, visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>) -> Result<()> {
+        self.operators.visit(visit)?;
+        self.end();
+        Ok(())
+    }
+
     /// The key of the next document's `_id`.
     pub fn next_key(&mut self) -> Result<Option<Vec<u8>>> {
         Ok(self.next_item()?.map(|item| item.key.to_vec()))
@@ -105,8 +123,13 @@ impl Execution {
     /// Executes the query to the end, and reports its cost.
     pub fn explain(&mut self) -> Result<Explanation> {
         self.count()?;
+        Ok(self.explained())
+    }
+
+    /// The plan, and its cost so far.
+    pub fn explained(&self) -> Explanation {
         let time = self.view().engine.env.clock.now().saturating_sub(self.started);
-        Ok(Explanation::new(self.view(), &self.query, &self.planned, self.operators.report(), time))
+        Explanation::new(self.view(), &self.query, &self.planned, self.operators.report(), time)
     }
 
     /// Reports the cost of the plan to the collection's plan cache.

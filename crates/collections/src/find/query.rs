@@ -85,13 +85,14 @@ impl IndexHint {
 }
 
 impl Query {
-    /// Parses and checks a request.
+    /// Parses and checks a request. `now` is the value of `$$NOW`, in milliseconds since 1970 in UTC.
     ///
     /// # Errors
     /// [`Error::Filter`], [`Error::Sort`], [`Error::Projection`], [`Error::Json`],
     /// [`Error::InvalidDocument`], [`Error::Plan`] for `$natural`.
-    pub fn new(request: FindRequest) -> Result<Self> {
-        let filter = Filter::parse(&request.filter?)?;
+    pub fn new(request: FindRequest, now: i64) -> Result<Self> {
+        let variables = request.known_variables(now)?;
+        let filter = Filter::parse_in(&request.filter?, &variables)?;
         let mut hint = request.hint.map(IndexHint::new).transpose()?;
         let mut sort = request.sort.transpose()?.unwrap_or_default();
         // As in MongoDB, this sort is a hint.
@@ -103,7 +104,7 @@ impl Query {
         }
         let sort = Sort::parse(&sort)?;
         let projection = request.projection.transpose()?;
-        let projection = projection.map(|projection| Projection::parse(&projection)).transpose()?;
+        let projection = projection.map(|projection| Projection::parse_in(&projection, &variables)).transpose()?;
         let projection = projection.filter(|projection| !projection.is_everything());
         let needs = projection.as_ref().and_then(needs_of);
         Ok(Self {
@@ -121,6 +122,11 @@ impl Query {
                 ..Request::default()
             },
         })
+    }
+
+    /// True if the filter has an `$expr`.
+    pub fn has_expression(&self) -> bool {
+        self.filter.has_expression()
     }
 
     /// Starts the time limit: a write that searches several times has one limit for all searches.

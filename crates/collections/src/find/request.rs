@@ -2,6 +2,8 @@
 
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_exec::Limits;
+use alluvium_query::expression::{Variables, check_variable};
+use alluvium_query::pipeline::PipelineError;
 
 /// The name or the keys of the index to use: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or
 /// `-1` for a scan of all documents.
@@ -49,6 +51,8 @@ pub struct FindRequest {
     pub sort: Option<Result<Map, InputError>>,
     /// The projection.
     pub projection: Option<Result<Map, InputError>>,
+    /// Variables that expressions may use.
+    pub variables: Option<Result<Map, InputError>>,
     /// Documents to skip.
     pub skip: u64,
     /// The most documents to return.
@@ -70,6 +74,7 @@ impl FindRequest {
             filter: filter.into_map(),
             sort: None,
             projection: None,
+            variables: None,
             skip: 0,
             limit: None,
             hint: None,
@@ -78,4 +83,24 @@ impl FindRequest {
             seen_bytes_max: usize::MAX,
         }
     }
+
+    /// The variables, with the value of `$$NOW` in milliseconds since 1970 in UTC.
+    ///
+    /// # Errors
+    /// The variables are no map; a name is none of a variable.
+    pub fn known_variables(&self, now: i64) -> crate::error::Result<Variables> {
+        known_variables(self.variables.clone(), now)
+    }
+}
+
+/// Variables that are given as a map, with the value of `$$NOW`.
+pub(crate) fn known_variables(given: Option<Result<Map, InputError>>, now: i64) -> crate::error::Result<Variables> {
+    // Other numbers of `$rand` at any other time.
+    let mut variables = Variables::NONE.at(now).seeded(now.unsigned_abs());
+    for (name, value) in given.transpose()?.unwrap_or_default().entries {
+        let name = name.as_str().unwrap_or_default();
+        check_variable(name).map_err(PipelineError::from)?;
+        variables = variables.with(name, Some(value));
+    }
+    Ok(variables)
 }

@@ -54,6 +54,23 @@ pub(crate) fn to_map<T: Serialize>(value: &T) -> Result<Map, InputError> {
     map_of(made, refused)
 }
 
+/// A value, given as one of any type or as JSON text; so may be the elements of an array.
+pub(crate) fn to_any_value<T: Serialize>(value: &T) -> Result<Value, InputError> {
+    let mut refused = None;
+    let made = value.serialize(Top { inner: serializer_of::<T>(), refused: &mut refused, text: None });
+    match made {
+        Ok(Value::Array(elements)) => {
+            let element = |element| match element {
+                Value::String(text) => crate::json::parse(text.as_bytes()).map_err(InputError::Json),
+                element => Ok(element),
+            };
+            Ok(Value::Array(elements.into_iter().map(element).collect::<Result<_, _>>()?))
+        }
+        Ok(other) => Ok(other),
+        Err(error) => Err(refused.unwrap_or_else(|| InputError::Invalid(error.to_string()))),
+    }
+}
+
 /// A document, given as a value of any type or as JSON text, which is not parsed.
 pub(crate) fn to_given<T: Serialize>(value: &T) -> Result<Given, InputError> {
     let (mut refused, mut text) = (None, None);

@@ -5,6 +5,7 @@ use crate::run::Run;
 use crate::source::{DocumentRequest, Source, matches};
 use alluvium_document::Value;
 use alluvium_query::filter::Filter;
+use alluvium_query::pipeline::RecordRef;
 use alluvium_query::plan::{Interval, id_ranges};
 
 /// All documents within ranges of `_id`.
@@ -29,6 +30,22 @@ impl<S: Source> DocumentScan<S> {
             Some(scan) => run.source.next_documents(scan, demand.most, &mut run.watch, out),
             None => Ok(()),
         }
+    }
+
+    /// Passes the remaining documents to `visit`. Returns their number.
+    pub fn visit(
+        &mut self,
+        run: &mut Run<S>,
+        visit: &mut dyn FnMut(RecordRef<'_>) -> Result<(), S::Error>,
+    ) -> Result<u64, S::Error> {
+        match &mut self.scan {
+            Some(scan) => run.source.visit_documents(scan, &mut run.watch, visit),
+            None => Ok(0),
+        }
+    }
+
+    pub fn split(&self, run: &Run<S>) -> Result<Vec<S::Documents>, S::Error> {
+        self.scan.as_ref().map_or(Ok(Vec::new()), |scan| run.source.split_documents(scan))
     }
 
     pub fn examined(&self, source: &S) -> u64 {

@@ -4,11 +4,11 @@ use super::Step;
 use crate::item::{BATCH_BYTES, Demand, Item};
 use crate::key::Key;
 use crate::marks;
-use crate::run::Run;
+use crate::run::{Request, Run};
 use crate::source::{MemoryAccount, Sorted, Sorter, Source};
 use alluvium_codec::varint;
-use alluvium_document::row::RowError;
-use alluvium_document::{Document, Value, encoding};
+use alluvium_document::row::{ID, RowError};
+use alluvium_document::{Document, Map, Value, encoding};
 use alluvium_query::sort::{SortError, TopK};
 
 /// The account is updated in steps of this number of bytes.
@@ -73,6 +73,7 @@ impl<S: Source> Sorting<S> {
     }
 
     fn gather(&mut self, run: &mut Run<S>) -> Result<State<S>, S::Error> {
+        let names = needed(&run.request);
         let mut top: Top = TopK::new(self.first, run.request.sort_bytes_max);
         let (mut key, mut batch) = (Vec::new(), Vec::new());
         loop {
@@ -85,7 +86,8 @@ impl<S: Source> Sorting<S> {
                 empty(&mut key);
                 let Some(document) = &item.document else { continue };
                 run.request.sort.put_key(document, &mut key)?;
-                let bytes = document.row_len() + item.key.len() + OVERHEAD;
+                let item = if top.would_keep(&key) { trimmed(item, names.as_deref())? } else { item };
+                let bytes = item.document.as_ref().map_or(0, Document::row_len) + item.key.len() + OVERHEAD;
                 let mut item = Some(item);
                 let offered = top.offer(&key, bytes, || item.take().unwrap_or_default());
                 match (offered, item) {
@@ -93,7 +95,7 @@ impl<S: Source> Sorting<S> {
                     (Ok(_), _) => {}
                     (Err(SortError::Memory { .. }), Some(item)) if run.request.allow_disk_use => {
                         let rest = std::iter::once(item).chain(items).collect();
-                        return self.spill(run, top, rest);
+                        return self.spill(run, top, rest, names.as_deref());
                     }
                     (Err(error), _) => return Err(error.into()),
                 }
@@ -104,7 +106,13 @@ impl<S: Source> Sorting<S> {
     }
 
     /// Continues in files, with what is in memory and the rest of the batch.
-    fn spill(&mut self, run: &mut Run<S>, top: Top, mut batch: Vec<Item>) -> Result<State<S>, S::Error> {
+    fn spill(
+        &mut self,
+        run: &mut Run<S>,
+        top: Top,
+        mut batch: Vec<Item>,
+        names: Option<&[Box<str>]>,
+    ) -> Result<State<S>, S::Error> {
         marks::SORT_SPILLED.hit();
         let bytes_max = run.request.sort_bytes_max;
         self.account.resize(bytes_max);
@@ -120,13 +128,36 @@ impl<S: Source> Sorting<S> {
                 empty(&mut key);
                 let Some(document) = &item.document else { continue };
                 run.request.sort.put_key(document, &mut key)?;
-                encode(&item, &mut bytes)?;
+                encode(&trimmed(item, names)?, &mut bytes)?;
                 sorter.add(run.watch.limits(), &key, &bytes)?;
             }
             self.input.next(run, Demand::ALL, &mut batch)?;
         }
         Ok(State::Files(Box::new(sorter.finish(run.watch.limits())?)))
     }
+}
+
+/// The top-level fields with the values that the query needs, if these are not all.
+fn needed(request: &Request) -> Option<Vec<Box<str>>> {
+    let mut names: Vec<Box<str>> = request.needs.as_ref()?.iter().map(|path| path.first().into()).collect();
+    names.sort();
+    names.dedup();
+    Some(names)
+}
+
+/// A document with the needed fields alone, so that it takes less memory while it is sorted.
+fn trimmed(item: Item, names: Option<&[Box<str>]>) -> Result<Item, RowError> {
+    let (Some(names), Some(document), true) = (names, &item.document, item.whole) else { return Ok(item) };
+    let mut map = Map::with_capacity(names.len() + 1);
+    map.push(ID, document.id().clone());
+    let found = document.get_fields(&names.iter().map(|name| &**name).collect::<Vec<_>>())?;
+    for (name, value) in names.iter().zip(found) {
+        if let Some(value) = value.filter(|_| **name != *ID) {
+            map.push(&**name, value.to_value()?);
+        }
+    }
+    let document = Document::from_map(&map)?;
+    Ok(Item { document: Some(document), whole: false, key: item.key })
 }
 
 /// Empties a buffer; one that a large document has used is given back.

@@ -1,7 +1,7 @@
 //! Errors of expressions.
 
 use crate::code::ErrorCode;
-use crate::filter::FilterError;
+use crate::pattern::PatternError;
 use alluvium_document::row::RowError;
 
 /// The reason why an expression is refused, or has no value, with MongoDB's code for it. The message
@@ -16,13 +16,14 @@ pub struct ExpressionError {
 }
 
 impl ExpressionError {
-    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    /// An error with this code.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
 
-impl From<FilterError> for ExpressionError {
-    fn from(error: FilterError) -> Self {
+impl From<PatternError> for ExpressionError {
+    fn from(error: PatternError) -> Self {
         Self::new(error.code(), error.to_string())
     }
 }

@@ -2,9 +2,11 @@
 
 use super::operators::Operator;
 use super::operators::prepared::{Prepared, PreparedOperator};
+use super::random::Random;
 use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
 use alluvium_document::value::Text;
+use std::sync::Arc;
 
 /// An expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +21,7 @@ pub(super) enum Node {
     /// `$$NOW`.
     Now,
     /// `$rand`.
-    Random,
+    Random(Option<Arc<Random>>),
     /// A variable of an operator around it, or of the query.
     Variable {
         slot: usize,
@@ -90,10 +92,24 @@ impl PreparedCall {
 }
 
 impl Node {
+    /// Collects the paths that have one constant value in every document for which the expression is
+    /// true.
+    pub fn equalities<'n>(&'n self, out: &mut Vec<(&'n FieldPath, &'n Value)>) {
+        match self {
+            Self::And(nodes) => nodes.iter().for_each(|node| node.equalities(out)),
+            Self::Call { operator, arguments } if operator.name == "$eq" => match &arguments[..] {
+                [Some(Self::Field(path)), Some(Self::Constant(value))]
+                | [Some(Self::Constant(value)), Some(Self::Field(path))] => out.push((path, value)),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
     /// Collects the paths of the document that are read; false if all of it may be.
     pub fn paths<'n>(&'n self, out: &mut Vec<&'n FieldPath>) -> bool {
         match self {
-            Self::Constant(_) | Self::Missing | Self::Now | Self::Random | Self::Variable { .. } => true,
+            Self::Constant(_) | Self::Missing | Self::Now | Self::Random(_) | Self::Variable { .. } => true,
             Self::Root => false,
             Self::Field(path) => {
                 out.push(path);
@@ -122,7 +138,7 @@ impl Node {
     pub fn is_random(&self) -> bool {
         let any = |nodes: &[Self]| nodes.iter().any(Self::is_random);
         match self {
-            Self::Random => true,
+            Self::Random(_) => true,
             Self::Constant(_) | Self::Missing | Self::Now | Self::Root | Self::Field(_) | Self::Variable { .. } => {
                 false
             }

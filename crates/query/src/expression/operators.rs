@@ -13,7 +13,7 @@ mod comparison;
 mod convert;
 mod dates;
 mod maps;
-mod numbers;
+pub(crate) mod numbers;
 pub(super) mod prepared;
 mod regexes;
 mod sets;

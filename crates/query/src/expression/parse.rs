@@ -5,14 +5,17 @@ use super::names;
 use super::node::Node;
 use super::operators::prepared::Codes;
 use super::operators::{self, Operator, Parameters};
-use super::scope::Scope;
+use super::random::Random;
+use super::scope::{self, Scope};
+use super::variables::{Binding, Variables};
 use crate::code::ErrorCode;
 use crate::dollar::is_reference_name;
-use crate::filter::Patterns;
+use crate::pattern::Patterns;
 use crate::suggest::suggestion;
 use alluvium_document::path::{FieldPath, PathError};
 use alluvium_document::value::Text;
 use alluvium_document::{MAX_DEPTH, Map, Value, bson};
+use std::sync::Arc;
 
 mod prepared;
 
@@ -37,15 +40,19 @@ const NOT_SUPPORTED: [(&str, &str); 5] = [
 const FOLDED_BYTES_MAX: usize = 4096;
 
 /// Parses an expression that may use these variables.
-pub(super) fn expression(expression: &Value, variables: &[String], patterns: &Patterns) -> Result<Node> {
+pub(super) fn expression(expression: &Value, variables: &Variables, patterns: &Patterns) -> Result<Node> {
     if expression.is_too_deep() {
         return fail(ErrorCode::Overflow, format!("the expression nests deeper than {MAX_DEPTH} levels"));
     }
-    Parser { variables: variables.to_vec(), patterns }.node(expression)
+    let unknown = vec![String::new(); variables.slots()];
+    Parser { around: variables, variables: unknown, patterns }.node(expression)
 }
 
 struct Parser<'p> {
-    /// The names of the variables, those of outer operators first.
+    /// The variables around the expression.
+    around: &'p Variables,
+    /// The names of the variables of operators, those of outer ones first. Those around the expression
+    /// have no names here.
     variables: Vec<String>,
     /// The budget for patterns that are kept.
     patterns: &'p Patterns,
@@ -79,16 +86,32 @@ impl Parser<'_> {
         if let Some(slot) = self.variables.iter().rposition(|known| known == name) {
             return Ok(Node::Variable { slot, path: inner });
         }
-        match (name, inner) {
+        match (self.around.get(name), inner) {
+            (Some(Binding::Slot(slot)), path) => Ok(Node::Variable { slot: *slot, path }),
+            (Some(Binding::Value(value)), path) => {
+                let value = match (value, path) {
+                    (Some(value), Some(path)) => scope::in_value(value, &path, 0),
+                    (value, _) => value.clone(),
+                };
+                Ok(value.map_or(Node::Missing, Node::Constant))
+            }
+            (None, path) => self.always(name, path),
+        }
+    }
+
+    /// One of the variables that are always there.
+    fn always(&self, name: &str, path: Option<FieldPath>) -> Result<Node> {
+        match (name, path) {
             ("ROOT" | "CURRENT", None) => Ok(Node::Root),
             ("ROOT" | "CURRENT", Some(path)) => Ok(Node::Field(path)),
             ("REMOVE", _) => Ok(Node::Missing),
-            ("NOW", None) => Ok(Node::Now),
+            ("NOW", None) => Ok(self.around.now().map_or(Node::Now, |now| Node::Constant(Value::DateTime(now)))),
             ("NOW", Some(_)) => Ok(Node::Missing),
             _ => {
                 let always = ["ROOT", "CURRENT", "REMOVE", "NOW"].into_iter();
+                let inner = self.variables.iter().map(String::as_str).filter(|name| !name.is_empty());
                 let known: Vec<String> =
-                    always.chain(self.variables.iter().map(String::as_str)).map(|name| format!("$${name}")).collect();
+                    always.chain(inner).chain(self.around.names()).map(|name| format!("$${name}")).collect();
                 let near = suggestion(&format!("$${name}"), &known.iter().map(String::as_str).collect::<Vec<_>>());
                 fail(ErrorCode::Location17276, format!("there is no variable $${name}{near}"))
             }
@@ -148,7 +171,7 @@ impl Parser<'_> {
             "$map" => self.map_over(operand),
             "$filter" => self.filter(operand),
             "$reduce" => self.reduce(operand),
-            "$rand" => random(operand),
+            "$rand" => random(operand, self.around.random()),
             _ => match (operators::find(name), operators::find_prepared(name)) {
                 (Some(operator), _) => self.call(operator, operand),
                 (None, Some(operator)) => self.prepared(operator, operand),
@@ -381,10 +404,10 @@ impl Parser<'_> {
 }
 
 /// `$rand` takes nothing: an empty map or array.
-fn random(operand: &Value) -> Result<Node> {
+fn random(operand: &Value, source: Option<Arc<Random>>) -> Result<Node> {
     match operand {
-        Value::Map(map) if map.is_empty() => Ok(Node::Random),
-        Value::Array(elements) if elements.is_empty() => Ok(Node::Random),
+        Value::Map(map) if map.is_empty() => Ok(Node::Random(source)),
+        Value::Array(elements) if elements.is_empty() => Ok(Node::Random(source)),
         Value::Map(_) | Value::Array(_) => fail(ErrorCode::Location3040501, "$rand takes no arguments: write {}"),
         other => {
             let found = other.type_name();
@@ -438,7 +461,7 @@ fn element_name(map: &Map) -> Result<&str> {
 }
 
 /// Checks the name of a variable that an expression defines.
-fn variable_name(name: &str) -> Result<&str> {
+pub(super) fn variable_name(name: &str) -> Result<&str> {
     let begins = |c: char| c.is_ascii_lowercase() || !c.is_ascii();
     let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
     if name.is_empty() {

@@ -20,6 +20,7 @@ pub struct Scope<'d> {
 #[derive(Debug, Clone, Copy)]
 enum Root<'d> {
     Row(&'d Document),
+    Ref(MapRef<'d>),
     Fields(&'d Map),
 }
 
@@ -27,6 +28,11 @@ impl<'d> Scope<'d> {
     /// A stored document.
     pub fn of(document: &'d Document) -> Self {
         Self { document: Root::Row(document), variables: Vec::new(), now: 0, random: None }
+    }
+
+    /// An encoded document.
+    pub(crate) fn of_ref(fields: MapRef<'d>) -> Self {
+        Self { document: Root::Ref(fields), variables: Vec::new(), now: 0, random: None }
     }
 
     /// The fields of a document.
@@ -56,6 +62,11 @@ impl<'d> Scope<'d> {
         self
     }
 
+    /// The values of the variables, to be used again.
+    pub(crate) fn into_variables(self) -> Vec<Option<Value>> {
+        self.variables
+    }
+
     pub(super) fn now(&self) -> Value {
         Value::DateTime(self.now)
     }
@@ -71,14 +82,24 @@ impl<'d> Scope<'d> {
     pub(super) fn root(&self) -> Result<Value, EvaluateError> {
         match self.document {
             Root::Row(document) => Ok(document.to_value()?),
+            Root::Ref(fields) => Ok(Value::Map(fields.to_map()?)),
             Root::Fields(fields) => Ok(Value::Map(fields.clone())),
         }
+    }
+
+    /// The value at a path of the document, as an expression reads it.
+    ///
+    /// # Errors
+    /// The document is damaged.
+    pub fn value_at(&self, path: &FieldPath) -> Result<Option<Value>, EvaluateError> {
+        self.field(path)
     }
 
     /// The value at a path of the document.
     pub(super) fn field(&self, path: &FieldPath) -> Result<Option<Value>, EvaluateError> {
         match self.document {
             Root::Row(document) => in_row(document.map()?, path, 0),
+            Root::Ref(fields) => in_row(fields, path, 0),
             Root::Fields(fields) => Ok(in_map(fields, path, 0)),
         }
     }
@@ -99,7 +120,7 @@ pub(super) fn in_map(map: &Map, path: &FieldPath, at: usize) -> Option<Value> {
     if at + 1 == path.depth() { Some(value.clone()) } else { in_value(value, path, at + 1) }
 }
 
-fn in_value(value: &Value, path: &FieldPath, at: usize) -> Option<Value> {
+pub(super) fn in_value(value: &Value, path: &FieldPath, at: usize) -> Option<Value> {
     match value {
         Value::Map(map) => in_map(map, path, at),
         Value::Array(elements) => {

@@ -327,8 +327,8 @@ fn what_does_not_depend_on_the_document_is_computed_once() {
 
 #[test]
 fn variables_of_the_query_have_values() {
-    let names = ["low".to_owned()];
-    let expression = Expression::parse_with(&parsed(r#"{"$gte":["$a","$$low"]}"#), &names).unwrap();
+    let low = Variables::NONE.unknown("low");
+    let expression = Expression::parse_in(&parsed(r#"{"$gte":["$a","$$low"]}"#), &low).unwrap();
     let fields = Map::from([("a", 5)]);
     let mut scope = Scope::of_map(&fields).with_variables(vec![Some(Value::Int32(5))]);
     assert_eq!(expression.evaluate(&mut scope).unwrap(), Some(Value::Bool(true)));

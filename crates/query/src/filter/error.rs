@@ -3,6 +3,8 @@
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
+use crate::expression::ExpressionError;
+use crate::pattern::PatternError;
 
 /// The reason why a filter was refused, with MongoDB's code for it. The message names the operator
 /// and the field, and states what is allowed.
@@ -40,6 +42,9 @@ pub enum FilterError {
     /// names than that.
     #[error("{0}")]
     TooDeep(String),
+    /// An `$expr` is not allowed, or does not accept a value of a document.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
     /// The filter is larger than [`crate::filter::MAX_FILTER_BYTES`].
     #[error("{0}")]
     TooLarge(String),
@@ -59,12 +64,24 @@ impl FilterError {
             Self::InvalidRegex(_) => ErrorCode::Location51091,
             Self::InvalidRegexOptions(_) => ErrorCode::Location51108,
             Self::TooManySteps(_) => ErrorCode::Location51156,
+            Self::Expression(error) => error.code,
         }
     }
 
     /// [`FilterError::BadValue`].
     pub(super) fn bad(message: impl Into<String>) -> Self {
         Self::BadValue(message.into())
+    }
+}
+
+impl From<PatternError> for FilterError {
+    fn from(error: PatternError) -> Self {
+        match error {
+            PatternError::Invalid(message) => Self::InvalidRegex(message),
+            PatternError::InvalidOptions(message) => Self::InvalidRegexOptions(message),
+            PatternError::Zero(message) => Self::BadValue(message),
+            PatternError::TooManySteps(message) => Self::TooManySteps(message),
+        }
     }
 }
 

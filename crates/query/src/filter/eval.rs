@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::bits::{truncated, whole};
 use super::node::{Kind, Node};
 use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Step, Test};
-use super::{ElementFilter, Filter, Form};
+use super::{ElementFilter, Filter, FilterError, Form};
 
 impl Filter {
     /// True if a map matches, or an array taken as a map from positions to elements.
@@ -25,6 +25,8 @@ impl Clause {
             Self::Field { path, condition } => condition.holds(&mut |test| at_path(root, path, test)),
             Self::Or(branches) => any(branches.iter().map(Ok), |branch| branch.matches_node(root)),
             Self::Nor(branches) => Ok(!any(branches.iter().map(Ok), |branch| branch.matches_node(root))?),
+            Self::Expression(computed) => root.makes_true(&computed.expression),
+            Self::Schema(shaped) => root.obeys(&shaped.schema),
         }
     }
 }
@@ -123,7 +125,7 @@ pub(super) fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> 
             .and_then(|number| truncated(&number))
             .is_some_and(|number| number.wrapping_rem(*divisor) == *remainder),
         Test::Regex(pattern) => match value.text() {
-            Some(text) => pattern.is_match(text)?,
+            Some(text) => pattern.is_match(text).map_err(FilterError::from)?,
             None => value.regex().is_some_and(|stored| pattern.is(stored)),
         },
         Test::Bits(bits) => match value.bytes() {
@@ -176,7 +178,9 @@ impl In {
             return Ok(false);
         }
         Ok(match value.text() {
-            Some(text) => any(self.patterns.iter().map(Ok), |pattern| Ok::<_, N::Error>(pattern.is_match(text)?))?,
+            Some(text) => any(self.patterns.iter().map(Ok), |pattern| {
+                Ok::<_, N::Error>(pattern.is_match(text).map_err(FilterError::from)?)
+            })?,
             None => value.regex().is_some_and(|stored| self.patterns.iter().any(|pattern| pattern.is(stored))),
         })
     }

@@ -9,7 +9,9 @@ use alluvium_document::value::{Double, Regex};
 use alluvium_document::{Map, Value};
 
 use super::error::{FilterError, MatchError};
+use super::schema::Schema;
 use super::types::type_code;
+use crate::expression::{EvaluateError, Expression, Scope, is_true};
 
 /// How the path continues from a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +58,12 @@ pub(super) trait Node: Clone {
     fn number(&self) -> Option<Value>;
 
     fn regex(&self) -> Option<&Regex>;
+
+    /// True if an expression is true for a document.
+    fn makes_true(&self, expression: &Expression) -> Result<bool, Self::Error>;
+
+    /// True if a document obeys a schema.
+    fn obeys(&self, schema: &Schema) -> Result<bool, Self::Error>;
 }
 
 impl Node for ValueRef<'_> {
@@ -164,6 +172,20 @@ impl Node for ValueRef<'_> {
             _ => None,
         }
     }
+
+    fn makes_true(&self, expression: &Expression) -> Result<bool, MatchError> {
+        let Self::Map(map) = self else { return Ok(false) };
+        match expression.evaluate(&mut Scope::of_ref(*map)) {
+            Ok(value) => Ok(is_true(value.as_ref())),
+            Err(EvaluateError::Damaged(error)) => Err(error.into()),
+            Err(EvaluateError::Expression(error)) => Err(FilterError::from(error).into()),
+        }
+    }
+
+    fn obeys(&self, schema: &Schema) -> Result<bool, MatchError> {
+        let Self::Map(map) = self else { return Ok(false) };
+        Ok(schema.allows(&map.to_map()?)?)
+    }
 }
 
 /// A decoded value.
@@ -269,6 +291,20 @@ impl Node for Decoded<'_> {
 
     fn regex(&self) -> Option<&Regex> {
         self.value().and_then(regex_of)
+    }
+
+    fn makes_true(&self, expression: &Expression) -> Result<bool, FilterError> {
+        let Self::Map(map) = self else { return Ok(false) };
+        match expression.evaluate(&mut Scope::of_map(map)) {
+            Ok(value) => Ok(is_true(value.as_ref())),
+            Err(EvaluateError::Damaged(error)) => Err(FilterError::bad(error.to_string())),
+            Err(EvaluateError::Expression(error)) => Err(error.into()),
+        }
+    }
+
+    fn obeys(&self, schema: &Schema) -> Result<bool, FilterError> {
+        let Self::Map(map) = self else { return Ok(false) };
+        schema.allows(map)
     }
 }
 

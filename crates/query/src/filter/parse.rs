@@ -5,20 +5,20 @@ use alluvium_document::{MAX_DEPTH, Map, Value};
 use std::collections::BTreeMap;
 
 use super::bits::{Bits, Wanted, truncated};
-use super::pattern::{Pattern, Patterns};
-use super::tree::{Clause, Comparison, Condition, Demands, In, Operand, Path, Test};
+use super::schema::Schema;
+use super::tree::{Clause, Comparison, Computed, Condition, Demands, In, Operand, Path, Shaped, Test};
 use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
 use crate::code::ErrorCode;
 use crate::dollar::is_reference_name;
+use crate::expression::{Expression, Variables};
+use crate::pattern::{Pattern, Patterns};
 use crate::suggest::suggestion;
 
 /// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.
-const UNSUPPORTED: [&str; 21] = [
+const UNSUPPORTED: [&str; 17] = [
     "$where",
-    "$expr",
     "$text",
-    "$jsonSchema",
     "$near",
     "$nearSphere",
     "$geoNear",
@@ -32,8 +32,6 @@ const UNSUPPORTED: [&str; 21] = [
     "$polygon",
     "$maxDistance",
     "$minDistance",
-    "$sampleRate",
-    "$rand",
     "$alwaysTrue",
     "$alwaysFalse",
 ];
@@ -63,7 +61,7 @@ const OF_FIELDS: [&str; 20] = [
 ];
 
 /// The operators at the level of fields.
-const AT_TOP: [&str; 4] = ["$and", "$or", "$nor", "$comment"];
+const AT_TOP: [&str; 7] = ["$and", "$or", "$nor", "$comment", "$expr", "$jsonSchema", "$sampleRate"];
 
 /// Operators at the level of fields, supported or not. A map that begins with one of them is not a
 /// list of operators on a value.
@@ -79,17 +77,17 @@ const POSITIONS_MAX: usize = 16;
 type Result<T> = std::result::Result<T, FilterError>;
 
 /// The kind of value that a filter document applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
-    /// A whole document.
-    Document,
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Level<'v> {
+    /// A whole document; expressions may use these variables.
+    Document(&'v Variables),
     /// A map in an array. It may be a reference to a document of another collection.
     Element,
 }
 
 /// Parses a document of conditions that must all hold. Nesting is at most [`MAX_DEPTH`], which
 /// bounds the recursion.
-pub(super) fn filter(map: &Map, level: Level, patterns: &Patterns) -> Result<Filter> {
+pub(super) fn filter(map: &Map, level: Level<'_>, patterns: &Patterns) -> Result<Filter> {
     let (mut all, mut demands) = (Conjunction::with_capacity(map.len()), Demands::default());
     for (name, operand) in &map.entries {
         let name = name.as_str().ok_or_else(|| bad("a filter has a name that is not a string"))?;
@@ -104,7 +102,21 @@ pub(super) fn filter(map: &Map, level: Level, patterns: &Patterns) -> Result<Fil
             "$or" => all.add_filter(or(list(name, operand, level, patterns)?), &mut demands),
             "$nor" => all.own.extend(nor(list(name, operand, level, patterns)?)),
             "$comment" => {}
-            name if level == Level::Element && is_reference_name(name) => {
+            "$expr" => all.own.extend(computed(operand, level)?),
+            "$sampleRate" => all.own.extend(sampled(operand, level)?),
+            "$jsonSchema" => match operand {
+                Value::Map(_) if matches!(level, Level::Element) => {
+                    return Err(bad(
+                        "$jsonSchema is a condition on whole documents: it cannot be inside of $elemMatch",
+                    ));
+                }
+                Value::Map(map) => {
+                    let (schema, written) = (Schema::parse_with(map, patterns)?, operand.clone());
+                    all.own.push(Clause::Schema(Box::new(Shaped { schema, written })));
+                }
+                _ => return Err(FilterError::TypeMismatch("$jsonSchema takes a schema, which is a map".to_owned())),
+            },
+            name if matches!(level, Level::Element) && is_reference_name(name) => {
                 field(name, operand, patterns, &mut all, &mut demands)?;
             }
             name if name.starts_with('$') => return Err(unknown_at_top(name)),
@@ -148,7 +160,7 @@ impl Conjunction {
     }
 }
 
-fn list(name: &str, operand: &Value, level: Level, patterns: &Patterns) -> Result<Vec<Filter>> {
+fn list(name: &str, operand: &Value, level: Level<'_>, patterns: &Patterns) -> Result<Vec<Filter>> {
     let wrong = || bad(format!("{name} takes an array of one or more maps"));
     let Value::Array(filters) = operand else { return Err(wrong()) };
     if filters.is_empty() {
@@ -156,6 +168,38 @@ fn list(name: &str, operand: &Value, level: Level, patterns: &Patterns) -> Resul
     }
     let read = |operand: &Value| filter(operand.as_map().ok_or_else(wrong)?, level, patterns);
     filters.iter().map(read).collect()
+}
+
+/// Builds a `$sampleRate`: a share of the documents, chosen at random.
+fn sampled(operand: &Value, level: Level<'_>) -> Result<Vec<Clause>> {
+    let is_share = operand.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share));
+    if !is_share {
+        return Err(bad(format!("$sampleRate takes a number from 0 to 1, not {operand}")));
+    }
+    let random = Value::Map(Map::from([("$rand", Value::Map(Map::new()))]));
+    let less = Map::from([("$lt", Value::Array(vec![random, operand.clone()]))]);
+    computed(&Value::Map(less), level)
+}
+
+/// Builds an `$expr`, and the conditions on fields that follow from it, for which indexes are used.
+fn computed(operand: &Value, level: Level<'_>) -> Result<Vec<Clause>> {
+    let Level::Document(variables) = level else {
+        return Err(bad("$expr is a condition on whole documents: it cannot be inside of $elemMatch"));
+    };
+    let expression = Expression::parse_in(operand, variables)?;
+    let mut clauses: Vec<Clause> = Vec::new();
+    for (path, value) in expression.equalities() {
+        // An array of the document contains an equal element, but not so in the other direction.
+        if let Ok(path) = self::path(path.as_str())
+            && !path.steps.iter().any(|step| step.position.is_some())
+            && !matches!(value, Value::Array(_) | Value::Regex(_) | Value::Undefined)
+        {
+            let condition = Condition::Test(Test::Compare(Comparison::Equal, Operand::new(value.clone())));
+            clauses.push(Clause::Field { path, condition });
+        }
+    }
+    clauses.push(Clause::Expression(Box::new(Computed { expression, written: operand.clone() })));
+    Ok(clauses)
 }
 
 /// Builds an `$or`. Nested `$or`s are flattened; a single branch is returned itself.
@@ -301,7 +345,7 @@ fn is_operators(map: &Map) -> bool {
 /// The condition for a value without operators: equality, or a match of a regular expression.
 fn equality(field: &str, value: &Value, patterns: &Patterns) -> Result<Test> {
     match value {
-        Value::Regex(regex) => patterns.compile(&regex.pattern, &regex.options).map(Test::Regex),
+        Value::Regex(regex) => Ok(Test::Regex(patterns.compile(&regex.pattern, &regex.options)?)),
         value => comparison(field, "$eq", Comparison::Equal, value),
     }
 }
@@ -504,10 +548,10 @@ fn regex(operand: &Value, map: &Map, patterns: &Patterns) -> Result<Test> {
         (Value::Regex(regex), options) => patterns.compile(&regex.pattern, options.unwrap_or(&regex.options)),
         (other, _) => {
             let found = other.type_name();
-            Err(bad(format!("$regex takes a string or a regular expression, this is of type {found}")))
+            return Err(bad(format!("$regex takes a string or a regular expression, this is of type {found}")));
         }
     };
-    pattern.map(Test::Regex)
+    Ok(Test::Regex(pattern?))
 }
 
 fn elem_match(field: &str, operand: &Value, patterns: &Patterns) -> Result<Test> {

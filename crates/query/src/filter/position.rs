@@ -78,7 +78,7 @@ fn order(clause: &Clause) -> (u8, &str) {
             None => (OR, ""),
         },
         // They select nothing.
-        Clause::Field { .. } | Clause::Nor(_) => (u8::MAX, ""),
+        Clause::Field { .. } | Clause::Nor(_) | Clause::Expression(_) | Clause::Schema(_) => (u8::MAX, ""),
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) fn sort(clauses: &mut Vec<Clause>) -> Written {
             }
             Clause::Or(branches) => (1, String::new(), "$or", filters(branches)),
             Clause::Nor(branches) => (2, String::new(), "$nor", filters(branches)),
+            Clause::Expression(computed) => (3, String::new(), "$expr", computed.written.clone()),
+            Clause::Schema(shaped) => (4, String::new(), "$jsonSchema", shaped.written.clone()),
         };
         key::encode(&operand, &mut rest);
         (kind, name, operator, rest)
@@ -71,6 +73,8 @@ pub(super) fn to_map(filter: &Filter) -> Map {
             }
             Clause::Or(branches) => ("$or", filters(branches)),
             Clause::Nor(branches) => ("$nor", filters(branches)),
+            Clause::Expression(computed) => ("$expr", computed.written.clone()),
+            Clause::Schema(shaped) => ("$jsonSchema", shaped.written.clone()),
         };
         if map.contains(entry.0) { others.push(Map::from([entry])) } else { map.push(entry.0, entry.1) }
     }
@@ -136,7 +140,7 @@ fn operand(test: &Test) -> Value {
 }
 
 fn in_list(list: &In) -> Value {
-    let patterns = list.patterns.iter().map(super::pattern::Pattern::to_value);
+    let patterns = list.patterns.iter().map(crate::pattern::Pattern::to_value);
     Value::Array(list.values.iter().cloned().chain(patterns).collect())
 }
 

@@ -6,9 +6,11 @@ use alluvium_document::path::array_index;
 
 use super::bits::Bits;
 use super::node::is_nan;
-use super::pattern::Pattern;
+use super::schema::Schema;
 use super::types::TypeSet;
 use super::{ElementFilter, Filter};
+use crate::expression::Expression;
+use crate::pattern::Pattern;
 
 /// The values that a filter demands at paths, in the order and number in which they were written.
 /// They do not count in comparisons: filters with equal conditions are equal.
@@ -53,6 +55,26 @@ pub(crate) enum Clause {
     Or(Vec<Filter>),
     /// None of the filters matches.
     Nor(Vec<Filter>),
+    /// An expression is true.
+    Expression(Box<Computed>),
+    /// The document obeys a schema.
+    Schema(Box<Shaped>),
+}
+
+/// A schema that documents obey.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shaped {
+    pub schema: Schema,
+    /// As it was written.
+    pub written: Value,
+}
+
+/// An expression that must be true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Computed {
+    pub expression: Expression,
+    /// As it was written.
+    pub written: Value,
 }
 
 /// The path to the values that a condition tests.

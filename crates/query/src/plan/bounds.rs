@@ -5,10 +5,10 @@ use alluvium_document::value::Regex;
 
 use super::interval::{Edge, Interval, Intervals, bracket};
 use crate::filter::bits::Bits;
-use crate::filter::pattern::Pattern;
 use crate::filter::tree::{Comparison, Condition, In, Operand, Test};
 use crate::filter::types::TypeSet;
 use crate::filter::{ElementFilter, Form};
+use crate::pattern::Pattern;
 
 /// The bounds that a condition sets on the keys of an index part, or on single values.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -90,6 +90,8 @@ fn take(left: &Cell<usize>, wanted: usize) -> bool {
 pub(super) fn weight(clause: &Clause) -> usize {
     match clause {
         Clause::Field { path, condition } => path.text.len() + of_condition(condition),
+        Clause::Schema(shaped) => CONDITION_BYTES + alluvium_document::bson::bson_size(&shaped.written),
+        Clause::Expression(computed) => CONDITION_BYTES + alluvium_document::bson::bson_size(&computed.written),
         Clause::Or(branches) | Clause::Nor(branches) => CONDITION_BYTES + branches.iter().map(of_filter).sum::<usize>(),
     }
 }

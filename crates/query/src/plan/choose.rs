@@ -137,6 +137,7 @@ fn finds_nothing(filter: &Filter) -> bool {
         Clause::Field { condition, .. } => Bounds::of_condition(condition, of).set.is_none(),
         Clause::Or(branches) => branches.iter().all(finds_nothing),
         Clause::Nor(branches) => branches.iter().any(Filter::is_empty),
+        Clause::Expression(_) | Clause::Schema(_) => false,
     })
 }
 

@@ -60,6 +60,7 @@ pub(super) fn selectivity(filter: &Filter, shares: &Shares<'_>) -> f64 {
     let of_clause = |clause: &Clause| match clause {
         Clause::Field { path, condition } => of_condition(&path.text, condition, shares),
         Clause::Or(branches) => branches.iter().map(|branch| selectivity(branch, shares)).sum::<f64>().min(1.0),
+        Clause::Expression(_) | Clause::Schema(_) => BETWEEN,
         Clause::Nor(branches) => 1.0 - branches.iter().map(|branch| selectivity(branch, shares)).sum::<f64>().min(1.0),
     };
     filter.clauses.iter().map(of_clause).product()

@@ -8,14 +8,18 @@ use super::tree::{Child, Collision, Node, Slice};
 use super::{ElemMatch, Kind, Projection, ProjectionError};
 use crate::code::ErrorCode;
 use crate::dollar::is_dollar_name;
-use crate::expression::{Expression, ExpressionError};
-use crate::filter::{ElementFilter, Patterns};
+use crate::expression::{Expression, ExpressionError, Variables};
+use crate::filter::ElementFilter;
+use crate::pattern::Patterns;
 use crate::suggest::suggestion;
 
 type Result<T> = std::result::Result<T, ProjectionError>;
 
-#[derive(Default)]
-struct Parser {
+struct Parser<'v> {
+    /// The variables that expressions may use.
+    variables: &'v Variables,
+    /// Not of a query, but a stage of a pipeline.
+    is_stage: bool,
     root: Node,
     elem_matches: Vec<ElemMatch>,
     patterns: Patterns,
@@ -30,8 +34,30 @@ struct Parser {
     id_specified: bool,
 }
 
-pub(super) fn projection(projection: &Map) -> Result<Projection> {
-    let mut parser = Parser::default();
+/// Parses the projection of a query.
+pub(super) fn projection(projection: &Map, variables: &Variables) -> Result<Projection> {
+    parsed(projection, variables, false)
+}
+
+/// Parses the projection of a stage.
+pub(super) fn stage(projection: &Map, variables: &Variables) -> Result<Projection> {
+    parsed(projection, variables, true)
+}
+
+fn parsed(projection: &Map, variables: &Variables, is_stage: bool) -> Result<Projection> {
+    let mut parser = Parser {
+        variables,
+        is_stage,
+        root: Node::default(),
+        elem_matches: Vec::new(),
+        patterns: Patterns::default(),
+        kind: None,
+        position: None,
+        slices: false,
+        computed: Vec::new(),
+        id: None,
+        id_specified: false,
+    };
     for (name, value) in &projection.entries {
         let name = name_of(name)?;
         parser.id_specified |= name == ID || name.strip_prefix(ID).is_some_and(|rest| rest.starts_with('.'));
@@ -64,11 +90,11 @@ fn join(parent: &str, name: &str) -> String {
     if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
 }
 
-impl Parser {
+impl Parser<'_> {
     /// Parses one field of a projection; `parent` is the path of the map that it is in.
     fn element(&mut self, parent: &str, name: &str, value: &Value) -> Result<()> {
         let full = join(parent, name);
-        let is_position = name.ends_with(".$") || name.contains(".$.");
+        let is_position = !self.is_stage && (name.ends_with(".$") || name.contains(".$."));
         let is_true = match value {
             Value::Bool(flag) => Some(*flag),
             value => value.as_f64().map(|number| number != 0.0),
@@ -162,6 +188,9 @@ impl Parser {
                 ));
             }
             [(operator, operand)] => match operator.as_str() {
+                Some(operator) if self.is_stage && is_dollar_name(operator) => {
+                    return self.computed(path, &Value::Map(map.clone()));
+                }
                 // With a list that is not written here it is an expression.
                 Some("$slice") if !begins_with_text(operand) => {
                     self.slices = true;
@@ -196,8 +225,8 @@ impl Parser {
             ));
         }
         self.kind = Some(Kind::Inclusion);
-        let expression =
-            Expression::parse_sharing(value, &[], &self.patterns).map_err(|error| unknown(&path, error))?;
+        let expression = Expression::parse_sharing(value, self.variables, &self.patterns);
+        let expression = if self.is_stage { expression? } else { expression.map_err(|error| unknown(&path, error))? };
         if path.as_str() == ID {
             self.id = Some(true);
         }

@@ -3,9 +3,9 @@
 //! A document yields keys like the entries of an index on the parts of the sort: one for each
 //! element of the arrays on the way. The sort key is the least of them.
 
+use alluvium_document::Value;
 use alluvium_document::path::array_index;
 use alluvium_document::row::{ArrayRef, MapRef, ValueRef};
-use alluvium_document::{Document, Value};
 
 use super::{Direction, SortError, SortPart};
 
@@ -14,8 +14,7 @@ use super::{Direction, SortError, SortPart};
 const MAX_KEYS: usize = 1 << 22;
 
 /// Appends the sort key of a document.
-pub(super) fn put(parts: &[SortPart], document: &Document, out: &mut Vec<u8>) -> Result<(), SortError> {
-    let map = document.map()?;
+pub(super) fn put(parts: &[SortPart], map: MapRef<'_>, out: &mut Vec<u8>) -> Result<(), SortError> {
     let before = out.len();
     for part in parts {
         match find(map, Names::of(part))? {

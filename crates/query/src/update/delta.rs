@@ -12,7 +12,8 @@ use super::bit::{Bit, Bitwise};
 use super::place::ArrayFilter;
 use super::pull::Pull;
 use super::{Change, Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order, parse, place};
-use crate::filter::{Filter, FilterError, Patterns};
+use crate::filter::{Filter, FilterError};
+use crate::pattern::Patterns;
 
 /// The version, in a delta's first byte. Its high four bits are reserved, and 0.
 const VERSION: u8 = 1;

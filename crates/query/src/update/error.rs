@@ -5,6 +5,7 @@ use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
 use crate::filter::{FilterError, MatchError};
+use crate::pipeline::PipelineError;
 
 /// The reason why an update was refused, with MongoDB's code for it. The message names the operator
 /// and the field.
@@ -57,6 +58,9 @@ pub enum UpdateError {
     /// A condition of `$pull`, or an array filter, is invalid.
     #[error(transparent)]
     Filter(#[from] FilterError),
+    /// A pipeline of an update is invalid, or cannot be applied.
+    #[error(transparent)]
+    Pipeline(PipelineError),
     /// The document is damaged.
     #[error(transparent)]
     Damaged(#[from] RowError),
@@ -67,6 +71,7 @@ impl UpdateError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::BadValue(_) => ErrorCode::BadValue,
+            Self::Pipeline(error) => error.code(),
             Self::FailedToParse(_) => ErrorCode::FailedToParse,
             Self::TypeMismatch(_) => ErrorCode::TypeMismatch,
             Self::Overflow(_) => ErrorCode::Overflow,

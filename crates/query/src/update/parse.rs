@@ -8,7 +8,7 @@ use super::array::{Direction, End, Push, Sort};
 use super::bit::Bit;
 use super::pull::Pull;
 use super::{Change, UpdateError, place};
-use crate::filter::Patterns;
+use crate::pattern::Patterns;
 use crate::suggest::suggestion;
 
 /// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.

@@ -9,7 +9,8 @@ use alluvium_document::{Map, Value, bson};
 
 use super::fields::Fields;
 use super::{Change, Context, Update, UpdateError, order};
-use crate::filter::{Filter, MAX_FILTER_BYTES, Patterns, Selection};
+use crate::filter::{Filter, MAX_FILTER_BYTES, Selection};
+use crate::pattern::Patterns;
 
 /// The maximum number of element positions that the changes of an update select. All are determined
 /// before the first change is applied.

@@ -6,7 +6,8 @@ use alluvium_document::{Map, Value};
 use super::UpdateError;
 use super::place::check_canonical;
 use crate::dollar::is_reference_name;
-use crate::filter::{Filter, FilterError, Patterns};
+use crate::filter::{Filter, FilterError};
+use crate::pattern::Patterns;
 
 /// The field name of the element in a filter on elements.
 const ELEMENT: &str = "element";

@@ -5,36 +5,8 @@ use alluvium_document::row::ID;
 use alluvium_document::{Draft, Map, Value};
 
 use super::upsert::{demanded_id, finish};
-use super::{Applied, Update, UpdateError};
+use super::{Applied, UpdateError};
 use crate::filter::Filter;
-
-/// A modification of a document: by operators, or by replacing it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Modification {
-    /// Operators.
-    Update(Update),
-    /// Another document.
-    Replacement(Replacement),
-}
-
-impl Modification {
-    /// Parses the operand of an update: operators if the first name begins with a dollar sign,
-    /// otherwise a replacement.
-    ///
-    /// # Errors
-    /// As [`Update::parse_with`] and [`Replacement::parse`]; [`UpdateError::FailedToParse`] for array filters of a
-    /// replacement.
-    pub fn parse(update: &Map, array_filters: &[Value]) -> Result<Self, UpdateError> {
-        if is_update(update) {
-            return Update::parse_with(update, array_filters).map(Self::Update);
-        }
-        if !array_filters.is_empty() {
-            let message = "array filters are for update operators, not for a replacement document";
-            return Err(UpdateError::FailedToParse(message.to_owned()));
-        }
-        Replacement::parse(update).map(Self::Replacement)
-    }
-}
 
 /// A document that replaces another, whose `_id` it keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +75,7 @@ impl Replacement {
     }
 }
 
-fn is_update(update: &Map) -> bool {
+/// True if the document has operators.
+pub(super) fn is_update(update: &Map) -> bool {
     update.entries.first().is_some_and(|(name, _)| name.as_str().is_some_and(|name| name.starts_with('$')))
 }

@@ -8,7 +8,7 @@ use crate::date::{DateError, ISO_UTC, Zone, parse, to_text};
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_true;
-use crate::filter::Patterns;
+use crate::pattern::Patterns;
 use alluvium_document::value::Double;
 use alluvium_document::{Decimal, Map, Value, bson, json};
 use binary::Format;

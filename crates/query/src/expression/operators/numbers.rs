@@ -29,11 +29,19 @@ impl Kind {
 /// numbers does not change the result much: the two-sum algorithm of D. Knuth, "The Art of Computer
 /// Programming", volume 2, section 4.2.2.
 #[derive(Debug, Clone)]
-pub(in crate::expression) struct Sum {
+pub(crate) struct Sum {
     kind: Kind,
-    integers: i128,
+    integers: i64,
     double: f64,
     error: f64,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few sums have.
+#[derive(Debug, Clone, Default)]
+struct Rare {
+    /// The integers that did not fit 64 bits with the others.
+    integers: i128,
     /// The sum of infinities and NaN, which have no error term.
     special: f64,
     decimals: Option<Decimal>,
@@ -41,7 +49,7 @@ pub(in crate::expression) struct Sum {
 
 impl Default for Sum {
     fn default() -> Self {
-        Self { kind: Kind::Int, integers: 0, double: 0.0, error: 0.0, special: 0.0, decimals: None }
+        Self { kind: Kind::Int, integers: 0, double: 0.0, error: 0.0, rare: None }
     }
 }
 
@@ -51,20 +59,33 @@ impl Sum {
         let Some(kind) = Kind::of(value) else { return };
         self.kind = self.kind.max(kind);
         match value {
-            Value::Int32(n) => self.integers += i128::from(*n),
-            Value::Int64(n) => self.integers += i128::from(*n),
+            Value::Int32(n) => self.add_integer(i64::from(*n)),
+            Value::Int64(n) => self.add_integer(*n),
             Value::Double(Double(x)) => self.add_double(*x),
-            Value::Decimal(decimal) => {
-                let sum = self.decimals.take().map_or(Ok(decimal.clone()), |sum| sum.add(decimal));
-                self.decimals = Some(sum.map_or(Decimal::NAN, |sum| sum.rounded_to_decimal128()));
-            }
+            Value::Decimal(decimal) => self.add_decimal(decimal),
             _ => {}
         }
     }
 
+    fn add_integer(&mut self, n: i64) {
+        match self.integers.checked_add(n) {
+            Some(sum) => self.integers = sum,
+            None => {
+                let full = std::mem::replace(&mut self.integers, n);
+                self.rare().integers += i128::from(full);
+            }
+        }
+    }
+
+    fn add_decimal(&mut self, decimal: &Decimal) {
+        let rare = self.rare();
+        let sum = rare.decimals.take().map_or(Ok(decimal.clone()), |sum| sum.add(decimal));
+        rare.decimals = Some(sum.map_or(Decimal::NAN, |sum| sum.rounded_to_decimal128()));
+    }
+
     fn add_double(&mut self, x: f64) {
         if !x.is_finite() {
-            self.special += x;
+            self.rare().special += x;
             return;
         }
         let sum = self.double + x;
@@ -73,19 +94,36 @@ impl Sum {
         self.double = sum;
     }
 
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    fn all_integers(&self) -> i128 {
+        i128::from(self.integers) + self.rare.as_ref().map_or(0, |rare| rare.integers)
+    }
+
+    fn special(&self) -> f64 {
+        self.rare.as_ref().map_or(0.0, |rare| rare.special)
+    }
+
+    fn decimals(&self) -> Option<&Decimal> {
+        self.rare.as_ref()?.decimals.as_ref()
+    }
+
     /// The sum as a double.
     pub fn to_f64(&self) -> f64 {
-        let decimals = self.decimals.as_ref().map_or(0.0, Decimal::to_f64);
+        let decimals = self.decimals().map_or(0.0, Decimal::to_f64);
         self.doubles() + decimals
     }
 
     fn doubles(&self) -> f64 {
-        if self.special != 0.0 || self.special.is_nan() {
-            return self.special;
+        let (special, integers) = (self.special(), self.all_integers());
+        if special != 0.0 || special.is_nan() {
+            return special;
         }
         // Whole numbers beyond 2^53 lose no more than the last step rounds away.
-        let high = self.integers as f64;
-        let low = (self.integers - high as i128) as f64;
+        let high = integers as f64;
+        let low = (integers - high as i128) as f64;
         let sum = self.double + high;
         let part = sum - self.double;
         let error = (self.double - (sum - part)) + (high - part);
@@ -95,10 +133,10 @@ impl Sum {
     /// The sum in the widest type of its numbers; integers that do not fit 64 bits become a double.
     pub fn value(&self) -> Value {
         match self.kind {
-            Kind::Int | Kind::Long => match i64::try_from(self.integers) {
+            Kind::Int | Kind::Long => match i64::try_from(self.all_integers()) {
                 Ok(n) if self.kind == Kind::Int => int_or_long(n),
                 Ok(n) => Value::Int64(n),
-                Err(_) => Value::from(self.integers as f64),
+                Err(_) => Value::from(self.all_integers() as f64),
             },
             Kind::Double => Value::from(self.doubles()),
             Kind::Decimal => Value::Decimal(self.decimal()),
@@ -107,15 +145,79 @@ impl Sum {
 
     /// The sum as a decimal.
     pub fn decimal(&self) -> Decimal {
-        let mut sum = self.decimals.clone().unwrap_or_else(|| Decimal::from(0));
-        let integers = self.integers.to_string().parse().unwrap_or(Decimal::NAN);
-        let doubles = [self.special, self.double, self.error];
-        let parts =
-            doubles.into_iter().filter(|x| *x != 0.0).map(exact).chain((self.integers != 0).then_some(integers));
+        let mut sum = self.decimals().cloned().unwrap_or_else(|| Decimal::from(0));
+        let all = self.all_integers();
+        let integers = all.to_string().parse().unwrap_or(Decimal::NAN);
+        let doubles = [self.special(), self.double, self.error];
+        let parts = doubles.into_iter().filter(|x| *x != 0.0).map(exact).chain((all != 0).then_some(integers));
         for part in parts {
             sum = sum.add(&part).map_or(Decimal::NAN, |sum| sum.rounded_to_decimal128());
         }
         sum
+    }
+
+    /// Adds another sum.
+    pub fn absorb(&mut self, other: &Self) {
+        self.kind = self.kind.max(other.kind);
+        self.add_integer(other.integers);
+        self.add_double(other.double);
+        self.error += other.error;
+        if let Some(rare) = &other.rare {
+            self.rare().integers += rare.integers;
+            self.rare().special += rare.special;
+            if let Some(decimals) = &rare.decimals {
+                self.add_decimal(decimals);
+            }
+        }
+    }
+
+    /// Adds another sum, as [`Sum::to_value`] gave it; `None` if it is not such a value.
+    pub fn merge(&mut self, other: &Value) -> Option<()> {
+        let mut sum = Self::default();
+        match other {
+            Value::Int32(_) | Value::Int64(_) => {
+                sum.add_integer(other.as_i64()?);
+                sum.kind = if let Value::Int32(_) = other { Kind::Int } else { Kind::Long };
+            }
+            Value::Array(parts) => {
+                let [kind, integers, double, error, special, rest @ ..] = &parts[..] else { return None };
+                sum.kind = match kind.as_i64()? {
+                    0 => Kind::Int,
+                    1 => Kind::Long,
+                    2 => Kind::Double,
+                    _ => Kind::Decimal,
+                };
+                (sum.double, sum.error) = (double.as_f64()?, error.as_f64()?);
+                let decimals = match rest.first() {
+                    Some(Value::Decimal(decimal)) => Some(decimal.clone()),
+                    _ => None,
+                };
+                let (integers, special) = (integers.as_str()?.parse().ok()?, special.as_f64()?);
+                sum.rare = Some(Box::new(Rare { integers, special, decimals }));
+            }
+            _ => return None,
+        }
+        self.absorb(&sum);
+        Some(())
+    }
+
+    /// The whole state, so that [`Sum::merge`] can continue with it.
+    pub fn to_value(&self) -> Value {
+        if self.rare.is_none() && self.kind <= Kind::Long {
+            return match (self.kind, i32::try_from(self.integers)) {
+                (Kind::Int, Ok(n)) => Value::Int32(n),
+                (Kind::Long, _) => Value::Int64(self.integers),
+                (..) => self.parts(),
+            };
+        }
+        self.parts()
+    }
+
+    fn parts(&self) -> Value {
+        let parts = [self.double, self.error, self.special()].map(Value::from);
+        let head = [Value::from(self.kind as i32), Value::from(self.all_integers().to_string())];
+        let decimals = self.decimals().cloned().map(Value::Decimal);
+        Value::Array(head.into_iter().chain(parts).chain(decimals).collect())
     }
 
     /// True if a decimal was added.

@@ -4,8 +4,8 @@ use super::{Operand, Outcome, is_nullish};
 use crate::code::ErrorCode;
 use crate::date::Zone;
 use crate::expression::error::ExpressionError;
-use crate::filter::Patterns;
-use crate::filter::pattern::Pattern;
+use crate::pattern::Pattern;
+use crate::pattern::Patterns;
 use alluvium_document::Value;
 
 /// An operator with named arguments.

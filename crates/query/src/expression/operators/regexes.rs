@@ -4,8 +4,8 @@ use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator};
 use super::{NULL, Operand, Outcome, given, is_nullish, some};
 use crate::code::ErrorCode;
 use crate::expression::error::{ExpressionError, fail};
-use crate::filter::Patterns;
-use crate::filter::pattern::Pattern;
+use crate::pattern::Pattern;
+use crate::pattern::Patterns;
 use alluvium_document::{Map, Value};
 use std::borrow::Cow;
 

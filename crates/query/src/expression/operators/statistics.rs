@@ -7,7 +7,7 @@ use crate::code::ErrorCode;
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
-use crate::filter::Patterns;
+use crate::pattern::Patterns;
 use alluvium_document::compare::compare;
 use alluvium_document::{Decimal, Value};
 

@@ -7,7 +7,7 @@ use super::{Optional, date, first_day, optional, prepared_zone, unit, weekday, z
 use crate::code::ErrorCode;
 use crate::date::{Unit, add, difference, truncate};
 use crate::expression::error::{ExpressionError, fail};
-use crate::filter::Patterns;
+use crate::pattern::Patterns;
 use alluvium_document::Value;
 
 pub(super) const OPERATORS: &[PreparedOperator] = &[

@@ -7,7 +7,7 @@ use super::{Optional, date, optional, prepared_zone, zone};
 use crate::code::ErrorCode;
 use crate::date::{Local, iso_day_number};
 use crate::expression::error::{ExpressionError, fail};
-use crate::filter::Patterns;
+use crate::pattern::Patterns;
 use alluvium_document::calendar::Date;
 use alluvium_document::{Map, Value};
 

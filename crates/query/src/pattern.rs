@@ -5,6 +5,7 @@
 //! steps are limited.
 
 mod budget;
+mod error;
 mod pcre;
 
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use regex_automata::meta::Regex;
 use regex_syntax::hir::{Hir, HirKind, Look};
 
 pub(crate) use budget::Patterns;
+pub(crate) use error::PatternError;
 
-use super::FilterError;
 use pcre::Translated;
 
 /// The maximum nesting of groups in a pattern.
@@ -63,8 +64,8 @@ impl Pattern {
     /// True if the pattern occurs anywhere in the text.
     ///
     /// # Errors
-    /// [`FilterError::TooManySteps`].
-    pub fn is_match(&self, text: &str) -> Result<bool, FilterError> {
+    /// [`PatternError::TooManySteps`].
+    pub fn is_match(&self, text: &str) -> Result<bool, PatternError> {
         match &self.search {
             Search::Linear(regex) => Ok(regex.is_match(text)),
             Search::Backtracking(regex) => regex.is_match(text).map_err(|_| too_many_steps(&self.source.pattern, text)),
@@ -75,8 +76,8 @@ impl Pattern {
     /// if there is no match.
     ///
     /// # Errors
-    /// [`FilterError::TooManySteps`].
-    pub fn groups(&self, text: &str, at: usize) -> Result<Option<Vec<Option<Span>>>, FilterError> {
+    /// [`PatternError::TooManySteps`].
+    pub fn groups(&self, text: &str, at: usize) -> Result<Option<Vec<Option<Span>>>, PatternError> {
         match &self.search {
             Search::Linear(regex) => {
                 let mut groups = regex.create_captures();
@@ -115,18 +116,18 @@ impl Pattern {
 }
 
 /// The options, sorted, without `u`, which is accepted and has no effect.
-fn options_of(pattern: &str, options: &str) -> Result<String, FilterError> {
+fn options_of(pattern: &str, options: &str) -> Result<String, PatternError> {
     if pattern.len() > PATTERN_BYTES_MAX {
         let len = pattern.len();
-        return Err(FilterError::InvalidRegex(format!(
+        return Err(PatternError::Invalid(format!(
             "a regular expression has {len} bytes; the limit is {PATTERN_BYTES_MAX}"
         )));
     }
     if pattern.contains('\0') || options.contains('\0') {
-        return Err(FilterError::bad("a regular expression or its options have a zero character"));
+        return Err(PatternError::Zero("a regular expression or its options have a zero character".to_owned()));
     }
     if let Some(option) = options.chars().find(|option| !"imsxu".contains(*option)) {
-        return Err(FilterError::InvalidRegexOptions(format!(
+        return Err(PatternError::InvalidOptions(format!(
             "'{option}' is not an option of a regular expression: use i, m, s or x"
         )));
     }
@@ -137,8 +138,8 @@ fn options_of(pattern: &str, options: &str) -> Result<String, FilterError> {
 }
 
 #[cold]
-fn too_many_steps(pattern: &str, text: &str) -> FilterError {
-    FilterError::TooManySteps(format!(
+fn too_many_steps(pattern: &str, text: &str) -> PatternError {
+    PatternError::TooManySteps(format!(
         "the search for the regular expression '{}' in a text of {} bytes was given up after {MATCH_STEPS_MAX} steps: \
          write it without look-around and back references, or without counts inside of counts",
         shown(pattern),
@@ -147,14 +148,14 @@ fn too_many_steps(pattern: &str, text: &str) -> FilterError {
 }
 
 /// The pattern in the syntax of the crate that searches for it.
-fn translated(pattern: &str, options: &str, captures: bool) -> Result<Translated, FilterError> {
+fn translated(pattern: &str, options: &str, captures: bool) -> Result<Translated, PatternError> {
     let has = |option| options.contains(option);
     let flags = pcre::Flags { multi_line: has('m'), extended: has('x'), captures };
     pcre::translate(pattern, flags).map_err(|reason| not_understood(pattern, &reason))
 }
 
 /// The syntax tree of a translated pattern with these options.
-fn parsed(pattern: &str, translated: &str, options: &str) -> Result<Hir, FilterError> {
+fn parsed(pattern: &str, translated: &str, options: &str) -> Result<Hir, PatternError> {
     let has = |option| options.contains(option);
     let parsed = regex_syntax::ParserBuilder::new()
         .case_insensitive(has('i'))
@@ -177,10 +178,10 @@ fn prefix_of(hir: &Hir) -> Option<Box<str>> {
     std::str::from_utf8(&literal.0).ok().map(Box::from)
 }
 
-fn not_understood(pattern: &str, reason: &str) -> FilterError {
+fn not_understood(pattern: &str, reason: &str) -> PatternError {
     // The reason may repeat the pattern.
     let (pattern, reason) = (shown(pattern), reason.chars().take(300).collect::<String>());
-    FilterError::InvalidRegex(format!("the regular expression '{pattern}' is not valid: {reason}"))
+    PatternError::Invalid(format!("the regular expression '{pattern}' is not valid: {reason}"))
 }
 
 fn shown(pattern: &str) -> String {

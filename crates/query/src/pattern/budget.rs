@@ -7,7 +7,7 @@ use regex_automata::meta::{BuildError, Config, Regex};
 
 use super::pcre::Translated;
 use super::{
-    FilterError, MATCH_STEPS_MAX, NEST_MAX, Pattern, Search, options_of, parsed, prefix_of, shown, translated,
+    MATCH_STEPS_MAX, NEST_MAX, Pattern, PatternError, Search, options_of, parsed, prefix_of, shown, translated,
 };
 use alluvium_document::value::Regex as Stored;
 
@@ -55,16 +55,16 @@ impl Default for Patterns {
 
 impl Patterns {
     /// Compiles a pattern with options among `imsx`; `u` is accepted and has no effect.
-    pub fn compile(&self, pattern: &str, options: &str) -> Result<Pattern, FilterError> {
+    pub fn compile(&self, pattern: &str, options: &str) -> Result<Pattern, PatternError> {
         self.compile_as(pattern, options, false)
     }
 
     /// As [`Patterns::compile`], for [`Pattern::groups`].
-    pub fn compile_with_groups(&self, pattern: &str, options: &str) -> Result<Pattern, FilterError> {
+    pub fn compile_with_groups(&self, pattern: &str, options: &str) -> Result<Pattern, PatternError> {
         self.compile_as(pattern, options, true)
     }
 
-    fn compile_as(&self, pattern: &str, options: &str, captures: bool) -> Result<Pattern, FilterError> {
+    fn compile_as(&self, pattern: &str, options: &str, captures: bool) -> Result<Pattern, PatternError> {
         let options = options_of(pattern, options)?;
         let making = making(pattern, &options);
         let left = self.compiled.get().checked_sub(making).ok_or_else(|| too_many(pattern))?;
@@ -95,7 +95,7 @@ impl Patterns {
 }
 
 /// The program for a pattern that needs backtracking, and the memory that counts for it.
-fn backtracking(pattern: &str, text: &str, options: &str, left: usize) -> Result<(Search, usize), FilterError> {
+fn backtracking(pattern: &str, text: &str, options: &str, left: usize) -> Result<(Search, usize), PatternError> {
     if nesting(text) > NEST_MAX as usize {
         return Err(super::not_understood(pattern, &format!("its groups nest deeper than {NEST_MAX} levels")));
     }
@@ -157,7 +157,7 @@ fn making(pattern: &str, options: &str) -> usize {
     PATTERN_BYTES + BYTES_PER_BYTE * pattern.len() + each * classes
 }
 
-fn refused(pattern: &str, error: &BuildError, limit: usize) -> FilterError {
+fn refused(pattern: &str, error: &BuildError, limit: usize) -> PatternError {
     match error.size_limit() {
         Some(_) if limit < COMPILED_BYTES_MAX => too_many(pattern),
         Some(_) => too_large(pattern),
@@ -165,14 +165,14 @@ fn refused(pattern: &str, error: &BuildError, limit: usize) -> FilterError {
     }
 }
 
-fn too_large(pattern: &str) -> FilterError {
+fn too_large(pattern: &str) -> PatternError {
     let shown = shown(pattern);
-    FilterError::InvalidRegex(format!("the regular expression '{shown}' is too large once it is compiled: repeat less"))
+    PatternError::Invalid(format!("the regular expression '{shown}' is too large once it is compiled: repeat less"))
 }
 
-fn too_many(pattern: &str) -> FilterError {
+fn too_many(pattern: &str) -> PatternError {
     let shown = shown(pattern);
-    FilterError::InvalidRegex(format!(
+    PatternError::Invalid(format!(
         "the regular expressions up to '{shown}' are too large together once they are compiled: use fewer, or repeat less"
     ))
 }

@@ -1,8 +1,8 @@
-use super::super::{FilterError, Pattern, Patterns};
+use super::super::{Pattern, PatternError, Patterns};
 use super::{Flags, Translated, backtracking, translate};
 use proptest::prelude::*;
 
-fn compiled(pattern: &str, options: &str) -> Result<Pattern, FilterError> {
+fn compiled(pattern: &str, options: &str) -> Result<Pattern, PatternError> {
     Patterns::default().compile(pattern, options)
 }
 
@@ -199,7 +199,7 @@ fn a_search_that_takes_too_many_steps_is_given_up_by_name() {
     ] {
         let error = compiled(pattern, "").unwrap().is_match(&text).err();
         let error = error.unwrap_or_else(|| panic!("{pattern} ends"));
-        assert!(matches!(error, FilterError::TooManySteps(_)), "{error}");
+        assert!(matches!(error, PatternError::TooManySteps(_)), "{error}");
         assert_eq!(error.code().number(), 51156);
         assert!(error.to_string().contains(pattern) && error.to_string().contains("1000000 steps"), "{error}");
     }

@@ -1,0 +1,174 @@
+//! Pipelines on their way.
+
+use super::host::LocalHost;
+use crate::engine::EngineHandle;
+use crate::error::Result;
+use crate::find::{Execution, Explanation, known_variables};
+use crate::ids;
+use crate::names::FullName;
+use crate::snapshot::Snapshot;
+use alluvium_document::{Document, InputError, Map, Value, bson};
+use alluvium_env::sync::Mutex;
+use alluvium_exec::Limits;
+use alluvium_exec::pipeline::{PipelineExecution, Settings, StageReport};
+use alluvium_query::pipeline::{Pipeline, PipelineError, Record};
+use alluvium_store::Durability;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most bytes of documents that a stage holds in memory: MongoDB's limit. A stage that may use
+/// files takes less under a small budget.
+const STAGE_BYTES_MAX: usize = 100 << 20;
+
+/// A pipeline that is not checked yet.
+#[derive(Clone)]
+pub struct PipelineRequest {
+    /// The stages: an array of maps.
+    pub stages: std::result::Result<Value, InputError>,
+    /// Variables that expressions may use.
+    pub variables: Option<std::result::Result<Map, InputError>>,
+    /// The limits that end the pipeline early.
+    pub limits: Limits,
+    /// Stages may continue in files.
+    pub allow_disk_use: bool,
+    /// For stages that write.
+    pub durability: Durability,
+}
+
+impl PipelineRequest {
+    /// A pipeline without variables and limits, which may use files.
+    pub fn new(stages: std::result::Result<Value, InputError>, durability: Durability) -> Self {
+        Self { stages, variables: None, limits: Limits::default(), allow_disk_use: true, durability }
+    }
+}
+
+/// A pipeline on its way: its documents in order, all of one snapshot.
+pub struct PipelineRun {
+    execution: PipelineExecution<LocalHost>,
+    /// The query at the head, unless the pipeline has documents of its own.
+    head: Option<Arc<Mutex<Execution>>>,
+    name: FullName,
+    started: Duration,
+    host: LocalHost,
+}
+
+impl PipelineRun {
+    /// Parses, plans and begins a pipeline over a collection; one that does not exist is empty. If
+    /// `timed`, the time of each stage is measured.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Pipeline`]; [`crate::error::Error::Json`]; errors of planning.
+    pub fn new(
+        engine: &EngineHandle,
+        name: &FullName,
+        at: Option<&Snapshot>,
+        request: PipelineRequest,
+        timed: bool,
+    ) -> Result<Self> {
+        let PipelineRequest { stages, variables, mut limits, allow_disk_use, durability } = request;
+        let started = engine.env.clock.now();
+        limits.begin(&engine.env);
+        let known = known_variables(variables, engine.env.clock.unix_millis())?.seeded(engine.env.rng.next_u64());
+        let pipeline = Pipeline::parse(&stages?, &known)?;
+        let options = engine.store().options();
+        let in_memory = if allow_disk_use { options.memory_bytes / 8 } else { usize::MAX };
+        let stage_bytes_max = options.tuning.gather_bytes.unwrap_or(STAGE_BYTES_MAX.min(in_memory));
+        let snapshot = at.cloned().unwrap_or_else(|| engine.snapshot());
+        let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
+        let logical = Arc::from(name.logical.as_str());
+        let host = LocalHost { engine: engine.clone(), logical, snapshot, settings, durability };
+        let (head, execution) = if pipeline.has_own_documents() {
+            (None, host.begin_alone(pipeline.into_stages(), timed))
+        } else {
+            let (head, execution) = host.begin(name, pipeline.into_stages(), timed)?;
+            (Some(head), execution)
+        };
+        Ok(Self { execution, head, name: name.clone(), started, host })
+    }
+
+    /// The collection.
+    pub fn name(&self) -> &FullName {
+        &self.name
+    }
+
+    /// The next document.
+    ///
+    /// # Errors
+    /// Errors of reading; [`crate::error::Error::Pipeline`]; limits. Nothing may be read after one.
+    pub fn next_document(&mut self) -> Result<Option<Document>> {
+        match self.execution.next_record()? {
+            Some(Record::Map(map)) if bson::document_size(&map) > ids::MAX_DOCUMENT_BYTES => {
+                Err(PipelineError::too_large("the pipeline").into())
+            }
+            Some(record) => Ok(Some(record.into_document().map_err(PipelineError::from)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Executes the pipeline to its end, and reports its plan and its cost.
+    ///
+    /// # Errors
+    /// As [`PipelineRun::next_document`].
+    pub fn explain(&mut self) -> Result<PipelineExplanation> {
+        let mut returned = 0;
+        while self.execution.next_record()?.is_some() {
+            returned += 1;
+        }
+        let time = self.host.engine.env.clock.now().saturating_sub(self.started);
+        let head = self.head.as_ref().map(|head| head.lock().explained());
+        Ok(PipelineExplanation { returned, time, head, stages: self.execution.reports().to_vec() })
+    }
+}
+
+/// The plan of a pipeline, and the cost of its execution. The text ([`fmt::Display`]) has a line for each
+/// stage, the last one first.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PipelineExplanation {
+    /// The number of documents returned.
+    pub returned: u64,
+    /// The time from the start of the pipeline to its last document.
+    pub time: Duration,
+    /// The query at the head of the pipeline; `None` if it has documents of its own.
+    pub head: Option<Explanation>,
+    /// The other stages, in order.
+    pub stages: Vec<StageReport>,
+}
+
+impl PipelineExplanation {
+    /// The plan as MongoDB's `explain` shows it: an array of stages, the first of which is `$cursor`.
+    pub fn to_map(&self) -> Map {
+        let mut stages = Vec::new();
+        if let Some(head) = &self.head {
+            stages.push(Value::Map(Map::from([("$cursor", head.to_map())])));
+        }
+        for stage in &self.stages {
+            let mut map = Map::from([(stage.name, Value::Map(Map::new()))]);
+            map.push("nReturned", i64::try_from(stage.returned).unwrap_or(i64::MAX));
+            map.push("usedDisk", stage.spilled);
+            map.push("executionTimeMillisEstimate", i64::try_from(stage.time.as_millis()).unwrap_or(i64::MAX));
+            stages.push(Value::Map(map));
+        }
+        Map::from([("stages", Value::Array(stages))])
+    }
+}
+
+impl fmt::Display for PipelineExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for stage in self.stages.iter().rev() {
+            write!(f, "{} -> {}", stage.name, stage.returned)?;
+            if stage.spilled {
+                write!(f, " (in files)")?;
+            }
+            if !stage.time.is_zero() {
+                write!(f, " {} us", stage.time.as_micros())?;
+            }
+            writeln!(f)?;
+        }
+        match &self.head {
+            Some(head) => write!(f, "{head}"),
+            None => Ok(()),
+        }
+    }
+}

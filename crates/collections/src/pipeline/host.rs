@@ -1,0 +1,147 @@
+//! The database as a pipeline sees it.
+
+use super::{head, write};
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result};
+use crate::find::Execution;
+use crate::names::FullName;
+use crate::snapshot::Snapshot;
+use crate::source::{LocalAccount, LocalDocuments, LocalSource};
+use crate::spill::Spill;
+use crate::view::CollectionView;
+use alluvium_env::Env;
+use alluvium_env::sync::Mutex;
+use alluvium_exec::pipeline::{Host, PipelineExecution, Records, Settings};
+use alluvium_exec::{Limits, Source, Watch};
+use alluvium_query::pipeline::{Record, RecordRef, Stage};
+use alluvium_store::Durability;
+use std::sync::Arc;
+
+/// The collections of a logical database, at a snapshot.
+#[derive(Clone)]
+pub(super) struct LocalHost {
+    pub engine: EngineHandle,
+    /// The name of the logical database.
+    pub logical: Arc<str>,
+    pub snapshot: Snapshot,
+    pub settings: Settings,
+    /// For stages that write.
+    pub durability: Durability,
+}
+
+/// The documents that a query finds.
+pub(super) struct Found(pub Arc<Mutex<Execution>>, pub Limits);
+
+/// The documents of one partition.
+struct Part {
+    source: LocalSource,
+    documents: LocalDocuments,
+    watch: Watch,
+}
+
+impl Records<Error> for Part {
+    fn next_record(&mut self) -> Result<Option<Record>> {
+        let mut items = Vec::new();
+        self.source.next_documents(&mut self.documents, 1, &mut self.watch, &mut items)?;
+        Ok(items.pop().map(|item| Record::Row(item.document.unwrap_or_default())))
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>) -> Result<()> {
+        self.source.visit_documents(&mut self.documents, &mut self.watch, visit).map(drop)
+    }
+}
+
+impl Records<Error> for Found {
+    fn next_record(&mut self) -> Result<Option<Record>> {
+        Ok(self.0.lock().next_raw()?.map(Record::Row))
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>) -> Result<()> {
+        self.0.lock().visit(visit)
+    }
+
+    fn split(&mut self) -> Result<Vec<Box<dyn Records<Error>>>> {
+        let mut execution = self.0.lock();
+        let (parts, source) = (execution.split()?, execution.source().clone());
+        let part = |documents| {
+            let watch = Watch::new(self.1.clone());
+            Box::new(Part { source: source.clone(), documents, watch }) as Box<dyn Records<Error>>
+        };
+        Ok(parts.into_iter().map(part).collect())
+    }
+}
+
+/// No documents.
+struct Nothing;
+
+impl Records<Error> for Nothing {
+    fn next_record(&mut self) -> Result<Option<Record>> {
+        Ok(None)
+    }
+}
+
+impl LocalHost {
+    /// Plans the head of the stages over a collection, and begins to execute the others.
+    pub fn begin(
+        &self,
+        name: &FullName,
+        stages: Vec<Stage>,
+        timed: bool,
+    ) -> Result<(Arc<Mutex<Execution>>, PipelineExecution<Self>)> {
+        let settings = Settings { timed, ..self.settings.clone() };
+        let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use);
+        let view = CollectionView::open(&self.engine, name, Some(&self.snapshot))?;
+        let found = Arc::new(Mutex::new(Execution::new(view, query, timed)?));
+        let execution = PipelineExecution::new(
+            self.clone(),
+            Box::new(Found(found.clone(), settings.limits.clone())),
+            rest,
+            settings,
+        );
+        Ok((found, execution))
+    }
+
+    /// Begins to execute stages that have documents of their own.
+    pub fn begin_alone(&self, stages: Vec<Stage>, timed: bool) -> PipelineExecution<Self> {
+        let settings = Settings { timed, ..self.settings.clone() };
+        PipelineExecution::new(self.clone(), Box::new(Nothing), stages, settings)
+    }
+}
+
+impl Host for LocalHost {
+    type Error = Error;
+    type Account = LocalAccount;
+    type Sorter = Spill;
+
+    fn env(&self) -> &Env {
+        &self.engine.env
+    }
+
+    fn account(&self) -> LocalAccount {
+        LocalAccount::of(&self.engine)
+    }
+
+    fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Spill {
+        Spill::new(&self.engine, purpose, memory_bytes)
+    }
+
+    fn open(&self, collection: Option<&str>, stages: Vec<Stage>, _: &Limits) -> Result<Box<dyn Records<Error>>> {
+        Ok(match collection {
+            Some(collection) => {
+                let name = FullName::new(&self.logical, collection)?;
+                Box::new(self.begin(&name, stages, false)?.1)
+            }
+            None => Box::new(self.begin_alone(stages, false)),
+        })
+    }
+
+    fn write(&self, stage: &Stage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
+        let to = write::Destination { engine: &self.engine, logical: &self.logical, durability: self.durability };
+        match stage {
+            Stage::Out(name) => write::out(&to, name, records),
+            Stage::Merge(merge) => write::merge(&to, merge, records),
+            // No other stage writes.
+            _ => Ok(()),
+        }
+    }
+}

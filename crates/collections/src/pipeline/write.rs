@@ -1,0 +1,243 @@
+//! `$out` and `$merge`.
+
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result};
+use crate::find::{Execution, FindRequest, Query};
+use crate::ids;
+use crate::indexes;
+use crate::names::FullName;
+use crate::read::Reader;
+use crate::view::CollectionView;
+use crate::write::Writer;
+use alluvium_document::compare::equal;
+use alluvium_document::{Map, Value, bson};
+use alluvium_query::ErrorCode;
+use alluvium_query::expression::ExpressionError;
+use alluvium_query::pipeline::{MergeInto, PipelineError, Record, WhenMatched, WhenNotMatched};
+use alluvium_store::Durability;
+
+/// Documents of one write of `$out`.
+const BATCH: usize = 1000;
+/// Bytes of documents after which they are written.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// The logical database that a stage writes to.
+pub(super) struct Destination<'d> {
+    pub engine: &'d EngineHandle,
+    pub logical: &'d str,
+    pub durability: Durability,
+}
+
+type Next<'r> = &'r mut dyn FnMut() -> Result<Option<Record>>;
+
+fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {
+    Err(PipelineError::Refused(ExpressionError::new(code, message)).into())
+}
+
+/// Writes the documents into a new collection, which then replaces the one of this name. Its indexes
+/// are those of the former one.
+pub(super) fn out(to: &Destination<'_>, collection: &str, next: Next<'_>) -> Result<()> {
+    let target = FullName::new(to.logical, collection)?;
+    let temporary = format!("tmp.out.{:016x}", to.engine.env.rng.next_u64());
+    let temporary = FullName::new(to.logical, &temporary)?;
+    let written = fill(to, &temporary, &target, next);
+    let (keeps_former, error) = match written.map_err(|error| (true, error)) {
+        Ok(()) => match to.engine.catalog.replace(&temporary, &target) {
+            Ok(()) => return Ok(()),
+            Err(failed) => failed,
+        },
+        Err(failed) => failed,
+    };
+    // Once the former collection may be gone, the new documents are the only ones.
+    if keeps_former {
+        // The first error says what went wrong.
+        let _dropped = to.engine.catalog.drop(&temporary);
+    }
+    Err(error)
+}
+
+fn fill(to: &Destination<'_>, temporary: &FullName, target: &FullName, next: Next<'_>) -> Result<()> {
+    let engine = to.engine;
+    engine.catalog.find_or_create(temporary)?;
+    if let Some(state) = engine.catalog.find(target)? {
+        for index in &state.indexes().indexes {
+            indexes::declare_as(engine, temporary, (*index.definition).clone())?.build(engine, temporary, None)?;
+        }
+    }
+    let writer = Writer { engine, name: temporary, durability: to.durability };
+    let (mut batch, mut bytes): (Vec<Map>, usize) = (Vec::with_capacity(BATCH), 0);
+    loop {
+        let record = next()?;
+        let is_end = record.is_none();
+        if let Some(record) = record {
+            let mut map = record.into_map().map_err(PipelineError::from)?;
+            ids::ensure_id(&mut map, &engine.env);
+            bytes += bson::document_size(&map);
+            batch.push(map);
+        }
+        if batch.len() == BATCH || bytes > BATCH_BYTES || is_end {
+            Writer { ..writer }.insert(&batch)?;
+            (batch, bytes) = (Vec::with_capacity(BATCH), 0);
+        }
+        if is_end {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Writes each document into a collection, where it may meet another one.
+pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> Result<()> {
+    let name = FullName::new(to.logical, &merge.into)?;
+    let is_by_id = matches!(&merge.on[..], [path] if path.as_str() == ids::ID);
+    if !is_by_id {
+        require_unique(to, &name, merge)?;
+    }
+    let writer = Writer { engine: to.engine, name: &name, durability: to.durability };
+    while let Some(record) = next()? {
+        let mut map = record.into_map().map_err(PipelineError::from)?;
+        if is_by_id {
+            ids::ensure_id(&mut map, &to.engine.env);
+        }
+        let filter = on_filter(merge, &map)?;
+        // Between the search and the write another write may insert or delete the document.
+        loop {
+            let found = if is_by_id {
+                let id = map.get(ids::ID).cloned().unwrap_or_default();
+                Reader::new(to.engine, &name, None)?.get(&id)?.map(|_| id)
+            } else {
+                find_id(to, &name, &filter)?
+            };
+            let done = match found {
+                Some(id) => matched(&writer, merge, &id, &map)?,
+                None => not_matched(&writer, to, merge, &map)?,
+            };
+            if done {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The filter that finds the document to change.
+fn on_filter(merge: &MergeInto, map: &Map) -> Result<Map> {
+    let mut filter = Map::new();
+    for path in &merge.on {
+        match path.get_in(map) {
+            None | Some(Value::Null | Value::Undefined) => {
+                let message = format!("$merge finds documents by '{path}', and a document has no value there");
+                return refuse(ErrorCode::Location51132, message);
+            }
+            Some(Value::Array(_)) => {
+                let message = format!("$merge finds documents by '{path}', and a document has an array there");
+                return refuse(ErrorCode::Location51185, message);
+            }
+            Some(value) => filter.push(path.as_str(), Map::from([("$eq", value.clone())])),
+        }
+    }
+    Ok(filter)
+}
+
+/// An error unless a unique index has exactly these paths.
+fn require_unique(to: &Destination<'_>, name: &FullName, merge: &MergeInto) -> Result<()> {
+    let state = to.engine.catalog.find(name)?;
+    let has = state.is_some_and(|state| {
+        state.indexes().indexes.iter().any(|index| {
+            let definition = &index.definition;
+            definition.is_unique()
+                && definition.partial_filter().is_none()
+                && definition.parts().len() == merge.on.len()
+                && definition.parts().iter().all(|part| merge.on.contains(&part.path))
+        })
+    });
+    if has {
+        return Ok(());
+    }
+    let paths: Vec<&str> = merge.on.iter().map(|path| path.as_str()).collect();
+    refuse(
+        ErrorCode::Location51183,
+        format!("$merge into {name} by {} needs a unique index on exactly these fields", paths.join(", ")),
+    )
+}
+
+fn find_id(to: &Destination<'_>, name: &FullName, filter: &Map) -> Result<Option<Value>> {
+    let view = CollectionView::open(to.engine, name, None)?;
+    let mut request = FindRequest::new(filter.clone());
+    request.limit = Some(1);
+    let query = Query::new(request, to.engine.env.clock.unix_millis())?;
+    Ok(Execution::new(view, query, false)?.next_raw()?.map(|document| document.id().clone()))
+}
+
+/// Writes a document where there is another one. False if that one has gone.
+fn matched(writer: &Writer<'_>, merge: &MergeInto, id: &Value, map: &Map) -> Result<bool> {
+    if let Some(own) = map.get(ids::ID)
+        && !equal(own, id)
+        && matches!(merge.matched, WhenMatched::Replace | WhenMatched::Merge)
+    {
+        let message = format!("$merge into {} would change an _id, which never changes: leave it out", writer.name);
+        return refuse(ErrorCode::ImmutableField, message);
+    }
+    let mut replaced = map.clone();
+    if !replaced.contains(ids::ID) {
+        ids::set_id(&mut replaced, id.clone())?;
+    }
+    match &merge.matched {
+        WhenMatched::Keep => Ok(true),
+        WhenMatched::Fail => {
+            let (collection, id) = (writer.name.to_string(), crate::error::id_text(id));
+            Err(Error::DuplicateKey { collection, id })
+        }
+        WhenMatched::Replace => writer.modify(id, |draft| {
+            draft.replace(replaced.clone());
+            Ok(true)
+        }),
+        WhenMatched::Merge => writer.modify(id, |draft| {
+            for (field, value) in &map.entries {
+                if let Some(field) = field.as_str().filter(|field| *field != ids::ID) {
+                    draft.set(field, value.clone())?;
+                }
+            }
+            Ok(true)
+        }),
+        WhenMatched::Pipeline { .. } => {
+            let changes = merge.changes_for(&Record::Map(map.clone()))?;
+            writer.modify(id, |draft| {
+                let changed = changes.apply(draft.clone().into_map()?)?;
+                draft.replace(changed);
+                Ok(true)
+            })
+        }
+    }
+}
+
+/// Writes a document where there is no other one. False if there is one now.
+fn not_matched(writer: &Writer<'_>, to: &Destination<'_>, merge: &MergeInto, map: &Map) -> Result<bool> {
+    match merge.not_matched {
+        WhenNotMatched::Discard => Ok(true),
+        WhenNotMatched::Fail => refuse(
+            ErrorCode::MergeStageNoMatchingDocument,
+            format!("$merge into {} finds no document for one of the pipeline: insert or discard it", writer.name),
+        ),
+        WhenNotMatched::Insert => {
+            let mut map = map.clone();
+            ids::ensure_id(&mut map, &to.engine.env);
+            match (Writer { ..*writer }).insert(std::slice::from_ref(&map)) {
+                Ok(()) => Ok(true),
+                Err(Error::DuplicateKey { .. } | Error::DuplicateIndexKey { .. })
+                    if !matches!(merge.matched, WhenMatched::Fail) =>
+                {
+                    // A document that `on` does not find may have the same `_id`, or key of another index.
+                    let found = find_id(to, writer.name, &on_filter(merge, &map)?)?;
+                    if found.is_some() { Ok(false) } else { Err(duplicate(writer, &map)) }
+                }
+                Err(error) => Err(error),
+            }
+        }
+    }
+}
+
+fn duplicate(writer: &Writer<'_>, map: &Map) -> Error {
+    let id = map.get(ids::ID).cloned().unwrap_or_default();
+    Error::DuplicateKey { collection: writer.name.to_string(), id: crate::error::id_text(&id) }
+}

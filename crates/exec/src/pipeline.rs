@@ -1,0 +1,34 @@
+//! Execution of pipelines: the stages of [`alluvium_query::pipeline`], one after the other.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `host` | what a pipeline needs of a database: other collections, memory, sorting in files |
+//! | `run` | the settings of a pipeline, and the state that its stages share |
+//! | `execution` | stages, one over the other |
+//! | `stream` | the trait of a stage under way, and the stages that hold no documents |
+//! | `gather` | documents in memory, or in files if they exceed their limit |
+//! | `sort`, `group`, `facet`, `sample` | stages that read all documents before they give any |
+//! | `parallel` | groups by several threads |
+//! | `window` | `$setWindowFields`, `$densify` |
+//! | `lookup`, `graph` | stages that read other collections |
+//!
+//! Each stage pulls documents from the one before it. A stage that holds documents counts their
+//! memory; beyond the limit it continues in files, or the pipeline ends with MongoDB's error 292.
+
+mod execution;
+mod facet;
+mod gather;
+mod graph;
+mod group;
+mod host;
+mod lookup;
+mod parallel;
+mod run;
+mod sample;
+mod sort;
+mod stream;
+mod window;
+
+pub use execution::PipelineExecution;
+pub use host::{Host, Records};
+pub use run::{Settings, StageReport};

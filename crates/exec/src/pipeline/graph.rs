@@ -1,0 +1,81 @@
+//! `$graphLookup`: each document with an array of those that are reached from it.
+
+use super::host::Host;
+use super::lookup::equals_one;
+use super::run::Run;
+use super::stream::Stream;
+use alluvium_document::{Map, Value, bson, key};
+use alluvium_query::filter::Filter;
+use alluvium_query::pipeline::{GraphLookup, PipelineError, Record, Stage, set_field};
+use hashbrown::HashSet;
+use std::sync::Arc;
+
+/// `$graphLookup`, breadth first: each step looks for all values that the step before it found.
+pub(super) struct Graph<H> {
+    input: Box<dyn Stream<H>>,
+    lookup: Arc<GraphLookup>,
+}
+
+impl<H: Host> Graph<H> {
+    pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<GraphLookup>) -> Self {
+        Self { input, lookup }
+    }
+
+    fn reached(&self, run: &mut Run<H>, record: &Record) -> Result<Vec<Value>, H::Error> {
+        let lookup = &self.lookup;
+        let start = lookup.start.evaluate(&mut record.scope()).map_err(PipelineError::from)?;
+        let mut next: Vec<Value> = match start {
+            Some(Value::Array(values)) => values,
+            Some(value) => vec![value],
+            None => return Ok(Vec::new()),
+        };
+        let (mut looked_for, mut seen) = (HashSet::new(), HashSet::new());
+        let (mut reached, mut bytes, mut depth) = (Vec::new(), 0, 0u64);
+        while lookup.max_depth.is_none_or(|most| depth <= most) {
+            next.retain(|value| looked_for.insert(key_of(value)));
+            let Some(filter) = equals_one(&lookup.connect_to, std::mem::take(&mut next))? else { break };
+            // A missing value is not null here.
+            let exists = Filter::parse(&Map::from([(lookup.connect_to.as_str(), Map::from([("$exists", true)]))]));
+            let exists = exists.map_err(PipelineError::from)?;
+            let stages = vec![Stage::Match(filter.and(exists).and(lookup.restrict.clone()))];
+            let mut found = run.host.open(Some(&lookup.from), stages, &run.settings.limits)?;
+            while let Some(other) = found.next_record()? {
+                run.tick()?;
+                let id = other.field("_id").map_err(PipelineError::from)?.unwrap_or_default();
+                if !seen.insert(key_of(&id)) {
+                    continue;
+                }
+                next.extend(other.values_at(&lookup.connect_from)?);
+                let mut map: Map = other.into_map().map_err(PipelineError::from)?;
+                if let Some(field) = &lookup.depth {
+                    set_field(&mut map, field, Value::Int64(i64::try_from(depth).unwrap_or(i64::MAX)));
+                }
+                let value = Value::Map(map);
+                bytes += bson::bson_size(&value);
+                if bytes > run.settings.stage_bytes_max {
+                    return Err(PipelineError::too_much_memory("$graphLookup", run.settings.stage_bytes_max).into());
+                }
+                reached.push(value);
+            }
+            depth += 1;
+        }
+        Ok(reached)
+    }
+}
+
+fn key_of(value: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    key::encode(value, &mut bytes);
+    bytes
+}
+
+impl<H: Host> Stream<H> for Graph<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        let Some(record) = self.input.next(run)? else { return Ok(None) };
+        run.tick()?;
+        let reached = self.reached(run, &record)?;
+        let mut map = record.into_map().map_err(PipelineError::from)?;
+        set_field(&mut map, &self.lookup.into, Value::Array(reached));
+        Ok(Some(Record::Map(map)))
+    }
+}

@@ -1,0 +1,77 @@
+//! What a pipeline needs of a database.
+
+use crate::limits::{Interrupted, Limits};
+use crate::source::{MemoryAccount, Sorter};
+use alluvium_env::Env;
+use alluvium_query::pipeline::{PipelineError, Record, RecordRef, Stage};
+
+/// Documents from outside of the pipeline: of a collection, at one snapshot.
+pub trait Records<E>: Send {
+    /// The next document; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the source, limits included. Nothing may be read after one.
+    fn next_record(&mut self) -> Result<Option<Record>, E>;
+
+    /// Reads to the end, and passes each document to `visit`. A source may pass documents without copying
+    /// them.
+    ///
+    /// # Errors
+    /// As [`Records::next_record`]; those of `visit`.
+    fn visit(&mut self, visit: &mut dyn FnMut(RecordRef<'_>) -> Result<(), E>) -> Result<(), E> {
+        while let Some(record) = self.next_record()? {
+            visit(RecordRef::from(&record))?;
+        }
+        Ok(())
+    }
+
+    /// Divides the documents into parts that threads can read at the same time; nothing is read from this one
+    /// afterwards. Empty if they cannot be divided, or are too few for that.
+    ///
+    /// # Errors
+    /// Those of the source.
+    fn split(&mut self) -> Result<Vec<Box<dyn Records<E>>>, E> {
+        Ok(Vec::new())
+    }
+}
+
+/// A database, as a pipeline sees it. All collections are read at one snapshot.
+pub trait Host: Clone + Send {
+    /// The error of all operations.
+    type Error: From<PipelineError> + From<Interrupted> + Send;
+    /// Memory that stages report.
+    type Account: MemoryAccount + Send;
+    /// Sorts what exceeds memory.
+    type Sorter: Sorter<Error = Self::Error, Sorted: Send> + Send;
+
+    /// The environment, for its clock and its random numbers.
+    fn env(&self) -> &Env;
+
+    /// An account of zero bytes.
+    fn account(&self) -> Self::Account;
+
+    /// A sorter that keeps about `memory_bytes` in memory, for a `purpose` that errors name.
+    fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Self::Sorter;
+
+    /// The documents that stages make of a collection of this name, or, without a name, of documents of
+    /// their own. A collection that does not exist is empty.
+    ///
+    /// # Errors
+    /// The name is not allowed; those of the stages.
+    fn open(
+        &self,
+        collection: Option<&str>,
+        stages: Vec<Stage>,
+        limits: &Limits,
+    ) -> Result<Box<dyn Records<Self::Error>>, Self::Error>;
+
+    /// Executes a stage that writes, `$out` or `$merge`, with the documents that `records` gives.
+    ///
+    /// # Errors
+    /// Those of the writes, and of `records`.
+    fn write(
+        &self,
+        stage: &Stage,
+        records: &mut dyn FnMut() -> Result<Option<Record>, Self::Error>,
+    ) -> Result<(), Self::Error>;
+}

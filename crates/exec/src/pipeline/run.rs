@@ -1,0 +1,46 @@
+//! The settings of a pipeline, and the state that its stages share.
+
+use super::host::Host;
+use crate::limits::{Limits, Watch};
+use std::time::Duration;
+
+/// The settings of a pipeline.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The limits that end the pipeline early. [`Limits::begin`] was called.
+    pub limits: Limits,
+    /// Stages may continue in files.
+    pub allow_disk_use: bool,
+    /// The most bytes of documents that a stage holds in memory.
+    pub stage_bytes_max: usize,
+    /// The time of each stage is measured.
+    pub timed: bool,
+}
+
+/// What a stage has done so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StageReport {
+    /// The stage's name, with its dollar sign.
+    pub name: &'static str,
+    /// The documents that it gave to the next stage.
+    pub returned: u64,
+    /// True if it continued in files.
+    pub spilled: bool,
+    /// The time of the stage and those before it, if times are measured.
+    pub time: Duration,
+}
+
+/// The state that stages share.
+pub(super) struct Run<H> {
+    pub host: H,
+    pub settings: Settings,
+    pub watch: Watch,
+    pub reports: Vec<StageReport>,
+}
+
+impl<H: Host> Run<H> {
+    /// To be called for each document that a stage makes or examines without reading another one.
+    pub fn tick(&mut self) -> Result<(), H::Error> {
+        Ok(self.watch.tick(self.host.env())?)
+    }
+}

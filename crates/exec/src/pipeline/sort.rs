@@ -1,0 +1,108 @@
+//! `$sort`: all documents in an order, in memory or in files.
+
+use super::gather::{Files, FromFiles, STEP};
+use super::host::Host;
+use super::run::Run;
+use super::stream::Stream;
+use crate::source::MemoryAccount;
+use alluvium_query::pipeline::{PipelineError, Record};
+use alluvium_query::sort::{Sort, SortError, TopK};
+
+/// `$sort`, with the limit of a `$limit` after it.
+pub(super) struct Sorting<H: Host> {
+    input: Box<dyn Stream<H>>,
+    sort: Sort,
+    limit: Option<u64>,
+    /// Its report.
+    at: Option<usize>,
+    state: State<H>,
+    account: Option<H::Account>,
+}
+
+enum State<H: Host> {
+    Waiting,
+    Memory(std::vec::IntoIter<Record>),
+    /// The documents, and the number that is still returned.
+    Files(FromFiles<H>, u64),
+}
+
+impl<H: Host> Sorting<H> {
+    pub fn new(input: Box<dyn Stream<H>>, sort: Sort, limit: Option<u64>, at: Option<usize>) -> Self {
+        Self { input, sort, limit, at, state: State::Waiting, account: None }
+    }
+
+    fn gather(&mut self, run: &mut Run<H>) -> Result<State<H>, H::Error> {
+        let first = self.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let mut top: TopK<Record> = TopK::new(first, run.settings.stage_bytes_max);
+        let account = self.account.insert(run.host.account());
+        let mut key = Vec::new();
+        while let Some(record) = self.input.next(run)? {
+            run.tick()?;
+            key.clear();
+            record.put_sort_key(&self.sort, &mut key)?;
+            let bytes = record.bytes();
+            let mut record = Some(record);
+            let offered = top.offer(&key, bytes, || record.take().unwrap_or_else(|| Record::Map(Default::default())));
+            match (offered, record) {
+                (Ok(_), _) if top.bytes() > account.bytes() => account.resize(top.bytes() + STEP),
+                (Ok(_), _) => {}
+                (Err(SortError::Memory { .. }), Some(record)) if run.settings.allow_disk_use => {
+                    return self.spill(run, top, key, record);
+                }
+                (Err(error), _) => return Err(PipelineError::from(error).into()),
+            }
+        }
+        let records: Vec<Record> = top.into_sorted().map(|(_, record)| record).collect();
+        Ok(State::Memory(records.into_iter()))
+    }
+
+    /// Continues in files, with what is in memory and one more document.
+    fn spill(
+        &mut self,
+        run: &mut Run<H>,
+        top: TopK<Record>,
+        mut key: Vec<u8>,
+        record: Record,
+    ) -> Result<State<H>, H::Error> {
+        if let Some(at) = self.at {
+            run.reports[at].spilled = true;
+        }
+        let bytes_max = run.settings.stage_bytes_max;
+        if let Some(account) = &mut self.account {
+            account.resize(bytes_max);
+        }
+        let limits = run.settings.limits.clone();
+        let mut files = Files::new(&run.host, "$sort", bytes_max);
+        for (key, record) in top.into_sorted() {
+            files.add(&limits, &key, record)?;
+        }
+        files.add(&limits, &key, record)?;
+        while let Some(record) = self.input.next(run)? {
+            key.clear();
+            record.put_sort_key(&self.sort, &mut key)?;
+            files.add(&limits, &key, record)?;
+        }
+        Ok(State::Files(files.finish(&limits)?, self.limit.unwrap_or(u64::MAX)))
+    }
+}
+
+impl<H: Host> Stream<H> for Sorting<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        if matches!(self.state, State::Waiting) {
+            self.state = self.gather(run)?;
+        }
+        let next = match &mut self.state {
+            State::Waiting => None,
+            State::Memory(records) => records.next(),
+            State::Files(_, 0) => None,
+            State::Files(files, left) => {
+                *left -= 1;
+                files.next(&run.settings.limits)?
+            }
+        };
+        if next.is_none() {
+            self.account = None;
+        }
+        Ok(next)
+    }
+}

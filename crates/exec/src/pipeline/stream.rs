@@ -1,0 +1,306 @@
+//! Stages under way, and those that hold no documents.
+
+use super::host::{Host, Records};
+use super::run::Run;
+use alluvium_document::Map;
+use alluvium_query::filter::Filter;
+use alluvium_query::pipeline::{
+    AutoBuckets, BucketAuto, Each, PipelineError, Record, RecordRef, Stage, UnionWith, Unwind, Unwound,
+};
+use std::sync::Arc;
+
+/// A stage under way.
+pub(super) trait Stream<H: Host>: Send {
+    /// The next document; `None` at the end, and whenever it is called after it.
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error>;
+
+    /// Reads to the end, and passes each document to `visit`.
+    fn visit(&mut self, run: &mut Run<H>, visit: Visit<'_, H>) -> Result<(), H::Error> {
+        while let Some(record) = self.next(run)? {
+            visit(run, RecordRef::from(&record))?;
+        }
+        Ok(())
+    }
+
+    /// As [`Records::split`].
+    fn split(&mut self) -> Result<Parts<H>, H::Error> {
+        Ok(Vec::new())
+    }
+}
+
+/// Documents for several threads.
+pub(super) type Parts<H> = Vec<Box<dyn Records<<H as Host>::Error>>>;
+
+/// Takes documents without keeping them.
+pub(super) type Visit<'v, H> = &'v mut dyn FnMut(&mut Run<H>, RecordRef<'_>) -> Result<(), <H as Host>::Error>;
+
+type Input<H> = Box<dyn Stream<H>>;
+
+/// The documents of a source.
+pub(super) struct Source<E>(pub Box<dyn Records<E>>);
+
+impl<H: Host> Stream<H> for Source<H::Error> {
+    fn next(&mut self, _: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        self.0.next_record()
+    }
+
+    fn visit(&mut self, run: &mut Run<H>, visit: Visit<'_, H>) -> Result<(), H::Error> {
+        self.0.visit(&mut |record| visit(run, record))
+    }
+
+    fn split(&mut self) -> Result<Parts<H>, H::Error> {
+        self.0.split()
+    }
+}
+
+/// Counts the documents of a stage, and measures its time.
+pub(super) struct Counted<H> {
+    inner: Input<H>,
+    at: usize,
+}
+
+impl<H: Host> Counted<H> {
+    pub fn new(inner: Input<H>, at: usize) -> Self {
+        Self { inner, at }
+    }
+}
+
+impl<H: Host> Stream<H> for Counted<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        let started = run.settings.timed.then(|| run.host.env().clock.now());
+        let record = self.inner.next(run)?;
+        let report = &mut run.reports[self.at];
+        report.returned += u64::from(record.is_some());
+        if let Some(started) = started {
+            report.time += run.host.env().clock.now().saturating_sub(started);
+        }
+        Ok(record)
+    }
+}
+
+/// `$match`.
+pub(super) struct Filtering<H> {
+    input: Input<H>,
+    filter: Filter,
+}
+
+impl<H: Host> Filtering<H> {
+    pub fn new(input: Input<H>, filter: Filter) -> Self {
+        Self { input, filter }
+    }
+}
+
+impl<H: Host> Stream<H> for Filtering<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        while let Some(record) = self.input.next(run)? {
+            run.tick()?;
+            if record.matches(&self.filter)? {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Stages that make at most one document of each.
+pub(super) struct Treating<H> {
+    input: Input<H>,
+    each: Each,
+    made: Vec<Record>,
+}
+
+impl<H: Host> Treating<H> {
+    pub fn new(input: Input<H>, each: Each) -> Self {
+        Self { input, each, made: Vec::new() }
+    }
+}
+
+impl<H: Host> Stream<H> for Treating<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        loop {
+            let Some(record) = self.input.next(run)? else { return Ok(None) };
+            run.tick()?;
+            self.each.apply(record, &mut self.made)?;
+            if let Some(record) = self.made.pop() {
+                return Ok(Some(record));
+            }
+        }
+    }
+}
+
+/// `$unwind`.
+pub(super) struct Unwinding<H> {
+    input: Input<H>,
+    unwind: Unwind,
+    /// What is left of one document.
+    left: Option<Unwound>,
+}
+
+impl<H: Host> Unwinding<H> {
+    pub fn new(input: Input<H>, unwind: Unwind) -> Self {
+        Self { input, unwind, left: None }
+    }
+}
+
+impl<H: Host> Stream<H> for Unwinding<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        loop {
+            run.tick()?;
+            if let Some(record) = self.left.as_mut().and_then(Iterator::next) {
+                return Ok(Some(record));
+            }
+            let Some(record) = self.input.next(run)? else { return Ok(None) };
+            self.left = Some(self.unwind.apply(record)?);
+        }
+    }
+}
+
+/// `$skip`.
+pub(super) struct Skipping<H> {
+    input: Input<H>,
+    left: u64,
+}
+
+impl<H: Host> Skipping<H> {
+    pub fn new(input: Input<H>, left: u64) -> Self {
+        Self { input, left }
+    }
+}
+
+impl<H: Host> Stream<H> for Skipping<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        while self.left > 0 {
+            self.left -= 1;
+            if self.input.next(run)?.is_none() {
+                return Ok(None);
+            }
+        }
+        self.input.next(run)
+    }
+}
+
+/// `$limit`.
+pub(super) struct Limiting<H> {
+    input: Input<H>,
+    left: u64,
+}
+
+impl<H: Host> Limiting<H> {
+    pub fn new(input: Input<H>, left: u64) -> Self {
+        Self { input, left }
+    }
+}
+
+impl<H: Host> Stream<H> for Limiting<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        match self.left.checked_sub(1) {
+            None => Ok(None),
+            Some(left) => {
+                self.left = left;
+                self.input.next(run)
+            }
+        }
+    }
+}
+
+/// Documents that are at hand.
+pub(super) struct Listed {
+    documents: std::vec::IntoIter<Map>,
+}
+
+impl Listed {
+    pub fn new(documents: Vec<Map>) -> Self {
+        Self { documents: documents.into_iter() }
+    }
+}
+
+impl<H: Host> Stream<H> for Listed {
+    fn next(&mut self, _: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        Ok(self.documents.next().map(Record::Map))
+    }
+}
+
+/// `$bucketAuto`.
+pub(super) struct AutoBucketing<H> {
+    input: Input<H>,
+    stage: Arc<BucketAuto>,
+    made: Option<std::vec::IntoIter<Map>>,
+}
+
+impl<H: Host> AutoBucketing<H> {
+    pub fn new(input: Input<H>, stage: Arc<BucketAuto>) -> Self {
+        Self { input, stage, made: None }
+    }
+}
+
+impl<H: Host> Stream<H> for AutoBucketing<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        if self.made.is_none() {
+            let mut buckets = AutoBuckets::new(self.stage.clone());
+            while let Some(record) = self.input.next(run)? {
+                buckets.add(record)?;
+                if buckets.bytes() > run.settings.stage_bytes_max {
+                    return Err(PipelineError::too_much_memory("$bucketAuto", run.settings.stage_bytes_max).into());
+                }
+            }
+            self.made = Some(buckets.finish()?.into_iter());
+        }
+        Ok(self.made.as_mut().and_then(Iterator::next).map(Record::Map))
+    }
+}
+
+/// `$unionWith`.
+pub(super) struct Union<H: Host> {
+    input: Option<Input<H>>,
+    stage: Arc<UnionWith>,
+    other: Option<Box<dyn Records<H::Error>>>,
+}
+
+impl<H: Host> Union<H> {
+    pub fn new(input: Input<H>, stage: Arc<UnionWith>) -> Self {
+        Self { input: Some(input), stage, other: None }
+    }
+}
+
+impl<H: Host> Stream<H> for Union<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        if let Some(input) = &mut self.input {
+            if let Some(record) = input.next(run)? {
+                return Ok(Some(record));
+            }
+            self.input = None;
+            let stages = self.stage.pipeline.stages().to_vec();
+            self.other = Some(run.host.open(self.stage.collection.as_deref(), stages, &run.settings.limits)?);
+        }
+        let next = self.other.as_mut().map_or(Ok(None), |other| other.next_record())?;
+        if next.is_none() {
+            self.other = None;
+        }
+        Ok(next)
+    }
+}
+
+/// `$out` and `$merge`, which return no documents.
+pub(super) struct Writing<H> {
+    input: Input<H>,
+    stage: Option<Stage>,
+}
+
+impl<H: Host> Writing<H> {
+    pub fn new(input: Input<H>, stage: Stage) -> Self {
+        Self { input, stage: Some(stage) }
+    }
+}
+
+impl<H: Host> Stream<H> for Writing<H> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        if let Some(stage) = self.stage.take() {
+            let (host, input) = (run.host.clone(), &mut self.input);
+            host.write(&stage, &mut || {
+                run.tick()?;
+                input.next(run)
+            })?;
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,85 @@
+//! Variables that an expression may use, beside those that operators in it define.
+
+use super::random::Random;
+use alluvium_document::Value;
+use std::sync::Arc;
+
+/// Variables that expressions may use, such as those of `let`, and the value of `$$NOW`. A later
+/// variable hides an earlier one of the same name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Variables {
+    /// The names, and the values if they are known.
+    bindings: Vec<(Box<str>, Binding)>,
+    now: Option<i64>,
+    random: Option<Arc<Random>>,
+}
+
+/// What is known of a variable.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Binding {
+    /// Its value; `None` if it is missing.
+    Value(Option<Value>),
+    /// Its slot in [`super::Scope::with_variables`].
+    Slot(usize),
+}
+
+impl Variables {
+    /// No variables.
+    pub const NONE: Self = Self { bindings: Vec::new(), now: None, random: None };
+
+    /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC.
+    #[must_use]
+    pub fn at(mut self, now: i64) -> Self {
+        self.now = Some(now);
+        self
+    }
+
+    /// Sets the source of the numbers of `$rand`: they follow from `seed`.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        self.random = Some(Arc::new(Random::new(seed)));
+        self
+    }
+
+    /// Adds a variable with its value; `None` is a missing one.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Option<Value>) -> Self {
+        self.bindings.push((name.into(), Binding::Value(value)));
+        self
+    }
+
+    /// Adds a variable whose value [`super::Scope::with_variables`] has, in the order in which they are added.
+    #[must_use]
+    pub fn unknown(mut self, name: &str) -> Self {
+        let slot = self.slots();
+        self.bindings.push((name.into(), Binding::Slot(slot)));
+        self
+    }
+
+    /// The value of `$$NOW`, if it is known.
+    pub fn now(&self) -> Option<i64> {
+        self.now
+    }
+
+    pub(super) fn random(&self) -> Option<Arc<Random>> {
+        self.random.clone()
+    }
+
+    /// True if the values of some variables are not known.
+    pub fn has_unknown(&self) -> bool {
+        self.slots() > 0
+    }
+
+    /// The number of variables whose values are not known.
+    pub(super) fn slots(&self) -> usize {
+        self.bindings.iter().filter(|(_, binding)| matches!(binding, Binding::Slot(_))).count()
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Binding> {
+        self.bindings.iter().rev().find(|(known, _)| **known == *name).map(|(_, binding)| binding)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.bindings.iter().map(|(name, _)| &**name)
+    }
+}

@@ -1,0 +1,119 @@
+//! `$jsonSchema`: conditions on the types and the form of documents.
+//!
+//! The rules are those of JSON Schema, draft 4, as MongoDB has it: `bsonType` names types of BSON, `type` those
+//! of JSON but `integer`; `$ref`, `$schema`, `default`, `definitions`, `format` and `id` are refused. A condition
+//! on values of one type is met by values of all other types.
+
+mod check;
+mod parse;
+
+use super::error::FilterError;
+use super::types::TypeSet;
+use crate::pattern::{Pattern, Patterns};
+use alluvium_document::{Map, Value};
+
+/// A schema of values.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Schema {
+    types: Option<TypeSet>,
+    values: Option<Vec<Value>>,
+    all_of: Vec<Schema>,
+    any_of: Vec<Schema>,
+    one_of: Vec<Schema>,
+    not: Option<Box<Schema>>,
+    numbers: Numbers,
+    texts: Texts,
+    arrays: Arrays,
+    maps: Maps,
+}
+
+/// Conditions on numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Numbers {
+    /// The least one, and whether it is left out.
+    minimum: Option<(Value, bool)>,
+    maximum: Option<(Value, bool)>,
+    multiple_of: Option<Value>,
+}
+
+/// Conditions on text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Texts {
+    min_length: Option<u64>,
+    max_length: Option<u64>,
+    pattern: Option<Pattern>,
+}
+
+/// Conditions on arrays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Arrays {
+    min_items: Option<u64>,
+    max_items: Option<u64>,
+    unique: bool,
+    items: Items,
+    /// For the elements after those that `items` lists.
+    additional: Others,
+}
+
+/// Conditions on elements.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+enum Items {
+    #[default]
+    Any,
+    /// One for all elements.
+    Each(Box<Schema>),
+    /// One for each position.
+    Listed(Vec<Schema>),
+}
+
+/// Conditions on what others leave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+enum Others {
+    #[default]
+    Allowed,
+    Refused,
+    Obey(Box<Schema>),
+}
+
+/// Conditions on maps.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Maps {
+    required: Vec<Box<str>>,
+    properties: Vec<(Box<str>, Schema)>,
+    patterns: Vec<(Pattern, Schema)>,
+    /// For fields that neither `properties` nor `patterns` name.
+    additional: Others,
+    min_properties: Option<u64>,
+    max_properties: Option<u64>,
+    dependencies: Vec<(Box<str>, Dependency)>,
+}
+
+/// What a field demands of the map that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Dependency {
+    Fields(Vec<Box<str>>),
+    Schema(Box<Schema>),
+}
+
+impl Schema {
+    /// Parses a schema.
+    ///
+    /// # Errors
+    /// [`FilterError`]: an unknown keyword, or an operand that it does not accept.
+    pub fn parse(schema: &Map) -> Result<Self, FilterError> {
+        Self::parse_with(schema, &Patterns::default())
+    }
+
+    /// As [`Schema::parse`], with a budget for patterns that is shared with other conditions.
+    pub(super) fn parse_with(schema: &Map, patterns: &Patterns) -> Result<Self, FilterError> {
+        parse::schema(schema, patterns)
+    }
+
+    /// True if a document obeys the schema.
+    ///
+    /// # Errors
+    /// A pattern takes too many steps.
+    pub fn allows(&self, document: &Map) -> Result<bool, FilterError> {
+        check::map_obeys(self, document)
+    }
+}

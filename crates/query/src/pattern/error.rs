@@ -1,0 +1,33 @@
+//! Errors of patterns.
+
+use crate::code::ErrorCode;
+
+/// The reason why a pattern is refused, or was not searched for to the end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PatternError {
+    /// It is not a regular expression, uses a feature that is not supported, or is too large once
+    /// compiled.
+    #[error("{0}")]
+    Invalid(String),
+    /// The options are not among `imsx`.
+    #[error("{0}")]
+    InvalidOptions(String),
+    /// The pattern or its options have a zero character.
+    #[error("{0}")]
+    Zero(String),
+    /// The search in one text took more than [`crate::pattern::MATCH_STEPS_MAX`] steps.
+    #[error("{0}")]
+    TooManySteps(String),
+}
+
+impl PatternError {
+    /// MongoDB's code for the error.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Invalid(_) => ErrorCode::Location51091,
+            Self::InvalidOptions(_) => ErrorCode::Location51108,
+            Self::Zero(_) => ErrorCode::BadValue,
+            Self::TooManySteps(_) => ErrorCode::Location51156,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Accumulators: what a group computes from all its documents.
+
+mod parse;
+mod state;
+
+use super::error::{PipelineError, refuse};
+use super::record::RecordRef;
+use crate::code::ErrorCode;
+use crate::expression::{Expression, Scope};
+use crate::sort::Sort;
+use alluvium_document::{Map, Value};
+pub(super) use parse::accumulator;
+pub(super) use state::State;
+
+/// An accumulator with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Accumulator {
+    /// The name, with its dollar sign.
+    pub name: &'static str,
+    pub kind: Kind,
+    /// What it takes of each document.
+    pub argument: Expression,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Sum,
+    Avg,
+    Min,
+    Max,
+    First,
+    Last,
+    Push,
+    AddToSet,
+    /// `$stdDevPop`, or `$stdDevSamp` if true.
+    Deviation {
+        sample: bool,
+    },
+    MergeObjects,
+    /// `$firstN`, `$lastN`, `$minN`, `$maxN`: this number of values.
+    Some {
+        of: Of,
+        n: Expression,
+    },
+    /// `$top`, `$bottom` and with `n` `$topN`, `$bottomN`: the values of the first or last documents
+    /// in an order.
+    Sorted {
+        last: bool,
+        sort: Sort,
+        n: Option<Expression>,
+    },
+    Median,
+    /// The shares of `$percentile`, in the bits of a double.
+    Percentile(Vec<u64>),
+}
+
+/// Which values are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    First,
+    Last,
+    Least,
+    Greatest,
+}
+
+impl Accumulator {
+    /// The state before the first document of a group with this `_id`.
+    pub fn start(&self, id: &Value) -> Result<State, PipelineError> {
+        Ok(match &self.kind {
+            Kind::Sum => State::sum(),
+            Kind::Avg => State::average(),
+            Kind::Min => State::Least(None),
+            Kind::Max => State::Greatest(None),
+            Kind::First => State::First(None),
+            Kind::Last => State::Last(None),
+            Kind::Push => State::list(),
+            Kind::AddToSet => State::set(),
+            Kind::Deviation { .. } => State::deviation(),
+            Kind::MergeObjects => State::Merged(Map::new()),
+            Kind::Some { of, n } => {
+                let most = self.count(n, id)?;
+                match of {
+                    Of::First => State::some(most, false),
+                    Of::Last => State::some(most, true),
+                    Of::Least => State::ranked(most, false),
+                    Of::Greatest => State::ranked(most, true),
+                }
+            }
+            Kind::Sorted { last, n, .. } => {
+                let most = n.as_ref().map_or(Ok(1), |n| self.count(n, id))?;
+                State::ranked(most, *last)
+            }
+            Kind::Median | Kind::Percentile(_) => State::Numbers(Vec::new()),
+        })
+    }
+
+    /// True if the result does not depend on the order of the documents, but for the type of equal numbers.
+    pub fn ignores_order(&self) -> bool {
+        match &self.kind {
+            Kind::Sum
+            | Kind::Avg
+            | Kind::Min
+            | Kind::Max
+            | Kind::AddToSet
+            | Kind::Deviation { .. }
+            | Kind::Median
+            | Kind::Percentile(_)
+            | Kind::Some { of: Of::Least | Of::Greatest, .. } => true,
+            Kind::First
+            | Kind::Last
+            | Kind::Push
+            | Kind::MergeObjects
+            | Kind::Some { of: Of::First | Of::Last, .. }
+            | Kind::Sorted { .. } => false,
+        }
+    }
+
+    /// The number of values that are kept: a constant, or computed from the group's `_id`.
+    fn count(&self, n: &Expression, id: &Value) -> Result<usize, PipelineError> {
+        let empty = Map::new();
+        let value = n.evaluate(&mut Scope::of_map(id.as_map().unwrap_or(&empty)))?;
+        let whole = value.as_ref().filter(|value| value.is_number()).and_then(Value::as_i64);
+        match whole {
+            Some(n @ 1..) => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
+            Some(_) => refuse(ErrorCode::Location5787908, format!("the n of {} must be greater than 0", self.name)),
+            None if value.as_ref().is_some_and(Value::is_number) => {
+                refuse(ErrorCode::Location5787903, format!("the n of {} must be a whole number", self.name))
+            }
+            None => refuse(
+                ErrorCode::Location5787902,
+                format!(
+                    "the n of {} must be an integer, this is {}",
+                    self.name,
+                    value.as_ref().map_or("missing", Value::type_name)
+                ),
+            ),
+        }
+    }
+
+    /// Adds a document to the state. Returns the bytes by which the state grows.
+    pub fn add(&self, state: &mut State, record: RecordRef<'_>, scope: &mut Scope<'_>) -> Result<usize, PipelineError> {
+        let value = self.argument.evaluate(scope)?;
+        match &self.kind {
+            Kind::Sorted { sort, last, .. } => {
+                let mut key = Vec::new();
+                record.put_sort_key(sort, &mut key)?;
+                Ok(state.rank(key, value.unwrap_or_default(), *last))
+            }
+            _ => state.add(self.name, value),
+        }
+    }
+
+    /// The result.
+    pub fn finish(&self, state: State) -> Value {
+        match (&self.kind, state) {
+            (Kind::Deviation { sample }, state) => state.deviation_of(*sample),
+            (Kind::Sorted { n: None, .. }, State::Ranked { items, .. }) => {
+                items.into_iter().next().map_or(Value::Null, |(_, value)| value)
+            }
+            (Kind::Some { of: Of::Greatest, .. }, State::Ranked { items, .. }) => {
+                Value::Array(items.into_iter().rev().map(|(_, value)| value).collect())
+            }
+            (Kind::Median, State::Numbers(numbers)) => percentiles(numbers, &[0.5]).pop().unwrap_or_default(),
+            (Kind::Percentile(shares), State::Numbers(numbers)) => {
+                let shares: Vec<f64> = shares.iter().map(|bits| f64::from_bits(*bits)).collect();
+                Value::Array(percentiles(numbers, &shares))
+            }
+            (_, state) => state.value(),
+        }
+    }
+}
+
+/// For each share the least number that at least this share of all are not above; null without
+/// numbers.
+pub(super) fn percentiles(mut numbers: Vec<f64>, shares: &[f64]) -> Vec<Value> {
+    numbers.sort_unstable_by(f64::total_cmp);
+    let of = |share: f64| {
+        let at = ((share * numbers.len() as f64).ceil() as usize).saturating_sub(1);
+        numbers.get(at.min(numbers.len().saturating_sub(1))).map_or(Value::Null, |x| Value::from(*x))
+    };
+    shares.iter().map(|share| of(*share)).collect()
+}

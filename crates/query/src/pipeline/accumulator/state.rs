@@ -1,0 +1,376 @@
+//! The state of an accumulator: what is known of the documents so far. States of parts of a group can
+//! be merged, and written to files in between.
+
+use super::super::error::{PipelineError, refuse};
+use crate::code::ErrorCode;
+use crate::expression::Sum;
+use alluvium_document::compare::compare;
+use alluvium_document::value::Binary;
+use alluvium_document::{Decimal, Map, Value, bson, key};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most bytes that one state may take: MongoDB's limit.
+const STATE_BYTES_MAX: usize = 100 << 20;
+
+/// The memory of a kept value beside its bytes as BSON.
+const VALUE_BYTES: usize = 48;
+
+/// The state of an accumulator.
+#[derive(Debug, Clone)]
+pub(in crate::pipeline) enum State {
+    Sum(Sum),
+    Average {
+        sum: Sum,
+        count: u64,
+    },
+    Least(Option<Value>),
+    Greatest(Option<Value>),
+    First(Option<Value>),
+    Last(Option<Value>),
+    List {
+        values: Vec<Value>,
+        bytes: usize,
+    },
+    /// By their keys.
+    Set {
+        values: BTreeMap<Box<[u8]>, Value>,
+        bytes: usize,
+    },
+    /// By the updating method of B. P. Welford, "Note on a Method for Calculating Corrected Sums of
+    /// Squares and Products", Technometrics 4 (1962).
+    Deviation {
+        count: f64,
+        mean: f64,
+        squares: f64,
+    },
+    Merged(Map),
+    /// The first or last values.
+    Some {
+        values: VecDeque<Value>,
+        most: usize,
+        last: bool,
+    },
+    /// Values with the least or greatest keys, ascending.
+    Ranked {
+        items: Vec<(Box<[u8]>, Value)>,
+        most: usize,
+        last: bool,
+    },
+    Numbers(Vec<f64>),
+}
+
+/// About the memory of a value that is kept.
+fn weight(value: &Value) -> usize {
+    bson::bson_size(value) + VALUE_BYTES
+}
+
+/// About the memory of a value beside the place where it is kept.
+fn heap(value: &Value) -> usize {
+    match value {
+        Value::Array(_) | Value::Map(_) | Value::Binary(_) | Value::String(_) => bson::bson_size(value),
+        _ => 0,
+    }
+}
+
+/// Keeps a value in place of another one. Returns the bytes by which that grows.
+fn replace(kept: &mut Option<Value>, value: Value) -> usize {
+    let before = kept.as_ref().map_or(0, heap);
+    let grown = heap(&value).saturating_sub(before);
+    *kept = Some(value);
+    grown
+}
+
+impl State {
+    pub fn sum() -> Self {
+        Self::Sum(Sum::default())
+    }
+
+    pub fn average() -> Self {
+        Self::Average { sum: Sum::default(), count: 0 }
+    }
+
+    pub fn list() -> Self {
+        Self::List { values: Vec::new(), bytes: 0 }
+    }
+
+    pub fn set() -> Self {
+        Self::Set { values: BTreeMap::new(), bytes: 0 }
+    }
+
+    pub fn deviation() -> Self {
+        Self::Deviation { count: 0.0, mean: 0.0, squares: 0.0 }
+    }
+
+    pub fn some(most: usize, last: bool) -> Self {
+        Self::Some { values: VecDeque::new(), most, last }
+    }
+
+    pub fn ranked(most: usize, last: bool) -> Self {
+        Self::Ranked { items: Vec::new(), most, last }
+    }
+
+    /// Adds the value of one document; `None` if it is missing. Returns the bytes by which the state
+    /// grows.
+    pub fn add(&mut self, name: &str, value: Option<Value>) -> Result<usize, PipelineError> {
+        let is_nullish = matches!(value, None | Some(Value::Null | Value::Undefined));
+        match self {
+            Self::Sum(sum) => value.iter().for_each(|value| sum.add(value)),
+            Self::Average { sum, count } => {
+                for value in value.iter().filter(|value| value.is_number()) {
+                    sum.add(value);
+                    *count += 1;
+                }
+            }
+            Self::Least(_) | Self::Greatest(_) if is_nullish => {}
+            Self::Least(kept) => {
+                let value = value.unwrap_or_default();
+                if kept.as_ref().is_none_or(|kept| compare(&value, kept).is_lt()) {
+                    return Ok(replace(kept, value));
+                }
+            }
+            Self::Greatest(kept) => {
+                let value = value.unwrap_or_default();
+                if kept.as_ref().is_none_or(|kept| compare(&value, kept).is_gt()) {
+                    return Ok(replace(kept, value));
+                }
+            }
+            Self::First(Some(_)) => {}
+            Self::First(kept) | Self::Last(kept) => return Ok(replace(kept, value.unwrap_or_default())),
+            Self::List { .. } | Self::Set { .. } => return value.map_or(Ok(0), |value| self.keep(name, value)),
+            Self::Deviation { count, mean, squares } => {
+                if let Some(x) = value.as_ref().and_then(Value::as_f64) {
+                    *count += 1.0;
+                    let delta = x - *mean;
+                    *mean += delta / *count;
+                    *squares += delta * (x - *mean);
+                }
+            }
+            Self::Merged(_) if is_nullish => {}
+            Self::Merged(merged) => return merge_maps(merged, value.unwrap_or_default()),
+            Self::Some { values, most, last } => return Ok(keep_some(values, *most, *last, value.unwrap_or_default())),
+            Self::Ranked { .. } if is_nullish => {}
+            Self::Ranked { last, .. } => {
+                let (mut bytes, value, last) = (Vec::new(), value.unwrap_or_default(), *last);
+                key::encode(&value, &mut bytes);
+                return Ok(self.rank(bytes, value, last));
+            }
+            Self::Numbers(numbers) => {
+                let number = value.filter(Value::is_number).and_then(|value| value.as_f64());
+                let grown = if number.is_some() { size_of::<f64>() } else { 0 };
+                numbers.extend(number);
+                if numbers.len() * size_of::<f64>() > STATE_BYTES_MAX {
+                    return too_much(name);
+                }
+                return Ok(grown);
+            }
+        }
+        Ok(0)
+    }
+
+    /// Adds a value to a list or set.
+    fn keep(&mut self, name: &str, value: Value) -> Result<usize, PipelineError> {
+        let grown = match self {
+            Self::List { values, bytes } => {
+                let grown = weight(&value);
+                *bytes += grown;
+                if *bytes > STATE_BYTES_MAX {
+                    return too_much(name);
+                }
+                values.push(value);
+                grown
+            }
+            Self::Set { values, bytes } => {
+                let mut key = Vec::new();
+                key::encode(&value, &mut key);
+                if values.contains_key(&key[..]) {
+                    return Ok(0);
+                }
+                let grown = weight(&value) + key.len();
+                *bytes += grown;
+                if *bytes > STATE_BYTES_MAX {
+                    return too_much(name);
+                }
+                values.insert(key.into(), value);
+                grown
+            }
+            _ => 0,
+        };
+        Ok(grown)
+    }
+
+    /// Keeps a value if its key is among the least, or greatest; of equal ones the first.
+    pub fn rank(&mut self, key: Vec<u8>, value: Value, last: bool) -> usize {
+        let Self::Ranked { items, most, .. } = self else { return 0 };
+        let grown = weight(&value) + key.len();
+        let at = items.partition_point(|(known, _)| known[..] <= key[..]);
+        match (last, items.len() < *most) {
+            (_, true) => {
+                items.insert(at, (key.into(), value));
+                grown
+            }
+            (false, false) if at < *most => {
+                let before = items.pop().map_or(0, |(key, value)| weight(&value) + key.len());
+                items.insert(at, (key.into(), value));
+                grown.saturating_sub(before)
+            }
+            // Of equal ones the first stay.
+            (true, false) if items.first().is_some_and(|(least, _)| key[..] > least[..]) => {
+                let (least, before) = items.remove(0);
+                items.insert(at - 1, (key.into(), value));
+                grown.saturating_sub(weight(&before) + least.len())
+            }
+            _ => 0,
+        }
+    }
+
+    /// The result of accumulators whose result is their state.
+    pub fn value(self) -> Value {
+        match self {
+            Self::Sum(sum) => sum.value(),
+            Self::Average { count: 0, .. } => Value::Null,
+            Self::Average { sum, count } if sum.is_decimal() => {
+                let count = Decimal::from(i64::try_from(count).unwrap_or(i64::MAX));
+                let quotient = sum.decimal().divide(&count);
+                Value::Decimal(quotient.map_or(Decimal::NAN, |quotient| quotient.rounded_to_decimal128()))
+            }
+            Self::Average { sum, count } => Value::from(sum.to_f64() / count as f64),
+            Self::Least(kept) | Self::Greatest(kept) | Self::First(kept) | Self::Last(kept) => kept.unwrap_or_default(),
+            Self::List { values, .. } => Value::Array(values),
+            Self::Set { values, .. } => Value::Array(values.into_values().collect()),
+            Self::Deviation { .. } => self.deviation_of(false),
+            Self::Merged(map) => Value::Map(map),
+            Self::Some { values, .. } => Value::Array(values.into()),
+            Self::Ranked { items, .. } => Value::Array(items.into_iter().map(|(_, value)| value).collect()),
+            Self::Numbers(numbers) => Value::Array(numbers.into_iter().map(Value::from).collect()),
+        }
+    }
+
+    /// The standard deviation; null if there are too few numbers.
+    pub fn deviation_of(&self, sample: bool) -> Value {
+        let Self::Deviation { count, squares, .. } = self else { return Value::Null };
+        let degrees = if sample { count - 1.0 } else { *count };
+        if degrees <= 0.0 { Value::Null } else { Value::from((squares / degrees).sqrt()) }
+    }
+
+    /// The state as a value, for files.
+    pub fn to_value(&self) -> Value {
+        let optional = |kept: &Option<Value>| Value::Array(kept.iter().cloned().collect());
+        match self {
+            Self::Sum(sum) => sum.to_value(),
+            Self::Average { sum, count } => {
+                Value::Array(vec![sum.to_value(), Value::Int64(i64::try_from(*count).unwrap_or(i64::MAX))])
+            }
+            Self::Least(kept) | Self::Greatest(kept) | Self::First(kept) | Self::Last(kept) => optional(kept),
+            Self::List { values, .. } => Value::Array(values.clone()),
+            Self::Set { values, .. } => Value::Array(values.values().cloned().collect()),
+            Self::Deviation { count, mean, squares } => Value::Array([*count, *mean, *squares].map(Value::from).into()),
+            Self::Merged(map) => Value::Map(map.clone()),
+            Self::Some { values, .. } => Value::Array(values.iter().cloned().collect()),
+            Self::Ranked { items, .. } => {
+                let pair = |(key, value): &(Box<[u8]>, Value)| {
+                    let key = Value::Binary(Binary { subtype: 0, bytes: key.to_vec() });
+                    [key, value.clone()]
+                };
+                Value::Array(items.iter().flat_map(pair).collect())
+            }
+            Self::Numbers(numbers) => Value::Array(numbers.iter().copied().map(Value::from).collect()),
+        }
+    }
+
+    /// Adds the state of documents that come after those of this one.
+    pub fn absorb(&mut self, name: &str, later: Self) -> Result<(), PipelineError> {
+        match (&mut *self, later) {
+            (Self::Sum(sum), Self::Sum(other)) => sum.absorb(&other),
+            (Self::Average { sum, count }, Self::Average { sum: other, count: more }) => {
+                sum.absorb(&other);
+                *count += more;
+            }
+            (_, later) => {
+                if self.merge(name, later.to_value())?.is_none() {
+                    return Err(PipelineError::damaged_file());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the state of documents that come after those of this one, as [`State::to_value`] gave it;
+    /// `None` if it is not such a value.
+    pub fn merge(&mut self, name: &str, later: Value) -> Result<Option<()>, PipelineError> {
+        let values = match (&mut *self, later) {
+            (Self::Sum(sum), later) => return Ok(sum.merge(&later)),
+            (Self::Merged(merged), later) => return merge_maps(merged, later).map(|_| Some(())),
+            (_, Value::Array(values)) => values,
+            _ => return Ok(None),
+        };
+        match self {
+            Self::Average { sum, count } => {
+                let (Some(later), Some(more)) = (values.first(), values.get(1).and_then(Value::as_i64)) else {
+                    return Ok(None);
+                };
+                *count += more.unsigned_abs();
+                return Ok(sum.merge(later));
+            }
+            Self::Deviation { count, mean, squares } => {
+                let numbers: Vec<f64> = values.iter().filter_map(Value::as_f64).collect();
+                let [n, other, more] = numbers[..] else { return Ok(None) };
+                if n > 0.0 {
+                    let (sum, delta) = (*count + n, other - *mean);
+                    *squares += more + delta * delta * *count * n / sum;
+                    *mean += delta * n / sum;
+                    *count = sum;
+                }
+            }
+            Self::Ranked { last, .. } => {
+                let last = *last;
+                let mut values = values.into_iter();
+                while let (Some(Value::Binary(key)), Some(value)) = (values.next(), values.next()) {
+                    self.rank(key.bytes, value, last);
+                }
+            }
+            _ => {
+                for value in values {
+                    self.add(name, Some(value))?;
+                }
+            }
+        }
+        Ok(Some(()))
+    }
+}
+
+/// The error of a state that would take too much memory.
+fn too_much<T>(name: &str) -> Result<T, PipelineError> {
+    refuse(
+        ErrorCode::ExceededMemoryLimit,
+        format!("{name} holds more than 100 MiB for one group: filter before, or keep fewer values"),
+    )
+}
+
+/// Sets the fields of a map in another one.
+fn merge_maps(merged: &mut Map, value: Value) -> Result<usize, PipelineError> {
+    let Value::Map(map) = value else {
+        let found = value.type_name();
+        return refuse(ErrorCode::Location40400, format!("$mergeObjects takes maps, this is of type {found}"));
+    };
+    let mut grown = 0;
+    for (name, value) in map.entries {
+        grown += weight(&value);
+        merged.insert(name, value);
+    }
+    Ok(grown)
+}
+
+/// Keeps the first or last values.
+fn keep_some(values: &mut VecDeque<Value>, most: usize, last: bool, value: Value) -> usize {
+    let grown = weight(&value);
+    if values.len() < most {
+        values.push_back(value);
+        return grown;
+    }
+    if !last {
+        return 0;
+    }
+    let before = values.pop_front().map_or(0, |value| weight(&value));
+    values.push_back(value);
+    grown.saturating_sub(before)
+}

@@ -1,0 +1,227 @@
+//! Stages that treat each document by itself.
+
+use super::error::{PipelineError, refuse};
+use super::fields;
+use super::record::Record;
+use crate::code::ErrorCode;
+use crate::expression::{Expression, MAX_VALUE_BYTES, Scope};
+use crate::filter::Filter;
+use crate::projection::Projection;
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value, bson};
+
+/// The most bytes of a document between stages, as BSON; a document that is returned has at most 16 MiB.
+const RECORD_BYTES_MAX: usize = 64 << 20;
+
+/// A stage that adds fewer bytes makes no document too large by itself.
+const CHECKED_BYTES: usize = 64 << 10;
+
+/// A stage that treats each document by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Each {
+    /// `$project`, `$unset`: the fields that are included, computed or excluded. Holds the stage's name.
+    Project(&'static str, Box<Projection>),
+    /// `$addFields`, `$set`: fields that are computed and added. Holds the stage's name.
+    Add(&'static str, Vec<(FieldPath, Expression)>),
+    /// `$replaceRoot`, `$replaceWith`: another document. Holds the stage's name.
+    Replace(&'static str, Expression),
+    /// `$unwind`: a document for each element of an array.
+    Unwind(Unwind),
+    /// `$redact`: parts of the document are left out.
+    Redact(Expression),
+}
+
+/// A document for each element of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unwind {
+    /// The path of the array.
+    pub path: FieldPath,
+    /// The field that gets the position of the element.
+    pub position: Option<FieldPath>,
+    /// Documents without elements pass, too.
+    pub keeps_empty: bool,
+}
+
+impl Each {
+    /// The name of the stage, with its dollar sign.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Project(name, _) | Self::Add(name, _) | Self::Replace(name, _) => name,
+            Self::Unwind(_) => "$unwind",
+            Self::Redact(_) => "$redact",
+        }
+    }
+
+    /// Appends what the stage makes of a document.
+    ///
+    /// # Errors
+    /// [`PipelineError`]: an expression does not accept a value, or the document is damaged.
+    pub fn apply(&self, record: Record, out: &mut Vec<Record>) -> Result<(), PipelineError> {
+        let record = match self {
+            Self::Project(_, projection) => {
+                Record::Map(projection.apply(&record.into_document()?, &Filter::default())?)
+            }
+            Self::Add(_, added) => Record::Map(add(record, added)?),
+            Self::Replace(name, expression) => Record::Map(replaced(name, expression, &record)?),
+            Self::Unwind(unwind) => {
+                out.extend(unwind.apply(record)?);
+                return Ok(());
+            }
+            Self::Redact(expression) => {
+                let root = record.into_map()?;
+                let mut around = vec![Some(Value::Map(root.clone()))];
+                match redacted(expression, &root, &mut around)? {
+                    Some(map) => Record::Map(map),
+                    None => return Ok(()),
+                }
+            }
+        };
+        out.push(record);
+        Ok(())
+    }
+}
+
+fn add(record: Record, added: &[(FieldPath, Expression)]) -> Result<Map, PipelineError> {
+    let mut values = Vec::with_capacity(added.len());
+    let mut scope = record.scope();
+    let mut bytes = 0;
+    for (path, expression) in added {
+        let value = expression.evaluate(&mut scope)?;
+        bytes += value.as_ref().map_or(0, bson::bson_size);
+        if bytes > MAX_VALUE_BYTES {
+            return Err(PipelineError::too_large("a stage"));
+        }
+        values.push((path, value));
+    }
+    drop(scope);
+    let mut map = record.into_map()?;
+    for (path, value) in values {
+        let names: Vec<&str> = path.names().collect();
+        fields::set(&mut map, &names, value.as_ref());
+    }
+    if bytes > CHECKED_BYTES && bson::document_size(&map) > RECORD_BYTES_MAX {
+        return Err(PipelineError::too_large("a stage"));
+    }
+    Ok(map)
+}
+
+fn replaced(name: &str, expression: &Expression, record: &Record) -> Result<Map, PipelineError> {
+    match expression.evaluate(&mut record.scope())? {
+        Some(Value::Map(map)) => Ok(map),
+        other => refuse(
+            ErrorCode::Location40228,
+            format!(
+                "{name} needs a map for each document, this is {}: filter before, or use $ifNull",
+                other.map_or_else(|| "missing".to_owned(), |value| format!("of type {}", value.type_name()))
+            ),
+        ),
+    }
+}
+
+/// The documents that `$unwind` makes of one.
+#[derive(Debug)]
+pub struct Unwound {
+    unwind: Unwind,
+    /// The document without the array.
+    map: Map,
+    elements: std::iter::Enumerate<std::vec::IntoIter<Value>>,
+    /// A document that passes as it is.
+    only: Option<Map>,
+}
+
+impl Iterator for Unwound {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        if let Some(only) = self.only.take() {
+            return Some(Record::Map(only));
+        }
+        let (at, element) = self.elements.next()?;
+        let mut copy = self.map.clone();
+        let names: Vec<&str> = self.unwind.path.names().collect();
+        fields::set(&mut copy, &names, Some(&element));
+        self.unwind.set_position(&mut copy, &Value::Int64(i64::try_from(at).unwrap_or(i64::MAX)));
+        Some(Record::Map(copy))
+    }
+}
+
+impl Unwind {
+    /// The documents that are made of one, one after the other.
+    ///
+    /// # Errors
+    /// The document is damaged.
+    pub fn apply(&self, record: Record) -> Result<Unwound, PipelineError> {
+        let mut map = record.into_map()?;
+        let names: Vec<&str> = self.path.names().collect();
+        let unwound = |map, elements: Vec<Value>, only| Unwound {
+            unwind: self.clone(),
+            map,
+            elements: elements.into_iter().enumerate(),
+            only,
+        };
+        let elements = match fields::find(&map, &names) {
+            Some(Value::Array(elements)) if !elements.is_empty() => elements.clone(),
+            None | Some(Value::Null | Value::Undefined | Value::Array(_)) if !self.keeps_empty => {
+                return Ok(unwound(Map::new(), Vec::new(), None));
+            }
+            other => {
+                if let Some(Value::Array(_)) = other {
+                    fields::set(&mut map, &names, None);
+                }
+                self.set_position(&mut map, &Value::Null);
+                return Ok(unwound(Map::new(), Vec::new(), Some(map)));
+            }
+        };
+        // The array itself is not copied for each of its elements.
+        fields::set(&mut map, &names, Some(&Value::Null));
+        Ok(unwound(map, elements, None))
+    }
+
+    fn set_position(&self, map: &mut Map, at: &Value) {
+        if let Some(path) = &self.position {
+            fields::set_field(map, path, at.clone());
+        }
+    }
+}
+
+/// The names of the values that the expression of `$redact` gives, and these values.
+pub(super) const REDACTIONS: [(&str, &str); 3] = [("DESCEND", "descend"), ("PRUNE", "prune"), ("KEEP", "keep")];
+
+/// The variables of the expression of `$redact`: the whole document, which is not copied for its parts.
+type Around = Vec<Option<Value>>;
+
+/// What `$redact` leaves of a map; `None` if nothing.
+fn redacted(expression: &Expression, map: &Map, around: &mut Around) -> Result<Option<Map>, PipelineError> {
+    let mut scope = Scope::of_map(map).with_variables(std::mem::take(around));
+    let decided = expression.evaluate(&mut scope)?;
+    *around = scope.into_variables();
+    match decided.as_ref().and_then(Value::as_str) {
+        Some("keep") => Ok(Some(map.clone())),
+        Some("prune") => Ok(None),
+        Some("descend") => {
+            let mut left = Map::with_capacity(map.len());
+            for (name, value) in map.iter() {
+                if let Some(value) = redacted_value(expression, value, around)? {
+                    left.push(name.clone(), value);
+                }
+            }
+            Ok(Some(left))
+        }
+        _ => refuse(ErrorCode::Location17053, "the expression of $redact must give $$DESCEND, $$PRUNE or $$KEEP"),
+    }
+}
+
+fn redacted_value(expression: &Expression, value: &Value, around: &mut Around) -> Result<Option<Value>, PipelineError> {
+    match value {
+        Value::Map(map) => Ok(redacted(expression, map, around)?.map(Value::Map)),
+        Value::Array(elements) => {
+            let mut left = Vec::with_capacity(elements.len());
+            for element in elements {
+                left.extend(redacted_value(expression, element, around)?);
+            }
+            Ok(Some(Value::Array(left)))
+        }
+        other => Ok(Some(other.clone())),
+    }
+}

@@ -1,0 +1,113 @@
+//! Errors of pipelines.
+
+use crate::code::ErrorCode;
+use crate::expression::{EvaluateError, ExpressionError};
+use crate::filter::{FilterError, MatchError};
+use crate::projection::ProjectionError;
+use crate::sort::SortError;
+use alluvium_document::row::RowError;
+
+/// The reason why a pipeline is refused, or cannot be applied to a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PipelineError {
+    /// A document is damaged.
+    #[error(transparent)]
+    Damaged(RowError),
+    /// The caller of a long computation asked it to stop.
+    #[error("stopped")]
+    Stopped,
+    /// A stage or expression is not allowed, or does not accept a value. The message names it.
+    #[error(transparent)]
+    Refused(#[from] ExpressionError),
+}
+
+impl PipelineError {
+    /// A stage needs more memory than it may take, and cannot continue in files.
+    pub fn too_much_memory(stage: &str, limit: usize) -> Self {
+        let message = format!(
+            "{stage} needs more than {limit} bytes of memory: allow it to use files, filter before it, or keep fewer \
+             fields"
+        );
+        Self::Refused(ExpressionError::new(ErrorCode::QueryExceededMemoryLimitNoDiskUseAllowed, message))
+    }
+
+    /// A stage makes a document that is larger than documents may be.
+    pub fn too_large(stage: &str) -> Self {
+        let message = format!("{stage} makes a document of more than 16 MiB: keep fewer documents or fields in it");
+        Self::Refused(ExpressionError::new(ErrorCode::BSONObjectTooLarge, message))
+    }
+
+    /// What was written to a file is not what is read from it.
+    pub fn damaged_file() -> Self {
+        let message = "a temporary file of a pipeline is damaged: run the pipeline again";
+        Self::Refused(ExpressionError::new(ErrorCode::DataCorruptionDetected, message))
+    }
+
+    /// MongoDB's code for the error.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
+            Self::Stopped => ErrorCode::Interrupted,
+            Self::Refused(error) => error.code,
+        }
+    }
+}
+
+impl From<RowError> for PipelineError {
+    fn from(error: RowError) -> Self {
+        match error {
+            RowError::TooDeep => {
+                let message = "a stage makes a document that nests deeper than 100 levels";
+                Self::Refused(ExpressionError::new(ErrorCode::Overflow, message))
+            }
+            damaged => Self::Damaged(damaged),
+        }
+    }
+}
+
+impl From<EvaluateError> for PipelineError {
+    fn from(error: EvaluateError) -> Self {
+        match error {
+            EvaluateError::Damaged(error) => error.into(),
+            EvaluateError::Expression(error) => Self::Refused(error),
+        }
+    }
+}
+
+impl From<FilterError> for PipelineError {
+    fn from(error: FilterError) -> Self {
+        Self::Refused(ExpressionError::new(error.code(), error.to_string()))
+    }
+}
+
+impl From<MatchError> for PipelineError {
+    fn from(error: MatchError) -> Self {
+        match error {
+            MatchError::Damaged(error) => error.into(),
+            MatchError::Filter(error) => error.into(),
+        }
+    }
+}
+
+impl From<SortError> for PipelineError {
+    fn from(error: SortError) -> Self {
+        match error {
+            SortError::Damaged(error) => error.into(),
+            error => Self::Refused(ExpressionError::new(error.code(), error.to_string())),
+        }
+    }
+}
+
+impl From<ProjectionError> for PipelineError {
+    fn from(error: ProjectionError) -> Self {
+        match error {
+            ProjectionError::Damaged(error) => error.into(),
+            error => Self::Refused(ExpressionError::new(error.code(), error.to_string())),
+        }
+    }
+}
+
+/// An error of a stage with this code.
+pub(super) fn refuse<T>(code: ErrorCode, message: impl Into<String>) -> Result<T, PipelineError> {
+    Err(PipelineError::Refused(ExpressionError::new(code, message)))
+}

@@ -1,0 +1,66 @@
+//! Fields of maps at paths.
+
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
+
+/// Sets the value at a path that leads through maps. What is on the way and no map is replaced by one.
+pub fn set_field(map: &mut Map, path: &FieldPath, value: Value) {
+    let names: Vec<&str> = path.names().collect();
+    set_nested(map, &names, value);
+}
+
+fn set_nested(map: &mut Map, names: &[&str], value: Value) {
+    match names {
+        [] => {}
+        [name] => drop(map.insert(*name, value)),
+        [name, rest @ ..] => {
+            if !matches!(map.get(name), Some(Value::Map(_))) {
+                map.insert(*name, Map::new());
+            }
+            if let Some(Value::Map(inner)) = map.get_mut(name) {
+                set_nested(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// Sets the value at the names, in each element of the arrays on the way, or removes it if there is
+/// no value. What is on the way and no map is replaced by one.
+pub(super) fn set(map: &mut Map, names: &[&str], value: Option<&Value>) {
+    match (names, value) {
+        ([], _) => {}
+        ([name], Some(value)) => drop(map.insert(*name, value.clone())),
+        ([name], None) => drop(map.remove(name)),
+        ([name, rest @ ..], value) => match (map.get_mut(name), value) {
+            (Some(inner), value) => set_in(inner, rest, value),
+            (None, None) => {}
+            (None, value) => {
+                let mut inner = Map::new();
+                set(&mut inner, rest, value);
+                map.push(*name, inner);
+            }
+        },
+    }
+}
+
+fn set_in(target: &mut Value, names: &[&str], value: Option<&Value>) {
+    match (target, value) {
+        (Value::Map(map), value) => set(map, names, value),
+        (Value::Array(elements), value) => elements.iter_mut().for_each(|element| set_in(element, names, value)),
+        (_, None) => {}
+        (other, value) => {
+            let mut map = Map::new();
+            set(&mut map, names, value);
+            *other = Value::Map(map);
+        }
+    }
+}
+
+/// The value at the names, which lead through maps alone.
+pub(super) fn find<'m>(map: &'m Map, names: &[&str]) -> Option<&'m Value> {
+    match names {
+        [] => None,
+        [name] => map.get(name),
+        [name, rest @ ..] => find(map.get(name)?.as_map()?, rest),
+    }
+}

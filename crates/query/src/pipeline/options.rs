@@ -1,0 +1,77 @@
+//! Maps of named options, as stages and accumulators take them.
+
+use super::error::{PipelineError, refuse};
+use crate::code::ErrorCode;
+use crate::suggest::suggestion;
+use alluvium_document::{Map, Value};
+
+/// The options of a stage or accumulator, which errors name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Options<'v> {
+    of: &'v str,
+    map: &'v Map,
+}
+
+impl<'v> Options<'v> {
+    /// The options in a value, which must be a map.
+    pub fn new(of: &'v str, value: &'v Value, not_a_map: ErrorCode) -> Result<Self, PipelineError> {
+        match value {
+            Value::Map(map) => Ok(Self { of, map }),
+            other => refuse(not_a_map, format!("{of} takes a map, this is of type {}", other.type_name())),
+        }
+    }
+
+    /// Refuses options other than these.
+    pub fn only(&self, names: &[&str], unknown: ErrorCode) -> Result<(), PipelineError> {
+        match self.map.iter().find(|(name, _)| !name.as_str().is_some_and(|name| names.contains(&name))) {
+            Some((name, _)) => {
+                let near = name.as_str().map_or_else(String::new, |name| suggestion(name, names));
+                refuse(unknown, format!("{} has no option {name}{near}", self.of))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// An option.
+    pub fn get(&self, name: &str) -> Option<&'v Value> {
+        self.map.get(name)
+    }
+
+    /// An option that must be there.
+    pub fn required(&self, name: &str, missing: ErrorCode) -> Result<&'v Value, PipelineError> {
+        match self.map.get(name) {
+            Some(value) => Ok(value),
+            None => refuse(missing, format!("{} needs the option '{name}'", self.of)),
+        }
+    }
+
+    /// A text option.
+    pub fn text(&self, name: &str, code: ErrorCode) -> Result<Option<&'v str>, PipelineError> {
+        match self.map.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => refuse(
+                code,
+                format!("the option '{name}' of {} must be text, this is of type {}", self.of, other.type_name()),
+            ),
+        }
+    }
+
+    /// A text option that must be there.
+    pub fn required_text(&self, name: &str, code: ErrorCode) -> Result<&'v str, PipelineError> {
+        self.required(name, code)?;
+        Ok(self.text(name, code)?.unwrap_or_default())
+    }
+
+    /// An option that is true or false.
+    pub fn flag(&self, name: &str, code: ErrorCode) -> Result<bool, PipelineError> {
+        match self.map.get(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(other) => refuse(
+                code,
+                format!("the option '{name}' of {} must be true or false, not of type {}", self.of, other.type_name()),
+            ),
+        }
+    }
+}

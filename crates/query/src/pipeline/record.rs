@@ -1,0 +1,161 @@
+//! The documents that pass through a pipeline.
+
+use super::error::PipelineError;
+use crate::expression::Scope;
+use crate::filter::Filter;
+use crate::sort::Sort;
+use alluvium_document::path::FieldPath;
+use alluvium_document::row::{MapRef, RowError};
+use alluvium_document::{Document, Map, Value, bson};
+
+/// A document in a pipeline: as it is stored, until a stage changes it.
+#[derive(Debug, Clone)]
+pub enum Record {
+    /// A stored document, whose fields are decoded when they are needed.
+    Row(Document),
+    /// The fields that a stage made.
+    Map(Map),
+}
+
+/// A record that is only looked at.
+#[derive(Debug, Clone, Copy)]
+pub enum RecordRef<'a> {
+    /// A stored document.
+    Row(&'a Document),
+    /// A stored document that is not copied.
+    View(MapRef<'a>),
+    /// The fields that a stage made.
+    Map(&'a Map),
+}
+
+impl<'a> From<&'a Record> for RecordRef<'a> {
+    fn from(record: &'a Record) -> Self {
+        match record {
+            Record::Row(document) => Self::Row(document),
+            Record::Map(map) => Self::Map(map),
+        }
+    }
+}
+
+impl<'a> RecordRef<'a> {
+    /// What expressions read.
+    pub fn scope(self) -> Scope<'a> {
+        match self {
+            Self::Row(document) => Scope::of(document),
+            Self::View(row) => Scope::of_ref(row),
+            Self::Map(map) => Scope::of_map(map),
+        }
+    }
+
+    /// As [`Record::put_sort_key`].
+    ///
+    /// # Errors
+    /// As [`Record::put_sort_key`].
+    pub fn put_sort_key(self, sort: &Sort, out: &mut Vec<u8>) -> Result<(), PipelineError> {
+        match self {
+            Self::Row(document) => Ok(sort.put_key(document, out)?),
+            Self::View(row) => Ok(sort.put_key_of(row, out)?),
+            Self::Map(map) => Ok(sort.put_key(&Document::from_map(map)?, out)?),
+        }
+    }
+}
+
+impl Record {
+    /// What expressions read.
+    pub fn scope(&self) -> Scope<'_> {
+        match self {
+            Self::Row(document) => Scope::of(document),
+            Self::Map(map) => Scope::of_map(map),
+        }
+    }
+
+    /// All fields.
+    ///
+    /// # Errors
+    /// The document is damaged.
+    pub fn into_map(self) -> Result<Map, RowError> {
+        match self {
+            Self::Row(document) => document.to_map(),
+            Self::Map(map) => Ok(map),
+        }
+    }
+
+    /// The record as a document.
+    ///
+    /// # Errors
+    /// It nests deeper than documents may.
+    pub fn into_document(self) -> Result<Document, RowError> {
+        match self {
+            Self::Row(document) => Ok(document),
+            Self::Map(map) => Document::from_map(&map),
+        }
+    }
+
+    /// The value of a top-level field.
+    ///
+    /// # Errors
+    /// The document is damaged.
+    pub fn field(&self, name: &str) -> Result<Option<Value>, RowError> {
+        match self {
+            Self::Row(document) => document.get(name)?.map(|value| value.to_value()).transpose(),
+            Self::Map(map) => Ok(map.get(name).cloned()),
+        }
+    }
+
+    /// The value at a path, as expressions read it: through arrays it is an array.
+    ///
+    /// # Errors
+    /// The document is damaged.
+    pub fn value_at(&self, path: &FieldPath) -> Result<Option<Value>, PipelineError> {
+        Ok(self.scope().value_at(path)?)
+    }
+
+    /// The values at a path that a `$lookup` joins by: through arrays those of all elements, and of the element at
+    /// a position if a name is a number; an array at the end gives its elements.
+    ///
+    /// # Errors
+    /// The document is damaged.
+    pub fn values_at(&self, path: &FieldPath) -> Result<Vec<Value>, PipelineError> {
+        let Some(first) = self.field(path.first())? else { return Ok(Vec::new()) };
+        let mut values = Vec::new();
+        let root = Value::Map(Map::from([(path.first(), first)]));
+        path.visit(&root, &mut |value| match value {
+            Value::Array(elements) => values.extend(elements.iter().cloned()),
+            other => values.push(other.clone()),
+        });
+        Ok(values)
+    }
+
+    /// True if the record matches.
+    ///
+    /// # Errors
+    /// The document is damaged, or a pattern takes too many steps.
+    pub fn matches(&self, filter: &Filter) -> Result<bool, PipelineError> {
+        match self {
+            Self::Row(document) => Ok(filter.matches(document)?),
+            Self::Map(map) => Ok(filter.matches_map(map)?),
+        }
+    }
+
+    /// Appends the sort key, see [`Sort::put_key`].
+    ///
+    /// # Errors
+    /// As [`Sort::put_key`].
+    pub fn put_sort_key(&self, sort: &Sort, out: &mut Vec<u8>) -> Result<(), PipelineError> {
+        RecordRef::from(self).put_sort_key(sort, out)
+    }
+
+    /// About the bytes of memory that the record takes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Row(document) => document.row_len() + RECORD_BYTES,
+            Self::Map(map) => bson::document_size(map) * VALUE_BYTES_TIMES + RECORD_BYTES,
+        }
+    }
+}
+
+/// The memory of a record beside its bytes.
+const RECORD_BYTES: usize = 160;
+
+/// The memory of decoded fields for each byte that they have as BSON.
+const VALUE_BYTES_TIMES: usize = 3;

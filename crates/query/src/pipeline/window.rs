@@ -1,0 +1,117 @@
+//! `$setWindowFields`: fields computed from the documents around each document.
+
+mod evaluate;
+mod parse;
+
+use super::accumulator::Accumulator;
+use super::error::{PipelineError, refuse};
+use super::record::Record;
+use crate::code::ErrorCode;
+use crate::expression::Expression;
+use crate::sort::Sort;
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Value, key};
+pub(super) use parse::set_window_fields;
+
+/// A `$setWindowFields`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowFields {
+    partition: Option<Expression>,
+    sort: Sort,
+    outputs: Vec<(FieldPath, Function)>,
+}
+
+/// What a field is computed by.
+#[derive(Debug, Clone, PartialEq)]
+enum Function {
+    /// An accumulator over the documents of a window.
+    Accumulated(Accumulator, Window),
+    /// `$rank`, or `$denseRank` if true.
+    Rank {
+        dense: bool,
+    },
+    DocumentNumber,
+    /// `$shift`: the value of the document this many places after.
+    Shift {
+        output: Expression,
+        by: i64,
+        default: Value,
+    },
+    /// `$expMovingAvg`, with this weight of the latest value, in the bits of a double.
+    MovingAverage {
+        input: Expression,
+        weight: u64,
+    },
+    /// `$linearFill`.
+    LinearFill(Expression),
+    /// `$locf`: the last value that is not null.
+    LastValue(Expression),
+    /// `$derivative`, or `$integral` if true, over a time in milliseconds if the order is by dates.
+    Change {
+        input: Expression,
+        integral: bool,
+        unit_ms: Option<i64>,
+        window: Window,
+    },
+    /// `$covariancePop`, or `$covarianceSamp` if true.
+    Covariance {
+        both: Box<[Expression; 2]>,
+        sample: bool,
+        window: Window,
+    },
+}
+
+/// The documents around a document, itself included unless the bounds leave it out.
+#[derive(Debug, Clone, PartialEq)]
+enum Window {
+    /// By their number before and after.
+    Documents(Bound, Bound),
+    /// By the distance of their values in the order, in units of time if there is one.
+    Range(Bound, Bound, Option<Box<str>>),
+}
+
+/// A bound of a window.
+#[derive(Debug, Clone, PartialEq)]
+enum Bound {
+    Unbounded,
+    Current,
+    /// This distance; negative ones are before. Whole for numbers of documents.
+    At(Value),
+}
+
+impl Window {
+    /// All documents of the partition.
+    fn all() -> Self {
+        Self::Documents(Bound::Unbounded, Bound::Unbounded)
+    }
+}
+
+impl WindowFields {
+    /// Appends the key that orders documents: by partition, then by the order within it. Returns the
+    /// length of the partition's part.
+    ///
+    /// # Errors
+    /// An expression does not accept a value; the partition is an array; the document cannot be sorted.
+    pub fn put_key(&self, record: &Record, out: &mut Vec<u8>) -> Result<usize, PipelineError> {
+        let before = out.len();
+        if let Some(partition) = &self.partition {
+            let value = partition.evaluate(&mut record.scope())?.unwrap_or_default();
+            if let Value::Array(_) = value {
+                return refuse(ErrorCode::TypeMismatch, "the partitionBy of $setWindowFields cannot give an array");
+            }
+            key::encode(&value, out);
+        }
+        let len = out.len() - before;
+        record.put_sort_key(&self.sort, out)?;
+        Ok(len)
+    }
+
+    /// Computes the fields of the documents of one partition, which are in order. `stop` is asked now and then
+    /// whether to stop.
+    ///
+    /// # Errors
+    /// A function does not accept a value; the document is damaged; [`PipelineError::Stopped`].
+    pub fn apply(&self, records: Vec<Record>, stop: &dyn Fn() -> bool) -> Result<Vec<Record>, PipelineError> {
+        evaluate::apply(self, records, stop)
+    }
+}

@@ -1,0 +1,54 @@
+//! Updates by pipelines.
+
+use super::replace::Replacement;
+use super::{Applied, Update, UpdateError};
+use crate::expression::Variables;
+use crate::filter::Filter;
+use crate::pipeline::{Changes, PipelineError};
+use alluvium_document::{Draft, Map, Value};
+
+/// An update by a pipeline: stages that make another document of a document, whose `_id` it keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piped {
+    changes: Changes,
+}
+
+impl Piped {
+    /// Parses an array of stages.
+    ///
+    /// # Errors
+    /// [`UpdateError::Pipeline`].
+    pub fn parse(stages: &Value, variables: &Variables) -> Result<Self, UpdateError> {
+        Ok(Self { changes: Changes::parse(stages, variables)? })
+    }
+
+    /// Changes the document. [`Applied::changed`] is false if it stays as it is.
+    ///
+    /// # Errors
+    /// [`UpdateError::Pipeline`] if an expression does not accept a value; [`UpdateError::ImmutableField`] if the `_id`
+    /// would change; or the document is damaged.
+    pub fn apply(&self, document: &mut Draft) -> Result<Applied, UpdateError> {
+        let changed = self.changes.apply(document.clone().into_map()?)?;
+        Replacement::parse(&changed)?.apply(document)
+    }
+
+    /// The document that an upsert by a filter inserts: what the pipeline makes of the fields that the filter
+    /// demands.
+    ///
+    /// # Errors
+    /// As [`Piped::apply`], and as [`Update::for_upsert_by`].
+    pub fn for_upsert_by(&self, filter: &Filter, time_ms: i64) -> Result<Map, UpdateError> {
+        let demanded = Update::default().for_upsert_by(filter, time_ms)?;
+        let changed = self.changes.apply(demanded)?;
+        Replacement::parse(&changed)?.for_upsert_by(filter)
+    }
+}
+
+impl From<PipelineError> for UpdateError {
+    fn from(error: PipelineError) -> Self {
+        match error {
+            PipelineError::Damaged(error) => Self::Damaged(error),
+            error => Self::Pipeline(error),
+        }
+    }
+}
