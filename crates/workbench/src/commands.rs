@@ -1,5 +1,6 @@
 //! The registry of commands; each has a file of its own.
 
+mod aggregate;
 mod demo;
 mod documents;
 mod find;
@@ -22,6 +23,8 @@ use alluvium_cli::exit::Outcome;
 /// One command with its arguments, in alphabetical order.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Measure pipelines: groups of few and many, counts, sorts, look-ups. Creates an index on `subreddit`
+    Aggregate(aggregate::Args),
     /// Generate, load, read, change, kill, resume and verify a million documents; print a table
     Demo(demo::Args),
     /// Measure queries by index, range, order and `$in`; again after documents were rewritten. Creates the indexes
@@ -61,6 +64,7 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(&self) -> Outcome {
         match self {
+            Self::Aggregate(args) => args.run(),
             Self::Demo(args) => args.run(),
             Self::Find(args) => args.run(),
             Self::Gen(command) => command.run(),

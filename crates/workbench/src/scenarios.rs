@@ -3,6 +3,7 @@
 //! Each scenario runs a number of threads for a time, samples its counters every second, and returns an
 //! [`Outcome`] that serializes to JSON.
 
+pub mod aggregate;
 pub mod documents;
 pub mod find;
 pub mod index;
