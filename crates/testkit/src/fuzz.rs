@@ -8,6 +8,7 @@
 mod catalog;
 mod copies;
 mod documents;
+mod pipelines;
 mod questions;
 mod sealed;
 mod seeds;
@@ -30,6 +31,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("updates", questions::updates),
     ("deltas", questions::deltas),
     ("filters", questions::filters),
+    ("pipelines", pipelines::pipelines),
     ("indexes", questions::indexes),
     ("loads", storage::loads),
     ("edits", storage::edits),

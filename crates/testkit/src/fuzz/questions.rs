@@ -23,7 +23,7 @@ const DOCUMENTS: [&str; 7] = [
     r#"{"_id":7,"a":9223372036854775807,"b":2147483647,"c":[9,"nine",9.5,null]}"#,
 ];
 
-fn documents() -> Vec<Map> {
+pub(super) fn documents() -> Vec<Map> {
     let map = |text: &&str| match json::parse(text.as_bytes()) {
         Ok(Value::Map(map)) => map,
         other => panic!("{text}: {other:?}"),

@@ -29,6 +29,7 @@ const FILTERS: &[&str] = &[
     r#"{"b":{"$regex":"^t","$options":"i"},"a":{"$not":{"$mod":[2,0]}},"c":{"$type":["int","array"]}}"#,
     r#"{"b":{"$bitsAllSet":[0,2]},"a":{"$bitsAnyClear":6},"c.0":{"$nin":[1]}}"#,
     r#"{"a":1,"c":-1,"d.e":1}"#,
+    r#"{"$expr":{"$and":[{"$eq":["$a",1]},{"$lt":["$b","$c"]}]},"$jsonSchema":{"properties":{"c":{"type":"array"}}}}"#,
     r#"{"c":{"$slice":[1,2]},"a":{"$elemMatch":{"b":1}}}"#,
 ];
 
@@ -103,6 +104,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "updates" => text(UPDATES),
         "deltas" => deltas(),
         "filters" => text(FILTERS),
+        "pipelines" => text(super::pipelines::SEEDS),
         "indexes" => text(INDEXES),
         "loads" => LOADS.iter().map(|(kind, text)| [&[*kind], text.as_bytes()].concat()).collect(),
         "edits" | "manifests" | "records" | "blocks" => super::sealed::seeds(target),
