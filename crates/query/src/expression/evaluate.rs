@@ -20,8 +20,7 @@ impl Node {
             Self::Root => owned(Some(scope.root()?)),
             Self::Missing => Ok(None),
             Self::Now => owned(Some(scope.now())),
-            Self::Random(Some(random)) => owned(Some(Value::from(random.next()))),
-            Self::Random(None) => owned(Some(Value::from(scope.random()?))),
+            Self::Random(parsed) => owned(Some(Value::from(scope.random(parsed.as_deref())?))),
             Self::Variable { slot, path } => owned(scope.variable(*slot, path.as_ref())),
             Self::Map(fields) => {
                 let (mut map, mut bytes) = (Map::with_capacity(fields.len()), 0);

@@ -71,9 +71,10 @@ impl<'d> Scope<'d> {
         Value::DateTime(self.now)
     }
 
-    /// A random number of at least 0 and below 1.
-    pub(super) fn random(&self) -> Result<f64, EvaluateError> {
-        match self.random {
+    /// A random number of at least 0 and below 1: of the source with which the scope was made, otherwise of that
+    /// with which the expression was parsed.
+    pub(super) fn random(&self, parsed: Option<&Random>) -> Result<f64, EvaluateError> {
+        match self.random.or(parsed) {
             Some(random) => Ok(random.next()),
             None => Ok(fail(ErrorCode::NotImplemented, "there are no random numbers here for $rand")?),
         }
