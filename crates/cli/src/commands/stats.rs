@@ -159,7 +159,7 @@ fn describe(database: &Database, stats: &Stats) -> String {
     let used = stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes;
     let mut rows = vec![
         ("collections", collections::describe_all(database)),
-        ("on disk", format!("{}, with {} for the log", text::bytes(stats.disk_bytes), text::bytes(stats.log_bytes))),
+        ("on disk", on_disk(stats)),
         ("memory", format!("{} of {}", text::bytes(used as u64), text::bytes(stats.memory_budget_bytes as u64))),
         ("state", state(stats)),
         ("opened in", text::duration(database.report().took)),
@@ -173,6 +173,11 @@ fn describe(database: &Database, stats: &Stats) -> String {
     }
     let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     columns(&rows)
+}
+
+fn on_disk(stats: &Stats) -> String {
+    let (all, log) = (text::bytes(stats.disk_bytes), text::bytes(stats.log_bytes));
+    format!("{all}, of which the log and the space reserved for it take {log}")
 }
 
 /// Whether writes are slowed, and what background work is left.

@@ -72,5 +72,21 @@ pub(super) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// A path of at most this width: a longer one begins with `…`, since the last name says most.
+pub(super) fn cut_path(path: &str, width: usize) -> Cow<'_, str> {
+    if !path.contains('.') || path.width() <= width {
+        return cut(path, width);
+    }
+    let (mut from, mut used) = (path.len(), 0);
+    for (at, grapheme) in path.grapheme_indices(true).rev() {
+        used += grapheme.width();
+        if used >= width {
+            break;
+        }
+        from = at;
+    }
+    Cow::Owned(format!("…{}", &path[from..]))
+}
+
 #[cfg(test)]
 mod tests;

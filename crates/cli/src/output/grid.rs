@@ -268,8 +268,12 @@ impl Grid {
 
     fn write_names(&self, out: &mut Vec<u8>) {
         let columns = self.layout.as_deref().unwrap_or_default();
-        let names = self.names().take(columns.len());
-        let cells: Vec<Cell> = names.map(|name| Cell::text(shown_text(name, self.style).into_owned())).collect();
+        let is_cut = self.style == Style::Table && self.width.is_some();
+        let name_of = |(name, column): (&str, &Column)| {
+            let shown = shown_text(name, self.style);
+            Cell::text(if is_cut { fit::cut_path(&shown, column.width).into_owned() } else { shown.into_owned() })
+        };
+        let cells: Vec<Cell> = self.names().zip(columns).map(name_of).collect();
         match self.style {
             Style::Separated(separator) => write_separated(&cells, separator, out),
             Style::Table => {

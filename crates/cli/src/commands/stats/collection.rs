@@ -9,6 +9,9 @@ use crate::output::Output;
 use crate::text::{self, columns};
 use alluvium::{Collection, IndexStats, TreeStats};
 
+/// The number of fields that are named without `--verbose`.
+const MOST_FIELDS: usize = 40;
+
 /// Prints the statistics.
 pub(super) fn print(collection: &Collection, detail: Detail) -> Outcome {
     let (stats, indexes) = (collection.stats()?, collection.index_stats()?);
@@ -47,7 +50,7 @@ fn to_json(stats: &TreeStats, documents: u64) -> serde_json::Value {
 fn describe(stats: &TreeStats, count: DocumentCount, fields: &[String], with_engine: bool) -> String {
     let mut rows = vec![
         ("documents", format!("{}{}", if count.is_exact { "" } else { "about " }, text::count(count.documents))),
-        ("fields", if fields.is_empty() { "none known".to_owned() } else { fields.join(", ") }),
+        ("fields", names_of(fields, if with_engine { usize::MAX } else { MOST_FIELDS })),
     ];
     if with_engine {
         rows.extend(files(stats));
@@ -60,6 +63,18 @@ fn describe(stats: &TreeStats, count: DocumentCount, fields: &[String], with_eng
     }
     let rows: Vec<_> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     columns(&rows)
+}
+
+/// The names of fields, at most this many.
+fn names_of(fields: &[String], most: usize) -> String {
+    match fields.len() {
+        0 => "none known".to_owned(),
+        all if all > most => {
+            let more = text::count((all - most) as u64);
+            format!("{} and {more} more (`alluvium describe` shows them)", fields[..most].join(", "))
+        }
+        _ => fields.join(", "),
+    }
 }
 
 /// The bytes of files, as text.

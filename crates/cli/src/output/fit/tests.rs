@@ -68,3 +68,12 @@ fn texts_are_cut_at_the_borders_of_what_is_seen_as_a_character() {
     assert_eq!(cut(&format!("{family}abc"), 3), format!("{family}…"));
     assert_eq!(cut("abcd", 0), "…");
 }
+
+#[test]
+fn paths_keep_their_last_names() {
+    assert_eq!(cut_path("name.native.common", 18), "name.native.common");
+    assert_eq!(cut_path("name.native.common", 10), "…ve.common");
+    assert_eq!(cut_path("name.日本語", 5), "…本語");
+    assert_eq!(cut_path("name", 3), "na…");
+    assert_eq!(cut_path("a.bc", 1), "…");
+}
