@@ -1,5 +1,6 @@
 //! The registry of commands; each has a file of its own.
 
+mod aggregate;
 mod build;
 mod checkpoint;
 mod collections;
@@ -37,6 +38,8 @@ use crate::exit::Outcome;
 /// One command with its arguments, in alphabetical order.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Run a pipeline over a collection: groups, joins, computed fields
+    Aggregate(aggregate::Args),
     /// Build a read-only store, which any number of processes can read at once
     Build(build::Args),
     /// Make a checkpoint: a complete copy of a database, made of hard links where possible
@@ -106,6 +109,7 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(self, context: Context<'_>) -> Outcome {
         match self {
+            Self::Aggregate(args) => args.run(),
             Self::Build(args) => args.run(),
             Self::Checkpoint(args) => args.run(),
             Self::Collections(args) => args.run(),

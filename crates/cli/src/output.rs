@@ -195,13 +195,17 @@ fn escape_in_json(json: &mut Vec<u8>) {
 
 /// Prints the explanation of a query, as lines of text or as one line of JSON.
 pub(crate) fn print_explanation(explanation: &Explanation, json: bool) -> Outcome {
+    print_plan(explanation.to_string(), explanation.to_map(), json)
+}
+
+/// Prints an explanation, which is given as text and as a map.
+pub(crate) fn print_plan(mut shown: String, map: Map, json: bool) -> Outcome {
     let mut out = Output::new();
     match json {
-        true => out.map(&explanation.to_map(), Format::RELAXED)?,
+        true => out.map(&map, Format::RELAXED)?,
         false => {
             // Names of indexes may contain line feeds.
-            let mut shown = explanation.to_string();
-            escape_within(&mut shown, &Value::Map(explanation.to_map()));
+            escape_within(&mut shown, &Value::Map(map));
             shown.lines().try_for_each(|line| out.text(&(text::plain(line) + "\n")))?;
         }
     }

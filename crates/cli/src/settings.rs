@@ -3,5 +3,6 @@
 pub mod access;
 pub mod database;
 pub mod ids;
+pub(crate) mod pipelines;
 pub(crate) mod queries;
 pub mod size;

@@ -7,7 +7,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Names of other databases, and the corresponding commands.
 const SUGGESTIONS: &[(&str, &str)] = &[
     ("add", "`put` stores one document, `load` files of them"),
-    ("aggregate", "use `find`, `count --by` or `distinct --counts`"),
     ("backup", "`checkpoint` copies a whole database, `dump` writes it as files"),
     ("bench", "the program `alluvium-bench` measures"),
     ("check", "`verify`"),

@@ -136,7 +136,7 @@ fn print_figures(figures: &[Figures], format: FormatName) -> Outcome {
         true => vec!["collection".into(), Heading::right("documents"), Heading::right("size"), "indexes".into()],
         false => ["collection", "documents", "estimated", "bytes", "shared_bytes", "indexes"].map(Heading::from).into(),
     };
-    let rows = figures.iter().map(|figures| figures.row(for_people)).collect();
+    let rows = figures.iter().map(|figures| Ok(figures.row(for_people)));
     rows::print_figures(rows, &headings, false, format)
 }
 

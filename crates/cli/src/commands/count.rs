@@ -1,19 +1,20 @@
 //! `alluvium count`: the number of documents, or of those with each value of a field.
 
+pub(super) mod values;
+
 use crate::exit::{Failure, Outcome};
-use crate::notes::{self, Fields};
-use crate::output::format::{FormatArg, FormatName};
-use crate::output::rows::{self, Heading};
+use crate::notes::Fields;
+use crate::output::format::FormatArg;
 use crate::output::{self, Output};
 use crate::settings::access::Reading;
 use crate::settings::database::{CollectionArgs, Readable};
 use crate::settings::ids;
+use crate::settings::pipelines;
 use crate::settings::queries::{self, QueryArgs, map_of, whole};
 use crate::signals::Stop;
-use crate::tally::{self, Counted, Tally};
-use crate::text;
-use alluvium::{Collection, Cursor, Map, Value};
-use alluvium_query::expression::{Expression, Scope};
+use alluvium::Collection;
+use std::time::Duration;
+use values::Counts;
 
 /// Arguments of `count`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
     /// Count the documents with each value of this field, or with each combination of several fields, separated by commas; the most frequent come first. a.b is the field b of the map a
-    #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
+    #[arg(long, value_name = "a,b.c", value_delimiter = ',', conflicts_with = "hint")]
     by: Option<Vec<String>>,
     /// With --by: print only the N most frequent values; 0 means all, the default
     #[arg(long, value_name = "N", requires = "by", allow_negative_numbers = true, value_parser = whole)]
@@ -101,97 +102,30 @@ impl Args {
         if self.filter.is_some() || self.query.is_given() {
             queries::refuse_read_only(&self.collection)?;
         }
-        let fields = paths.iter().map(|path| expression_of(path)).collect::<Outcome<Vec<_>>>()?;
-        self.collection.read(|collection| {
-            let cursor = match collection {
-                Readable::ReadOnly(store) => store.scan().run()?,
-                Readable::Collection(collection) => {
-                    let find = self.query.find(collection, self.filter.as_deref(), &stop)?;
-                    if self.query.explain {
-                        return output::print_explanation(&find.explain()?, self.json);
-                    }
-                    find.run()?
+        let counts = Counts { paths, limit: self.limit, as_json: self.json, format: self.format.format };
+        self.collection.read(|readable| {
+            let collection = match readable {
+                Readable::ReadOnly(store) => {
+                    let counted = values::of_documents(store.scan().run()?, paths, &stop)?;
+                    return counts.print(counted.into_iter().map(Ok)).map(drop);
                 }
+                Readable::Collection(collection) => collection,
             };
-            let counted = count(cursor, &fields, &stop)?;
-            let unknown: Vec<&str> = unknown(&counted, paths);
-            let is_empty = counted.is_empty();
-            print_counted(counted, paths, self.limit, self.json, self.format.format)?;
-            if let (true, Readable::Collection(collection)) = (is_empty, collection) {
+            let filter = self.filter.as_deref().map(|filter| map_of("the filter", filter)).transpose()?;
+            let mut groups = pipelines::aggregate(collection, values::pipeline(filter, paths), &stop);
+            if let Some(ms) = self.query.max_time {
+                groups = groups.max_time(Duration::from_millis(ms));
+            }
+            if self.query.explain {
+                let explained = groups.explain().map_err(pipelines::refused)?;
+                return output::print_plan(explained.to_string(), explained.to_map(), self.json);
+            }
+            let printed = counts.print(values::of_groups(groups.run().map_err(pipelines::refused)?, paths, &stop))?;
+            if printed.is_empty {
                 self.note_filter(collection)?;
             }
-            collection.note(&unknown);
+            readable.note(&printed.only_null);
             Ok(())
         })
     }
-}
-
-/// The value at a path, as the groups of a pipeline see it: in an array of maps, the values in all
-/// of them.
-fn expression_of(path: &str) -> Outcome<Expression> {
-    Expression::parse(&Value::from(format!("${path}")))
-        .map_err(|error| Failure::Usage(format!("--by: {} is not a field: {error}", text::plain(path))))
-}
-
-fn count(cursor: Cursor, fields: &[Expression], stop: &Stop) -> Outcome<Vec<Counted>> {
-    let mut tally = Tally::new(tally::MOST_BYTES);
-    for document in cursor {
-        stop.check()?;
-        let document = document?;
-        let mut scope = Scope::of(&document);
-        let value = |field: &Expression| Ok(field.evaluate(&mut scope)?.unwrap_or_default());
-        let values =
-            fields.iter().map(value).collect::<Result<Vec<Value>, alluvium_query::expression::EvaluateError>>();
-        let values = values.map_err(|error| {
-            Failure::Other(format!("document {} cannot be counted: {error}", ids::show(document.id())))
-        })?;
-        tally.add(&values).map_err(|error| too_many(&error))?;
-    }
-    Ok(tally.into_counted())
-}
-
-/// The failure for values that do not fit the memory of a tally.
-pub(super) fn too_many(error: &tally::TooMany) -> Failure {
-    Failure::Other(format!(
-        "there are more than {}, which take more than the {} that counting may use: count by a field with fewer values, or \
-         only the documents that match a filter",
-        text::counted(error.values, "different value"),
-        text::bytes(tally::MOST_BYTES as u64),
-    ))
-}
-
-/// The paths for which there is no value but null.
-fn unknown<'p>(counted: &[Counted], paths: &[&'p str]) -> Vec<&'p str> {
-    let is_null = |at: usize| counted.iter().all(|row| row.values.get(at) == Some(&Value::Null));
-    paths.iter().enumerate().filter(|(at, _)| is_null(*at)).map(|(_, path)| *path).collect()
-}
-
-/// Prints values and their counts.
-pub(super) fn print_counted(
-    mut counted: Vec<Counted>,
-    paths: &[&str],
-    limit: Option<u64>,
-    as_json: bool,
-    format: Option<FormatName>,
-) -> Outcome {
-    let limit =
-        limit.filter(|limit| *limit > 0).map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let rest = counted.split_off(counted.len().min(limit));
-    // A field may have the name, too.
-    let count = if paths.contains(&"count") { "documents" } else { "count" };
-    let row = |Counted { values, count: documents }: Counted| {
-        let mut row = Map::new();
-        paths.iter().zip(values).for_each(|(path, value)| row.push(*path, value));
-        row.push(count, i64::try_from(documents).unwrap_or(i64::MAX));
-        row
-    };
-    let columns: Vec<Heading> = paths.iter().copied().chain([count]).map(Heading::from).collect();
-    let rows = counted.into_iter().map(row).collect();
-    rows::print_figures(rows, &columns, as_json, format.unwrap_or(FormatName::Table))?;
-    if !rest.is_empty() {
-        let (values, documents) = (rest.len() as u64, rest.iter().map(|row| row.count).sum());
-        let (values, documents) = (text::counted(values, "more value"), text::counted(documents, "document"));
-        notes::say(&format!("{values}, with {documents}"));
-    }
-    Ok(())
 }

@@ -123,7 +123,7 @@ impl Args {
     fn print(&self, all: &[Described]) -> Outcome {
         let format = self.format.format.unwrap_or(FormatName::Table);
         if self.json || format.is_json() {
-            let rows = all.iter().flat_map(Described::figures).collect();
+            let rows = all.iter().flat_map(Described::figures).map(Ok);
             return rows::print_figures(rows, &[], self.json, format);
         }
         let mut headings: Vec<Heading> = vec!["field".into(), "types".into(), Heading::right("present")];

@@ -1,6 +1,6 @@
 //! `alluvium distinct`: the distinct values of a field.
 
-use super::count;
+use super::count::values::{self, Counts};
 use crate::exit::{Failure, Outcome};
 use crate::notes::Fields;
 use crate::output::format::{FormatArg, FormatName};
@@ -10,7 +10,7 @@ use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::queries::{self, QueryArgs, map_of, whole};
 use crate::signals::Stop;
-use crate::tally::{self, Counted, Tally};
+use crate::tally::{self, Tally};
 use alluvium::{Collection, Find, Map, Value};
 use alluvium_document::json::{self, Format};
 use alluvium_query::distinct::Distinct;
@@ -94,13 +94,8 @@ impl Args {
                 out.finish()?;
             }
             Some(format) => {
-                let row = |value: Value| Map::from([(self.field.as_str(), value)]);
-                rows::print_figures(
-                    values.into_iter().map(row).collect(),
-                    &[self.field.as_str().into()],
-                    false,
-                    format,
-                )?;
+                let row = |value: Value| Ok(Map::from([(self.field.as_str(), value)]));
+                rows::print_figures(values.into_iter().map(row), &[self.field.as_str().into()], false, format)?;
             }
         }
         Ok(is_empty)
@@ -115,13 +110,12 @@ impl Args {
             let mut of_document = none.clone();
             of_document.add(&document?).map_err(alluvium::Error::from)?;
             for value in of_document.into_values() {
-                tally.add(&[value]).map_err(|error| count::too_many(&error))?;
+                tally.add(&[value]).map_err(|error| values::too_many(&error))?;
             }
         }
-        let counted: Vec<Counted> = tally.into_counted();
-        let is_empty = counted.is_empty();
-        count::print_counted(counted, &[&self.field], self.limit, self.json, self.format.format)?;
-        Ok(is_empty)
+        let paths = [self.field.as_str()];
+        let counts = Counts { paths: &paths, limit: self.limit, as_json: self.json, format: self.format.format };
+        Ok(counts.print(tally.into_counted().into_iter().map(Ok))?.is_empty)
     }
 
     fn note(&self, collection: &Collection) -> Outcome {

@@ -143,16 +143,26 @@ pub(crate) fn headings_of(paths: &[&str]) -> Vec<Heading> {
 }
 
 /// Prints rows of figures: as a JSON array on one line, or in a format under these columns.
-pub(crate) fn print_figures(rows: Vec<Map>, columns: &[Heading], as_json: bool, format: FormatName) -> Outcome {
+pub(crate) fn print_figures(
+    rows: impl IntoIterator<Item = Outcome<Map>>,
+    columns: &[Heading],
+    as_json: bool,
+    format: FormatName,
+) -> Outcome {
     if as_json {
         let mut out = Output::new();
-        let rows = Value::Array(rows.into_iter().map(Value::Map).collect());
-        let text = json::to_string(&rows, Format::RELAXED).map_err(|error| Failure::Other(error.to_string()))?;
-        out.text(&(text + "\n"))?;
+        let mut before = "[";
+        for row in rows {
+            let text = json::to_string(&Value::Map(row?), Format::RELAXED);
+            let text = text.map_err(|error| Failure::Other(error.to_string()))?;
+            out.text(&format!("{before}{text}"))?;
+            before = ",";
+        }
+        out.text(if before == "[" { "[]\n" } else { "]\n" })?;
         return out.finish();
     }
     let mut out = Rows::new(format.into(), Some(columns.to_vec()));
-    rows.iter().try_for_each(|row| out.map(row))?;
+    rows.into_iter().try_for_each(|row| out.map(&row?))?;
     out.finish()
 }
 

@@ -1,8 +1,9 @@
-//! The documents that an export writes: a range of `_id`s, or the result of a query.
+//! The documents that an export writes: a range of `_id`s, or the result of a query or pipeline.
 
 use crate::exit::{Failure, Outcome};
 use crate::settings::database::Readable;
 use crate::settings::ids::{IdArgs, RangeArgs};
+use crate::settings::pipelines;
 use crate::settings::queries::map_of;
 use crate::signals::Stop;
 use alluvium::{Cursor, Map, Snapshot};
@@ -23,19 +24,27 @@ pub(super) struct SelectionArgs {
     /// Write only these fields, {"a": 1}, or all except these, {"a": 0}, or computed ones, as in `find --projection`
     #[arg(long, alias = "projection", value_name = "JSON")]
     project: Option<String>,
+    /// Write the results of this pipeline, a JSON array of stages as in `aggregate`
+    #[arg(long, value_name = "STAGES", conflicts_with_all = ["filter", "sort", "project"])]
+    pipeline: Option<String>,
 }
 
 /// The documents of an export.
 pub(super) struct Selection<'a> {
     arguments: &'a SelectionArgs,
-    /// `None` for a range of `_id`s.
-    query: Option<Query>,
+    kind: Kind,
 }
 
-struct Query {
-    filter: Map,
-    sort: Option<Map>,
-    projection: Option<Map>,
+enum Kind {
+    /// Of a range of `_id`s.
+    Range,
+    Query {
+        filter: Map,
+        sort: Option<Map>,
+        projection: Option<Map>,
+    },
+    /// The stages.
+    Pipeline(Vec<Map>),
 }
 
 impl SelectionArgs {
@@ -44,57 +53,91 @@ impl SelectionArgs {
     /// # Errors
     /// They contradict each other, or are not JSON.
     pub(super) fn resolve(&self) -> Outcome<Selection<'_>> {
-        let given = [("--where", &self.filter), ("--sort", &self.sort), ("--project", &self.project)]
-            .into_iter()
-            .find(|(_, text)| text.is_some());
-        let Some((name, _)) = given else { return Ok(Selection { arguments: self, query: None }) };
+        let options = [
+            ("--where", &self.filter),
+            ("--sort", &self.sort),
+            ("--project", &self.project),
+            ("--pipeline", &self.pipeline),
+        ];
+        let Some((name, _)) = options.into_iter().find(|(_, text)| text.is_some()) else {
+            return Ok(Selection { arguments: self, kind: Kind::Range });
+        };
         if let Some(range) = self.range.of_ids() {
             return Err(Failure::Usage(format!(
                 "{range} is for an export in order of _id, and {name} for the result of a query: write the range as part of \
-                 --where, such as {{\"_id\": {{\"$gte\": 1, \"$lt\": 2}}}}"
+                 the filter, such as {{\"_id\": {{\"$gte\": 1, \"$lt\": 2}}}}"
             )));
         }
-        let map = |what: &str, text: &Option<String>| text.as_deref().map(|text| map_of(what, text)).transpose();
-        let query = Query {
-            filter: map("the filter of --where", &self.filter)?.unwrap_or_default(),
-            sort: map("--sort", &self.sort)?,
-            projection: map("--project", &self.project)?,
+        let kind = match &self.pipeline {
+            Some(stages) => Kind::Pipeline(self.stages(stages)?),
+            None => {
+                let map =
+                    |what: &str, text: &Option<String>| text.as_deref().map(|text| map_of(what, text)).transpose();
+                Kind::Query {
+                    filter: map("the filter of --where", &self.filter)?.unwrap_or_default(),
+                    sort: map("--sort", &self.sort)?,
+                    projection: map("--project", &self.project)?,
+                }
+            }
         };
-        Ok(Selection { arguments: self, query: Some(query) })
+        Ok(Selection { arguments: self, kind })
+    }
+
+    fn stages(&self, text: &str) -> Outcome<Vec<Map>> {
+        let mut stages = pipelines::stages_of(text)?;
+        if pipelines::writes(&stages) {
+            let what = "the pipeline writes its results to a collection, and has none to export: use `aggregate`";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+        if let Some(limit) = Some(self.range.limit()).filter(|limit| *limit > 0) {
+            stages.push(Map::from([("$limit", limit)]));
+        }
+        Ok(stages)
     }
 }
 
 impl Selection<'_> {
-    /// True for the result of a query.
+    /// True for the result of a query or pipeline.
     pub(super) fn is_query(&self) -> bool {
-        self.query.is_some()
+        !matches!(self.kind, Kind::Range)
     }
 
     /// True if documents are written in part.
     pub(super) fn has_projection(&self) -> bool {
-        self.query.as_ref().is_some_and(|query| query.projection.is_some())
+        matches!(self.kind, Kind::Query { projection: Some(_), .. })
     }
 
     /// A cursor over the documents, now or at a snapshot.
     pub(super) fn run(&self, collection: &Readable, at: Option<&Snapshot>, stop: &Stop) -> Outcome<Cursor> {
-        let arguments = self.arguments;
-        if let (Some(query), Readable::Collection(collection)) = (&self.query, collection) {
-            let mut find = collection.find(query.filter.clone()).limit(arguments.range.limit()).stop_when(stop.flag());
-            if let Some(sort) = &query.sort {
-                find = find.sort(sort.clone());
+        match (&self.kind, collection) {
+            (Kind::Query { filter, sort, projection }, Readable::Collection(collection)) => {
+                let limit = self.arguments.range.limit();
+                let mut find = collection.find(filter.clone()).limit(limit).stop_when(stop.flag());
+                if let Some(sort) = sort {
+                    find = find.sort(sort.clone());
+                }
+                if let Some(projection) = projection {
+                    find = find.projection(projection.clone());
+                }
+                if let Some(snapshot) = at {
+                    find = find.at(snapshot);
+                }
+                Ok(find.run()?)
             }
-            if let Some(projection) = &query.projection {
-                find = find.projection(projection.clone());
+            (Kind::Pipeline(stages), Readable::Collection(collection)) => {
+                let mut aggregate = pipelines::aggregate(collection, stages.clone(), stop);
+                if let Some(snapshot) = at {
+                    aggregate = aggregate.at(snapshot);
+                }
+                aggregate.run().map_err(pipelines::refused)
             }
-            if let Some(snapshot) = at {
-                find = find.at(snapshot);
+            _ => {
+                let mut scan = self.arguments.range.apply(collection.scan(), self.arguments.id);
+                if let Some(snapshot) = at {
+                    scan = scan.at(snapshot);
+                }
+                Ok(scan.run()?)
             }
-            return Ok(find.run()?);
         }
-        let mut scan = arguments.range.apply(collection.scan(), arguments.id);
-        if let Some(snapshot) = at {
-            scan = scan.at(snapshot);
-        }
-        Ok(scan.run()?)
     }
 }

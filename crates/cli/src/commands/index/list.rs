@@ -93,7 +93,7 @@ fn print_rows(database: &Database, names: &[String], format: FormatName) -> Outc
         }
         false => ["collection", "name", "key", "options", "entries", "bytes", "state"].map(Heading::from),
     };
-    rows::print_figures(all, &columns, false, format)
+    rows::print_figures(all.into_iter().map(Ok), &columns, false, format)
 }
 
 /// The figures of an index. The one on `_id` has no statistics: its entries are the documents.

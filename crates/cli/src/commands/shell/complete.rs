@@ -75,10 +75,13 @@ impl Helper {
         let typed = Typed::of(command, &arguments);
         if partial.trim_start_matches(['\'', '"']).starts_with(['{', '[']) {
             let from = partial.rfind(['"', '\'', '{', '[', ',', ':', ' ', '\n', '.']).map_or(0, |at| at + 1);
-            let updates = command.is_none_or(|command| command.get_name() == "update");
-            let of_updates = if updates { [operators::UPDATE, operators::MODIFIERS].concat() } else { Vec::new() };
-            let operators = operators::FILTER.iter().copied().chain(of_updates).map(str::to_owned);
-            return Some((begins + from, self.fields(&typed).into_iter().chain(operators).collect()));
+            let operators = operators_of(command.map(clap::Command::get_name)).map(str::to_owned);
+            let mut names = self.fields(&typed);
+            if command.is_some_and(|command| command.get_name() == "aggregate") {
+                // Expressions have fields as "$name".
+                names.extend(names.clone().iter().map(|name| format!("${name}")));
+            }
+            return Some((begins + from, names.into_iter().chain(operators).collect()));
         }
         let Some(command) = command else {
             // A word of the shell itself.
@@ -178,6 +181,17 @@ impl Helper {
     }
 }
 
+/// The operators that the JSON of a command may have.
+fn operators_of(command: Option<&str>) -> impl Iterator<Item = &'static str> {
+    let lists: &[&[&str]] = match command {
+        None | Some("update") => &[operators::FILTER, operators::UPDATE, operators::MODIFIERS],
+        Some("aggregate") => &[operators::STAGES, operators::FILTER],
+        Some(_) => &[operators::FILTER],
+    };
+    let expressions = (command == Some("aggregate")).then(operators::expressions);
+    lists.iter().copied().flatten().copied().chain(expressions.into_iter().flatten())
+}
+
 /// The words after a command, sorted into options and positionals.
 #[derive(Default)]
 struct Typed<'a> {
@@ -244,6 +258,7 @@ impl Completer for Helper {
         let partial = quote.map_or(typed, |quote| &typed[quote.len_utf8()..]);
         let mut fitting: Vec<String> = candidates.into_iter().filter(|name| name.starts_with(partial)).collect();
         fitting.sort();
+        fitting.dedup();
         let pair = |name: String| {
             let awkward = !within_json && name.contains(|c: char| c.is_whitespace() || "'\"\\#".contains(c));
             let replacement = match quote.or((awkward && !name.contains('\'')).then_some('\'')) {

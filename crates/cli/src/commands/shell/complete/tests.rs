@@ -55,6 +55,10 @@ fn commands_collections_options_and_fields_are_completed() {
     expect(&free, "find pets {chip:{$in", 17, &["$in"]);
     expect(&free, "update pets 1 {$in", 15, &["$in", "$inc"]);
     expect(&free, "find pets {ki", 11, &["kind"]);
+    // In pipelines stages, expressions and the values of fields.
+    expect(&free, "aggregate pets [{$gro", 17, &["$group"]);
+    expect(&free, "aggregate pets [{\"$group\": {\"_id\": \"$ki", 36, &["$kind"]);
+    expect(&free, "aggregate pets {$set: {a: {$dateTr", 27, &["$dateTrunc"]);
     // On the second line of a command.
     let mut second = helper(None);
     second.continues("find pets {kind: 'dog',\n");

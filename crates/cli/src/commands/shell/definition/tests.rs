@@ -82,14 +82,27 @@ fn examples_are_as_they_are_typed() {
         let found = all.find_subcommand_mut(command).expect("a command");
         found.get_after_help().map(ToString::to_string).unwrap_or_default()
     };
-    for command in ["find", "delete", "update", "count", "load", "put", "get", "scan", "export", "distinct"] {
+    for command in [
+        "find",
+        "delete",
+        "update",
+        "count",
+        "load",
+        "put",
+        "get",
+        "scan",
+        "export",
+        "distinct",
+        "aggregate",
+        "describe",
+    ] {
         for collection in [None, Some("pets")] {
             for line in examples(collection, command).lines() {
                 let line = line.strip_prefix("Example: ").unwrap_or(line).trim_start();
                 let Some(rest) = line.strip_prefix(&format!("{command} ")) else { continue };
                 assert!(!rest.starts_with("my.db"), "{line}");
                 let first = rest.split(' ').next().unwrap_or_default();
-                let names = ["comments", "pets", "pages", "events", "airports", "licences"].contains(&first);
+                let names = ["comments", "pets", "pages", "orders", "events", "airports", "licences"].contains(&first);
                 assert_eq!(names, collection.is_none(), "{collection:?}: {line}");
             }
         }

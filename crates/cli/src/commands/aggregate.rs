@@ -1,0 +1,72 @@
+//! `alluvium aggregate`: runs a pipeline over a collection.
+
+use crate::exit::Outcome;
+use crate::notes;
+use crate::output;
+use crate::output::format::DocumentFormatArgs;
+use crate::output::rows::Rows;
+use crate::settings::access::Reading;
+use crate::settings::database::CollectionArgs;
+use crate::settings::pipelines::{self, PipelineArgs};
+use crate::settings::queries;
+use crate::signals::Stop;
+
+/// Arguments of `aggregate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alluvium aggregate my.db comments '[{\"$group\": {\"_id\": \"$subreddit\", \"average\": {\"$avg\": \"$score\"}}}, {\"$sort\": {\"average\": -1}}]'
+  alluvium aggregate my.db comments '[{$match: {score: {$gt: 100}}}, {$sortByCount: \"$author\"}, {$limit: 10}]' --format table
+  alluvium aggregate my.db comments '{$unwind: \"$tags\"}' --format csv
+  alluvium aggregate my.db comments -f report.json --explain
+
+A pipeline is a JSON array of stages, as in MongoDB. JSON may be typed without quotes around names. With $out or $merge as the last \
+stage, the results are written to a collection, and nothing is printed. `count --by` and `distinct --counts` answer the most common \
+questions without a pipeline.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    collection: CollectionArgs<Reading>,
+    #[command(flatten)]
+    pipeline: PipelineArgs,
+    /// Run the pipeline, and print how it was executed instead of its result
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    format: DocumentFormatArgs,
+    /// Print the output of --explain as JSON, in the layout of MongoDB, and errors as JSON
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl Args {
+    /// Prints the documents, or the explanation.
+    pub(crate) fn run(&self) -> Outcome {
+        queries::refuse_read_only(&self.collection)?;
+        let stop = Stop::on_signals()?;
+        let stages = self.pipeline.stages()?;
+        let format = self.format.resolve()?;
+        let (writes, has_documents) = (pipelines::writes(&stages), pipelines::has_documents(&stages));
+        self.collection.database.with(|database| {
+            let collection = database.collection(&self.collection.name);
+            if !has_documents {
+                notes::print_if_missing(&collection);
+            }
+            let aggregate = self.pipeline.aggregate(&collection, stages, &stop)?;
+            if self.explain {
+                let explained = aggregate.explain().map_err(pipelines::refused)?;
+                return output::print_plan(explained.to_string(), explained.to_map(), self.json);
+            }
+            let cursor = aggregate.run().map_err(pipelines::refused)?;
+            let mut out = Rows::new(format, None);
+            for document in cursor {
+                stop.check()?;
+                out.document(&document?)?;
+            }
+            out.finish()?;
+            if writes {
+                // As after every command that writes.
+                database.sync()?;
+            }
+            Ok(())
+        })
+    }
+}
