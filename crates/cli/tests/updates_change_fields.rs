@@ -72,6 +72,21 @@ fn what_does_not_go_with_a_document_names_it() {
 }
 
 #[test]
+fn stages_of_a_pipeline_are_an_update() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "1", r#"{"price":3,"count":4}"#]);
+    let total = "[{$set: {total: {$multiply: ['$price', '$count']}}}, {$unset: 'price'}]";
+    assert_eq!(place.good(&["update", "db", "c", "1", total]), "updated 1\n");
+    assert_eq!(place.good(&["get", "db", "c", "1"]), "{\"_id\":1,\"count\":4,\"total\":12}\n");
+    let all = ["update", "db", "c", "--where", "{}", "[{$set: {count: {$add: ['$count', 1]}}}]", "--many"];
+    assert_eq!(place.good(&all), "updated 1 of 1 matching document\n");
+    assert_eq!(place.good(&["get", "db", "c", "1", "--fields", "count"]), "{\"_id\":1,\"count\":5}\n");
+    assert!(place.bad(2, &["update", "db", "c", "1", total, "--blind"]).contains("--blind is for operators"));
+    assert!(place.bad(2, &["update", "db", "c", "1", "[{$group: {_id: 1}}]"]).contains("$group"));
+    assert!(place.bad(2, &["update", "db", "c", "1", "[5]"]).contains("array of stages"));
+}
+
+#[test]
 fn compact_folds_deltas() {
     let place = Place::new();
     place.good(&["put", "db", "c", "1", r#"{"n":1}"#]);

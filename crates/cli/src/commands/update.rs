@@ -5,10 +5,11 @@ use crate::notes::{self, Fields};
 use crate::output::{self, Output};
 use crate::settings::database::{CollectionArgs, WriteArgs, Written};
 use crate::settings::ids::{self, IdArgs};
+use crate::settings::pipelines;
 use crate::settings::queries::{self, QueryArgs, map_of};
 use crate::signals::Stop;
 use crate::text;
-use alluvium::Map;
+use alluvium::{Map, Value};
 use std::time::Duration;
 
 /// Arguments of `update`.
@@ -24,6 +25,7 @@ Examples:
   alluvium update my.db comments --where '{\"author\": \"ann\"}' '{\"$set\": {\"checked\": true}}' --many
   alluvium update my.db pages --where '{\"path\": \"/a\"}' '{\"$inc\": {\"hits\": 1}}' --upsert
   alluvium update my.db pages --where '{}' '{\"$set\": {\"tags.$[old]\": null}}' --array-filters '[{\"old\": {\"$lt\": 5}}]' --many
+  alluvium update my.db orders --where '{}' '[{\"$set\": {\"total\": {\"$multiply\": [\"$price\", \"$count\"]}}}]' --many
 
 By default one matching document is updated; with --many each one is, in a write of its own.")]
 pub(crate) struct Args {
@@ -32,7 +34,7 @@ pub(crate) struct Args {
     /// The _id, as extended JSON; what is not JSON is taken as a string; left out with --where
     #[arg(value_name = "ID", required_unless_present = "filter", allow_negative_numbers = true)]
     document_id: Option<String>,
-    /// The update: operators, each with fields and values, such as {"$inc": {"age": 1}}
+    /// The update: operators, each with fields and values, such as {"$inc": {"age": 1}}; or stages, such as [{"$set": {"sum": {"$add": ["$a", "$b"]}}}]
     #[arg(value_name = "UPDATE", required_unless_present = "filter")]
     update: Option<String>,
     /// Update documents that match this filter, in JSON, instead of the one with a given _id
@@ -72,7 +74,10 @@ impl Args {
         }
         let id = self.id.parse(self.document_id.as_deref().unwrap_or_default());
         let shown = ids::show(&id);
-        let update = map_of("the update", self.update.as_deref().unwrap_or_default())?;
+        let update = update_of(self.update.as_deref().unwrap_or_default())?;
+        if self.blind && !matches!(update, Value::Map(_)) {
+            return Err(Failure::Usage("--blind is for operators: stages read the document".to_owned()));
+        }
         let result = self.with(|written| {
             let (collection, asked) = (&written.collection, update.clone());
             let result = match self.blind {
@@ -141,7 +146,7 @@ impl Args {
             )));
         };
         queries::refuse_read_only(&self.collection)?;
-        let (filter, update) = (map_of("the filter of --where", filter)?, map_of("the update", update)?);
+        let (filter, update) = (map_of("the filter of --where", filter)?, update_of(update)?);
         let stop = Stop::on_signals()?;
         let array_filters = self.array_filters.as_deref().map(queries::maps_of).transpose()?.unwrap_or_default();
         let (asked_for, said) = (filter.clone(), update.clone());
@@ -191,12 +196,20 @@ impl Args {
     }
 }
 
+/// Parses an update: operators, or the stages of a pipeline.
+fn update_of(text: &str) -> Outcome<Value> {
+    match text.trim_start().starts_with('[') {
+        true => Ok(Value::Array(pipelines::stages_of(text)?.into_iter().map(Value::Map).collect())),
+        false => map_of("the update", text).map(Value::Map),
+    }
+}
+
 /// Explains a document instead of an update, which is for `put`; or an operator without its dollar
 /// sign.
-fn explain(error: alluvium::Error, update: &Map) -> Failure {
+fn explain(error: alluvium::Error, update: &Value) -> Failure {
     match &error {
         alluvium::Error::Update(_) if error.to_string().ends_with("use replace") => {
-            let meant = notes::update_without_dollar(update);
+            let meant = update.as_map().and_then(notes::update_without_dollar);
             Failure::explained(
                 error,
                 Some(meant.unwrap_or_else(|| "`alluvium put` replaces a whole document.".to_owned())),
