@@ -15,6 +15,8 @@ use alluvium_query::sort::{SortError, TopK};
 const STEP: usize = 256 << 10;
 /// The longest buffer that is kept for the next document.
 const KEPT_BYTES: usize = 256 << 10;
+/// The bytes of a row below which it is kept whole.
+const SHORT_BYTES: usize = 128;
 /// The memory of a document beside its row, in bytes.
 const OVERHEAD: usize = 160;
 
@@ -73,7 +75,7 @@ impl<S: Source> Sorting<S> {
     }
 
     fn gather(&mut self, run: &mut Run<S>) -> Result<State<S>, S::Error> {
-        let names = needed(&run.request);
+        let needed = Needed::of(&run.request);
         let mut top: Top = TopK::new(self.first, run.request.sort_bytes_max);
         let (mut key, mut batch) = (Vec::new(), Vec::new());
         loop {
@@ -86,7 +88,7 @@ impl<S: Source> Sorting<S> {
                 empty(&mut key);
                 let Some(document) = &item.document else { continue };
                 run.request.sort.put_key(document, &mut key)?;
-                let item = if top.would_keep(&key) { trimmed(item, names.as_deref())? } else { item };
+                let item = if top.would_keep(&key) { needed.trimmed(item)? } else { item };
                 let bytes = item.document.as_ref().map_or(0, Document::row_len) + item.key.len() + OVERHEAD;
                 let mut item = Some(item);
                 let offered = top.offer(&key, bytes, || item.take().unwrap_or_default());
@@ -94,8 +96,7 @@ impl<S: Source> Sorting<S> {
                     (Ok(_), _) if top.bytes() > self.account.bytes() => self.account.resize(top.bytes() + STEP),
                     (Ok(_), _) => {}
                     (Err(SortError::Memory { .. }), Some(item)) if run.request.allow_disk_use => {
-                        let rest = std::iter::once(item).chain(items).collect();
-                        return self.spill(run, top, rest, names.as_deref());
+                        return self.spill(run, &needed, top, (&key, item), items.collect());
                     }
                     (Err(error), _) => return Err(error.into()),
                 }
@@ -105,13 +106,14 @@ impl<S: Source> Sorting<S> {
         Ok(State::Memory(items.into_iter()))
     }
 
-    /// Continues in files, with what is in memory and the rest of the batch.
+    /// Continues in files, with what is in memory, the pair that did not fit, and the rest of the batch.
     fn spill(
         &mut self,
         run: &mut Run<S>,
+        needed: &Needed,
         top: Top,
+        refused: (&[u8], Item),
         mut batch: Vec<Item>,
-        names: Option<&[Box<str>]>,
     ) -> Result<State<S>, S::Error> {
         marks::SORT_SPILLED.hit();
         let bytes_max = run.request.sort_bytes_max;
@@ -123,12 +125,15 @@ impl<S: Source> Sorting<S> {
             encode(&item, &mut bytes)?;
             sorter.add(run.watch.limits(), &key, &bytes)?;
         }
+        let (refused_key, item) = refused;
+        encode(&item, &mut bytes)?;
+        sorter.add(run.watch.limits(), refused_key, &bytes)?;
         while !batch.is_empty() {
             for item in batch.drain(..) {
                 empty(&mut key);
                 let Some(document) = &item.document else { continue };
                 run.request.sort.put_key(document, &mut key)?;
-                encode(&trimmed(item, names)?, &mut bytes)?;
+                encode(&needed.trimmed(item)?, &mut bytes)?;
                 sorter.add(run.watch.limits(), &key, &bytes)?;
             }
             self.input.next(run, Demand::ALL, &mut batch)?;
@@ -137,27 +142,39 @@ impl<S: Source> Sorting<S> {
     }
 }
 
-/// The top-level fields with the values that the query needs, if these are not all.
-fn needed(request: &Request) -> Option<Vec<Box<str>>> {
-    let mut names: Vec<Box<str>> = request.needs.as_ref()?.iter().map(|path| path.first().into()).collect();
-    names.sort();
-    names.dedup();
-    Some(names)
-}
+/// The top-level fields with the values that the query needs.
+struct Needed(Option<Vec<Box<str>>>);
 
-/// A document with the needed fields alone, so that it takes less memory while it is sorted.
-fn trimmed(item: Item, names: Option<&[Box<str>]>) -> Result<Item, RowError> {
-    let (Some(names), Some(document), true) = (names, &item.document, item.whole) else { return Ok(item) };
-    let mut map = Map::with_capacity(names.len() + 1);
-    map.push(ID, document.id().clone());
-    let found = document.get_fields(&names.iter().map(|name| &**name).collect::<Vec<_>>())?;
-    for (name, value) in names.iter().zip(found) {
-        if let Some(value) = value.filter(|_| **name != *ID) {
-            map.push(&**name, value.to_value()?);
-        }
+impl Needed {
+    fn of(request: &Request) -> Self {
+        let Some(paths) = &request.needs else { return Self(None) };
+        let mut names: Vec<Box<str>> = paths.iter().map(|path| path.first().into()).collect();
+        names.sort();
+        names.dedup();
+        Self(Some(names))
     }
-    let document = Document::from_map(&map)?;
-    Ok(Item { document: Some(document), whole: false, key: item.key })
+
+    /// A document with the needed fields alone, in its own order, so that it takes less memory while it is sorted.
+    fn trimmed(&self, item: Item) -> Result<Item, RowError> {
+        let (Some(names), Some(document), true) = (&self.0, &item.document, item.whole) else { return Ok(item) };
+        if document.row_len() < SHORT_BYTES {
+            return Ok(item);
+        }
+        let mut map = Map::with_capacity(names.len() + 1);
+        map.push(ID, document.id().clone());
+        for field in document.iter()? {
+            let (name, value) = field?;
+            let Some(name) = name.as_str() else { continue };
+            if name != ID && names.binary_search_by(|needed| (**needed).cmp(name)).is_ok() {
+                map.push(name, value.to_value()?);
+            }
+        }
+        let trimmed = Document::from_map(&map)?;
+        if trimmed.row_len() >= document.row_len() {
+            return Ok(item);
+        }
+        Ok(Item { document: Some(trimmed), whole: false, key: item.key })
+    }
 }
 
 /// Empties a buffer; one that a large document has used is given back.

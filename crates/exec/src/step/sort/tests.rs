@@ -43,6 +43,35 @@ fn values_without_documents_are_spilled_too() {
 }
 
 #[test]
+fn documents_with_the_needed_fields_alone_are_sorted_as_whole_ones() {
+    let padding = "x".repeat(200);
+    let pet = |n: i64| {
+        let age = n * 7919 % 101;
+        format!(r#"{{"_id": {n}, "kind": "k{}", "text": "{padding}", "bred": {{"by": {n}}}, "age": {age}}}"#, n % 3)
+    };
+    let memory = Memory::new((0..500).map(pet), &[]);
+    let find = || memory.find("{}").needs(&["kind", "bred.by"]).sort(r#"{"age": -1}"#);
+    let rows = |find: crate::testing::Find| {
+        let mut execution = find.execution();
+        let mut rows = Vec::new();
+        while let Some(item) = execution.next_item().unwrap() {
+            rows.push((item.whole, item.document.unwrap().to_string()));
+        }
+        rows
+    };
+    let ids: Vec<i64> = {
+        let mut ids: Vec<i64> = (0..500).collect();
+        ids.sort_by_key(|n| (-(n * 7919 % 101), *n));
+        ids
+    };
+    let row = |n: &i64| (false, format!(r#"{{"_id":{n},"kind":"k{}","bred":{{"by":{n}}}}}"#, n % 3));
+    let expected: Vec<_> = ids.iter().map(row).collect();
+    assert_eq!(rows(find()), expected, "in memory");
+    assert_eq!(rows(find().with(|request| request.sort_bytes_max = 5000)), expected, "in files");
+    assert_eq!(memory.counters().spilled.get(), 500);
+}
+
+#[test]
 fn memory_is_counted_and_limited() {
     let memory = pets(500);
     let find = || memory.find("{}").sort(r#"{"age": 1}"#).with(|request| request.sort_bytes_max = 20_000);
