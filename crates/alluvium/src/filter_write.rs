@@ -3,7 +3,7 @@
 use crate::target::Target;
 use alluvium_collections::by_filter::{Action, FilterWrite};
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{FindRequest, Hint, Query};
+use alluvium_collections::find::{FindRequest, Hint, Query, moment};
 use alluvium_collections::results::ReturnDocument;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_query::ErrorCode;
@@ -63,7 +63,7 @@ impl FilterRequest {
         which: Option<ReturnDocument>,
         run: impl FnOnce(&mut FilterWrite<'_>) -> Result<T>,
     ) -> Result<(T, Query)> {
-        let (filters, now) = (self.array_filters?, self.target.engine.env.clock.unix_millis());
+        let (filters, moment) = (self.array_filters?, moment(&self.target.engine.env));
         let action = match self.change.transpose()? {
             None => Action::Delete,
             Some(Value::Map(map)) if self.replaces => {
@@ -80,11 +80,11 @@ impl FilterRequest {
                 return Err(UpdateError::FailedToParse(message).into());
             }
             Some(stages) => {
-                let variables = self.request.known_variables(now)?;
+                let variables = self.request.known_variables(moment.clone())?;
                 Action::Modify(Modification::Piped(Piped::parse(&stages, &variables)?))
             }
         };
-        let mut query = Query::new(self.request, now)?;
+        let mut query = Query::new(self.request, moment)?;
         if self.upsert && query.has_expression() {
             let message = "an upsert takes no $expr: it does not say what to insert";
             return Err(PipelineError::from(ExpressionError::new(ErrorCode::QueryFeatureNotAllowed, message)).into());

@@ -3,7 +3,7 @@
 use crate::target::Target;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query};
+use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, moment};
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::view::CollectionView;
 use alluvium_document::path::FieldPath;
@@ -245,7 +245,7 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
-        let query = Query::new(self.request, self.target.engine.env.clock.unix_millis())?;
+        let query = Query::new(self.request, moment(&self.target.engine.env))?;
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
         Ok(Cursor::found(Execution::new(view, query, false)?, self.batch_size).typed())
     }
@@ -309,7 +309,7 @@ impl<T> Find<T> {
     fn counting(mut self, timed: bool) -> Result<Execution> {
         // The sort does not change the count, but an invalid one is an error.
         self.request.projection = None;
-        let mut query = Query::new(self.request, self.target.engine.env.clock.unix_millis())?;
+        let mut query = Query::new(self.request, moment(&self.target.engine.env))?;
         query.only_count();
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
         Execution::new(view, query, timed)
@@ -360,7 +360,7 @@ impl<T> Find<T> {
 
     fn differing(mut self, path: FieldPath, timed: bool) -> Result<Execution> {
         self.request.projection = None;
-        let mut query = Query::new(self.request, self.target.engine.env.clock.unix_millis())?;
+        let mut query = Query::new(self.request, moment(&self.target.engine.env))?;
         query.only_values(path);
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
         Execution::new(view, query, timed)
@@ -382,7 +382,7 @@ impl<T> Find<T> {
     /// # Errors
     /// As for [`Find::run`] and its cursor.
     pub fn explain(self) -> Result<Explanation> {
-        let query = Query::new(self.request, self.target.engine.env.clock.unix_millis())?;
+        let query = Query::new(self.request, moment(&self.target.engine.env))?;
         let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
         Execution::new(view, query, true)?.explain()
     }

@@ -12,7 +12,7 @@ pub use execution::{Execution, project};
 pub use explain::Explanation;
 pub use query::Query;
 pub(crate) use request::known_variables;
-pub use request::{FindRequest, Hint};
+pub use request::{FindRequest, Hint, moment};
 
 /// Documents in a batch of a cursor, by default: MongoDB's number.
 pub const BATCH_SIZE: usize = 101;

@@ -18,6 +18,7 @@ use crate::write::Writer;
 use alluvium_document::IntoDocument;
 use alluvium_document::{Document, Map, Value};
 use alluvium_env::Env;
+use alluvium_query::expression::Variables;
 use alluvium_query::update::Update;
 use alluvium_store::{Durability, Options, Store};
 use std::path::Path;
@@ -109,16 +110,16 @@ impl Collection {
     }
 
     pub fn find(&self, request: FindRequest) -> Cursor {
-        let execution = Execution::new(self.view(), Query::new(request, 0).unwrap(), false).unwrap();
+        let execution = Execution::new(self.view(), Query::new(request, Variables::NONE).unwrap(), false).unwrap();
         Cursor::found(execution, BATCH_SIZE)
     }
 
     pub fn explain(&self, request: FindRequest) -> Explanation {
-        Execution::new(self.view(), Query::new(request, 0).unwrap(), true).unwrap().explain().unwrap()
+        Execution::new(self.view(), Query::new(request, Variables::NONE).unwrap(), true).unwrap().explain().unwrap()
     }
 
     pub fn write_where(&self, filter: &str, action: Action) -> FilterWrite<'_> {
-        let query = Query::new(FindRequest::new(filter), 0).unwrap();
+        let query = Query::new(FindRequest::new(filter), Variables::NONE).unwrap();
         FilterWrite { writer: self.writer(), query, action, upsert: false, returned: None }
     }
 }

@@ -40,7 +40,6 @@ pub use error::{EvaluateError, ExpressionError};
 use node::Node;
 pub use operand::is_true;
 pub(crate) use operators::numbers::Sum;
-pub use random::Random;
 pub use scope::Scope;
 pub use variables::Variables;
 
@@ -120,11 +119,6 @@ impl Expression {
             Node::Field(path) => Some(path),
             _ => None,
         }
-    }
-
-    /// True if the value is random: the scope needs a source of random numbers.
-    pub fn is_random(&self) -> bool {
-        self.node.is_random()
     }
 
     /// The paths that have one constant value in every document for which the expression is true.

@@ -32,7 +32,7 @@ mod error;
 mod parse;
 mod tree;
 
-use crate::expression::{Expression, Random, Variables};
+use crate::expression::{Expression, Variables};
 use crate::filter::{ElementFilter, Filter};
 pub use error::ProjectionError;
 use tree::{Child, Node};
@@ -61,10 +61,6 @@ pub struct Projection {
     position: Option<FieldPath>,
     /// In the order in which they were written.
     computed: Vec<(FieldPath, Expression)>,
-    /// The value of `$$NOW`.
-    now: i64,
-    /// The numbers of `$rand`.
-    random: Option<Random>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,25 +100,6 @@ impl Projection {
     /// [`ProjectionError::Invalid`], [`ProjectionError::Expression`].
     pub fn parse_stage(projection: &Map, variables: &Variables) -> Result<Self, ProjectionError> {
         parse::stage(projection, variables)
-    }
-
-    /// Sets the value of `$$NOW` in expressions, in milliseconds since 1970 in UTC; 0 unless it is set.
-    #[must_use]
-    pub fn at(mut self, now: i64) -> Self {
-        self.now = now;
-        self
-    }
-
-    /// Sets the source of the numbers of `$rand`, which is an error without one: it follows from `seed`.
-    #[must_use]
-    pub fn seeded(mut self, seed: u64) -> Self {
-        self.random = Some(Random::new(seed));
-        self
-    }
-
-    /// True if a field is computed with `$rand`.
-    pub fn is_random(&self) -> bool {
-        self.computed.iter().any(|(_, expression)| expression.is_random())
     }
 
     /// Applies the projection to a document. `filter` is the filter that the document matches; it

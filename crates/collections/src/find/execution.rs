@@ -41,11 +41,6 @@ impl Execution {
         let env = &view.engine.env;
         let started = env.clock.now();
         query.request.limits.begin(env);
-        query.projection = query.projection.map(|projection| {
-            let projection = projection.at(env.clock.unix_millis());
-            // Not for other queries: simulations depend on how many numbers are drawn.
-            if projection.is_random() { projection.seeded(env.rng.next_u64()) } else { projection }
-        });
         if !view.state.exists() {
             // As in MongoDB: nothing is planned for a collection that does not exist, so a hint of
             // any index is right.

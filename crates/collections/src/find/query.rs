@@ -6,6 +6,7 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::{InputError, IntoDocument};
 use alluvium_document::{Map, Value};
 use alluvium_exec::Request;
+use alluvium_query::expression::Variables;
 use alluvium_query::filter::Filter;
 use alluvium_query::plan;
 use alluvium_query::projection::Projection;
@@ -85,13 +86,13 @@ impl IndexHint {
 }
 
 impl Query {
-    /// Parses and checks a request. `now` is the value of `$$NOW`, in milliseconds since 1970 in UTC.
+    /// Parses and checks a request. The moment has the value of `$$NOW` and the numbers of `$rand`.
     ///
     /// # Errors
     /// [`Error::Filter`], [`Error::Sort`], [`Error::Projection`], [`Error::Json`],
     /// [`Error::InvalidDocument`], [`Error::Plan`] for `$natural`.
-    pub fn new(request: FindRequest, now: i64) -> Result<Self> {
-        let variables = request.known_variables(now)?;
+    pub fn new(request: FindRequest, moment: Variables) -> Result<Self> {
+        let variables = request.known_variables(moment)?;
         let filter = Filter::parse_in(&request.filter?, &variables)?;
         let mut hint = request.hint.map(IndexHint::new).transpose()?;
         let mut sort = request.sort.transpose()?.unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The requests of callers, before they are checked.
 
 use alluvium_document::{InputError, IntoDocument, Map, Value};
+use alluvium_env::Env;
 use alluvium_exec::Limits;
 use alluvium_query::expression::{Variables, check_variable};
 use alluvium_query::pipeline::PipelineError;
@@ -84,19 +85,26 @@ impl FindRequest {
         }
     }
 
-    /// The variables, with the value of `$$NOW` in milliseconds since 1970 in UTC.
+    /// The variables, added to those of the moment.
     ///
     /// # Errors
-    /// The variables are no map; a name is none of a variable.
-    pub fn known_variables(&self, now: i64) -> crate::error::Result<Variables> {
-        known_variables(self.variables.clone(), now)
+    /// The variables are not a map, or a name cannot be that of a variable.
+    pub fn known_variables(&self, moment: Variables) -> crate::error::Result<Variables> {
+        known_variables(self.variables.clone(), moment)
     }
 }
 
-/// Variables that are given as a map, with the value of `$$NOW`.
-pub(crate) fn known_variables(given: Option<Result<Map, InputError>>, now: i64) -> crate::error::Result<Variables> {
-    // Other numbers of `$rand` at any other time.
-    let mut variables = Variables::NONE.at(now).seeded(now.unsigned_abs());
+/// What all expressions of a query share that begins now: the value of `$$NOW`, and the numbers of `$rand`.
+pub fn moment(env: &Env) -> Variables {
+    Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64())
+}
+
+/// Variables that are given as a map, added to those of the moment.
+pub(crate) fn known_variables(
+    given: Option<Result<Map, InputError>>,
+    moment: Variables,
+) -> crate::error::Result<Variables> {
+    let mut variables = moment;
     for (name, value) in given.transpose()?.unwrap_or_default().entries {
         let name = name.as_str().unwrap_or_default();
         check_variable(name).map_err(PipelineError::from)?;

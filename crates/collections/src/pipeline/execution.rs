@@ -3,7 +3,7 @@
 use super::host::LocalHost;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{Execution, Explanation, known_variables};
+use crate::find::{Execution, Explanation, known_variables, moment};
 use crate::ids;
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
@@ -69,7 +69,7 @@ impl PipelineRun {
         let PipelineRequest { stages, variables, mut limits, allow_disk_use, durability } = request;
         let started = engine.env.clock.now();
         limits.begin(&engine.env);
-        let known = known_variables(variables, engine.env.clock.unix_millis())?.seeded(engine.env.rng.next_u64());
+        let known = known_variables(variables, moment(&engine.env))?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let options = engine.store().options();
         let in_memory = if allow_disk_use { options.memory_bytes / 8 } else { usize::MAX };

@@ -2,7 +2,7 @@
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
-use crate::find::{Execution, FindRequest, Query};
+use crate::find::{Execution, FindRequest, Query, moment};
 use crate::ids;
 use crate::indexes;
 use crate::names::FullName;
@@ -165,7 +165,7 @@ fn find_id(to: &Destination<'_>, name: &FullName, filter: &Map) -> Result<Option
     let view = CollectionView::open(to.engine, name, None)?;
     let mut request = FindRequest::new(filter.clone());
     request.limit = Some(1);
-    let query = Query::new(request, to.engine.env.clock.unix_millis())?;
+    let query = Query::new(request, moment(&to.engine.env))?;
     Ok(Execution::new(view, query, false)?.next_raw()?.map(|document| document.id().clone()))
 }
 

@@ -19,8 +19,7 @@ impl Node {
             Self::Field(path) => owned(scope.field(path)?),
             Self::Root => owned(Some(scope.root()?)),
             Self::Missing => Ok(None),
-            Self::Now => owned(Some(scope.now())),
-            Self::Random(parsed) => owned(Some(Value::from(scope.random(parsed.as_deref())?))),
+            Self::Random(source) => owned(Some(Value::from(source.next()))),
             Self::Variable { slot, path } => owned(scope.variable(*slot, path.as_ref())),
             Self::Map(fields) => {
                 let (mut map, mut bytes) = (Map::with_capacity(fields.len()), 0);

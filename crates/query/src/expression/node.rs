@@ -18,10 +18,8 @@ pub(super) enum Node {
     Root,
     /// `$$REMOVE`.
     Missing,
-    /// `$$NOW`.
-    Now,
     /// `$rand`.
-    Random(Option<Arc<Random>>),
+    Random(Arc<Random>),
     /// A variable of an operator around it, or of the query.
     Variable {
         slot: usize,
@@ -109,7 +107,7 @@ impl Node {
     /// Collects the paths of the document that are read; false if all of it may be.
     pub fn paths<'n>(&'n self, out: &mut Vec<&'n FieldPath>) -> bool {
         match self {
-            Self::Constant(_) | Self::Missing | Self::Now | Self::Random(_) | Self::Variable { .. } => true,
+            Self::Constant(_) | Self::Missing | Self::Random(_) | Self::Variable { .. } => true,
             Self::Root => false,
             Self::Field(path) => {
                 out.push(path);
@@ -131,31 +129,6 @@ impl Node {
             Self::Reduce { input, initial, body, .. } => input.paths(out) && initial.paths(out) && body.paths(out),
             Self::Call { arguments, .. } => arguments.iter().flatten().all(|node| node.paths(out)),
             Self::Prepared(call) => call.nodes().all(|node| node.paths(out)),
-        }
-    }
-
-    /// True if `$rand` occurs.
-    pub fn is_random(&self) -> bool {
-        let any = |nodes: &[Self]| nodes.iter().any(Self::is_random);
-        match self {
-            Self::Random(_) => true,
-            Self::Constant(_) | Self::Missing | Self::Now | Self::Root | Self::Field(_) | Self::Variable { .. } => {
-                false
-            }
-            Self::Map(fields) => fields.iter().any(|(_, node)| node.is_random()),
-            Self::Array(nodes) | Self::And(nodes) | Self::Or(nodes) | Self::IfNull(nodes) => any(nodes),
-            Self::Switch { branches, default } => {
-                branches.iter().any(|(when, then)| when.is_random() || then.is_random())
-                    || default.iter().any(|node| node.is_random())
-            }
-            Self::Let { values, body, .. } => any(values) || body.is_random(),
-            Self::MapOver { input, body, .. } => input.is_random() || body.is_random(),
-            Self::Filter { input, condition, limit, .. } => {
-                input.is_random() || condition.is_random() || limit.iter().any(|node| node.is_random())
-            }
-            Self::Reduce { input, initial, body, .. } => input.is_random() || initial.is_random() || body.is_random(),
-            Self::Call { arguments, .. } => arguments.iter().flatten().any(Self::is_random),
-            Self::Prepared(call) => call.nodes().any(Self::is_random),
         }
     }
 }

@@ -105,7 +105,10 @@ impl Parser<'_> {
             ("ROOT" | "CURRENT", None) => Ok(Node::Root),
             ("ROOT" | "CURRENT", Some(path)) => Ok(Node::Field(path)),
             ("REMOVE", _) => Ok(Node::Missing),
-            ("NOW", None) => Ok(self.around.now().map_or(Node::Now, |now| Node::Constant(Value::DateTime(now)))),
+            ("NOW", None) => match self.around.now() {
+                Some(now) => Ok(Node::Constant(Value::DateTime(now))),
+                None => fail(ErrorCode::NotImplemented, "there is no current time here for $$NOW"),
+            },
             ("NOW", Some(_)) => Ok(Node::Missing),
             _ => {
                 let always = ["ROOT", "CURRENT", "REMOVE", "NOW"].into_iter();
@@ -405,14 +408,20 @@ impl Parser<'_> {
 
 /// `$rand` takes nothing: an empty map or array.
 fn random(operand: &Value, source: Option<Arc<Random>>) -> Result<Node> {
-    match operand {
-        Value::Map(map) if map.is_empty() => Ok(Node::Random(source)),
-        Value::Array(elements) if elements.is_empty() => Ok(Node::Random(source)),
-        Value::Map(_) | Value::Array(_) => fail(ErrorCode::Location3040501, "$rand takes no arguments: write {}"),
+    let is_empty = match operand {
+        Value::Map(map) => map.is_empty(),
+        Value::Array(elements) => elements.is_empty(),
         other => {
             let found = other.type_name();
-            fail(ErrorCode::Location10065, format!("$rand takes an empty map, this is of type {found}"))
+            return fail(ErrorCode::Location10065, format!("$rand takes an empty map, this is of type {found}"));
         }
+    };
+    if !is_empty {
+        return fail(ErrorCode::Location3040501, "$rand takes no arguments: write {}");
+    }
+    match source {
+        Some(source) => Ok(Node::Random(source)),
+        None => fail(ErrorCode::NotImplemented, "there are no random numbers here for $rand"),
     }
 }
 

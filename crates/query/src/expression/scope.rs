@@ -1,8 +1,6 @@
 //! What an expression can read: a document, and variables.
 
-use super::error::{EvaluateError, fail};
-use super::random::Random;
-use crate::code::ErrorCode;
+use super::error::EvaluateError;
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::{MapRef, ValueRef};
 use alluvium_document::{Document, Map, Value};
@@ -13,8 +11,6 @@ pub struct Scope<'d> {
     document: Root<'d>,
     /// The values of variables, those of outer operators first. `None` if a value is missing.
     pub(super) variables: Vec<Option<Value>>,
-    now: i64,
-    random: Option<&'d Random>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -27,32 +23,17 @@ enum Root<'d> {
 impl<'d> Scope<'d> {
     /// A stored document.
     pub fn of(document: &'d Document) -> Self {
-        Self { document: Root::Row(document), variables: Vec::new(), now: 0, random: None }
+        Self { document: Root::Row(document), variables: Vec::new() }
     }
 
     /// An encoded document.
     pub(crate) fn of_ref(fields: MapRef<'d>) -> Self {
-        Self { document: Root::Ref(fields), variables: Vec::new(), now: 0, random: None }
+        Self { document: Root::Ref(fields), variables: Vec::new() }
     }
 
     /// The fields of a document.
     pub fn of_map(fields: &'d Map) -> Self {
-        Self { document: Root::Fields(fields), variables: Vec::new(), now: 0, random: None }
-    }
-
-    /// The value of `$$NOW`, in milliseconds since 1970 in UTC. It is one moment for all documents
-    /// of a query.
-    #[must_use]
-    pub fn at(mut self, now: i64) -> Self {
-        self.now = now;
-        self
-    }
-
-    /// The source of the numbers of `$rand`, which is an error without one.
-    #[must_use]
-    pub fn with_random(mut self, random: &'d Random) -> Self {
-        self.random = Some(random);
-        self
+        Self { document: Root::Fields(fields), variables: Vec::new() }
     }
 
     /// The values of the variables with which the expression was parsed, in the same order.
@@ -65,19 +46,6 @@ impl<'d> Scope<'d> {
     /// The values of the variables, to be used again.
     pub(crate) fn into_variables(self) -> Vec<Option<Value>> {
         self.variables
-    }
-
-    pub(super) fn now(&self) -> Value {
-        Value::DateTime(self.now)
-    }
-
-    /// A random number of at least 0 and below 1: of the source with which the scope was made, otherwise of that
-    /// with which the expression was parsed.
-    pub(super) fn random(&self, parsed: Option<&Random>) -> Result<f64, EvaluateError> {
-        match self.random.or(parsed) {
-            Some(random) => Ok(random.next()),
-            None => Ok(fail(ErrorCode::NotImplemented, "there are no random numbers here for $rand")?),
-        }
     }
 
     pub(super) fn root(&self) -> Result<Value, EvaluateError> {

@@ -27,14 +27,16 @@ impl Variables {
     /// No variables.
     pub const NONE: Self = Self { bindings: Vec::new(), now: None, random: None };
 
-    /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC.
+    /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC: one moment for all documents. Without it,
+    /// expressions with `$$NOW` are refused.
     #[must_use]
     pub fn at(mut self, now: i64) -> Self {
         self.now = Some(now);
         self
     }
 
-    /// Sets the source of the numbers of `$rand`: they follow from `seed`.
+    /// Sets the source of the numbers of `$rand`, which follow from `seed`: all expressions that are parsed with these
+    /// variables draw from it. Without it, expressions with `$rand` are refused.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         self.random = Some(Arc::new(Random::new(seed)));

@@ -10,10 +10,7 @@ pub(super) fn add(projection: &Projection, document: &Document, projected: &mut 
     if projection.computed.is_empty() {
         return Ok(());
     }
-    let mut scope = Scope::of(document).at(projection.now);
-    if let Some(random) = &projection.random {
-        scope = scope.with_random(random);
-    }
+    let mut scope = Scope::of(document);
     let mut bytes = 0;
     for (path, expression) in &projection.computed {
         let Some(value) = expression.evaluate(&mut scope)? else { continue };

@@ -277,7 +277,7 @@ impl Parser<'_> {
             _ => {}
         }
         let Self { root, elem_matches, position, computed, .. } = self;
-        Projection { kind, root, elem_matches, position, computed, now: 0, random: None }
+        Projection { kind, root, elem_matches, position, computed }
     }
 }
 

@@ -3,6 +3,7 @@ use crate::find::query::Query;
 use crate::find::request::FindRequest;
 use crate::testing::{Collection, Database, count, hinted};
 use alluvium_document::IntoDocument;
+use alluvium_query::expression::Variables;
 use alluvium_store::Options;
 
 fn database() -> Database {
@@ -10,7 +11,7 @@ fn database() -> Database {
 }
 
 fn form(filter: &str) -> String {
-    super::form_of(&Query::new(FindRequest::new(filter), 0).unwrap())
+    super::form_of(&Query::new(FindRequest::new(filter), Variables::NONE).unwrap())
 }
 
 #[test]
@@ -29,7 +30,7 @@ fn taken(c: &Collection, filter: &str) -> (Option<String>, bool) {
 fn taken_for(c: &Collection, filter: &str, limit: Option<u64>) -> (Option<String>, bool) {
     let view = c.view();
     let request = FindRequest { limit, ..FindRequest::new(filter) };
-    let planned = super::plan(&view, &Query::new(request, 0).unwrap(), false).unwrap();
+    let planned = super::plan(&view, &Query::new(request, Variables::NONE).unwrap(), false).unwrap();
     (planned.plan.index_name().map(str::to_owned), planned.cached)
 }
 
@@ -94,7 +95,7 @@ fn what_was_not_taken_is_explained_each_time() {
     assert_eq!((cached, rejected()), (false.into(), (false.into(), ways)), "to explain is no query");
     assert_eq!(taken(&c, filter), (Some("few_1".to_owned()), false));
     assert_eq!(taken(&c, filter), (Some("few_1".to_owned()), true));
-    let query = Query::new(FindRequest::new(filter), 0).unwrap();
+    let query = Query::new(FindRequest::new(filter), Variables::NONE).unwrap();
     let view = c.view();
     let planned = super::plan(&view, &query, true).unwrap();
     assert!(planned.cached && planned.plan.rejected.len() == ways, "{:?}", planned.plan.rejected);
@@ -106,7 +107,8 @@ fn what_was_taken_before_is_named_where_another_is_cheaper_now() {
         let (_db, c) = skewed();
         let filter = if index == "few_1" { r#"{"few": 3, "other": 3}"# } else { r#"{"other": 3}"# };
         let view = c.view();
-        (*super::plan(&view, &Query::new(FindRequest::new(filter), 0).unwrap(), true).unwrap().plan).clone()
+        (*super::plan(&view, &Query::new(FindRequest::new(filter), Variables::NONE).unwrap(), true).unwrap().plan)
+            .clone()
     };
     let ways = |taken: &str| {
         super::rejected_beside(taken, root("few_1")).into_iter().map(|way| way.access.to_string()).collect::<Vec<_>>()

@@ -218,7 +218,7 @@ pub(super) fn month_name_day_year(cursor: &mut Cursor<'_>) -> Option<Part> {
     Some(Part::Date { year, month, day })
 }
 
-/// `2008 June`, `2008-VI` is none: its first day.
+/// `2008 June`, `2008-VI`: the day is the first one.
 pub(super) fn year_month_name(cursor: &mut Cursor<'_>) -> Option<Part> {
     let year = cursor.full_year()?;
     cursor.skip(BLANKS);
