@@ -8,6 +8,7 @@ mod query;
 mod request;
 mod statistics;
 
+pub(crate) use execution::stage_bytes_max;
 pub use execution::{Execution, project};
 pub use explain::Explanation;
 pub use query::Query;

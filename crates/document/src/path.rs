@@ -77,6 +77,21 @@ impl FieldPath {
         names.try_fold(first, step)
     }
 
+    /// Sets the value at the path, which leads through maps. What is on the way and not a map is replaced by one.
+    pub fn set_in(&self, map: &mut Map, value: Value) {
+        let mut names = self.names();
+        let Some(mut name) = names.next() else { return };
+        let mut map = map;
+        for next in names {
+            if !matches!(map.get(name), Some(Value::Map(_))) {
+                map.insert(name, Map::new());
+            }
+            let Some(Value::Map(inner)) = map.get_mut(name) else { return };
+            (map, name) = (inner, next);
+        }
+        map.insert(name, value);
+    }
+
     /// Calls `visit` with every value at the path, as MongoDB's filters and indexes see them: if an
     /// array is on the way, and the next name leads into maps in it, all of them are followed. A
     /// value at the end is passed unchanged, even if it is an array. Returns the number of values.

@@ -354,6 +354,7 @@ codes! {
     Location50700 = 50700,
     Location50752 = 50752,
     Location50989 = 50989,
+    Location51029 = 51029,
     Location51044 = 51044,
     Location51047 = 51047,
     Location51074 = 51074,

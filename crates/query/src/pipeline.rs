@@ -42,7 +42,6 @@ pub use changes::Changes;
 pub use densify::Densify;
 pub use each::{Each, Unwind, Unwound};
 pub use error::PipelineError;
-pub use fields::set_field;
 pub use group::{Group, Groups};
 pub use record::{Record, RecordRef};
 pub use stage::{GraphLookup, Lookup, MergeInto, Pipeline, Stage, UnionWith, WhenMatched, WhenNotMatched};

@@ -10,12 +10,16 @@ use crate::view::CollectionView;
 use alluvium_document::Document;
 use alluvium_exec::Item;
 use alluvium_query::pipeline::RecordRef;
+use alluvium_store::Options;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most bytes of memory that a sort takes: MongoDB's limit. A sort that may use files takes less
-/// under a small budget.
-const SORT_BYTES_MAX: usize = 100 << 20;
+/// The most bytes of documents that a sort, or a stage of a pipeline, holds in memory: MongoDB's limit. One that may
+/// use files takes less under a small budget.
+pub(crate) fn stage_bytes_max(options: &Options, allow_disk_use: bool) -> usize {
+    let in_memory = if allow_disk_use { options.memory_bytes / 8 } else { usize::MAX };
+    options.tuning.gather_bytes.unwrap_or(in_memory.min(100 << 20))
+}
 
 /// The execution of a query.
 pub struct Execution {
@@ -49,10 +53,9 @@ impl Execution {
         let planned = planning::plan(&view, &query, timed)?;
         let mut request = std::mem::take(&mut query.request);
         let options = view.store().options();
-        let gathered = options.tuning.gather_bytes;
-        request.seen_bytes_max = request.seen_bytes_max.min(gathered.unwrap_or(options.memory_bytes / 16));
-        let in_memory = if request.allow_disk_use { options.memory_bytes / 8 } else { usize::MAX };
-        request.sort_bytes_max = gathered.unwrap_or(SORT_BYTES_MAX.min(in_memory));
+        request.seen_bytes_max =
+            request.seen_bytes_max.min(options.tuning.gather_bytes.unwrap_or(options.memory_bytes / 16));
+        request.sort_bytes_max = stage_bytes_max(options, request.allow_disk_use);
         let source = LocalSource { view, indexes: planned.indexes.clone() };
         let operators = alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?;
         Ok(Self { operators, query, planned, started, ended: false })

@@ -3,7 +3,7 @@
 use super::host::LocalHost;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{Execution, Explanation, known_variables, moment};
+use crate::find::{Execution, Explanation, known_variables, moment, stage_bytes_max};
 use crate::ids;
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
@@ -11,15 +11,13 @@ use alluvium_document::{Document, InputError, Map, Value, bson};
 use alluvium_env::sync::Mutex;
 use alluvium_exec::Limits;
 use alluvium_exec::pipeline::{PipelineExecution, Settings, StageReport};
+use alluvium_query::ErrorCode;
+use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::{Pipeline, PipelineError, Record};
 use alluvium_store::Durability;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The most bytes of documents that a stage holds in memory: MongoDB's limit. A stage that may use
-/// files takes less under a small budget.
-const STAGE_BYTES_MAX: usize = 100 << 20;
 
 /// A pipeline that is not checked yet.
 #[derive(Clone)]
@@ -72,8 +70,7 @@ impl PipelineRun {
         let known = known_variables(variables, moment(&engine.env))?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let options = engine.store().options();
-        let in_memory = if allow_disk_use { options.memory_bytes / 8 } else { usize::MAX };
-        let stage_bytes_max = options.tuning.gather_bytes.unwrap_or(STAGE_BYTES_MAX.min(in_memory));
+        let stage_bytes_max = stage_bytes_max(options, allow_disk_use);
         let snapshot = at.cloned().unwrap_or_else(|| engine.snapshot());
         let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
         let logical = Arc::from(name.logical.as_str());
@@ -109,8 +106,13 @@ impl PipelineRun {
     /// Executes the pipeline to its end, and reports its plan and its cost.
     ///
     /// # Errors
-    /// As [`PipelineRun::next_document`].
+    /// As [`PipelineRun::next_document`]; the pipeline would write.
     pub fn explain(&mut self) -> Result<PipelineExplanation> {
+        let last = self.execution.reports().last();
+        if let Some(name @ ("$out" | "$merge")) = last.map(|stage| stage.name) {
+            let message = format!("to explain a pipeline runs it, and this one would write: leave {name} out");
+            return Err(PipelineError::Refused(ExpressionError::new(ErrorCode::Location51029, message)).into());
+        }
         let mut returned = 0;
         while self.execution.next_record()?.is_some() {
             returned += 1;

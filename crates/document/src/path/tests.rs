@@ -68,3 +68,15 @@ fn positions_in_arrays_are_plain_numbers() {
         assert_eq!(array_index(name), None, "{name}");
     }
 }
+
+#[test]
+fn a_value_is_set_in_maps() {
+    let set = |json: &str, at: &str| {
+        let Value::Map(mut map) = crate::json::parse(json.as_bytes()).unwrap() else { panic!("{json}") };
+        path(at).set_in(&mut map, Value::Int32(1));
+        Value::Map(map).to_string()
+    };
+    assert_eq!(set("{}", "a.b.c"), r#"{"a":{"b":{"c":1}}}"#);
+    assert_eq!(set(r#"{"a":{"x":2,"b":3},"z":4}"#, "a.b"), r#"{"a":{"x":2,"b":1},"z":4}"#);
+    assert_eq!(set(r#"{"a":[{"b":2}]}"#, "a.b"), r#"{"a":{"b":1}}"#);
+}

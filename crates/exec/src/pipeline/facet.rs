@@ -110,6 +110,7 @@ impl<H: Host + 'static> Stream<H> for Facets<H> {
             return Ok(None);
         }
         let (mut shared, _account) = self.gather(run)?;
+        let mut made = run.host.account();
         let (mut map, mut bytes) = (Map::new(), 0);
         for (name, pipeline) in std::mem::take(&mut self.facets) {
             let copy = match &mut shared {
@@ -125,6 +126,9 @@ impl<H: Host + 'static> Stream<H> for Facets<H> {
                 bytes += bson::bson_size(&value);
                 if bytes > BYTES_MAX {
                     return Err(PipelineError::too_large("$facet").into());
+                }
+                if bytes > made.bytes() + STEP {
+                    made.resize(bytes);
                 }
                 results.push(value);
             }

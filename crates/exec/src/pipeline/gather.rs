@@ -1,13 +1,48 @@
-//! Documents in files.
+//! Documents that a stage holds, in memory or in files.
 
 use super::host::Host;
+use super::run::Run;
 use crate::limits::Limits;
-use crate::source::{Sorted, Sorter};
+use crate::source::{MemoryAccount, Sorted, Sorter};
 use alluvium_document::{Value, encoding};
 use alluvium_query::pipeline::{PipelineError, Record};
 
 /// The memory account is updated in steps of this number of bytes.
 pub(super) const STEP: usize = 256 << 10;
+
+/// The memory of the documents that a stage holds and cannot continue in files.
+pub(super) struct Held<H: Host> {
+    stage: &'static str,
+    bytes: usize,
+    bytes_max: usize,
+    account: H::Account,
+}
+
+impl<H: Host> Held<H> {
+    /// Nothing is held yet; at most what the settings allow a stage.
+    pub fn new(run: &Run<H>, stage: &'static str) -> Self {
+        Self { stage, bytes: 0, bytes_max: run.settings.stage_bytes_max, account: run.host.account() }
+    }
+
+    /// Sets the bytes that are held.
+    pub fn set(&mut self, bytes: usize) -> Result<(), PipelineError> {
+        self.bytes = bytes;
+        if bytes > self.account.bytes() {
+            self.account.resize(bytes + STEP);
+        }
+        if bytes > self.bytes_max { Err(PipelineError::too_much_memory(self.stage, self.bytes_max)) } else { Ok(()) }
+    }
+
+    /// Counts bytes that are held, too.
+    pub fn add(&mut self, bytes: usize) -> Result<(), PipelineError> {
+        self.set(self.bytes + bytes)
+    }
+
+    /// Counts bytes that are not held any more.
+    pub fn subtract(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
 
 type SortedOf<H> = <<H as Host>::Sorter as Sorter>::Sorted;
 

@@ -1,12 +1,13 @@
 //! `$graphLookup`: each document with an array of those that are reached from it.
 
+use super::gather::Held;
 use super::host::Host;
 use super::lookup::equals_one;
 use super::run::Run;
 use super::stream::Stream;
 use alluvium_document::{Map, Value, bson, key};
 use alluvium_query::filter::Filter;
-use alluvium_query::pipeline::{GraphLookup, PipelineError, Record, Stage, set_field};
+use alluvium_query::pipeline::{GraphLookup, PipelineError, Record, Stage};
 use hashbrown::HashSet;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ impl<H: Host> Graph<H> {
         Self { input, lookup }
     }
 
-    fn reached(&self, run: &mut Run<H>, record: &Record) -> Result<Vec<Value>, H::Error> {
+    fn reached(&self, run: &mut Run<H>, held: &mut Held<H>, record: &Record) -> Result<Vec<Value>, H::Error> {
         let lookup = &self.lookup;
         let start = lookup.start.evaluate(&mut record.scope()).map_err(PipelineError::from)?;
         let mut next: Vec<Value> = match start {
@@ -30,7 +31,7 @@ impl<H: Host> Graph<H> {
             None => return Ok(Vec::new()),
         };
         let (mut looked_for, mut seen) = (HashSet::new(), HashSet::new());
-        let (mut reached, mut bytes, mut depth) = (Vec::new(), 0, 0u64);
+        let (mut reached, mut depth) = (Vec::new(), 0u64);
         while lookup.max_depth.is_none_or(|most| depth <= most) {
             next.retain(|value| looked_for.insert(key_of(value)));
             let Some(filter) = equals_one(&lookup.connect_to, std::mem::take(&mut next))? else { break };
@@ -48,13 +49,10 @@ impl<H: Host> Graph<H> {
                 next.extend(other.values_at(&lookup.connect_from)?);
                 let mut map: Map = other.into_map().map_err(PipelineError::from)?;
                 if let Some(field) = &lookup.depth {
-                    set_field(&mut map, field, Value::Int64(i64::try_from(depth).unwrap_or(i64::MAX)));
+                    field.set_in(&mut map, Value::Int64(i64::try_from(depth).unwrap_or(i64::MAX)));
                 }
                 let value = Value::Map(map);
-                bytes += bson::bson_size(&value);
-                if bytes > run.settings.stage_bytes_max {
-                    return Err(PipelineError::too_much_memory("$graphLookup", run.settings.stage_bytes_max).into());
-                }
+                held.add(bson::bson_size(&value))?;
                 reached.push(value);
             }
             depth += 1;
@@ -73,9 +71,10 @@ impl<H: Host> Stream<H> for Graph<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
         let Some(record) = self.input.next(run)? else { return Ok(None) };
         run.tick()?;
-        let reached = self.reached(run, &record)?;
+        let mut held = Held::new(run, "$graphLookup");
+        let reached = self.reached(run, &mut held, &record)?;
         let mut map = record.into_map().map_err(PipelineError::from)?;
-        set_field(&mut map, &self.lookup.into, Value::Array(reached));
+        self.lookup.into.set_in(&mut map, Value::Array(reached));
         Ok(Some(Record::Map(map)))
     }
 }

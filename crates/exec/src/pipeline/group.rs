@@ -44,7 +44,8 @@ impl<H: Host> Grouping<H> {
     }
 
     fn gather(&mut self, run: &mut Run<H>) -> Result<State<H>, H::Error> {
-        if self.group.ignores_order() && !run.settings.timed {
+        // Each thread has a part of the memory: without files, one that has more groups than others would fail.
+        if self.group.ignores_order() && run.settings.allow_disk_use && !run.settings.timed {
             let parts = self.input.split()?;
             if !parts.is_empty() {
                 let grouped = parallel::groups(&run.host, &self.group, &run.settings, parts)?;
@@ -92,6 +93,8 @@ impl<H: Host> Grouping<H> {
         }
         spill::<H>(&mut groups, &mut sorter, &limits)?;
         let sorted = sorter.finish(&limits)?;
+        // New groups: to take the only one of a table that had many is slow.
+        let groups = Groups::new(self.group.clone());
         Ok(State::Files(Box::new(FromFiles { sorted, groups, key: None })))
     }
 }

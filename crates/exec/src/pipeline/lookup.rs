@@ -1,28 +1,32 @@
 //! `$lookup`: each document with an array of documents of another collection.
 
+use super::gather::STEP;
 use super::host::Host;
 use super::run::Run;
 use super::stream::Stream;
+use crate::source::MemoryAccount;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value, bson};
 use alluvium_query::filter::Filter;
-use alluvium_query::pipeline::{Lookup, PipelineError, Record, Stage, set_field};
+use alluvium_query::pipeline::{Lookup, PipelineError, Record, Stage};
 use std::sync::Arc;
 
 /// The most bytes of the array of a document: MongoDB's limit between stages.
 const BYTES_MAX: usize = 100 << 20;
 
 /// `$lookup`.
-pub(super) struct Lookups<H> {
+pub(super) struct Lookups<H: Host> {
     input: Box<dyn Stream<H>>,
     lookup: Arc<Lookup>,
     /// The array, if it is the same for every document.
     same: Option<Vec<Value>>,
+    /// The memory of the last array.
+    account: Option<H::Account>,
 }
 
 impl<H: Host> Lookups<H> {
     pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<Lookup>) -> Self {
-        Self { input, lookup, same: None }
+        Self { input, lookup, same: None, account: None }
     }
 
     /// The documents of the other collection for one document.
@@ -44,12 +48,16 @@ impl<H: Host> Lookups<H> {
         }
         let mut others = run.host.open(lookup.from.as_deref(), stages, &run.settings.limits)?;
         let (mut found, mut bytes) = (Vec::new(), 0);
+        let account = self.account.insert(run.host.account());
         while let Some(other) = others.next_record()? {
             run.tick()?;
             let value = Value::Map(other.into_map().map_err(PipelineError::from)?);
             bytes += bson::bson_size(&value);
             if bytes > BYTES_MAX {
                 return Err(PipelineError::too_large("$lookup").into());
+            }
+            if bytes > account.bytes() + STEP {
+                account.resize(bytes);
             }
             found.push(value);
         }
@@ -62,11 +70,14 @@ impl<H: Host> Lookups<H> {
 
 impl<H: Host> Stream<H> for Lookups<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
-        let Some(record) = self.input.next(run)? else { return Ok(None) };
+        let Some(record) = self.input.next(run)? else {
+            self.account = None;
+            return Ok(None);
+        };
         run.tick()?;
         let found = self.found(run, &record)?;
         let mut map = record.into_map().map_err(PipelineError::from)?;
-        set_field(&mut map, &self.lookup.into, Value::Array(found));
+        self.lookup.into.set_in(&mut map, Value::Array(found));
         Ok(Some(Record::Map(map)))
     }
 }

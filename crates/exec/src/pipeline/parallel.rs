@@ -8,7 +8,7 @@ use crate::source::{MemoryAccount, Sorter};
 use alluvium_codec::varint;
 use alluvium_env::sync::Mutex;
 use alluvium_env::thread::{available_parallelism, scope, try_spawn_scoped};
-use alluvium_query::pipeline::{Group, Groups, PipelineError};
+use alluvium_query::pipeline::{Group, Groups};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -115,9 +115,6 @@ impl<H: Host> Shared<'_, H> {
 
     /// Moves the groups of a thread to the files of all.
     fn spill(&self, groups: &mut Groups) -> Result<(), H::Error> {
-        if !self.settings.allow_disk_use {
-            return Err(PipelineError::too_much_memory("$group", self.settings.stage_bytes_max).into());
-        }
         let mut sorter = self.sorter.lock();
         let sorter = sorter.get_or_insert_with(|| self.host.lock().sorter("$group", self.settings.stage_bytes_max));
         spill::<H>(groups, sorter, &self.settings.limits)

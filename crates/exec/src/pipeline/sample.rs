@@ -1,41 +1,42 @@
 //! `$sample`: documents chosen at random.
 
+use super::gather::Held;
 use super::host::Host;
 use super::run::Run;
 use super::stream::Stream;
-use alluvium_query::pipeline::{PipelineError, Record};
+use alluvium_query::pipeline::Record;
 
 /// `$sample`, by algorithm R of J. S. Vitter, "Random Sampling with a Reservoir", ACM Transactions on
 /// Mathematical Software 11 (1985). The chosen documents come in a random order.
-pub(super) struct Sampling<H> {
+pub(super) struct Sampling<H: Host> {
     input: Box<dyn Stream<H>>,
     most: u64,
     chosen: Option<std::vec::IntoIter<Record>>,
+    held: Option<Held<H>>,
 }
 
 impl<H: Host> Sampling<H> {
     pub fn new(input: Box<dyn Stream<H>>, most: u64) -> Self {
-        Self { input, most, chosen: None }
+        Self { input, most, chosen: None, held: None }
     }
 
     fn choose(&mut self, run: &mut Run<H>) -> Result<Vec<Record>, H::Error> {
-        let (mut chosen, mut seen, mut bytes): (Vec<Record>, u64, usize) = (Vec::new(), 0, 0);
+        let (mut chosen, mut seen): (Vec<Record>, u64) = (Vec::new(), 0);
+        let held = self.held.insert(Held::new(run, "$sample"));
         while let Some(record) = self.input.next(run)? {
             run.tick()?;
             seen += 1;
             if (chosen.len() as u64) < self.most {
-                bytes += record.bytes();
+                held.add(record.bytes())?;
                 chosen.push(record);
             } else {
                 let at = below(run, seen);
                 if at < self.most {
                     let place = &mut chosen[at as usize];
-                    bytes = (bytes + record.bytes()).saturating_sub(place.bytes());
+                    held.subtract(place.bytes());
+                    held.add(record.bytes())?;
                     *place = record;
                 }
-            }
-            if bytes > run.settings.stage_bytes_max {
-                return Err(PipelineError::too_much_memory("$sample", run.settings.stage_bytes_max).into());
             }
         }
         for at in (1..chosen.len()).rev() {
@@ -56,6 +57,10 @@ impl<H: Host> Stream<H> for Sampling<H> {
         if self.chosen.is_none() {
             self.chosen = Some(self.choose(run)?.into_iter());
         }
-        Ok(self.chosen.as_mut().and_then(Iterator::next))
+        let next = self.chosen.as_mut().and_then(Iterator::next);
+        if next.is_none() {
+            self.held = None;
+        }
+        Ok(next)
     }
 }

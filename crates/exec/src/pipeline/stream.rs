@@ -1,12 +1,11 @@
 //! Stages under way, and those that hold no documents.
 
+use super::gather::Held;
 use super::host::{Host, Records};
 use super::run::Run;
 use alluvium_document::Map;
 use alluvium_query::filter::Filter;
-use alluvium_query::pipeline::{
-    AutoBuckets, BucketAuto, Each, PipelineError, Record, RecordRef, Stage, UnionWith, Unwind, Unwound,
-};
+use alluvium_query::pipeline::{AutoBuckets, BucketAuto, Each, Record, RecordRef, Stage, UnionWith, Unwind, Unwound};
 use std::sync::Arc;
 
 /// A stage under way.
@@ -237,11 +236,10 @@ impl<H: Host> Stream<H> for AutoBucketing<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
         if self.made.is_none() {
             let mut buckets = AutoBuckets::new(self.stage.clone());
+            let mut held = Held::new(run, "$bucketAuto");
             while let Some(record) = self.input.next(run)? {
                 buckets.add(record)?;
-                if buckets.bytes() > run.settings.stage_bytes_max {
-                    return Err(PipelineError::too_much_memory("$bucketAuto", run.settings.stage_bytes_max).into());
-                }
+                held.set(buckets.bytes())?;
             }
             self.made = Some(buckets.finish()?.into_iter());
         }

@@ -1,6 +1,6 @@
 //! `$setWindowFields` and `$densify`: stages over sequences of documents.
 
-use super::gather::{Files, FromFiles, STEP};
+use super::gather::{Files, FromFiles, Held, STEP};
 use super::host::Host;
 use super::run::Run;
 use super::stream::Stream;
@@ -149,34 +149,37 @@ fn finished<H: Host>(run: &Run<H>, made: Result<Vec<Record>, PipelineError>) -> 
 }
 
 /// `$densify`.
-pub(super) struct Densifying<H> {
+pub(super) struct Densifying<H: Host> {
     input: Box<dyn Stream<H>>,
     stage: Arc<Densify>,
     made: Option<std::vec::IntoIter<Record>>,
+    held: Option<Held<H>>,
 }
 
 impl<H: Host> Densifying<H> {
     pub fn new(input: Box<dyn Stream<H>>, stage: Arc<Densify>) -> Self {
-        Self { input, stage, made: None }
+        Self { input, stage, made: None, held: None }
     }
 }
 
 impl<H: Host> Stream<H> for Densifying<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
         if self.made.is_none() {
-            let (mut records, mut bytes) = (Vec::new(), 0);
+            let mut records = Vec::new();
+            let held = self.held.insert(Held::new(run, "$densify"));
             while let Some(record) = self.input.next(run)? {
                 run.tick()?;
-                bytes += record.bytes();
-                if bytes > run.settings.stage_bytes_max {
-                    return Err(PipelineError::too_much_memory("$densify", run.settings.stage_bytes_max).into());
-                }
+                held.add(record.bytes())?;
                 records.push(record);
             }
             let (limits, env) = (&run.settings.limits, run.host.env());
             let made = self.stage.apply(records, &|| limits.check(env).is_err());
             self.made = Some(finished::<H>(run, made)?.into_iter());
         }
-        Ok(self.made.as_mut().and_then(Iterator::next))
+        let next = self.made.as_mut().and_then(Iterator::next);
+        if next.is_none() {
+            self.held = None;
+        }
+        Ok(next)
     }
 }

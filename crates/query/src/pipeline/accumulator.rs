@@ -102,7 +102,6 @@ impl Accumulator {
             | Kind::Min
             | Kind::Max
             | Kind::AddToSet
-            | Kind::Deviation { .. }
             | Kind::Median
             | Kind::Percentile(_)
             | Kind::Some { of: Of::Least | Of::Greatest, .. } => true,
@@ -110,6 +109,8 @@ impl Accumulator {
             | Kind::Last
             | Kind::Push
             | Kind::MergeObjects
+            // Its last digits do.
+            | Kind::Deviation { .. }
             | Kind::Some { of: Of::First | Of::Last, .. }
             | Kind::Sorted { .. } => false,
         }

@@ -1,7 +1,6 @@
 //! `$densify`: documents for the values that are missing in a sequence.
 
 use super::error::{PipelineError, refuse};
-use super::fields::set_field;
 use super::offset::offset;
 use super::options::Options;
 use super::record::Record;
@@ -235,7 +234,7 @@ impl Densify {
                 );
             }
             let mut map = names.clone();
-            set_field(&mut map, &self.field, at.clone());
+            self.field.set_in(&mut map, at.clone());
             let record = Record::Map(map);
             room.bytes += record.bytes();
             if room.bytes > ADDED_BYTES_MAX {
@@ -278,7 +277,7 @@ impl Densify {
         let mut map = Map::new();
         for path in &self.partition {
             if let Some(value) = record.value_at(path)? {
-                set_field(&mut map, path, value);
+                path.set_in(&mut map, value);
             }
         }
         Ok(map)

@@ -180,7 +180,7 @@ impl Unwind {
 
     fn set_position(&self, map: &mut Map, at: &Value) {
         if let Some(path) = &self.position {
-            fields::set_field(map, path, at.clone());
+            path.set_in(map, at.clone());
         }
     }
 }

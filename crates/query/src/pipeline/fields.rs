@@ -1,28 +1,6 @@
 //! Fields of maps at paths.
 
-use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
-
-/// Sets the value at a path that leads through maps. What is on the way and no map is replaced by one.
-pub fn set_field(map: &mut Map, path: &FieldPath, value: Value) {
-    let names: Vec<&str> = path.names().collect();
-    set_nested(map, &names, value);
-}
-
-fn set_nested(map: &mut Map, names: &[&str], value: Value) {
-    match names {
-        [] => {}
-        [name] => drop(map.insert(*name, value)),
-        [name, rest @ ..] => {
-            if !matches!(map.get(name), Some(Value::Map(_))) {
-                map.insert(*name, Map::new());
-            }
-            if let Some(Value::Map(inner)) = map.get_mut(name) {
-                set_nested(inner, rest, value);
-            }
-        }
-    }
-}
 
 /// Sets the value at the names, in each element of the arrays on the way, or removes it if there is
 /// no value. What is on the way and no map is replaced by one.

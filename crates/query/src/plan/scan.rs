@@ -75,25 +75,9 @@ impl IndexScan {
         let mut document = Map::new();
         for (part, value) in self.bounds.iter().zip(values) {
             let Some(value) = value else { continue };
-            let names: Vec<&str> = part.part.path.names().collect();
-            put(&mut document, &names, value);
+            part.part.path.set_in(&mut document, value.clone());
         }
         document
-    }
-}
-
-fn put(map: &mut Map, names: &[&str], value: &Value) {
-    match names {
-        [] => {}
-        [name] => drop(map.insert(*name, value.clone())),
-        [name, rest @ ..] => {
-            if !matches!(map.get(name), Some(Value::Map(_))) {
-                map.insert(*name, Map::new());
-            }
-            if let Some(Value::Map(inner)) = map.get_mut(name) {
-                put(inner, rest, value);
-            }
-        }
     }
 }
 
