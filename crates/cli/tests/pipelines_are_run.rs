@@ -76,6 +76,8 @@ fn results_are_written_to_collections_and_files() {
     let merge = "[{$group: {_id: '$kind', n: {$sum: 1}}}, {$merge: 'kinds'}]";
     assert_eq!(place.good(&["aggregate", "db", "pets", merge]), "");
     assert_eq!(place.good(&["get", "db", "kinds", "cat"]), "{\"_id\":\"cat\",\"n\":10}\n");
+    let explained = place.bad(2, &["aggregate", "db", "pets", merge, "--explain"]);
+    assert!(explained.contains("leave $merge out"), "{explained}");
     let export = |arguments: &[&str]| place.good(&[&["export", "db", "pets"], arguments].concat());
     assert_eq!(export(&["--pipeline", GROUP]), place.good(&["aggregate", "db", "pets", GROUP]));
     let csv = ["--pipeline", GROUP, "--format", "csv", "--limit", "1"];

@@ -14,7 +14,7 @@ use crate::trees::{INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, describe_documents,
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_env::sync::atomic::{AtomicU64, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
-use alluvium_store::{Bounds, Durability, Store, TreeId};
+use alluvium_store::{Bounds, Durability, Store, TreeChanges, TreeId};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -136,9 +136,19 @@ impl Catalog {
         names.values().find(|entry| entry.documents == documents)?.open.clone()
     }
 
-    /// The names of the collections, sorted.
+    /// The names of the collections, sorted; without those that `$out` is filling.
     pub fn list(&self) -> Vec<FullName> {
+        self.names.read().keys().filter(|name| !name.is_temporary()).cloned().collect()
+    }
+
+    /// The names of all collections, also of those that `$out` is filling, sorted.
+    pub(crate) fn list_all(&self) -> Vec<FullName> {
         self.names.read().keys().cloned().collect()
+    }
+
+    /// Drops what a `$out` has left that did not come to its end. Only before the collections are used.
+    pub(crate) fn drop_temporary(&self) -> Result<()> {
+        self.list_all().iter().filter(|name| name.is_temporary()).try_for_each(|name| self.drop(name))
     }
 
     /// The collection's shared state; `None` if it does not exist.
@@ -166,7 +176,7 @@ impl Catalog {
     /// Reads the shapes of all collections that have not been used yet, so that their deltas can be
     /// folded. Deltas of a collection whose shapes cannot be read are kept.
     pub fn learn_all(&self) {
-        for name in self.list() {
+        for name in self.list_all() {
             let _unread = self.find(&name);
         }
     }
@@ -184,7 +194,7 @@ impl Catalog {
     /// The error for a collection that does not exist.
     pub fn missing(&self, name: &FullName) -> Error {
         match self.store.check_open() {
-            Ok(()) => no_such_collection(name, self.names.read().keys()),
+            Ok(()) => no_such_collection(name, self.list().iter()),
             Err(closed) => closed.into(),
         }
     }
@@ -249,18 +259,17 @@ impl Catalog {
         Ok(dropped?)
     }
 
-    /// Renames a collection, in place of the one that has the new name, if there is one. No other change of
-    /// names comes in between. Returns false, with the error, if the former collection may be gone.
-    pub fn replace(&self, from: &FullName, to: &FullName) -> std::result::Result<(), (bool, Error)> {
+    /// Renames a collection, in place of the one that has the new name, if there is one: in one batch, and without
+    /// another change of names in between.
+    pub(crate) fn replace(&self, from: &FullName, to: &FullName) -> Result<()> {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
-        self.store.check_writable().map_err(|error| (true, error.into()))?;
-        let Some(entry) = self.names.read().get(from).cloned() else { return Err((true, self.missing(from))) };
-        let former = self.names.read().get(to).cloned();
-        if let Some(former) = former {
-            self.drop_entry(to, &former).map_err(|error| (false, error))?;
-        }
-        self.rename_entry(from, to, entry).map_err(|error| (false, error))
+        self.store.check_writable()?;
+        let Some(entry) = self.names.read().get(from).cloned() else {
+            return Err(self.missing(from));
+        };
+        let former = self.names.read().get(to).map(Entry::trees).unwrap_or_default();
+        self.rename_entry(from, to, entry, former)
     }
 
     /// Renames a collection. An error if the new name is taken.
@@ -274,22 +283,25 @@ impl Catalog {
         if self.names.read().contains_key(to) {
             return Err(Error::CollectionExists(to.to_string()));
         }
-        self.rename_entry(from, to, entry)
+        self.rename_entry(from, to, entry, Vec::new())
     }
 
-    fn rename_entry(&self, from: &FullName, to: &FullName, mut entry: Entry) -> Result<()> {
+    /// Renames a collection, and drops the trees of the one that had the name, in one batch.
+    fn rename_entry(&self, from: &FullName, to: &FullName, mut entry: Entry, former: Vec<TreeId>) -> Result<()> {
         let description = describe_documents(to, entry.system);
-        let described = self.store.describe_trees(&[(entry.documents, &description)]);
+        let describe = vec![(entry.documents, description.clone())];
+        let changes = |_: &[TreeId]| TreeChanges { describe, drop: former, ..TreeChanges::default() };
+        let described = self.store.change_trees(0, changes);
         // As for a drop: the new name is taken over also if the outcome is unknown.
         if described.is_err() && self.store.description(entry.documents) != Some(description) {
-            return Ok(described?);
+            return Ok(described.map(drop)?);
         }
         let indexes = entry.indexes.indexes.clone();
         entry.set_indexes(IndexSet { schema: self.store.schema(entry.documents), indexes });
         let mut names = self.names.write();
         names.remove(from);
         names.insert(to.clone(), entry);
-        Ok(described?)
+        Ok(described.map(drop)?)
     }
 }
 

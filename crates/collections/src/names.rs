@@ -3,6 +3,9 @@
 /// The logical database of names without a dot.
 pub const DEFAULT_LOGICAL: &str = "main";
 
+/// What names of collections begin with that `$out` fills. Other names that begin with `system.` are refused, too.
+const TEMPORARY: &str = "system.out.";
+
 /// A name that MongoDB's rules do not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the name {name:?} is not allowed: {reason}")]
@@ -42,6 +45,16 @@ impl FullName {
         check_logical(logical)?;
         check_collection(collection)?;
         Ok(Self { logical: logical.to_owned(), collection: collection.to_owned() })
+    }
+
+    /// The name of a collection that a stage fills before it gets its own name. Users cannot create one like it.
+    pub(crate) fn temporary(logical: &str, number: u64) -> Self {
+        Self { logical: logical.to_owned(), collection: format!("{TEMPORARY}{number:016x}") }
+    }
+
+    /// True for a name of [`FullName::temporary`].
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.collection.starts_with(TEMPORARY)
     }
 }
 

@@ -28,6 +28,8 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     if !catalog.store().options().read_only {
         // After an error, a later flush does it.
         let _later = catalog.store().discard_damage();
+        // After an error, the next open does it.
+        let _later = catalog.drop_temporary();
     }
     let env = catalog.store().env().clone();
     let engine = EngineHandle::new(Engine::new(catalog, env));

@@ -53,7 +53,7 @@ pub fn verify(engine: &Engine, stop: &AtomicBool) -> Result<VerifyReport> {
     let mut report = VerifyReport { damage, indexes: Vec::new() };
     // Documents in a damaged file cannot be read: the file's error names the damage.
     if report.damage.is_empty() {
-        for name in engine.catalog.list() {
+        for name in engine.catalog.list_all() {
             verify_collection(engine, &name, stop, &mut report)?;
         }
     }

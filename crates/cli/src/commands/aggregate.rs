@@ -10,6 +10,7 @@ use crate::settings::database::CollectionArgs;
 use crate::settings::pipelines::{self, PipelineArgs};
 use crate::settings::queries;
 use crate::signals::Stop;
+use alluvium::Cursor;
 
 /// Arguments of `aggregate`.
 #[derive(Debug, clap::Args)]
@@ -56,17 +57,23 @@ impl Args {
                 return output::print_plan(explained.to_string(), explained.to_map(), self.json);
             }
             let cursor = aggregate.run().map_err(pipelines::refused)?;
-            let mut out = Rows::new(format, None);
-            for document in cursor {
-                stop.check()?;
-                out.document(&document?)?;
-            }
-            out.finish()?;
+            let printed = print(cursor, Rows::new(format, None), &stop);
             if writes {
-                // As after every command that writes.
-                database.sync()?;
+                // As after every command that writes: what was written before a failure remains. The failure is the
+                // one to report.
+                let durable = database.sync();
+                printed?;
+                return Ok(durable?);
             }
-            Ok(())
+            printed
         })
     }
+}
+
+fn print(cursor: Cursor, mut out: Rows, stop: &Stop) -> Outcome {
+    for document in cursor {
+        stop.check()?;
+        out.document(&document?)?;
+    }
+    out.finish()
 }

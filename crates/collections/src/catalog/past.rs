@@ -19,7 +19,8 @@ impl Catalog {
         if let Some(now) = self.unchanged_since(snapshot.seq(), || self.list()) {
             return Ok(now);
         }
-        Ok(self.past_names(snapshot)?.keys().cloned().collect())
+        let names = self.past_names(snapshot)?.keys();
+        Ok(names.filter(|name| !name.is_temporary()).cloned().collect())
     }
 
     /// As [`Catalog::find_at`], with an error that names the nearest collection.

@@ -38,22 +38,17 @@ fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {
 /// are those of the former one.
 pub(super) fn out(to: &Destination<'_>, collection: &str, next: Next<'_>) -> Result<()> {
     let target = FullName::new(to.logical, collection)?;
-    let temporary = format!("tmp.out.{:016x}", to.engine.env.rng.next_u64());
-    let temporary = FullName::new(to.logical, &temporary)?;
-    let written = fill(to, &temporary, &target, next);
-    let (keeps_former, error) = match written.map_err(|error| (true, error)) {
-        Ok(()) => match to.engine.catalog.replace(&temporary, &target) {
-            Ok(()) => return Ok(()),
-            Err(failed) => failed,
-        },
-        Err(failed) => failed,
-    };
-    // Once the former collection may be gone, the new documents are the only ones.
-    if keeps_former {
-        // The first error says what went wrong.
-        let _dropped = to.engine.catalog.drop(&temporary);
-    }
-    Err(error)
+    let temporary = FullName::temporary(to.logical, to.engine.env.rng.next_u64());
+    let catalog = &to.engine.catalog;
+    let written = fill(to, &temporary, &target, next).and_then(|()| catalog.replace(&temporary, &target));
+    written.map_err(|mut error| {
+        // The first error says what went wrong. What cannot be dropped now is dropped by the next open.
+        let _dropped = catalog.drop(&temporary);
+        if let Error::DuplicateKey { collection, .. } | Error::DuplicateIndexKey { collection, .. } = &mut error {
+            *collection = target.to_string();
+        }
+        error
+    })
 }
 
 fn fill(to: &Destination<'_>, temporary: &FullName, target: &FullName, next: Next<'_>) -> Result<()> {
@@ -224,20 +219,15 @@ fn not_matched(writer: &Writer<'_>, to: &Destination<'_>, merge: &MergeInto, map
             ids::ensure_id(&mut map, &to.engine.env);
             match (Writer { ..*writer }).insert(std::slice::from_ref(&map)) {
                 Ok(()) => Ok(true),
-                Err(Error::DuplicateKey { .. } | Error::DuplicateIndexKey { .. })
+                Err(refused @ (Error::DuplicateKey { .. } | Error::DuplicateIndexKey { .. }))
                     if !matches!(merge.matched, WhenMatched::Fail) =>
                 {
                     // A document that `on` does not find may have the same `_id`, or key of another index.
                     let found = find_id(to, writer.name, &on_filter(merge, &map)?)?;
-                    if found.is_some() { Ok(false) } else { Err(duplicate(writer, &map)) }
+                    if found.is_some() { Ok(false) } else { Err(refused) }
                 }
                 Err(error) => Err(error),
             }
         }
     }
-}
-
-fn duplicate(writer: &Writer<'_>, map: &Map) -> Error {
-    let id = map.get(ids::ID).cloned().unwrap_or_default();
-    Error::DuplicateKey { collection: writer.name.to_string(), id: crate::error::id_text(&id) }
 }

@@ -1,0 +1,110 @@
+//! Power cuts and failures at every step of a `$out`: the collection has all its former documents or all of the new
+//! ones, with its indexes, and nothing else is left.
+
+use alluvium::{Database, Durability, Result};
+use alluvium_env::fault::{Fault, FaultFs, Op};
+use alluvium_env::mem::{CrashStyle, MemFs};
+use alluvium_env::sync::Mutex;
+use alluvium_env::{Env, ManualClock, SeededRng};
+use alluvium_store::{Options, Store};
+use std::sync::Arc;
+
+const FORMER: u64 = 7;
+const NEW: u64 = 30;
+
+fn env_of(mem: MemFs) -> (Arc<MemFs>, Arc<FaultFs>, Env) {
+    let mem = Arc::new(mem);
+    let faults = Arc::new(FaultFs::over(mem.clone()));
+    let (clock, rng) = (Arc::new(ManualClock::new()), Arc::new(SeededRng::new(3)));
+    (mem, faults.clone(), Env { fs: faults, clock, rng })
+}
+
+fn open(env: &Env) -> Database {
+    let durability = Durability::Sync;
+    let options =
+        Options { memory_bytes: 8 << 20, partitions: Some(2), background: false, durability, ..Options::default() };
+    Database::builder().env(env.clone()).options(options).open("db").unwrap()
+}
+
+fn fill(env: &Env) -> Database {
+    let db = open(env);
+    for n in 0..NEW {
+        db.collection("pets").put(n, format!(r#"{{"n":{n}}}"#)).unwrap();
+    }
+    for n in 0..FORMER {
+        db.collection("dogs").put(format!("former {n}"), format!(r#"{{"n":{n}}}"#)).unwrap();
+    }
+    db.collection("dogs").create_index(r#"{"n":1}"#).unique(true).run().unwrap();
+    db
+}
+
+fn write_out(db: &Database) -> Result<()> {
+    db.collection("pets")
+        .aggregate(r#"[{"$match":{"n":{"$gte":0}}},{"$out":"dogs"}]"#)
+        .run()?
+        .try_for_each(|d| d.map(drop))
+}
+
+/// Checks the collection; the number of its documents.
+fn check(db: &Database, what: &str) -> u64 {
+    let dogs = db.collection("dogs");
+    let found = dogs.count().unwrap();
+    let former = dogs.scan().run().unwrap().filter(|d| d.as_ref().unwrap().id().as_str().is_some()).count() as u64;
+    assert!((found, former) == (FORMER, FORMER) || (found, former) == (NEW, 0), "{what}: {found} with {former}");
+    assert_eq!(dogs.find(r#"{"n":{"$gte":0}}"#).hint("n_1").count().unwrap(), found, "{what}");
+    let names: Vec<_> = db.collections().into_iter().map(|info| info.name).collect();
+    assert_eq!(names, ["dogs", "pets"], "{what}");
+    found
+}
+
+#[test]
+fn a_power_cut_at_any_step() {
+    let (mem, faults, env) = env_of(MemFs::new());
+    let db = fill(&env);
+    let cuts = Arc::new(Mutex::new(Vec::new()));
+    let seen = cuts.clone();
+    faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
+        for style in [CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept] {
+            let what = format!("{style:?} before {:?} of {}", op.kind, op.path.display());
+            seen.lock().push((mem.crash_clone(op.number, style), what));
+        }
+    })));
+    write_out(&db).unwrap();
+    faults.set_hook(None);
+    assert_eq!(check(&db, "at the end"), NEW);
+    let cuts = std::mem::take(&mut *cuts.lock());
+    assert!(cuts.len() > 20, "{}", cuts.len());
+    for (mem, what) in cuts {
+        let env = env_of(mem).2;
+        let db = open(&env);
+        check(&db, &what);
+        db.close().unwrap();
+        // Documents and shapes of both, and an index.
+        let store = Store::open(env, "db".as_ref(), Options { background: false, ..Options::default() }).unwrap();
+        assert_eq!(store.trees().len(), 5, "{what}");
+    }
+}
+
+#[test]
+fn an_error_at_any_step() {
+    let faults_of = [|nth| Fault::nth(nth).of_changes(), |nth| Fault::nth(nth).of_changes().no_space().from_then_on()];
+    for fault in faults_of {
+        let mut struck = 0;
+        for nth in 1.. {
+            let (_, faults, env) = env_of(MemFs::new());
+            let db = fill(&env);
+            faults.inject(fault(nth));
+            let written = write_out(&db);
+            faults.clear();
+            if faults.fired() == 0 {
+                written.unwrap();
+                break;
+            }
+            struck += 1;
+            drop(db);
+            let found = check(&open(&env), &format!("operation {nth}"));
+            assert!(written.is_err() || found == NEW, "operation {nth}");
+        }
+        assert!(struck > 5, "{struck}");
+    }
+}
