@@ -128,7 +128,8 @@ impl<S: Source> Sorting<S> {
         let (refused_key, item) = refused;
         encode(&item, &mut bytes)?;
         sorter.add(run.watch.limits(), refused_key, &bytes)?;
-        while !batch.is_empty() {
+        // The document that did not fit may have been the last one of its batch.
+        loop {
             for item in batch.drain(..) {
                 empty(&mut key);
                 let Some(document) = &item.document else { continue };
@@ -137,6 +138,9 @@ impl<S: Source> Sorting<S> {
                 sorter.add(run.watch.limits(), &key, &bytes)?;
             }
             self.input.next(run, Demand::ALL, &mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
         }
         Ok(State::Files(Box::new(sorter.finish(run.watch.limits())?)))
     }
