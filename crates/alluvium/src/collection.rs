@@ -16,6 +16,7 @@ mod indexes;
 mod loads;
 mod queries;
 mod updates;
+mod validation;
 
 /// A handle on a collection. Its documents are read and written as values of `T`: of [`Document`],
 /// which holds any document, or of your own type with serde's traits ([`Collection::typed`]). Cheap

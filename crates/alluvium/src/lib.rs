@@ -59,6 +59,7 @@ pub mod repair;
 mod scan;
 mod target;
 mod update;
+mod validation;
 
 pub use aggregate::Aggregate;
 pub use alluvium_collections::cursor::Cursor;
@@ -86,6 +87,7 @@ pub use alluvium_env as env;
 pub use alluvium_query::index::IndexError;
 pub use alluvium_query::pipeline::PipelineError;
 pub use alluvium_query::update::UpdateError;
+pub use alluvium_query::validator::{ValidationAction, ValidationLevel, Validator};
 pub use alluvium_readonly::prefixed;
 pub use alluvium_readonly::{Build, BuildReport, OnDuplicate, Stats as ReadOnlyStats};
 pub use alluvium_store::{
@@ -109,3 +111,4 @@ pub use names::check_name;
 pub use read_only::{BuildReadOnly, OpenReadOnly, ReadOnly};
 pub use scan::Scan;
 pub use update::Update;
+pub use validation::SetValidator;

@@ -30,6 +30,7 @@ mod scan;
 pub(crate) mod shell;
 mod stats;
 mod update;
+mod validator;
 mod verify;
 
 use crate::context::Context;
@@ -101,6 +102,9 @@ pub(crate) enum Command {
     Stats(stats::Args),
     /// Change fields of documents with update operators
     Update(update::Args),
+    /// Set, show and remove the validator of a collection, which refuses wrong documents
+    #[command(subcommand)]
+    Validator(validator::Command),
     /// Check a database or checkpoint for damage
     Verify(verify::Args),
 }
@@ -139,6 +143,7 @@ impl Command {
             Self::Shell(args) => args.run(context),
             Self::Stats(args) => args.run(),
             Self::Update(args) => args.run(),
+            Self::Validator(command) => command.run(),
             Self::Verify(args) => args.run(),
         }
     }

@@ -4,13 +4,14 @@
 //! loads). The description of a tree names its kind and its collection, and is written in the same
 //! batch as the tree.
 
-use crate::error::unreadable_index;
 use crate::error::{Error, Result};
+use crate::error::{unreadable_index, unreadable_options};
 use crate::folding::Folds;
 use crate::index::{Index, IndexSet};
 use crate::names::FullName;
+use crate::options::CollectionOptions;
 use crate::state::CollectionState;
-use crate::trees::{INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, describe_documents, read_documents};
+use crate::trees::{INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, describe_documents, read_documents, read_options};
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_env::sync::atomic::{AtomicU64, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
@@ -94,7 +95,9 @@ impl Catalog {
                     raise_shapes(&store, &name, system)?;
                 }
                 let indexes = indexes.remove(&documents).unwrap_or_default();
-                let indexes = Arc::new(IndexSet { schema: store.schema(documents), indexes });
+                let options = read_options(&description).ok_or_else(|| unreadable_options(&name))?;
+                let indexes = IndexSet { schema: store.schema(documents), indexes, options: Arc::new(options) };
+                let indexes = Arc::new(indexes);
                 names.insert(name, Entry { documents, system, indexes, open: None });
             }
         }
@@ -227,12 +230,14 @@ impl Catalog {
     fn create_locked(&self, name: &FullName) -> Result<Arc<CollectionState>> {
         // The description of the tree of documents contains the id of the system tree, which is
         // created right before it.
-        let trees = self.store.create_trees_with(2, |ids| vec![vec![SYSTEM], describe_documents(name, ids[0])])?;
+        let options = CollectionOptions::default();
+        let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
+        let trees = self.store.create_trees_with(2, describe)?;
         let (system, documents) = (trees[0], trees[1]);
         let shapes = Arc::new(ShapeTable::new(shape_options(&self.store)));
         self.folds.learn(documents, &shapes);
         self.folds.forget_removed(|tree| self.store.may_be_read(tree));
-        let indexes = Arc::new(IndexSet { schema: self.store.schema(documents), indexes: Vec::new() });
+        let indexes = Arc::new(IndexSet { schema: self.store.schema(documents), ..IndexSet::default() });
         let open = CollectionState::new(documents, system, shapes, indexes.clone());
         let entry = Entry { documents, system, indexes, open: Some(open.clone()) };
         self.names.write().insert(name.clone(), entry);
@@ -288,7 +293,8 @@ impl Catalog {
 
     /// Renames a collection, and drops the trees of the one that had the name, in one batch.
     fn rename_entry(&self, from: &FullName, to: &FullName, mut entry: Entry, former: Vec<TreeId>) -> Result<()> {
-        let description = describe_documents(to, entry.system);
+        let options = entry.indexes.options.clone();
+        let description = describe_documents(to, entry.system, &options);
         let describe = vec![(entry.documents, description.clone())];
         let changes = |_: &[TreeId]| TreeChanges { describe, drop: former, ..TreeChanges::default() };
         let described = self.store.change_trees(0, changes);
@@ -297,7 +303,7 @@ impl Catalog {
             return Ok(described.map(drop)?);
         }
         let indexes = entry.indexes.indexes.clone();
-        entry.set_indexes(IndexSet { schema: self.store.schema(entry.documents), indexes });
+        entry.set_indexes(IndexSet { schema: self.store.schema(entry.documents), indexes, options });
         let mut names = self.names.write();
         names.remove(from);
         names.insert(to.clone(), entry);

@@ -148,6 +148,16 @@ pub enum Error {
         /// The reason.
         error: IndexError,
     },
+    /// A document cannot be written because the collection's validator refuses it.
+    #[error("document {id} of {collection} is refused by the collection's validator: {}", shortened(details))]
+    Validation {
+        /// The collection's full name.
+        collection: String,
+        /// The `_id` of the document, as extended JSON.
+        id: String,
+        /// The conditions that it does not meet, in the form of MongoDB's `errInfo`.
+        details: Box<Map>,
+    },
     /// An existing index conflicts with the new one.
     #[error("{what}")]
     IndexConflict {
@@ -425,6 +435,7 @@ impl Error {
             Self::Distinct(error) => numbered(error.code()),
             Self::Update(error) | Self::UpdateOf { error, .. } => numbered(error.code()),
             Self::Index(error) | Self::IndexOf { error, .. } => numbered(error.code()),
+            Self::Validation { .. } => (121, "DocumentValidationFailure"),
             Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
             Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
             Self::AmbiguousKeys { .. } => (181, "AmbiguousIndexKeyPattern"),
@@ -499,6 +510,7 @@ impl Error {
             | Self::Distinct(_)
             | Self::Index(_)
             | Self::IndexOf { .. }
+            | Self::Validation { .. }
             | Self::IndexConflict { .. }
             | Self::AmbiguousKeys { .. }
             | Self::Load(_)
@@ -512,6 +524,18 @@ impl Error {
             Self::WriteMany { error, .. } => error.kind(),
             Self::DamagedDocument { .. } | Self::DamagedIndex { .. } => ErrorKind::Corruption,
         }
+    }
+}
+
+/// The most characters of details in a message.
+const DETAILS_CHARS: usize = 300;
+
+/// The details of a refusal as JSON, cut.
+fn shortened(details: &Map) -> String {
+    let details = details.get("details").cloned().unwrap_or_default().to_string();
+    match details.char_indices().nth(DETAILS_CHARS) {
+        Some((at, _)) => format!("{}…", &details[..at]),
+        None => details,
     }
 }
 
@@ -570,6 +594,17 @@ pub fn id_text(id: &Value) -> String {
 
 fn numbered(code: alluvium_query::ErrorCode) -> (i32, &'static str) {
     (code.number(), code.name())
+}
+
+/// The error for a collection whose options cannot be read. The database is not opened then, because writes could not
+/// obey them.
+pub(crate) fn unreadable_options(name: &FullName) -> Error {
+    Error::DamagedDocument {
+        collection: name.to_string(),
+        id: "(options)".to_owned(),
+        reason: "the options of the collection cannot be read: they are damaged, or were written by a newer version"
+            .to_owned(),
+    }
 }
 
 /// The error for an index whose description cannot be read. The database is not opened then,

@@ -10,11 +10,13 @@
 
 use crate::error::{Error, Result};
 use crate::names::FullName;
+use crate::options::CollectionOptions;
 use crate::trees::INDEX;
 use alluvium_codec::varint;
 use alluvium_document::{Document, Map, Value, encoding};
 use alluvium_query::index::{Definition, IndexError, Keys};
 use alluvium_query::update::Update;
+use alluvium_query::validator::Validator;
 use alluvium_store::{Seq, TreeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +35,8 @@ pub struct IndexSet {
     pub schema: Seq,
     /// The indexes, without the one on `_id`.
     pub indexes: Vec<Arc<Index>>,
+    /// The options of the collection: they change as indexes do.
+    pub options: Arc<CollectionOptions>,
 }
 
 /// An index.
@@ -214,12 +218,17 @@ impl IndexSet {
     /// True if an update may change the entries of a document in some index: such an update has to
     /// read the document.
     pub fn is_touched_by(&self, update: &Update) -> bool {
-        self.indexes.iter().any(|index| index.is_touched_by(update))
+        self.validator().is_some() || self.indexes.iter().any(|index| index.is_touched_by(update))
     }
 
     /// The index with this name.
     pub fn find(&self, name: &str) -> Option<&Arc<Index>> {
         self.indexes.iter().find(|index| index.definition.name() == name)
+    }
+
+    /// The validator, if it checks documents.
+    pub fn validator(&self) -> Option<&Validator> {
+        self.options.validator.as_ref().filter(|validator| validator.is_active())
     }
 
     /// True if one of the indexes is unique.

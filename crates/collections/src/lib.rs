@@ -43,6 +43,7 @@ mod multikey;
 pub mod names;
 pub mod object_id;
 pub mod open;
+pub mod options;
 pub mod pipeline;
 mod planner_state;
 pub mod read;

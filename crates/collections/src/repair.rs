@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::indexes;
 use crate::names::FullName;
-use crate::trees::{SYSTEM, read_documents};
+use crate::options::CollectionOptions;
+use crate::trees::{SYSTEM, read_documents, read_options};
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Salvage};
 use rows::{CollectionTrees, Rows};
@@ -277,6 +278,16 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
         let mut collection = rows.copy(documents, doubtful, options, &mut report)?;
         for index in trees.indexes.get(&documents).into_iter().flatten() {
             make_index(engine, &name, index, options, &mut collection)?;
+        }
+        // After the documents, which may be older than the validator.
+        if let Some(known) = trees.described.get(&documents) {
+            match read_options(&known.description) {
+                Some(options) if options == CollectionOptions::default() => {}
+                Some(options) => drop(engine.catalog.change_options(&name, |known| *known = options)?),
+                None => {
+                    report.notes.push(format!("the options of the collection {name}, such as its validator, are lost"))
+                }
+            }
         }
         report.collections.push(collection);
     }

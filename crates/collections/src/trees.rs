@@ -6,12 +6,15 @@
 //! | 2 | system tree of a collection | empty |
 //! | 3 | a multivalue set, as the command `mv` makes them | the name of the set |
 //! | 4 | a secondary index | see [`crate::index::Index::describe`] |
+//! | 5 | documents of a collection with options | as for 1, then the options: a map |
 //!
 //! `docs/FORMAT.md` defines the bytes. A tree whose description begins with another byte belongs to
 //! an application that uses the key/value store directly.
 
 use crate::names::FullName;
+use crate::options::CollectionOptions;
 use alluvium_codec::varint;
+use alluvium_document::{Value, encoding};
 use alluvium_store::TreeId;
 
 /// A collection's documents.
@@ -22,6 +25,9 @@ pub const SYSTEM: u8 = 2;
 pub const MULTIVALUE: u8 = 3;
 /// A secondary index.
 pub const INDEX: u8 = 4;
+
+/// A collection's documents, if it has options.
+pub const DOCUMENTS_WITH_OPTIONS: u8 = 5;
 
 /// First byte of the key of a shape's definition in a system tree; the shape's number follows.
 pub(crate) const SHAPE_PREFIX: u8 = b's';
@@ -35,23 +41,43 @@ pub(crate) fn shape_key(number: u32) -> [u8; 5] {
 }
 
 /// The description of a tree of documents.
-pub(crate) fn describe_documents(name: &FullName, system: TreeId) -> Vec<u8> {
-    let mut out = vec![DOCUMENTS];
+pub(crate) fn describe_documents(name: &FullName, system: TreeId, options: &CollectionOptions) -> Vec<u8> {
+    let options = options.to_map();
+    let mut out = vec![if options.is_empty() { DOCUMENTS } else { DOCUMENTS_WITH_OPTIONS }];
     varint::put_bytes(&mut out, name.logical.as_bytes());
     varint::put_bytes(&mut out, name.collection.as_bytes());
     varint::put_u64(&mut out, u64::from(system.0));
+    if !options.is_empty() {
+        encoding::encode_map(&options, &mut out);
+    }
     out
+}
+
+/// The options in the description of a tree of documents; `None` if they cannot be read.
+pub fn read_options(description: &[u8]) -> Option<CollectionOptions> {
+    if description.first() == Some(&DOCUMENTS) {
+        return Some(CollectionOptions::default());
+    }
+    let (_, _, mut input) = read_named(description)?;
+    match encoding::decode(&mut input) {
+        Ok(Value::Map(options)) if input.is_empty() => CollectionOptions::from_map(&options).ok(),
+        _ => None,
+    }
 }
 
 /// The name and the system tree of the collection whose tree of documents has this description.
 /// `None` for a tree of another kind.
-pub(crate) fn read_documents(mut input: &[u8]) -> Option<(FullName, TreeId)> {
-    let (&DOCUMENTS, rest) = input.split_first()? else { return None };
-    input = rest;
+pub(crate) fn read_documents(description: &[u8]) -> Option<(FullName, TreeId)> {
+    read_named(description).map(|(name, system, _)| (name, system))
+}
+
+/// As [`read_documents`], with what follows.
+fn read_named(description: &[u8]) -> Option<(FullName, TreeId, &[u8])> {
+    let (&(DOCUMENTS | DOCUMENTS_WITH_OPTIONS), mut input) = description.split_first()? else { return None };
     let logical = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
     let collection = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
     let system = u32::try_from(varint::get_u64(&mut input).ok()?).ok()?;
-    Some((FullName { logical, collection }, TreeId(system)))
+    Some((FullName { logical, collection }, TreeId(system), input))
 }
 
 /// The description of a multivalue set.

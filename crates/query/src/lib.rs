@@ -10,6 +10,7 @@
 //! - [`sort`]: sort keys, and the first documents by them
 //! - [`pipeline`]: stages of aggregation
 //! - [`plan`]: the query planner
+//! - [`validator`]: what the documents of a collection must be
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -30,5 +31,6 @@ pub mod projection;
 pub mod sort;
 mod suggest;
 pub mod update;
+pub mod validator;
 
 pub use code::ErrorCode;

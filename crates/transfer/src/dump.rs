@@ -31,6 +31,7 @@ use alluvium_collections::index::Index;
 use alluvium_collections::indexes::id_definition;
 use alluvium_collections::names::FullName;
 use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::trees::read_options;
 use alluvium_document::{Document, Map, json};
 use alluvium_env::{Env, WholeFile};
 use directory::DumpDirectory;
@@ -107,19 +108,30 @@ fn dump_into(
     let mut dumping = Dumping { env, options, report: DumpReport::default(), progress };
     for name in engine.catalog.list_at(&snapshot)? {
         let cursor = Cursor::scan(engine, &name, Some(&snapshot), ScanRange::default())?;
-        let indexes = definitions_at(engine, &name, &snapshot)?;
-        dumping.collection(&dir.join(&name.logical), &name, cursor, indexes)?;
+        let about = About::read(engine, &name, &snapshot)?;
+        dumping.collection(&dir.join(&name.logical), &name, cursor, &about)?;
     }
     Ok(dumping.report)
 }
 
-/// The definitions of the indexes that were ready at a snapshot; the index on `_id` comes first.
-fn definitions_at(engine: &EngineHandle, name: &FullName, snapshot: &Snapshot) -> Result<Vec<Map>> {
-    let state = engine.catalog.require_at(name, snapshot)?;
-    let trees = engine.store().trees_at(&snapshot.store)?;
-    let indexes = trees.iter().filter_map(|(tree, description)| Index::read(*tree, description));
-    let own = indexes.filter(|(documents, index)| *documents == state.documents && index.ready.is_some());
-    Ok(std::iter::once(id_definition()).chain(own.map(|(_, index)| index.definition.to_map())).collect())
+/// What a dump keeps of a collection beside its documents.
+struct About {
+    /// The definitions of the indexes that were ready at the snapshot; the index on `_id` comes first.
+    indexes: Vec<Map>,
+    options: Map,
+}
+
+impl About {
+    fn read(engine: &EngineHandle, name: &FullName, snapshot: &Snapshot) -> Result<Self> {
+        let state = engine.catalog.require_at(name, snapshot)?;
+        let trees = engine.store().trees_at(&snapshot.store)?;
+        let indexes = trees.iter().filter_map(|(tree, description)| Index::read(*tree, description));
+        let own = indexes.filter(|(documents, index)| *documents == state.documents && index.ready.is_some());
+        let indexes = std::iter::once(id_definition()).chain(own.map(|(_, index)| index.definition.to_map())).collect();
+        let description = trees.iter().find(|(tree, _)| *tree == state.documents).map(|(_, description)| description);
+        let options = description.and_then(|description| read_options(description)).unwrap_or_default().to_map();
+        Ok(Self { indexes, options })
+    }
 }
 
 struct Dumping<'a, P> {
@@ -130,7 +142,7 @@ struct Dumping<'a, P> {
 }
 
 impl<P: FnMut(u64, u64)> Dumping<'_, P> {
-    fn collection(&mut self, dir: &Path, info: &FullName, mut cursor: Cursor, indexes: Vec<Map>) -> Result<()> {
+    fn collection(&mut self, dir: &Path, info: &FullName, mut cursor: Cursor, about: &About) -> Result<()> {
         self.env.fs.create_dir_all(dir).map_err(alluvium_store::Error::from)?;
         let before = self.report.clone();
         let mut bson = self.target(dir, info, BSON_ENDING)?;
@@ -146,9 +158,9 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
             others.finish(&mut self.report.bytes)?;
         }
         self.report.collections += 1;
-        self.report.indexes += indexes.len() as u64 - 1;
+        self.report.indexes += about.indexes.len() as u64 - 1;
         let documents = self.report.documents - before.documents;
-        let text = metadata(&info.collection, documents, self.report.others - before.others, &indexes)?;
+        let text = metadata(&info.collection, documents, self.report.others - before.others, about)?;
         let mut target = self.target(dir, info, METADATA_ENDING)?;
         target.chunk.extend_from_slice(text.as_bytes());
         target.finish(&mut self.report.bytes)?;
@@ -236,16 +248,17 @@ fn failed(path: &Path, error: std::io::Error) -> Error {
 }
 
 /// The text of the metadata file: the part that `mongorestore` reads, and the counts of documents.
-fn metadata(name: &str, documents: u64, others: u64, indexes: &[Map]) -> Result<String> {
-    let canonical = |index: &Map| -> Result<serde_json::Value> {
+fn metadata(name: &str, documents: u64, others: u64, about: &About) -> Result<String> {
+    let canonical = |map: &Map| -> Result<serde_json::Value> {
         let mut text = Vec::new();
-        let cannot = |what: String| Error::Export(format!("the indexes of {name} cannot be written: {what}"));
-        json::print_map(index, json::Format::CANONICAL, &mut text).map_err(|error| cannot(error.to_string()))?;
+        let cannot =
+            |what: String| Error::Export(format!("the indexes and options of {name} cannot be written: {what}"));
+        json::print_map(map, json::Format::CANONICAL, &mut text).map_err(|error| cannot(error.to_string()))?;
         serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))
     };
     let metadata = serde_json::json!({
-        "options": {},
-        "indexes": indexes.iter().map(canonical).collect::<Result<Vec<_>>>()?,
+        "options": canonical(&about.options)?,
+        "indexes": about.indexes.iter().map(canonical).collect::<Result<Vec<_>>>()?,
         "collectionName": name,
         "type": "collection",
         "alluvium": {"documents": documents, "others": others},

@@ -197,8 +197,12 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     for (name, reason) in metadata.unsupported_indexes() {
         parts.push(format!("the index {name} is skipped: {reason}"));
     }
-    if !metadata.options.is_empty() {
-        let names: Vec<&str> = metadata.options.iter().filter_map(|(name, _)| name.as_str()).collect();
+    if let Err(error) = metadata.validator() {
+        parts.push(format!("the validator is not kept: {error}"));
+    }
+    let names = metadata.options.iter().filter_map(|(name, _)| name.as_str());
+    let names: Vec<&str> = names.filter(|name| !name.starts_with("valid")).collect();
+    if !names.is_empty() {
         parts.push(format!("the collection's options are not kept: {}", names.join(", ")));
     }
     if parts.is_empty() { None } else { Some(format!("{}: {}", text::path(path), parts.join("; "))) }

@@ -6,6 +6,7 @@ use super::{Catalog, Entry};
 use crate::error::{Error, Result};
 use crate::index::{Index, IndexSet};
 use crate::names::FullName;
+use crate::options::CollectionOptions;
 use crate::trees::describe_documents;
 use alluvium_env::sync::RwLockReadGuard;
 use alluvium_query::index::Definition;
@@ -58,7 +59,7 @@ impl Catalog {
             usage: Arc::default(),
             swept: Arc::default(),
         };
-        let documents = (entry.documents, describe_documents(name, entry.system));
+        let documents = (entry.documents, describe_documents(name, entry.system, &entry.indexes.options));
         let trees = self.store.change_trees(1, |ids| {
             index.tree = ids[0];
             TreeChanges {
@@ -111,7 +112,7 @@ impl Catalog {
         let _marks = open.as_ref().map(|open| open.index_change.lock());
         let mut describe = vec![(tree, index.describe(entry.documents))];
         if new_schema {
-            describe.insert(0, (entry.documents, describe_documents(name, entry.system)));
+            describe.insert(0, (entry.documents, describe_documents(name, entry.system, &entry.indexes.options)));
         }
         self.store.change_trees(0, |_| TreeChanges { describe, ..TreeChanges::default() })?;
         let index = Arc::new(index);
@@ -145,7 +146,7 @@ impl Catalog {
         if dropped.is_empty() {
             return Ok(0);
         }
-        let describe = vec![(entry.documents, describe_documents(name, entry.system))];
+        let describe = vec![(entry.documents, describe_documents(name, entry.system, &entry.indexes.options))];
         let drop = dropped.iter().map(|index| index.tree).collect();
         let changed = self.store.change_trees(0, |_| TreeChanges { describe, drop, ..TreeChanges::default() });
         // Also if the outcome is unknown: reads continue, and must not use an index whose tree was
@@ -155,6 +156,33 @@ impl Catalog {
         }
         changed?;
         Ok(dropped.len())
+    }
+
+    /// Changes the options of a collection; returns the new ones. The store refuses batches that were made before.
+    pub fn change_options(
+        &self,
+        name: &FullName,
+        change: impl FnOnce(&mut CollectionOptions),
+    ) -> Result<Arc<CollectionOptions>> {
+        let _change = self.change.lock();
+        let _indexes = self.index_set_lock.write();
+        self.store.check_writable()?;
+        let entry = self.entry(name)?;
+        let mut options = (*entry.indexes.options).clone();
+        change(&mut options);
+        let options = Arc::new(options);
+        let description = describe_documents(name, entry.system, &options);
+        let described = self.store.describe_trees(&[(entry.documents, &description)]);
+        // Also if the outcome is unknown: what is written from now on obeys the new options.
+        if described.is_ok() || self.store.description(entry.documents) == Some(description) {
+            let schema: Seq = self.store.schema(entry.documents);
+            if let Some(entry) = self.names.write().get_mut(name) {
+                let indexes = entry.indexes.indexes.clone();
+                entry.set_indexes(IndexSet { schema, indexes, options: options.clone() });
+            }
+        }
+        described?;
+        Ok(options)
     }
 
     /// The indexes that are not ready yet, with their collections.
@@ -190,7 +218,8 @@ impl Catalog {
     fn set_indexes(&self, name: &FullName, entry: &mut Entry, indexes: Vec<Arc<Index>>) {
         let schema: Seq = self.store.schema(entry.documents);
         if let Some(entry) = self.names.write().get_mut(name) {
-            entry.set_indexes(IndexSet { schema, indexes });
+            let options = entry.indexes.options.clone();
+            entry.set_indexes(IndexSet { schema, indexes, options });
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::find::{Execution, FindRequest, Query, moment};
 use crate::ids;
 use crate::indexes;
 use crate::names::FullName;
+use crate::options::CollectionOptions;
 use crate::read::Reader;
 use crate::view::CollectionView;
 use crate::write::Writer;
@@ -35,7 +36,7 @@ fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {
 }
 
 /// Writes the documents into a new collection, which then replaces the one of this name. Its indexes
-/// are those of the former one.
+/// and options are those of the former one.
 pub(super) fn out(to: &Destination<'_>, collection: &str, next: Next<'_>) -> Result<()> {
     let target = FullName::new(to.logical, collection)?;
     let temporary = FullName::temporary(to.logical, to.engine.env.rng.next_u64());
@@ -44,7 +45,10 @@ pub(super) fn out(to: &Destination<'_>, collection: &str, next: Next<'_>) -> Res
     written.map_err(|mut error| {
         // The first error says what went wrong. What cannot be dropped now is dropped by the next open.
         let _dropped = catalog.drop(&temporary);
-        if let Error::DuplicateKey { collection, .. } | Error::DuplicateIndexKey { collection, .. } = &mut error {
+        if let Error::DuplicateKey { collection, .. }
+        | Error::DuplicateIndexKey { collection, .. }
+        | Error::Validation { collection, .. } = &mut error
+        {
             *collection = target.to_string();
         }
         error
@@ -55,7 +59,11 @@ fn fill(to: &Destination<'_>, temporary: &FullName, target: &FullName, next: Nex
     let engine = to.engine;
     engine.catalog.find_or_create(temporary)?;
     if let Some(state) = engine.catalog.find(target)? {
-        for index in &state.indexes().indexes {
+        let set = state.indexes();
+        if *set.options != CollectionOptions::default() {
+            engine.catalog.change_options(temporary, |options| *options = (*set.options).clone())?;
+        }
+        for index in &set.indexes {
             indexes::declare_as(engine, temporary, (*index.definition).clone())?.build(engine, temporary, None)?;
         }
     }

@@ -17,6 +17,7 @@ use crate::trees::shape_key;
 use alluvium_document::row::encode_row;
 use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_query::validator::ValidationAction;
 use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Store, TreeId, WriteBatch};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -242,7 +243,7 @@ impl<'a> WriteTxn<'a> {
     /// `_id`.
     pub(crate) fn insert_by(&mut self, group: usize, document: &Map, id: Cow<'a, Value>) -> Result<()> {
         let key = checked_key(document)?;
-        self.put_map(group, &key, document, None)?;
+        self.put_map(group, &key, document, None, None)?;
         self.absent.push(Absent { group, key, id });
         Ok(())
     }
@@ -256,7 +257,7 @@ impl<'a> WriteTxn<'a> {
     pub(crate) fn put(&mut self, group: usize, document: &Map) -> Result<()> {
         let key = checked_key(document)?;
         self.any_blind = true;
-        self.put_map(group, &key, document, None)
+        self.put_map(group, &key, document, None, None)
     }
 
     /// Deletes a document, whether the collection has it or not.
@@ -283,7 +284,7 @@ impl<'a> WriteTxn<'a> {
     /// Puts a document in place of one that was read.
     pub(crate) fn put_read(&mut self, group: usize, key: &[u8], before: &Document, after: &Map) -> Result<()> {
         self.encode(group, after, None)?;
-        self.add_row(group, key)?;
+        self.add_row(group, key, Some(before))?;
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(after), Puts::All)
     }
@@ -295,7 +296,7 @@ impl<'a> WriteTxn<'a> {
         if entries.is_empty() {
             self.row.clear();
             if draft.encode_row(&state.shapes, &mut self.row, shapes)? {
-                self.add_row(group, key)?;
+                self.add_row(group, key, Some(before))?;
                 return Ok(());
             }
         }
@@ -306,10 +307,10 @@ impl<'a> WriteTxn<'a> {
         keep_id(&mut map, id)?;
         if self.groups[group].entries.is_empty() {
             let key = checked_key(&map)?;
-            return self.put_map(group, &key, &map, id_copy.as_deref());
+            return self.put_map(group, &key, &map, id_copy.as_deref(), Some(before));
         }
         self.encode(group, &map, id_copy.as_deref())?;
-        self.add_row(group, key)?;
+        self.add_row(group, key, Some(before))?;
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(&map), Puts::All)
     }
@@ -323,6 +324,11 @@ impl<'a> WriteTxn<'a> {
         before: &Document,
         after: &Draft,
     ) -> Result<()> {
+        if self.groups[group].entries.set().validator().is_some() {
+            let document = Document::from_map(&after.clone().into_map()?)
+                .map_err(|error| Error::InvalidDocument(error.to_string()))?;
+            self.groups[group].validate(&document, Some(before))?;
+        }
         let Group { state, entries, .. } = &mut self.groups[group];
         self.batch.delta(state.documents, key, delta);
         if entries.is_empty() {
@@ -346,9 +352,16 @@ impl<'a> WriteTxn<'a> {
         self.batch.delta(self.groups[group].state.documents, key, delta);
     }
 
-    fn put_map(&mut self, group: usize, key: &[u8], document: &Map, id_copy: Option<&str>) -> Result<()> {
+    fn put_map(
+        &mut self,
+        group: usize,
+        key: &[u8],
+        document: &Map,
+        id_copy: Option<&str>,
+        before: Option<&Document>,
+    ) -> Result<()> {
         self.encode(group, document, id_copy)?;
-        self.add_row(group, key)?;
+        self.add_row(group, key, before)?;
         self.groups[group].entries.put(&mut self.batch, key, document)
     }
 
@@ -360,9 +373,9 @@ impl<'a> WriteTxn<'a> {
             .map(drop)
     }
 
-    /// Adds a put of the row that was encoded.
-    fn add_row(&mut self, group: usize, key: &[u8]) -> Result<()> {
-        self.groups[group].put_row(&mut self.batch, key, &self.row)?;
+    /// Adds a put of the row that was encoded, in place of `before` if the document was read.
+    fn add_row(&mut self, group: usize, key: &[u8], before: Option<&Document>) -> Result<()> {
+        self.groups[group].put_row(&mut self.batch, key, &self.row, before)?;
         self.drop_large_row();
         Ok(())
     }
@@ -481,7 +494,10 @@ impl<'a> Group<'a> {
     /// Puts the row of a document. Every document that is written enters its batch here, so a rule
     /// on all documents belongs here.
     #[inline]
-    fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
+    fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8], before: Option<&Document>) -> Result<()> {
+        if self.entries.set().validator().is_some() {
+            self.validate(&self.document(key, row)?, before)?;
+        }
         batch.put(self.state.documents, key, row);
         Ok(())
     }
@@ -490,13 +506,29 @@ impl<'a> Group<'a> {
     #[inline]
     fn put_encoded(&mut self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
         if self.entries.is_empty() {
-            return self.put_row(batch, key, row);
+            return self.put_row(batch, key, row, None);
         }
         let document = self.document(key, row)?;
         let keys = self.entries.keys_of(key, &document)?;
-        self.put_row(batch, key, row)?;
+        self.put_row(batch, key, row, None)?;
         self.entries.put_keys(batch, key, &keys);
         Ok(())
+    }
+
+    /// An error if the collection's validator refuses a document that is written in place of `before`.
+    #[cold]
+    fn validate(&self, document: &Document, before: Option<&Document>) -> Result<()> {
+        let Some(validator) = self.entries.set().validator() else { return Ok(()) };
+        let Some(details) = validator.refusal(document, before)? else { return Ok(()) };
+        let (collection, id) = (self.name.to_string(), id_text(document.id()));
+        let refused = Error::Validation { collection, id, details: Box::new(details) };
+        match validator.action() {
+            ValidationAction::Error => Err(refused),
+            ValidationAction::Warn => {
+                log::warn!("{refused}");
+                Ok(())
+            }
+        }
     }
 
     /// An encoded row as a document.

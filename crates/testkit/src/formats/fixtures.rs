@@ -15,7 +15,7 @@ use super::types::types;
 use crate::model::{Id, State, map_of, read_state};
 use crate::read_entries::IndexEntries;
 use crate::worlds::{PATH, World, files_in};
-use alluvium::{Compression, Database, Durability, Map, Value};
+use alluvium::{Compression, Database, Durability, Map, ValidationLevel, Value};
 use alluvium_document::json::{parse_exact, print_exact};
 use alluvium_store::{Options, TreeId, ValuesOf};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ pub enum End {
     Segments,
     /// It was killed; indexes have keys that are cut, in files and in the log.
     Long,
+    /// It was killed; a collection has options.
+    Options,
 }
 
 /// The description of the multivalue tree, which belongs to no collection.
@@ -69,7 +71,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let expected = print(&db);
     match end {
         End::Closed => db.close().expect("it closes"),
-        End::Killed | End::Ranges | End::Segments | End::Long => world = world.killed(),
+        End::Killed | End::Ranges | End::Segments | End::Long | End::Options => world = world.killed(),
     }
     let files = files_in(&*world.mem, Path::new(PATH));
     let within = |(path, bytes): (PathBuf, Vec<u8>)| (path.strip_prefix(PATH).expect("within").to_owned(), bytes);
@@ -94,6 +96,7 @@ pub fn all() -> Vec<(&'static str, Fixture)> {
         ("ranges", End::Ranges),
         ("segments", End::Segments),
         ("long", End::Long),
+        ("options", End::Options),
     ];
     let database = |(name, end)| {
         let (files, expected) = make(end);
@@ -121,6 +124,7 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
         End::Ranges => maker.delete_values("blue"),
         End::Segments => maker.segments(),
         End::Long => maker.long(),
+        End::Options => maker.options(),
         End::Closed | End::Killed => {}
     }
     let db = maker.db.take().expect("open");
@@ -163,6 +167,9 @@ pub fn print(db: &Database) -> Vec<u8> {
         out.push(b'\n');
     };
     for (name, contents) in read_state(db).expect("it reads").collections {
+        if let Some(validator) = db.collection(&name).validator().expect("it exists") {
+            line(vec![("ns", name.as_str().into()), ("options", Value::Map(validator.to_options()))]);
+        }
         let documents: Vec<Value> = contents.documents.values().map(|map| Value::Map((**map).clone())).collect();
         let count = documents.len();
         let indexes = db.collection(&name).indexes().expect("it reads").into_iter();
@@ -270,6 +277,14 @@ impl Maker<'_> {
         let mut batch = self.db().store().batch();
         batch.delete_values(self.values(), key.as_bytes());
         self.db().store().write(batch, Durability::Sync).expect("a deleted range");
+        self.written();
+    }
+
+    /// A validator that all documents obey.
+    fn options(&mut self) {
+        let people = self.db().collection("main.people");
+        let rules = r#"{"$jsonSchema":{"required":["n"],"properties":{"n":{"bsonType":"int"}}}}"#;
+        people.set_validator(rules).level(ValidationLevel::Moderate).run().expect("the options are written");
         self.written();
     }
 

@@ -129,10 +129,14 @@ pub fn marks(db: &Database, definition: &Definition, documents: u32) -> u64 {
 /// The tree of a collection's documents.
 fn documents_tree(db: &Database, name: &str) -> u32 {
     let (logical, collection) = name.split_once('.').expect("a full name");
-    let mut begins = vec![1];
-    varint::put_bytes(&mut begins, logical.as_bytes());
-    varint::put_bytes(&mut begins, collection.as_bytes());
-    let tree = db.store().trees().into_iter().find(|(_, description)| description.starts_with(&begins));
+    let mut named = Vec::new();
+    varint::put_bytes(&mut named, logical.as_bytes());
+    varint::put_bytes(&mut named, collection.as_bytes());
+    // Without and with options (`docs/format/store.md`).
+    let is_meant = |description: &[u8]| {
+        description.split_first().is_some_and(|(kind, rest)| [1, 5].contains(kind) && rest.starts_with(&named))
+    };
+    let tree = db.store().trees().into_iter().find(|(_, description)| is_meant(description));
     tree.unwrap_or_else(|| panic!("no tree of {name}")).0.0
 }
 

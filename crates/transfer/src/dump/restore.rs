@@ -58,6 +58,8 @@ pub struct RestoredCollection {
     pub duplicates: u64,
     /// Indexes created by this run.
     pub indexes: Vec<String>,
+    /// Why the validator of the dump was not set, if it is not supported.
+    pub validator_lost: Option<String>,
 }
 
 /// A restore that has not started: made by [`Dump::restore`].
@@ -304,6 +306,14 @@ impl DumpedCollection {
             restored.documents += report.documents;
             restored.documents_before += report.documents_before;
             restored.duplicates += report.duplicates;
+        }
+        if let Some((_, metadata)) = &self.metadata {
+            // After the documents, which may be older than the validator.
+            match metadata.validator() {
+                Ok(None) => {}
+                Ok(validator) => drop(engine.catalog.change_options(&name, |options| options.validator = validator)?),
+                Err(error) => restored.validator_lost = Some(error.to_string()),
+            }
         }
         let found = restored.documents + restored.documents_before + restored.duplicates;
         // An earlier run does not record how many duplicates it skipped.

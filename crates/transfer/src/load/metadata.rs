@@ -7,7 +7,9 @@ use alluvium_collections::indexes;
 use alluvium_collections::names::FullName;
 use alluvium_document::{Map, Value, json};
 use alluvium_env::{Env, OpenMode};
+use alluvium_query::filter::FilterError;
 use alluvium_query::index::Definition;
+use alluvium_query::validator::Validator;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +21,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The options and indexes of a collection, as `mongodump` writes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
-    /// The collection's options, such as `capped`. Alluvium ignores them.
+    /// The collection's options, such as `capped`. Alluvium ignores all but the validator.
     pub options: Map,
     /// The definitions of its indexes, including the index on `_id`.
     pub indexes: Vec<Map>,
@@ -32,6 +34,15 @@ pub struct Metadata {
 }
 
 impl Metadata {
+    /// The validator among the options.
+    ///
+    /// # Errors
+    /// Alluvium does not support it.
+    pub fn validator(&self) -> std::result::Result<Option<Validator>, FilterError> {
+        let validator = Validator::from_options(&self.options)?;
+        Ok(validator.filter(|validator| !validator.rules().is_empty()))
+    }
+
     /// The path of the metadata file that belongs to the BSON file `path`: `pets.metadata.json.gz`
     /// beside `pets.bson.gz`.
     ///

@@ -1,0 +1,47 @@
+//! The validator of a collection.
+
+use super::Collection;
+use crate::validation::SetValidator;
+use alluvium_collections::error::Result;
+use alluvium_document::IntoDocument;
+use alluvium_query::validator::Validator;
+
+impl<T> Collection<T> {
+    /// Sets what documents must be that are written from now on: a filter, often with `$jsonSchema`. In place of an
+    /// earlier one. Set its options, then call [`SetValidator::run`].
+    ///
+    /// A document that does not match is refused with [`crate::Error::Validation`], which says what is wrong.
+    /// Partial updates of a collection with a validator read their document.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.set_validator(r#"{"age": {"$gte": 0}}"#).run()?;
+    /// pets.insert_one(r#"{"_id": "rex", "age": 3}"#)?;
+    /// let error = pets.update_one(r#"{"_id": "rex"}"#, r#"{"$set": {"age": -3}}"#).run().unwrap_err();
+    /// assert_eq!(error.code(), Some((121, "DocumentValidationFailure")));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn set_validator(&self, rules: impl IntoDocument) -> SetValidator {
+        SetValidator::new(self.target.clone(), rules)
+    }
+
+    /// The validator, if the collection has one.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`].
+    pub fn validator(&self) -> Result<Option<Validator>> {
+        let state = self.target.engine.catalog.require(self.target.name()?)?;
+        Ok(state.indexes().options.validator.clone())
+    }
+
+    /// Removes the validator, if there is one.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`]; as for any write.
+    pub fn drop_validator(&self) -> Result<()> {
+        let (engine, name) = (&self.target.engine, self.target.name()?);
+        engine.catalog.change_options(name, |options| options.validator = None)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! The options of a collection.
+
+use crate::error::Result;
+use alluvium_document::Map;
+use alluvium_query::filter::FilterError;
+use alluvium_query::validator::Validator;
+
+/// The options of a collection, as its description has them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CollectionOptions {
+    /// What its documents must be.
+    pub validator: Option<Validator>,
+}
+
+impl CollectionOptions {
+    /// Reads options by MongoDB's names.
+    ///
+    /// # Errors
+    /// An unknown option, or one that [`Validator::from_options`] refuses.
+    pub fn from_map(map: &Map) -> Result<Self> {
+        for (name, _) in map.iter() {
+            let name = name.as_str().unwrap_or_default();
+            if !["validator", "validationLevel", "validationAction"].contains(&name) {
+                let known = "validator, validationLevel and validationAction";
+                return Err(
+                    FilterError::BadValue(format!("a collection has no option {name}: there are {known}")).into()
+                );
+            }
+        }
+        Ok(Self { validator: Validator::from_options(map)? })
+    }
+
+    /// The options by MongoDB's names; empty without options.
+    pub fn to_map(&self) -> Map {
+        self.validator.as_ref().map(Validator::to_options).unwrap_or_default()
+    }
+}
