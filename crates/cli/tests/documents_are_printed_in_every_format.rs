@@ -108,6 +108,9 @@ fn a_field_that_comes_late_is_an_error_in_csv_and_a_note_in_tables() {
         assert!(ended.err.contains("the document 1050 has a field late.x"), "{}", ended.err);
         assert!(ended.err.contains("1,000 documents") && ended.err.contains("--fields"), "{}", ended.err);
         assert_eq!(ended.out.lines().count(), 1 + 1050, "what was printed before is whole");
+        let ended = place.run(&["aggregate", "db", "c", "{$match: {}}", "--format", format]);
+        assert_eq!((ended.code, ended.out.lines().count()), (Some(1), 1 + 1050), "{}", ended.err);
+        assert!(ended.err.contains("also with --pipeline"), "{}", ended.err);
     }
     for format in ["table", "markdown"] {
         let ended = place.run(&["scan", "db", "c", "--format", format]);
@@ -119,6 +122,8 @@ fn a_field_that_comes_late_is_an_error_in_csv_and_a_note_in_tables() {
         );
     }
     assert_eq!(place.good(&["scan", "db", "c", "--format", "csv", "--fields", "late.x"]).lines().count(), 1101);
+    let exported = place.good(&["export", "db", "c", "--format", "csv", "--pipeline", "{$match: {}}"]);
+    assert_eq!((exported.lines().next(), exported.lines().count()), (Some("_id,late.x"), 1101));
 }
 
 #[test]

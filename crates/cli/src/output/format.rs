@@ -45,7 +45,7 @@ pub(crate) struct FormatArg {
 /// The format of a command that prints documents.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct DocumentFormatArgs {
-    /// Print the documents in this format; by default as jsonl. Tables, CSV and Markdown have a column for each field of the first 1,000 documents (fewer, if these are larger than 8 MiB), in the order of appearance: a.b is the field b of the map a, and arrays are JSON. A field that appears only in a later document is an error in csv and tsv, and a note in table and markdown; --fields chooses the columns
+    /// Print the documents in this format; by default as jsonl. Tables, CSV and Markdown have a column for each field of the first 1,000 documents (fewer, if these are larger than 8 MiB), in the order of appearance: a.b is the field b of the map a, and arrays are JSON. A field that appears only in a later document is an error in csv and tsv, and a note in table and markdown: find, scan and get choose the columns with --fields, and export, also with --pipeline, finds all of them
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<FormatName>,
     /// Print documents indented, with one field per line

@@ -170,8 +170,9 @@ pub(crate) fn print_figures(
 fn late(map: &Map, field: &str, rows: usize) -> Failure {
     let id = map.get("_id").map_or_else(|| "without an _id".to_owned(), ids::show);
     Failure::Other(format!(
-        "the document {id} has a field {} that none of the first {} has, so it has no column: choose the columns (--fields), \
-         or another format (`export --format csv` reads all documents first, to find them)",
+        "the document {id} has a field {} that none of the first {} has, so it has no column: choose the columns \
+         (find, scan and get have --fields), or another format (`export --format csv`, also with --pipeline, reads all documents \
+         first, to find the columns)",
         text::plain(field),
         text::counted(rows as u64, "document"),
     ))
