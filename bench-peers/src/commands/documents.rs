@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 16 << 10;
 #[command(after_help = "\
 Example: bench-peers documents trial --docs 1000000 --threads 2 --memory 256M
 
-`parse` and `bson` are no databases: they show what a put takes before any database has the bytes.")]
+`parse` and `bson` are not databases: they show what a put takes before any database has the bytes.")]
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,

@@ -42,7 +42,7 @@ fn number(score: &Bson) -> Result<i64, Failure> {
     match score {
         Bson::Int32(number) => Ok(i64::from(*number)),
         Bson::Int64(number) => Ok(*number),
-        _ => Err("the score of a document is no integer".into()),
+        _ => Err("the score of a document is not an integer".into()),
     }
 }
 

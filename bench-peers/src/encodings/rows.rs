@@ -98,7 +98,7 @@ impl DocumentSession for Session<'_> {
     fn score(&mut self, id: &str) -> Result<Option<i64>, Failure> {
         let Some(document) = self.read(id)? else { return Ok(None) };
         let score = document.get("score")?.ok_or("a document has no score")?.to_value()?;
-        Ok(Some(score.as_i64().ok_or("the score of a document is no integer")?))
+        Ok(Some(score.as_i64().ok_or("the score of a document is not an integer")?))
     }
 
     fn increment(&mut self, id: &str) -> Result<bool, Failure> {

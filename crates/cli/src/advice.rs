@@ -49,7 +49,7 @@ pub(crate) fn of(error: &Error) -> Option<String> {
         Error::Store(StoreError::Storage(cause)) | Error::ReadOnly(ReadOnlyError::Storage(cause))
             if cause.is_too_many_files() =>
         {
-            "`ulimit -n` shows how many files a process may open, and `ulimit -n 1024` raises it. This is no damage."
+            "`ulimit -n` shows how many files a process may open, and `ulimit -n 1024` raises it. This is not damage."
         }
         Error::Store(StoreError::Storage(cause)) | Error::ReadOnly(ReadOnlyError::Storage(cause))
             if cause.is_not_permitted() =>

@@ -56,7 +56,7 @@ fn what_fails_is_named_with_its_line_and_the_first_failure_is_the_exit_code() {
     assert!(said[0].starts_with("alluvium: line 2: the following required"), "{}", said[0]);
     assert!(said[1].starts_with("alluvium: line 3: unrecognized subcommand 'tom'"), "{}", said[1]);
     assert_eq!(said[2], "alluvium: line 4: not found: \"tom\"");
-    assert!(said[3].starts_with("alluvium: line 5: the document is no JSON"), "{}", said[3]);
+    assert!(said[3].starts_with("alluvium: line 5: the document is not JSON"), "{}", said[3]);
     let ended = run(&place, &["--strict"], "get pets tom\ncount pets\n");
     assert_eq!((ended.code, ended.out.as_str()), (Some(3), ""));
     let ended = run(&place, &[], "count pets\nput pets a {\"b\":\n");

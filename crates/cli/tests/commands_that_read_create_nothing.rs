@@ -92,7 +92,7 @@ fn what_is_refused_creates_no_database() {
         (2, &["put", "db", "c", "[1]", "{}"], "the _id cannot be used"),
         (2, &["put", "db", "c", "{\"$a\":1}", "{}"], "the _id cannot be used"),
         (2, &["put", "db", "c", "-", "{\"_id\":[1]}"], "the _id cannot be used"),
-        (2, &["put", "db", "c", "1", "{bad"], "the document is no JSON"),
+        (2, &["put", "db", "c", "1", "{bad"], "the document is not JSON"),
         (3, &["load", "db", "c", "in.jsonl", "--progress-json", "nowhere/progress"], "nowhere/progress"),
         (3, &["load", "db", "c", "in.jsonl", "--on-bad", "skip", "--rejects", "nowhere/rejects"], "nowhere/rejects"),
     ] {

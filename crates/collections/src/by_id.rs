@@ -235,7 +235,7 @@ impl<'a> Writer<'a> {
         }
         match self.update(id, update) {
             Ok(_) => Ok(()),
-            // A delta that cannot be applied is no error either.
+            // A delta that cannot be applied is not an error either.
             Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(self.engine.store().check_writable()?),
             Err(error) => Err(error),
         }

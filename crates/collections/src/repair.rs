@@ -372,7 +372,7 @@ fn copy_tree(
         store.write(batch, Durability::Bulk).map(|_| ())
     })?;
     if broken > 0 {
-        report.notes.push(format!("{broken} entries of tree {tree}, which is no collection, cannot be read"));
+        report.notes.push(format!("{broken} entries of tree {tree}, which is not a collection, cannot be read"));
     }
     Ok(())
 }

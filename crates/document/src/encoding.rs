@@ -303,11 +303,11 @@ fn decode_rare<S: Shapes + ?Sized>(name: u8, input: &mut &[u8], depth: usize, sh
             // The level counted is the map's. Only a map may follow: a value that is not a level
             // could repeat without end.
             if !input.first().is_some_and(|first| matches!(first & 15, MAP | SHAPED)) {
-                return Err(DecodeError::Invalid("a scope that is no map"));
+                return Err(DecodeError::Invalid("a scope that is not a map"));
             }
             match decode_with(input, depth, shapes)? {
                 Value::Map(scope) => Value::Code(Box::new(Code { code, scope: Some(scope) })),
-                _ => return Err(DecodeError::Invalid("a scope that is no map")),
+                _ => return Err(DecodeError::Invalid("a scope that is not a map")),
             }
         }
         SYMBOL => Value::Symbol(counted_text(input)?),

@@ -241,7 +241,7 @@ impl Manifest {
             let wanted = end.next_multiple_of(RESERVE_STEP);
             self.file.allocate(wanted).map_err(|error| {
                 // A full disk reserves no space and changes nothing that counts: zeros at the end
-                // are no frame.
+                // are not a frame.
                 WriteError { ambiguous: !error.is_no_space(), error }
             })?;
             self.reserved = wanted;

@@ -488,7 +488,7 @@ fn check_files(home: &Home, recovered: &Recovered, names: &[DirEntry]) -> Result
         match lengths.get(&file.meta.number) {
             None => return Err(Error::corrupt(&path, 0, "the manifest names this file, but it is missing")),
             Some(&found) if found != file.meta.bytes => {
-                // What is no regular file is refused as such.
+                // What is not a regular file is refused as such.
                 home.shared.env.fs.open(&path, alluvium_env::OpenMode::Read)?;
                 let what = format!("the file has {found} bytes; the manifest records {}", file.meta.bytes);
                 return Err(Error::corrupt(&path, found.min(file.meta.bytes), what));

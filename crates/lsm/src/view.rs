@@ -158,7 +158,7 @@ impl View {
         }
     }
 
-    /// As [`View::get_numbered`], where the newest version is no plain value; returns the number of
+    /// As [`View::get_numbered`], where the newest version is not a plain value; returns the number of
     /// folded deltas.
     #[cold]
     fn get_folded(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<usize>> {

@@ -19,7 +19,7 @@
 //!   filter selects ([`Filter::position`]), even if it selects it in another array. Without an
 //!   array on the path, it is like `a`.
 //! - **Expressions** compute a field ([`crate::expression`]): `{total: {$add: ["$a", "$b"]}}`, `{old:
-//!   "$name"}`. Text, arrays and other constants that are no numbers or booleans are expressions,
+//!   "$name"}`. Text, arrays and other constants that are not numbers or booleans are expressions,
 //!   too. A projection with one includes fields. Computed fields come last; in an array on their
 //!   path, each element gets one.
 
@@ -93,7 +93,7 @@ impl Projection {
         parse::projection(projection, variables)
     }
 
-    /// Parses the operand of a `$project` stage: `$slice` and `$elemMatch` are no operators of their own,
+    /// Parses the operand of a `$project` stage: `$slice` and `$elemMatch` are not operators of their own,
     /// there is no positional `.$`, and expressions may use variables.
     ///
     /// # Errors

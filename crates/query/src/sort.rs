@@ -189,8 +189,9 @@ fn wrong_direction(name: &str, value: &Value) -> String {
 }
 
 fn path(name: &str) -> Result<FieldPath, SortError> {
-    name.parse()
-        .map_err(|error| SortError::Path(format!("{name:?} is no path to sort by: {error}"), ErrorCode::of_path(name)))
+    name.parse().map_err(|error| {
+        SortError::Path(format!("{name:?} is not a path to sort by: {error}"), ErrorCode::of_path(name))
+    })
 }
 
 #[cfg(test)]

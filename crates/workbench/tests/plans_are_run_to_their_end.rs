@@ -143,7 +143,7 @@ fn output_that_is_no_json_is_a_failure() {
     place.write("p.toml", PLAN.replace("\"{seconds}\", \"--json\"", "\"{seconds}\""));
     let done = run(&place, &[]);
     assert_eq!(done.code, Some(1), "{}", done.out);
-    assert!(done.err.contains("mixes-0000.json: what it printed is no JSON"), "{}", done.err);
+    assert!(done.err.contains("mixes-0000.json: what it printed is not JSON"), "{}", done.err);
     assert_eq!(without_failure(&records(&place)), 4);
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Scope {
     /// The file, from the root of the repository.
     pub(super) path: String,
     pub(super) parent: Option<usize>,
-    /// The scope of the file: itself, if this is no inline module.
+    /// The scope of the file: itself, if this is not an inline module.
     pub(super) file: usize,
     pub(super) children: HashMap<String, usize>,
     /// The names that `use` declarations bring in, with their paths.

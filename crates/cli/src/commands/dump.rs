@@ -58,7 +58,7 @@ impl Args {
             let sets = multivalue::sets(database.store());
             if !sets.is_empty() {
                 notes::say(&format!(
-                    "these sets of values (mv) are no collections and are not dumped: {}",
+                    "these sets of values (mv) are not collections and are not dumped: {}",
                     sets.join(", ")
                 ));
             }

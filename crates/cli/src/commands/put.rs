@@ -106,7 +106,7 @@ impl Args {
                 let kind = other.type_name();
                 Err(Failure::wrong_type(format!("a document is a JSON object {{…}}, not of type {kind}")))
             }
-            Err(error) => Err(Failure::no_json(format!("the document is no JSON: {error}"))),
+            Err(error) => Err(Failure::no_json(format!("the document is not JSON: {error}"))),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A longer file is no pipeline.
+/// A longer file is not a pipeline.
 const MOST_BYTES: u64 = 64 << 20;
 /// The stages that write their results to a collection.
 const WRITERS: [&str; 2] = ["$out", "$merge"];

@@ -98,8 +98,8 @@ fn a_code_with_a_scope_is_one_level() {
 
 #[test]
 fn a_scope_that_is_another_code_is_refused_without_end() {
-    assert_eq!(decode(&mut &[0x6f, 0].repeat(1_000_000)[..]), Err(DecodeError::Invalid("a scope that is no map")));
-    assert_eq!(decode(&mut &b"\x6f\x00"[..]), Err(DecodeError::Invalid("a scope that is no map")));
+    assert_eq!(decode(&mut &[0x6f, 0].repeat(1_000_000)[..]), Err(DecodeError::Invalid("a scope that is not a map")));
+    assert_eq!(decode(&mut &b"\x6f\x00"[..]), Err(DecodeError::Invalid("a scope that is not a map")));
 }
 
 #[test]

@@ -365,7 +365,7 @@ impl<'a> MapRef<'a> {
         }
         let (code, nibble) = encoding::take_head(&mut bytes)?;
         if code != MAP {
-            return Err(DecodeError::Invalid("a row that is no map").into());
+            return Err(DecodeError::Invalid("a row that is not a map").into());
         }
         let count = take_len(nibble, &mut bytes)?;
         Ok(Self { table, form: Form::Plain { count }, bytes })

@@ -2,7 +2,7 @@
 
 use crate::code::ErrorCode;
 
-/// The reason why a date has no text or part, or a text is no date, with MongoDB's code for it.
+/// The reason why a date has no text or part, or a text is not a date, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct DateError {
@@ -15,7 +15,7 @@ impl DateError {
         Self { code, message: message.into() }
     }
 
-    /// A text that is no date.
+    /// A text that is not a date.
     pub fn text(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::ConversionFailure, message)
     }

@@ -78,7 +78,7 @@ impl Fields {
         };
         let date = Date { year, month, day };
         if !date.is_valid() {
-            return Err(DateError::text(format!("'{text}' is no date of the calendar")));
+            return Err(DateError::text(format!("'{text}' is not a date of the calendar")));
         }
         Ok(date)
     }

@@ -30,7 +30,7 @@ pub(crate) fn parse(text: &str, zone: &Zone) -> Result<i64, DateError> {
         }
         let Some((part, rest)) = longest(cursor) else {
             let place = text.len() - cursor.len();
-            return Err(DateError::text(format!("'{text}' is no date: byte {place} begins nothing that is known")));
+            return Err(DateError::text(format!("'{text}' is not a date: byte {place} begins nothing that is known")));
         };
         cursor = rest;
         if !found.add(part) {

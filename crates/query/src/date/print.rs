@@ -24,7 +24,7 @@ pub(crate) fn check_format(format: &str, direction: Direction) -> Result<(), Dat
         match chars.next() {
             Some(specifier) if known.contains(specifier) => {}
             Some(other) => {
-                let message = format!("'%{other}' in the format \"{format}\" is no specifier; there are {known}");
+                let message = format!("'%{other}' in the format \"{format}\" is not a specifier; there are {known}");
                 return Err(DateError::new(ErrorCode::Location18536, message));
             }
             None => {

@@ -146,7 +146,7 @@ pub(crate) fn difference(start: i64, end: i64, unit: Unit, zone: &Zone, first_da
             let overflow = || DateError::new(ErrorCode::Location5166308, "the difference of the dates overflows");
             end.checked_sub(start).ok_or_else(overflow)
         }
-        // Local units; what the offset changed between the dates is no time that passed.
+        // Local units; a change of the offset between the dates is not time that passed.
         Measure::Millis(length) => {
             let length = length / 1000;
             let units = b.seconds().div_euclid(length) - a.seconds().div_euclid(length);

@@ -493,7 +493,7 @@ pub(super) fn variable_name(name: &str) -> Result<&str> {
 
 fn path(text: &str) -> Result<FieldPath> {
     if text.is_empty() {
-        return fail(ErrorCode::Location16872, "'$' alone is no field path: write \"$name\", or {$literal: \"$\"}");
+        return fail(ErrorCode::Location16872, "'$' alone is not a field path: write \"$name\", or {$literal: \"$\"}");
     }
     if let Some(name) = text.split('.').find(|name| name.starts_with('$')) {
         return fail(

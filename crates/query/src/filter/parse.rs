@@ -504,7 +504,7 @@ fn is_true(value: &Value) -> bool {
 
 fn modulo(field: &str, operand: &Value) -> Result<Test> {
     let wrong = |what: &str| bad(format!("$mod of '{field}' {what}: it takes [divisor, remainder]"));
-    let Value::Array(both) = operand else { return Err(wrong("is no array")) };
+    let Value::Array(both) = operand else { return Err(wrong("is not an array")) };
     let [divisor, remainder] = &both[..] else { return Err(wrong("does not have two elements")) };
     match (truncated(divisor), truncated(remainder)) {
         (Some(0), _) => Err(wrong("cannot divide by 0")),

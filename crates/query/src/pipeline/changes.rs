@@ -27,7 +27,7 @@ impl Changes {
     /// The changes of stages that were parsed.
     ///
     /// # Errors
-    /// One of them is no change of one document.
+    /// One of them is not a change of one document.
     pub(super) fn of(stages: Vec<Stage>) -> Result<Self, PipelineError> {
         let mut changes = Vec::with_capacity(stages.len());
         for stage in stages {

@@ -126,7 +126,7 @@ fn same_type(a: &Value, b: &Value) -> bool {
 fn path(text: &str) -> Result<FieldPath> {
     match text.parse() {
         Ok(path) if !text.starts_with('$') => Ok(path),
-        _ => refuse(ErrorCode::of_path(text), format!("{text:?} is no path of $densify")),
+        _ => refuse(ErrorCode::of_path(text), format!("{text:?} is not a path of $densify")),
     }
 }
 

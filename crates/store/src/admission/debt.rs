@@ -5,7 +5,7 @@ use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use alluvium_lsm::Budget;
 use std::sync::Arc;
 
-/// The number of runs of a partition that are no debt.
+/// The number of runs of a partition that are not debt.
 const RUNS_FREE: f64 = 4.0;
 /// The number of runs of a partition that are a debt of 1.
 const RUNS_FULL: f64 = 24.0;

@@ -110,7 +110,7 @@ impl One<'_> {
         let given = spanned.get_ref();
         let name = given.name.get_ref();
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-            let what = format!("{name:?} is no name of an experiment: use letters, digits and dashes");
+            let what = format!("{name:?} is not a name of an experiment: use letters, digits and dashes");
             return Err(self.source.wrong(given.name.span().start, what));
         }
         let grid = self.grid(given)?;

@@ -118,7 +118,7 @@ fn what_no_trial_can_follow_is_refused() {
         ("seconds = 2", "second = 2", ":11: {seconds} has no value, in [values] or the grid: did you mean {second}?"),
         ("\"{how}\"", "\"how\"", ":14: grid.how is not used"),
         ("unused = 1", "threads = 1", ":13: threads has a value already"),
-        ("name = \"get-by-threads\"", "name = \"get by\"", ":8: \"get by\" is no name"),
+        ("name = \"get-by-threads\"", "name = \"get by\"", ":8: \"get by\" is not a name"),
         ("small = 2, machine = 3", "small = 0, machine = 3", ":12: repeats is a number between 1 and 1000"),
         ("\"load\", \"{store}\"", "\"load\", \"store\"", ":10: prepare makes a store"),
         ("x = \"threads\"", "x = \"thread\"", "the grid has no parameter thread: did you mean threads?"),

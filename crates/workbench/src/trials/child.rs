@@ -154,7 +154,7 @@ fn result_of(status: ExitStatus, out: &[u8], err: &[u8]) -> Result<Value, String
         let colon = if said.is_empty() { "" } else { ": " };
         return Err(format!("{status}{colon}{}", &said[from..]));
     }
-    serde_json::from_slice(out).map_err(|error| format!("what it printed is no JSON: {error}"))
+    serde_json::from_slice(out).map_err(|error| format!("what it printed is not JSON: {error}"))
 }
 
 /// A thread that reads what a process writes.

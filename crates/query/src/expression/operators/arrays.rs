@@ -301,7 +301,7 @@ fn sort(_: &Operator, values: &[Operand<'_>]) -> Outcome {
                 .or_else(|error| fail(ErrorCode::Location2942507, format!("the sortBy of $sortArray: {error}")))?;
             let mut keyed = Vec::with_capacity(sorted.len());
             for value in sorted {
-                // A value that is no map has none of the fields.
+                // A value that is not a map has none of the fields.
                 let document = value.as_map().map_or_else(|| Ok(Document::default()), Document::from_map);
                 let key = document.ok().and_then(|document| order.key(&document).ok());
                 keyed.push((key, value));

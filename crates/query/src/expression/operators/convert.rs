@@ -115,7 +115,7 @@ impl Target {
         match (found, kind) {
             (Some((.., target)), _) => Ok(Some(*target)),
             (None, Value::String(name)) => {
-                fail(ErrorCode::BadValue, format!("the 'to' of $convert is no type: \"{name}\""))
+                fail(ErrorCode::BadValue, format!("the 'to' of $convert is not a type: \"{name}\""))
             }
             (None, kind) if kind.is_number() => {
                 fail(ErrorCode::FailedToParse, "the 'to' of $convert is not BSON's number of a type")

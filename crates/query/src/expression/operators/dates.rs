@@ -146,7 +146,8 @@ fn weekday(operator: &PreparedOperator, value: &Value) -> Result<Weekday, Expres
     match Weekday::find(name) {
         Some(weekday) => Ok(weekday),
         None => {
-            let problem = format!("the startOfWeek \"{name}\" of {} is no day, such as monday or mon", operator.name);
+            let problem =
+                format!("the startOfWeek \"{name}\" of {} is not a day, such as monday or mon", operator.name);
             fail(ErrorCode::Location5439016, problem)
         }
     }

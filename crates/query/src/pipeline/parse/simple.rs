@@ -25,7 +25,7 @@ fn map<'v>(name: &str, operand: &'v Value, code: ErrorCode) -> Result<&'v Map> {
 /// A path of a field that a stage sets or reads.
 pub(super) fn path(of: &str, text: &str) -> Result<FieldPath> {
     let Ok(path) = text.parse::<FieldPath>() else {
-        return refuse(ErrorCode::of_path(text), format!("{text:?} is no path of {of}"));
+        return refuse(ErrorCode::of_path(text), format!("{text:?} is not a path of {of}"));
     };
     if let Some(name) = path.names().find(|name| is_dollar_name(name)) {
         return refuse(

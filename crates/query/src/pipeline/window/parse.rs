@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, PipelineError>;
 
 const CODE: ErrorCode = ErrorCode::FailedToParse;
 
-/// Functions of windows that are no accumulators.
+/// Functions of windows that are not accumulators.
 const FUNCTIONS: [&str; 12] = [
     "$covariancePop",
     "$covarianceSamp",
@@ -48,7 +48,7 @@ pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variab
     for (field, value) in output.iter() {
         let field = field.as_str().unwrap_or_default();
         let Ok(path) = field.parse::<FieldPath>() else {
-            return refuse(ErrorCode::of_path(field), format!("{field:?} is no path of $setWindowFields"));
+            return refuse(ErrorCode::of_path(field), format!("{field:?} is not a path of $setWindowFields"));
         };
         let function = Parser { field, sort: &sort, variables }.function(value)?;
         if let Some((other, _)) = outputs.iter().find(|(other, _)| other.starts_with(&path) || path.starts_with(other))
@@ -207,7 +207,7 @@ impl Parser<'_> {
 
     fn accumulated(&self, name: &str, map: &Map, window: Option<&Value>) -> Result<Function> {
         if name == "$mergeObjects" {
-            return refuse(CODE, format!("$mergeObjects is no window function; it is for '{}'", self.field));
+            return refuse(CODE, format!("$mergeObjects is not a window function; it is for '{}'", self.field));
         }
         let mut alone = map.clone();
         alone.remove("window");

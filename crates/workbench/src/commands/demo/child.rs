@@ -47,7 +47,7 @@ impl Demo {
             return Err(Failure::Other(format!("the load ended with {}", output.status)));
         }
         let summary = serde_json::from_slice(&output.stdout)
-            .map_err(|error| Failure::Other(format!("the load's summary is no JSON: {error}")))?;
+            .map_err(|error| Failure::Other(format!("the load's summary is not JSON: {error}")))?;
         Ok(Loaded { summary, cpu })
     }
 

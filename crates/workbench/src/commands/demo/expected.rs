@@ -124,7 +124,7 @@ fn is_as_loaded(printed: &[u8], id: &Value, line: &[u8]) -> bool {
 fn parse(line: &[u8]) -> Outcome<Map> {
     match json::parse(line) {
         Ok(Value::Map(map)) => Ok(map),
-        _ => Err(Failure::Other("a generated line is no document".to_owned())),
+        _ => Err(Failure::Other("a generated line is not a document".to_owned())),
     }
 }
 

@@ -97,7 +97,7 @@ fn drawn_at(scan: &mut Scan, place: Vec<u8>, skipped: u64) -> Result<Option<Valu
         scan.next()?;
     }
     let Some((mut key, _)) = scan.next()? else { return Ok(None) };
-    key::decode(&mut key).map(Some).map_err(|error| Error::Load(format!("a key is no _id: {error}")))
+    key::decode(&mut key).map(Some).map_err(|error| Error::Load(format!("a key is not an _id: {error}")))
 }
 
 impl Keys<'_> {
