@@ -27,11 +27,15 @@ pub struct Engine {
     pub(crate) gathering: Gathering,
     /// For documents that are given as JSON text.
     pub(crate) encoders: Encoders,
+    /// When the database was opened, in milliseconds since 1970.
+    pub(crate) opened_ms: i64,
 }
 
 impl Engine {
     pub(crate) fn new(catalog: Catalog, env: Env) -> Self {
-        Self { catalog, env, tasks: Tasks::default(), gathering: Gathering::default(), encoders: Encoders::default() }
+        let (tasks, gathering, encoders) = Default::default();
+        let opened_ms = env.clock.unix_millis();
+        Self { catalog, env, tasks, gathering, encoders, opened_ms }
     }
 
     /// The key/value store.

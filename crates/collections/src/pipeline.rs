@@ -7,6 +7,7 @@
 mod execution;
 mod head;
 mod host;
+mod statistics;
 mod write;
 
 pub use alluvium_exec::pipeline::StageReport;

@@ -78,8 +78,7 @@ impl PipelineRun {
         let (head, execution) = if pipeline.has_own_documents() {
             (None, host.begin_alone(pipeline.into_stages(), timed))
         } else {
-            let (head, execution) = host.begin(name, pipeline.into_stages(), timed)?;
-            (Some(head), execution)
+            host.begin(name, pipeline.into_stages(), timed)?
         };
         Ok(Self { execution, head, name: name.clone(), started, host })
     }

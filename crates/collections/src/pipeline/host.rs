@@ -1,6 +1,6 @@
 //! The database as a pipeline sees it.
 
-use super::{head, write};
+use super::{head, statistics, write};
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::find::Execution;
@@ -81,13 +81,20 @@ impl Records<Error> for Nothing {
 }
 
 impl LocalHost {
-    /// Plans the head of the stages over a collection, and begins to execute the others.
+    /// Plans the head of the stages over a collection, and begins to execute the others. There is no head if the
+    /// stages are over figures of the collection.
     pub fn begin(
         &self,
         name: &FullName,
-        stages: Vec<Stage>,
+        mut stages: Vec<Stage>,
         timed: bool,
-    ) -> Result<(Arc<Mutex<Execution>>, PipelineExecution<Self>)> {
+    ) -> Result<(Option<Arc<Mutex<Execution>>>, PipelineExecution<Self>)> {
+        if let Some(first) = stages.first_mut()
+            && let Stage::Statistics(which) = first
+        {
+            *first = Stage::Documents(statistics::of(&self.engine, name, which)?);
+            return Ok((None, self.begin_alone(stages, timed)));
+        }
         let settings = Settings { timed, ..self.settings.clone() };
         let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use);
         let view = CollectionView::open(&self.engine, name, Some(&self.snapshot))?;
@@ -98,7 +105,7 @@ impl LocalHost {
             rest,
             settings,
         );
-        Ok((found, execution))
+        Ok((Some(found), execution))
     }
 
     /// Begins to execute stages that have documents of their own.

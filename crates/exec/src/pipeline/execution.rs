@@ -84,6 +84,8 @@ fn over<H: Host + 'static>(input: Box<dyn Stream<H>>, stage: Stage, at: Option<u
         Stage::Union(union) => Box::new(Union::new(input, union)),
         Stage::Sample(n) => Box::new(Sampling::new(input, n)),
         Stage::Documents(documents) => Box::new(Listed::new(documents)),
+        // The host has put documents in their place.
+        Stage::Statistics(_) => Box::new(Listed::new(Vec::new())),
         stage => Box::new(Writing::new(input, stage)),
     }
 }

@@ -5,6 +5,7 @@ mod groups;
 mod joins;
 mod sequences;
 mod simple;
+mod statistics;
 
 use super::error::{PipelineError, refuse};
 use super::rewrite;
@@ -66,10 +67,11 @@ impl Context<'_> {
 type Parse = fn(&'static str, &Value, &Context<'_>, &mut Vec<Stage>) -> Result<()>;
 
 /// The stages, by name.
-const STAGES: [(&str, Parse); 27] = [
+const STAGES: [(&str, Parse); 29] = [
     ("$addFields", simple::add_fields),
     ("$bucket", buckets::bucket),
     ("$bucketAuto", buckets::bucket_auto),
+    ("$collStats", statistics::of_collection),
     ("$count", groups::count),
     ("$densify", sequences::densify),
     ("$documents", joins::documents),
@@ -77,6 +79,7 @@ const STAGES: [(&str, Parse); 27] = [
     ("$fill", sequences::fill),
     ("$graphLookup", joins::graph_lookup),
     ("$group", groups::group),
+    ("$indexStats", statistics::of_indexes),
     ("$limit", simple::limit),
     ("$lookup", joins::lookup),
     ("$match", simple::matching),
@@ -100,13 +103,11 @@ const STAGES: [(&str, Parse); 27] = [
 const UNWIND: (&str, Parse) = ("$unwind", simple::unwind);
 
 /// MongoDB's stages that are not supported, and why.
-const NOT_SUPPORTED: [(&str, &str); 19] = [
+const NOT_SUPPORTED: [(&str, &str); 17] = [
     ("$changeStream", "there are no change streams"),
     ("$changeStreamSplitLargeEvent", "there are no change streams"),
-    ("$collStats", "use stats"),
     ("$currentOp", "it is for servers"),
     ("$geoNear", "there is no geography"),
-    ("$indexStats", "use the list of indexes"),
     ("$listClusterCatalog", "it is for servers"),
     ("$listLocalSessions", "it is for servers"),
     ("$listSampledQueries", "it is for clusters"),
@@ -192,15 +193,16 @@ fn unknown<T>(name: &str) -> Result<T> {
 
 /// Checks that a stage may be where it is.
 fn check_place(name: &'static str, at: usize, is_last: bool, place: Place) -> Result<()> {
-    if name == "$documents" && at > 0 {
-        return refuse(ErrorCode::Location40602, "$documents must be the first stage");
+    let begins = matches!(name, "$documents" | "$collStats" | "$indexStats");
+    if begins && at > 0 {
+        return refuse(ErrorCode::Location40602, format!("{name} must be the first stage"));
     }
     let writes = matches!(name, "$out" | "$merge");
     if writes && !is_last {
         return refuse(ErrorCode::Location40601, format!("{name} must be the last stage"));
     }
     match place {
-        Place::Facet(_) if writes || matches!(name, "$documents" | "$facet") => {
+        Place::Facet(_) if writes || begins || name == "$facet" => {
             refuse(ErrorCode::Location40600, format!("{name} cannot be inside of $facet"))
         }
         Place::Union(_) if writes => {

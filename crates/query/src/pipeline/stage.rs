@@ -58,6 +58,8 @@ pub enum Stage {
     Sample(u64),
     /// Documents that the pipeline itself has. Only as the first stage.
     Documents(Vec<Map>),
+    /// Figures of the collection instead of its documents. Only as the first stage.
+    Statistics(Statistics),
     /// The documents replace a collection. Only as the last stage.
     Out(Box<str>),
     /// The documents are written into a collection. Only as the last stage.
@@ -118,10 +120,26 @@ impl Stage {
             Self::Union(_) => "$unionWith",
             Self::Sample(_) => "$sample",
             Self::Documents(_) => "$documents",
+            Self::Statistics(Statistics::Collection { .. }) => "$collStats",
+            Self::Statistics(Statistics::Indexes) => "$indexStats",
             Self::Out(_) => "$out",
             Self::Merge(_) => "$merge",
         }
     }
+}
+
+/// Figures of a collection.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statistics {
+    /// `$collStats`: one document.
+    Collection {
+        /// The number of documents is among them.
+        count: bool,
+        /// The sizes are among them, in units of this many bytes.
+        storage_scale: Option<f64>,
+    },
+    /// `$indexStats`: a document for each index.
+    Indexes,
 }
 
 /// `$lookup`: each document with an array of documents of another collection.

@@ -1,0 +1,94 @@
+//! `$collStats` and `$indexStats`.
+
+use crate::engine::EngineHandle;
+use crate::error::Result;
+use crate::index_stats::index_stats;
+use crate::indexes::id_definition;
+use crate::names::FullName;
+use alluvium_document::{Map, Value};
+use alluvium_query::pipeline::Statistics;
+use alluvium_store::{TreeId, TreeStats};
+
+/// The figures of a collection as documents.
+pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics) -> Result<Vec<Map>> {
+    match which {
+        Statistics::Indexes => of_indexes(engine, name),
+        Statistics::Collection { count, storage_scale } => {
+            let mut map = Map::from([("ns", Value::from(name.to_string()))]);
+            map.push("localTime", Value::DateTime(engine.env.clock.unix_millis()));
+            if let Some(scale) = storage_scale {
+                map.push("storageStats", storage(engine, name, *scale)?);
+            }
+            if *count {
+                map.push("count", whole(documents(engine, engine.catalog.require(name)?.documents)?.keys));
+            }
+            Ok(vec![map])
+        }
+    }
+}
+
+fn documents(engine: &EngineHandle, tree: TreeId) -> Result<TreeStats> {
+    Ok(engine.store().tree_stats(tree)?)
+}
+
+fn whole(n: u64) -> Value {
+    let n = i64::try_from(n).unwrap_or(i64::MAX);
+    i32::try_from(n).map_or(Value::Int64(n), Value::Int32)
+}
+
+fn of_indexes(engine: &EngineHandle, name: &FullName) -> Result<Vec<Map>> {
+    let describe = |definition: Map, uses: u64, ready: bool| {
+        let mut map = Map::new();
+        for field in ["name", "key"] {
+            map.push(field, definition.get(field).cloned().unwrap_or_default());
+        }
+        let since = Value::DateTime(engine.opened_ms);
+        let uses = i64::try_from(uses).unwrap_or(i64::MAX);
+        map.push("accesses", Map::from([("ops", Value::Int64(uses)), ("since", since)]));
+        map.push("spec", definition);
+        if !ready {
+            map.push("building", true);
+        }
+        map
+    };
+    if engine.catalog.find(name)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let others = index_stats(engine, name)?.into_iter();
+    let others = others.map(|index| describe(index.definition, index.uses, index.ready));
+    Ok(std::iter::once(describe(id_definition(), 0, true)).chain(others).collect())
+}
+
+/// The sizes of a collection: zeros if it does not exist.
+fn storage(engine: &EngineHandle, name: &FullName, scale: f64) -> Result<Map> {
+    let state = engine.catalog.find(name)?;
+    let (tree, indexes) = match &state {
+        Some(state) => (documents(engine, state.documents)?, index_stats(engine, name)?),
+        None => (TreeStats::default(), Vec::new()),
+    };
+    let scaled = |bytes: u64| whole((bytes as f64 / scale) as u64);
+    let mut map = Map::from([("size", scaled(tree.raw_bytes)), ("count", whole(tree.keys))]);
+    if let Some(average) = tree.raw_bytes.checked_div(tree.entries) {
+        map.push("avgObjSize", whole(average));
+    }
+    map.push("numOrphanDocs", 0);
+    map.push("storageSize", scaled(tree.bytes));
+    map.push("capped", false);
+    map.push("nindexes", whole(indexes.len() as u64 + u64::from(state.is_some())));
+    let building = indexes.iter().filter(|index| !index.ready).map(|index| Value::from(index.name.as_str()));
+    map.push("indexBuilds", Value::Array(building.collect()));
+    let bytes: u64 = indexes.iter().map(|index| index.bytes).sum();
+    map.push("totalIndexSize", scaled(bytes));
+    map.push("totalSize", scaled(tree.bytes + bytes));
+    let mut sizes = Map::new();
+    if state.is_some() {
+        // Documents are stored in the order of their `_id`s.
+        sizes.push("_id_", 0);
+    }
+    for index in &indexes {
+        sizes.push(index.name.as_str(), scaled(index.bytes));
+    }
+    map.push("indexSizes", sizes);
+    map.push("scaleFactor", whole(scale as u64));
+    Ok(map)
+}
