@@ -121,6 +121,17 @@ impl Projection {
         self.kind == Kind::Exclusion && self.root.is_empty() && self.elem_matches.is_empty()
     }
 
+    /// True if a document that is returned has the same value in this top-level field, or has it neither.
+    pub(crate) fn keeps(&self, name: &str) -> bool {
+        if self.elem_matches.iter().any(|chosen| *chosen.name == *name) {
+            return false;
+        }
+        match self.kind {
+            Kind::Exclusion => self.root.get(name).is_none(),
+            Kind::Inclusion => matches!(self.root.get(name), Some(Child::Whole)),
+        }
+    }
+
     /// The top-level fields whose values suffice for the projection, so that an index with these
     /// fields can answer without the documents. `None` for an exclusion, if operators select
     /// elements, or fields are computed.

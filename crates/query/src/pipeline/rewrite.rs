@@ -52,9 +52,13 @@ fn leaves(stage: &Stage, filter: &Filter) -> bool {
     let leaves = |path: &FieldPath| !names.contains(path.first());
     match stage {
         Stage::Each(Each::Add(_, fields)) => fields.iter().all(|(path, _)| leaves(path)),
+        Stage::Each(Each::Project(_, projection)) => names.iter().all(|name| projection.keeps(name)),
         Stage::Each(Each::Unwind(unwind)) => leaves(&unwind.path) && unwind.position.iter().all(leaves),
         Stage::Lookup(lookup) => leaves(&lookup.into),
         Stage::GraphLookup(lookup) => leaves(&lookup.into),
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;
