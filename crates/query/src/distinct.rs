@@ -63,6 +63,7 @@ pub struct Distinct {
     path: FieldPath,
     values: BTreeMap<Box<[u8]>, Value>,
     bytes: usize,
+    collation: Option<Collation>,
     /// A reused buffer for the key of the value that is looked up.
     key: Vec<u8>,
 }
@@ -77,7 +78,14 @@ impl Distinct {
         let path = path
             .parse()
             .map_err(|error| DistinctError::Path(format!("{path:?} has no distinct values: {error}"), code))?;
-        Ok(Self { path, values: BTreeMap::new(), bytes: 0, key: Vec::new() })
+        Ok(Self { path, values: BTreeMap::new(), bytes: 0, collation: None, key: Vec::new() })
+    }
+
+    /// The same set, in which strings are equal by a collation; `None` for the equality of their bytes.
+    #[must_use]
+    pub fn collated(mut self, collation: Option<&Collation>) -> Self {
+        self.collation = collation.cloned();
+        self
     }
 
     /// The path of the values.

@@ -1,5 +1,6 @@
 //! Queries and updates of documents as pure functions: no storage, no clock, no I/O.
 //!
+//! - [`collation`]: comparison of strings by the rules of a language
 //! - [`update`]: updates by operators, checked or as deltas
 //! - [`expression`]: values computed from documents
 //! - [`filter`]: conditions on documents
@@ -16,6 +17,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod code;
+pub mod collation;
 mod date;
 pub mod distinct;
 mod dollar;

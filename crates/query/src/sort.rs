@@ -2,8 +2,8 @@
 //!
 //! The rules are those of MongoDB's `find`:
 //!
-//! - Values sort in the order of all values ([`alluvium_document::compare`]); a missing value sorts
-//!   as null.
+//! - Values sort in the order of all values ([`alluvium_document::compare`]), strings in it by the
+//!   collation if there is one ([`Sort::collated`]); a missing value sorts as null.
 //! - An array sorts by its least element ascending, and by its greatest descending; nested arrays
 //!   are not entered. An empty array sorts below null. Parts whose paths lead through the same
 //!   array see the same element at a time. Two parts must not lead through different arrays
@@ -22,6 +22,7 @@ use alluvium_document::row::MapRef;
 use alluvium_document::{Document, Map, Value};
 
 use crate::code::ErrorCode;
+use crate::collation::Collation;
 use crate::dollar::is_dollar_name;
 
 mod error;
@@ -50,6 +51,8 @@ pub struct SortPart {
     pub path: FieldPath,
     /// The direction.
     pub direction: Direction,
+    /// The order of strings; `None` for the order of their bytes.
+    pub collation: Option<Collation>,
 }
 
 impl SortPart {
@@ -96,9 +99,16 @@ impl Sort {
             if parts.len() == MAX_PARTS {
                 return Err(SortError::TooManyParts);
             }
-            parts.push(SortPart { path, direction });
+            parts.push(SortPart { path, direction, collation: None });
         }
         Ok(Self { parts })
+    }
+
+    /// The same sort, with strings in the order of a collation; `None` for the order of their bytes.
+    #[must_use]
+    pub fn collated(mut self, collation: Option<&Collation>) -> Self {
+        self.parts.iter_mut().for_each(|part| part.collation = collation.cloned());
+        self
     }
 
     /// The parts, the most significant first.

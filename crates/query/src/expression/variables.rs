@@ -1,17 +1,19 @@
 //! Variables that an expression may use, beside those that operators in it define.
 
 use super::random::Random;
+use crate::collation::Collation;
 use alluvium_document::Value;
 use std::sync::Arc;
 
-/// Variables that expressions may use, such as those of `let`, and the value of `$$NOW`. A later
-/// variable hides an earlier one of the same name.
+/// What the expressions and filters of a query share: variables, such as those of `let`, the value of
+/// `$$NOW`, and the collation. A later variable hides an earlier one of the same name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Variables {
     /// The names, and the values if they are known.
     bindings: Vec<(Box<str>, Binding)>,
     now: Option<i64>,
     random: Option<Arc<Random>>,
+    collation: Option<Collation>,
 }
 
 /// What is known of a variable.
@@ -25,7 +27,7 @@ pub(super) enum Binding {
 
 impl Variables {
     /// No variables.
-    pub const NONE: Self = Self { bindings: Vec::new(), now: None, random: None };
+    pub const NONE: Self = Self { bindings: Vec::new(), now: None, random: None, collation: None };
 
     /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC: one moment for all documents. Without it,
     /// expressions with `$$NOW` are refused.
@@ -41,6 +43,18 @@ impl Variables {
     pub fn seeded(mut self, seed: u64) -> Self {
         self.random = Some(Arc::new(Random::new(seed)));
         self
+    }
+
+    /// Sets the collation by which strings are compared; without one, they are compared by their bytes.
+    #[must_use]
+    pub fn collated(mut self, collation: Option<Collation>) -> Self {
+        self.collation = collation;
+        self
+    }
+
+    /// The collation by which strings are compared.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.collation.as_ref()
     }
 
     /// Adds a variable with its value; `None` is a missing one.

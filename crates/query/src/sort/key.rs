@@ -31,7 +31,10 @@ pub(super) fn put(parts: &[SortPart], map: MapRef<'_>, out: &mut Vec<u8>) -> Res
 
 fn put_part(part: &SortPart, value: &ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), SortError> {
     let start = out.len();
-    value.encode_key(out)?;
+    match &part.collation {
+        None => value.encode_key(out)?,
+        Some(collation) => collation.encode_key_of(value, out)?,
+    }
     if part.direction == Direction::Descending {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
