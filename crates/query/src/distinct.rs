@@ -4,8 +4,8 @@
 //! array into those of its elements that are maps; a number after an array selects the element at
 //! that position. An array at the end of the path gives its elements, but not the elements of
 //! arrays nested in it. A missing field gives nothing, and neither does an empty array; null gives
-//! null. Numbers that are equal are one value, whatever their types; the first one encountered is
-//! kept.
+//! null. Numbers that are equal are one value, whatever their types, and so are strings that are
+//! equal by the collation ([`Distinct::collated`]); the first one encountered is kept.
 
 use std::collections::BTreeMap;
 
@@ -15,6 +15,7 @@ use alluvium_document::row::{MapRef, RowError, ValueRef};
 use alluvium_document::{Document, Value};
 
 use crate::code::ErrorCode;
+use crate::collation::Collation;
 
 /// The most bytes of distinct values, as a BSON array. MongoDB's limit.
 pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
@@ -100,8 +101,8 @@ impl Distinct {
     /// [`DistinctError::TooLarge`], or the document is damaged. Some of its values may then have
     /// been added.
     pub fn add(&mut self, document: &Document) -> Result<(), DistinctError> {
-        let Self { path, values, bytes, key } = self;
-        visit(&document.map()?, path.as_str(), &mut |value| insert(values, bytes, key, value))
+        let path = self.path.clone();
+        visit(&document.map()?, path.as_str(), &mut |value| self.insert(value))
     }
 
     /// Adds a value without entering arrays, for instance the value of an index entry.
@@ -109,7 +110,7 @@ impl Distinct {
     /// # Errors
     /// [`DistinctError::TooLarge`].
     pub fn add_value(&mut self, value: &Value) -> Result<(), DistinctError> {
-        insert(&mut self.values, &mut self.bytes, &mut self.key, ValueRef::Other(value.clone()))
+        self.insert(ValueRef::Other(value.clone()))
     }
 
     /// The number of values.
@@ -128,27 +129,28 @@ impl Distinct {
     }
 }
 
-fn insert(
-    values: &mut BTreeMap<Box<[u8]>, Value>,
-    bytes: &mut usize,
-    key: &mut Vec<u8>,
-    value: ValueRef<'_>,
-) -> Result<(), DistinctError> {
-    /// The bytes of an element of an array in BSON without its value: the type, and the end of the
-    /// name. The digits of the position are added.
-    const ELEMENT: usize = 2;
-    key.clear();
-    value.encode_key(key)?;
-    if values.contains_key(&key[..]) {
-        return Ok(());
+impl Distinct {
+    fn insert(&mut self, value: ValueRef<'_>) -> Result<(), DistinctError> {
+        /// The bytes of an element of an array in BSON without its value: the type, and the end of the
+        /// name. The digits of the position are added.
+        const ELEMENT: usize = 2;
+        let Self { values, bytes, collation, key, .. } = self;
+        key.clear();
+        match collation {
+            None => value.encode_key(key)?,
+            Some(collation) => collation.encode_key_of(&value, key)?,
+        }
+        if values.contains_key(&key[..]) {
+            return Ok(());
+        }
+        let value = value.to_value()?;
+        *bytes += bson_size(&value) + ELEMENT + values.len().checked_ilog10().map_or(1, |digits| digits as usize + 1);
+        if *bytes > MAX_DISTINCT_BYTES {
+            return Err(DistinctError::TooLarge);
+        }
+        values.insert(key[..].into(), value);
+        Ok(())
     }
-    let value = value.to_value()?;
-    *bytes += bson_size(&value) + ELEMENT + values.len().checked_ilog10().map_or(1, |digits| digits as usize + 1);
-    if *bytes > MAX_DISTINCT_BYTES {
-        return Err(DistinctError::TooLarge);
-    }
-    values.insert(key[..].into(), value);
-    Ok(())
 }
 
 type Visit<'v, 'a> = dyn FnMut(ValueRef<'a>) -> Result<(), DistinctError> + 'v;

@@ -16,7 +16,8 @@
 //! - **Comparison** uses the order of all values ([`alluvium_document::compare`]), numbers by value
 //!   whatever their types. A range contains only values of the operand's type: `{$gt: 5}` matches
 //!   numbers, `{$gt: "a"}` strings and symbols. Min and max key are compared with values of all
-//!   types. NaN equals NaN, and is in no range of numbers.
+//!   types. NaN equals NaN, and is in no range of numbers. Strings, also those in arrays and maps, are
+//!   compared by their bytes, or by the collation of [`Filter::parse_in`]; patterns have none.
 //! - **Equality** of maps compares all fields in their order. Null does not equal undefined.
 //! - **Regular expressions** have PCRE's syntax. Most patterns are searched for in time proportional
 //!   to the text. Those with look-around, back references, atomic groups or possessive counts are
@@ -90,13 +91,18 @@ impl Filter {
         Self::parse_with(filter, &Patterns::default())
     }
 
-    /// As [`Filter::parse`], with variables for its `$expr`.
+    /// As [`Filter::parse`], with variables for its `$expr`, and the collation by which its operators
+    /// compare strings.
     ///
     /// # Errors
     /// As [`Filter::parse`].
     pub fn parse_in(filter: &Map, variables: &Variables) -> Result<Self, FilterError> {
         check_bounds(filter)?;
-        parse::filter(filter, parse::Level::Document(variables), &Patterns::default())
+        let mut filter = parse::filter(filter, parse::Level::Document(variables), &Patterns::default())?;
+        if let Some(collation) = variables.collation() {
+            filter.collate(collation);
+        }
+        Ok(filter)
     }
 
     /// True if the filter has an `$expr`, with which nothing can be upserted.
@@ -216,6 +222,15 @@ impl Filter {
         self.position_in(&Decoded::Map(document), selection)
     }
 
+    /// True if a condition on a field compares strings by a collation.
+    fn is_collated(&self) -> bool {
+        self.clauses.iter().any(|clause| match clause {
+            Clause::Field { condition, .. } => condition.is_collated(),
+            Clause::Or(branches) | Clause::Nor(branches) => branches.iter().any(Self::is_collated),
+            Clause::Expression(_) | Clause::Schema(_) => false,
+        })
+    }
+
     /// The conditions in the order in which MongoDB evaluates them.
     pub(crate) fn as_written(&self) -> impl Iterator<Item = &Clause> {
         self.written.order(self.clauses.len()).filter_map(|at| self.clauses.get(at))
@@ -245,10 +260,11 @@ impl Filter {
         self.equalities().count() == self.clauses.len()
     }
 
-    /// The `_id` that a matching document must have, if the filter has no other condition.
+    /// The `_id` that a matching document must have, if the filter has no other condition. `None` if
+    /// it has strings that a collation compares, since several may equal it.
     pub fn named_id(&self) -> Option<&Value> {
         match (&self.demands.0[..], self.clauses.len()) {
-            ([(path, id)], 1) if &**path == "_id" => Some(id),
+            ([(path, id)], 1) if &**path == "_id" && !self.is_collated() => Some(id),
             _ => None,
         }
     }

@@ -71,9 +71,9 @@ impl Node {
                 owned(body.evaluate_within(*slot, scope)?)
             }
             Self::MapOver { .. } | Self::Filter { .. } | Self::Reduce { .. } => owned(self.over_elements(scope)?),
-            Self::Call { operator, arguments } => {
+            Self::Call { operator, arguments, collation } => {
                 let values = all(arguments.iter().map(Option::as_ref), scope)?;
-                let value = (operator.function)(operator, &values)?;
+                let value = operator.call(&values, collation.as_ref())?;
                 owned(value.map(bounded).transpose()?)
             }
             Self::Prepared(call) => call.evaluate(scope),

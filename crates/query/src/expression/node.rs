@@ -3,6 +3,7 @@
 use super::operators::Operator;
 use super::operators::prepared::{Prepared, PreparedOperator};
 use super::random::Random;
+use crate::collation::Collation;
 use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
 use alluvium_document::value::Text;
@@ -65,6 +66,8 @@ pub(super) enum Node {
     Call {
         operator: &'static Operator,
         arguments: Vec<Option<Node>>,
+        /// The order of strings, if the operator compares them; `None` for that of their bytes.
+        collation: Option<Collation>,
     },
     /// An operator that was prepared when it was parsed.
     Prepared(Box<PreparedCall>),
@@ -95,7 +98,7 @@ impl Node {
     pub fn equalities<'n>(&'n self, out: &mut Vec<(&'n FieldPath, &'n Value)>) {
         match self {
             Self::And(nodes) => nodes.iter().for_each(|node| node.equalities(out)),
-            Self::Call { operator, arguments } if operator.name == "$eq" => match &arguments[..] {
+            Self::Call { operator, arguments, .. } if operator.name == "$eq" => match &arguments[..] {
                 [Some(Self::Field(path)), Some(Self::Constant(value))]
                 | [Some(Self::Constant(value)), Some(Self::Field(path))] => out.push((path, value)),
                 _ => {}

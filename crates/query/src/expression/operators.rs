@@ -3,6 +3,7 @@
 use super::ExpressionError;
 use super::operand::Operand;
 use super::operand::is_nullish;
+use crate::collation::Collation;
 use alluvium_document::Value;
 use prepared::{Codes, PreparedOperator};
 
@@ -31,10 +32,30 @@ pub(super) struct Operator {
 }
 
 /// Computes the value; `None` is a missing one.
-type Function = fn(&Operator, &[Operand<'_>]) -> Outcome;
+#[derive(Clone, Copy)]
+pub(super) enum Function {
+    Plain(Plain),
+    /// Compares values: strings by the collation, or by their bytes if there is none.
+    Comparing(Comparing),
+}
+
+impl Operator {
+    /// The value; `None` is a missing one.
+    pub fn call(&self, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
+        match self.function {
+            Function::Plain(function) => function(self, values),
+            Function::Comparing(function) => function(self, values, collation),
+        }
+    }
+
+    /// True if the value may depend on the order of strings.
+    pub fn compares(&self) -> bool {
+        matches!(self.function, Function::Comparing(_))
+    }
+}
 
 /// What an operator computes.
-type Outcome = Result<Option<Value>, ExpressionError>;
+pub(super) type Outcome = Result<Option<Value>, ExpressionError>;
 
 /// How the arguments are written.
 #[derive(Clone, Copy)]
@@ -64,17 +85,25 @@ impl std::fmt::Debug for Operator {
     }
 }
 
-const fn operator(name: &'static str, parameters: Parameters, function: Function) -> Operator {
-    Operator { name, parameters, function, is_constant: true }
+type Plain = fn(&Operator, &[Operand<'_>]) -> Outcome;
+type Comparing = fn(&Operator, &[Operand<'_>], Option<&Collation>) -> Outcome;
+
+const fn operator(name: &'static str, parameters: Parameters, function: Plain) -> Operator {
+    Operator { name, parameters, function: Function::Plain(function), is_constant: true }
+}
+
+/// An operator that compares values.
+const fn comparing(name: &'static str, parameters: Parameters, function: Comparing) -> Operator {
+    Operator { name, parameters, function: Function::Comparing(function), is_constant: true }
 }
 
 /// An operator of this number of arguments.
-const fn exactly(name: &'static str, count: usize, function: Function) -> Operator {
+const fn exactly(name: &'static str, count: usize, function: Plain) -> Operator {
     operator(name, Parameters::Count(count, count), function)
 }
 
 /// An operator of any number of arguments.
-const fn any_number(name: &'static str, function: Function) -> Operator {
+const fn any_number(name: &'static str, function: Plain) -> Operator {
     operator(name, Parameters::Count(0, usize::MAX), function)
 }
 

@@ -221,7 +221,8 @@ impl Parser<'_> {
                 other => vec![Some(self.node(other)?), Some(Node::Root)],
             },
         };
-        Ok(folded(Node::Call { operator, arguments }))
+        let collation = self.around.collation().filter(|_| operator.compares()).cloned();
+        Ok(folded(Node::Call { operator, arguments, collation }))
     }
 
     /// The arguments with these names, in this order. A name that ends with an exclamation mark is required; a missing
@@ -550,7 +551,7 @@ fn folded(node: Node) -> Node {
             branches.iter().all(|(when, then)| constant(when) && constant(then))
                 && default.iter().all(|node| constant(node))
         }
-        Node::Call { operator, arguments } => operator.is_constant && arguments.iter().flatten().all(constant),
+        Node::Call { operator, arguments, .. } => operator.is_constant && arguments.iter().flatten().all(constant),
         Node::Prepared(call) => call.nodes().all(constant),
         _ => false,
     };

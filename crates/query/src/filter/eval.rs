@@ -156,7 +156,10 @@ impl Comparison {
         if !operand.is_end && value.rank() != operand.rank {
             return Ok(false);
         }
-        let order = value.compare(&operand.value)?;
+        let order = match &operand.collation {
+            None => value.compare(&operand.value)?,
+            Some(collation) => value.compare_by(collation, &operand.value)?,
+        };
         // NaN is neither less nor greater than a number.
         let apart = order.is_ne() && !operand.is_end && (operand.is_nan || value.is_nan());
         Ok(self.takes(order) && !apart)
@@ -168,7 +171,11 @@ impl In {
         let (mut low, mut high) = (0, self.values.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            match value.compare(&self.values[middle])? {
+            let order = match &self.collation {
+                None => value.compare(&self.values[middle])?,
+                Some(collation) => value.compare_by(collation, &self.values[middle])?,
+            };
+            match order {
                 Ordering::Equal => return Ok(true),
                 Ordering::Less => high = middle,
                 Ordering::Greater => low = middle + 1,

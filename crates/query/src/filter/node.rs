@@ -11,6 +11,7 @@ use alluvium_document::{Map, Value};
 use super::error::{FilterError, MatchError};
 use super::schema::Schema;
 use super::types::type_code;
+use crate::collation::Collation;
 use crate::expression::{EvaluateError, Expression, Scope, is_true};
 
 /// How the path continues from a value.
@@ -42,6 +43,9 @@ pub(super) trait Node: Clone {
 
     /// [`alluvium_document::compare::compare`].
     fn compare(&self, operand: &Value) -> Result<Ordering, Self::Error>;
+
+    /// [`Collation::compare_values`].
+    fn compare_by(&self, collation: &Collation, operand: &Value) -> Result<Ordering, Self::Error>;
 
     /// The text of a string or symbol.
     fn text(&self) -> Option<&str>;
@@ -113,6 +117,16 @@ impl Node for ValueRef<'_> {
     #[inline]
     fn compare(&self, operand: &Value) -> Result<Ordering, MatchError> {
         Ok(ValueRef::compare(self, operand)?)
+    }
+
+    fn compare_by(&self, collation: &Collation, operand: &Value) -> Result<Ordering, MatchError> {
+        Ok(match (self, operand) {
+            (Self::String(text), Value::String(operand) | Value::Symbol(operand)) => collation.compare(text, operand),
+            (Self::Map(_) | Self::Array(_) | Self::Other(_), operand) if self.type_rank() == type_rank(operand) => {
+                collation.compare_values(&self.to_value()?, operand)
+            }
+            (_, operand) => ValueRef::compare(self, operand)?,
+        })
     }
 
     fn text(&self) -> Option<&str> {
@@ -259,6 +273,17 @@ impl Node for Decoded<'_> {
                 compare_maps(&Map::from([(*name, (*value).clone())]), operand)
             }
             (Self::Value(value), operand) => compare(value, operand),
+            (_, operand) => self.rank().cmp(&type_rank(operand)),
+        })
+    }
+
+    fn compare_by(&self, collation: &Collation, operand: &Value) -> Result<Ordering, FilterError> {
+        Ok(match (self, operand) {
+            (Self::Map(map), Value::Map(operand)) => collation.compare_maps(map, operand),
+            (Self::Named(name, value), Value::Map(operand)) => {
+                collation.compare_maps(&Map::from([(*name, (*value).clone())]), operand)
+            }
+            (Self::Value(value), operand) => collation.compare_values(value, operand),
             (_, operand) => self.rank().cmp(&type_rank(operand)),
         })
     }

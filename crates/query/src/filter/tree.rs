@@ -8,7 +8,8 @@ use super::bits::Bits;
 use super::node::is_nan;
 use super::schema::Schema;
 use super::types::TypeSet;
-use super::{ElementFilter, Filter};
+use super::{ElementFilter, Filter, Form};
+use crate::collation::{Collation, has_text};
 use crate::expression::Expression;
 use crate::pattern::Pattern;
 
@@ -166,22 +167,32 @@ pub(crate) struct Operand {
     pub is_nan: bool,
     /// Min or max key, which are compared with values of all types.
     pub is_end: bool,
+    /// The order of the strings in it; `None` for that of their bytes, or if there are none.
+    pub collation: Option<Collation>,
 }
 
 impl Operand {
     pub fn new(value: Value) -> Self {
         let is_end = matches!(value, Value::MinKey | Value::MaxKey);
-        Self { rank: type_rank(&value), is_nan: is_nan(&value), is_end, value }
+        Self { rank: type_rank(&value), is_nan: is_nan(&value), is_end, value, collation: None }
+    }
+
+    fn collate(&mut self, collation: &Collation) {
+        if has_text(&self.value) {
+            self.collation = Some(collation.clone());
+        }
     }
 }
 
 /// A list of values and patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct In {
-    /// Sorted, no two equal.
+    /// Sorted, no two equal, by the collation if there is one.
     pub values: Vec<Value>,
     pub patterns: Vec<Pattern>,
     pub has_null: bool,
+    /// The order of the strings in the values; `None` for that of their bytes, or if there are none.
+    pub collation: Option<Collation>,
 }
 
 impl In {
@@ -192,7 +203,64 @@ impl In {
         patterns.sort_by_cached_key(key);
         patterns.dedup();
         let has_null = values.contains(&Value::Null);
-        Self { values, patterns, has_null }
+        Self { values, patterns, has_null, collation: None }
+    }
+
+    fn collate(&mut self, collation: &Collation) {
+        if self.values.iter().any(has_text) {
+            // Stable: of equal values the first in the order of bytes stays.
+            self.values.sort_by(|a, b| collation.compare_values(a, b));
+            self.values.dedup_by(|a, b| collation.compare_values(a, b).is_eq());
+            self.collation = Some(collation.clone());
+        }
+    }
+}
+
+impl Filter {
+    /// Makes the conditions compare strings by a collation. Expressions have theirs from their parser,
+    /// and patterns and schemas have none.
+    pub(super) fn collate(&mut self, collation: &Collation) {
+        for clause in &mut self.clauses {
+            match clause {
+                Clause::Field { condition, .. } => condition.collate(collation),
+                Clause::Or(branches) | Clause::Nor(branches) => {
+                    branches.iter_mut().for_each(|branch| branch.collate(collation));
+                }
+                Clause::Expression(_) | Clause::Schema(_) => {}
+            }
+        }
+    }
+}
+
+impl ElementFilter {
+    /// As [`Filter::collate`].
+    pub(crate) fn collate(&mut self, collation: &Collation) {
+        match &mut self.form {
+            Form::Element(conditions) => conditions.iter_mut().for_each(|condition| condition.collate(collation)),
+            Form::Fields(filter) => filter.collate(collation),
+        }
+    }
+}
+
+impl Condition {
+    /// True if strings are compared by a collation.
+    pub fn is_collated(&self) -> bool {
+        match self {
+            Self::Test(Test::Compare(_, operand)) => operand.collation.is_some(),
+            Self::Test(Test::In(list)) => list.collation.is_some(),
+            Self::Test(_) => false,
+            Self::Not(conditions) => conditions.iter().any(Self::is_collated),
+        }
+    }
+
+    fn collate(&mut self, collation: &Collation) {
+        match self {
+            Self::Test(Test::Compare(_, operand)) => operand.collate(collation),
+            Self::Test(Test::In(list)) => list.collate(collation),
+            Self::Test(Test::ElemMatch(element)) => element.collate(collation),
+            Self::Test(_) => {}
+            Self::Not(conditions) => conditions.iter_mut().for_each(|condition| condition.collate(collation)),
+        }
     }
 }
 

@@ -252,7 +252,10 @@ impl Parser<'_> {
             let message = format!("$elemMatch of '{path}' is not on a field of the document itself");
             return Err(invalid(ErrorCode::Location31275, message));
         }
-        let filter = ElementFilter::parse_with(operand, &self.patterns)?;
+        let mut filter = ElementFilter::parse_with(operand, &self.patterns)?;
+        if let Some(collation) = self.variables.collation() {
+            filter.collate(collation);
+        }
         self.add(&path, Child::Whole)?;
         self.root.remove(path.first());
         self.elem_matches.push(ElemMatch { name: path.first().into(), filter });

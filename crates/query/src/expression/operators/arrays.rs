@@ -3,13 +3,13 @@
 use super::numbers::{whole, whole_32};
 use super::prepared::Codes;
 use super::{
-    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, exactly, given, operator, some, type_of,
+    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, comparing, exactly, given, operator, some, type_of,
 };
 use crate::code::ErrorCode;
+use crate::collation::{Collation, compare_by};
 use crate::expression::MAX_VALUE_BYTES;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
-use alluvium_document::compare::{compare, equal};
 use alluvium_document::{Document, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -17,19 +17,19 @@ pub(super) const OPERATORS: &[Operator] = &[
     any_number("$concatArrays", concat),
     operator("$first", Parameters::One, first_or_last),
     operator("$firstN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
-    exactly("$in", 2, is_in),
-    operator("$indexOfArray", Parameters::Count(2, 4), index_of),
+    comparing("$in", Parameters::Count(2, 2), is_in),
+    comparing("$indexOfArray", Parameters::Count(2, 4), index_of),
     operator("$isArray", Parameters::One, is_array),
     operator("$last", Parameters::One, first_or_last),
     operator("$lastN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
-    operator("$maxN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
-    operator("$minN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
+    comparing("$maxN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
+    comparing("$minN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
     // It makes much of little: many of them in one expression are not computed ahead.
     Operator { is_constant: false, ..operator("$range", Parameters::Count(2, 3), range) },
     exactly("$reverseArray", 1, reverse),
     exactly("$size", 1, size),
     operator("$slice", Parameters::Count(2, 3), slice),
-    operator("$sortArray", Parameters::Named(&["input!", "sortBy!"], SORT), sort),
+    comparing("$sortArray", Parameters::Named(&["input!", "sortBy!"], SORT), sort),
     operator("$zip", Parameters::Named(&["inputs!", "useLongestLength", "defaults"], ZIP), zip),
 ];
 
@@ -103,6 +103,10 @@ fn first_or_last(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
 
 /// `$firstN`, `$lastN`, `$minN`, `$maxN`.
 fn some_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    some_of_ordered(operator, values, None)
+}
+
+fn some_of_ordered(operator: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
     let count = values.get(1).and_then(Option::as_deref);
     let n = match count.and_then(whole) {
         Some(n @ 1..) => usize::try_from(n).unwrap_or(usize::MAX),
@@ -129,6 +133,7 @@ fn some_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         "$lastN" => elements[elements.len() - take..].to_vec(),
         name => {
             let mut sorted: Vec<&Value> = elements.iter().filter(|value| !is_nullish(Some(value))).collect();
+            let compare = |a: &Value, b: &Value| compare_by(collation, a, b);
             sorted.sort_by(|a, b| if name == "$minN" { compare(a, b) } else { compare(b, a) });
             sorted.into_iter().take(take).cloned().collect()
         }
@@ -153,7 +158,7 @@ fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     Ok(Some(Value::Array(all)))
 }
 
-fn is_in(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn is_in(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
     let array = values.get(1).and_then(Option::as_deref);
     let Some(Value::Array(elements)) = array else {
         return fail(
@@ -162,10 +167,10 @@ fn is_in(_: &Operator, values: &[Operand<'_>]) -> Outcome {
         );
     };
     let wanted = first(values).unwrap_or(&Value::Undefined);
-    some(elements.iter().any(|element| equal(element, wanted)))
+    some(elements.iter().any(|element| compare_by(collation, element, wanted).is_eq()))
 }
 
-fn index_of(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn index_of(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
     let Some(array) = given(values, 0) else { return NULL };
     let Value::Array(elements) = array else {
         return fail(
@@ -175,7 +180,8 @@ fn index_of(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     };
     let Some((start, end)) = bounds("$indexOfArray", values, elements.len())? else { return NULL };
     let wanted = values.get(1).and_then(Option::as_deref).unwrap_or(&Value::Undefined);
-    let found = elements.get(start..end).and_then(|part| part.iter().position(|element| equal(element, wanted)));
+    let is_wanted = |element: &Value| compare_by(collation, element, wanted).is_eq();
+    let found = elements.get(start..end).and_then(|part| part.iter().position(is_wanted));
     some(found.map_or(-1, |at| i32::try_from(start + at).unwrap_or(i32::MAX)))
 }
 
@@ -285,7 +291,7 @@ fn slice(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     Ok(Some(Value::Array(elements[start.min(len)..end.min(len)].to_vec())))
 }
 
-fn sort(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn sort(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
     let Some(input) = given(values, 0) else { return NULL };
     let Value::Array(elements) = input else {
         return fail(
@@ -296,7 +302,7 @@ fn sort(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let mut sorted = elements.clone();
     match values.get(1).and_then(Option::as_deref) {
         Some(Value::Map(map)) => {
-            let order = crate::sort::Sort::parse(map);
+            let order = crate::sort::Sort::parse(map).map(|order| order.collated(collation));
             let order = order
                 .or_else(|error| fail(ErrorCode::Location2942507, format!("the sortBy of $sortArray: {error}")))?;
             let mut keyed = Vec::with_capacity(sorted.len());
@@ -310,8 +316,8 @@ fn sort(_: &Operator, values: &[Operand<'_>]) -> Outcome {
             sorted = keyed.into_iter().map(|(_, value)| value).collect();
         }
         Some(direction) => match whole(direction) {
-            Some(1) => sorted.sort_by(compare),
-            Some(-1) => sorted.sort_by(|a, b| compare(b, a)),
+            Some(1) => sorted.sort_by(|a, b| compare_by(collation, a, b)),
+            Some(-1) => sorted.sort_by(|a, b| compare_by(collation, b, a)),
             _ => return fail(ErrorCode::Location2942505, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
         },
         None => return fail(ErrorCode::Location2942505, "the sortBy of $sortArray must be 1, -1, or a map of fields"),

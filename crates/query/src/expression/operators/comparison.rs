@@ -1,31 +1,29 @@
 //! Comparison, and logic of values.
 
-use super::{Operand, Operator, Outcome, any_number, exactly, some};
+use super::{Operand, Operator, Outcome, Parameters, any_number, comparing, exactly, some};
+use crate::collation::{Collation, compare_by};
 use crate::expression::operand::is_true;
 use alluvium_document::Value;
-use alluvium_document::compare::compare;
 use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[Operator] = &[
-    exactly("$cmp", 2, cmp),
-    exactly("$eq", 2, |_, values| some(order(values).is_eq())),
-    exactly("$gt", 2, |_, values| some(order(values).is_gt())),
-    exactly("$gte", 2, |_, values| some(order(values).is_ge())),
-    exactly("$lt", 2, |_, values| some(order(values).is_lt())),
-    exactly("$lte", 2, |_, values| some(order(values).is_le())),
-    exactly("$ne", 2, |_, values| some(order(values).is_ne())),
+    comparing("$cmp", BOTH, |_, values, collation| some(order(values, collation) as i32)),
+    comparing("$eq", BOTH, |_, values, collation| some(order(values, collation).is_eq())),
+    comparing("$gt", BOTH, |_, values, collation| some(order(values, collation).is_gt())),
+    comparing("$gte", BOTH, |_, values, collation| some(order(values, collation).is_ge())),
+    comparing("$lt", BOTH, |_, values, collation| some(order(values, collation).is_lt())),
+    comparing("$lte", BOTH, |_, values, collation| some(order(values, collation).is_le())),
+    comparing("$ne", BOTH, |_, values, collation| some(order(values, collation).is_ne())),
     exactly("$not", 1, not),
     any_number("$isNumber", is_number),
 ];
 
-fn cmp(_: &Operator, values: &[Operand<'_>]) -> Outcome {
-    some(order(values) as i32)
-}
+const BOTH: Parameters = Parameters::Count(2, 2);
 
 /// The order of two values; a missing one is below null.
-fn order(values: &[Operand<'_>]) -> Ordering {
+fn order(values: &[Operand<'_>], collation: Option<&Collation>) -> Ordering {
     let side = |at: usize| values.get(at).and_then(Option::as_deref).unwrap_or(&Value::Undefined);
-    compare(side(0), side(1))
+    compare_by(collation, side(0), side(1))
 }
 
 fn not(_: &Operator, values: &[Operand<'_>]) -> Outcome {

@@ -1,24 +1,27 @@
 //! Arrays as sets: order and repetition do not count.
 
 use super::{
-    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, exactly, given, operator, some, type_of,
+    NULL, Operand, Operator, Outcome, Parameters, any_nullish, comparing, exactly, given, some, type_of,
 };
 use crate::code::ErrorCode;
+use crate::collation::{Collation, compare_by};
 use crate::expression::error::fail;
 use crate::expression::operand::is_true;
 use alluvium_document::Value;
-use alluvium_document::compare::compare;
 use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[Operator] = &[
     exactly("$allElementsTrue", 1, all_true),
     exactly("$anyElementTrue", 1, any_true),
-    exactly("$setDifference", 2, difference),
-    operator("$setEquals", Parameters::Count(2, usize::MAX), equals),
-    any_number("$setIntersection", intersection),
-    exactly("$setIsSubset", 2, is_subset),
-    any_number("$setUnion", union),
+    comparing("$setDifference", Parameters::Count(2, 2), difference),
+    comparing("$setEquals", Parameters::Count(2, usize::MAX), equals),
+    comparing("$setIntersection", Parameters::Count(0, usize::MAX), intersection),
+    comparing("$setIsSubset", Parameters::Count(2, 2), is_subset),
+    comparing("$setUnion", Parameters::Count(0, usize::MAX), union),
 ];
+
+/// The order of strings; `None` for that of their bytes.
+type Order<'c> = Option<&'c Collation>;
 
 fn all_true(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     match values.first().and_then(Option::as_deref) {
@@ -38,19 +41,19 @@ fn no_array(code: ErrorCode, operator: &str, value: Option<&Value>) -> Outcome {
     fail(code, format!("{operator} takes arrays, this is of type {}", type_of(value)))
 }
 
-fn difference(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn difference(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
     let (Some(a), Some(b)) = (given(values, 0), given(values, 1)) else { return NULL };
     let Value::Array(a) = a else { return no_array(ErrorCode::Location17048, operator.name, Some(a)) };
     let Value::Array(b) = b else { return no_array(ErrorCode::Location17049, operator.name, Some(b)) };
-    let taken = sorted(b);
+    let taken = sorted(b, collation);
     let mut kept: Vec<Value> = Vec::new();
     let mut seen: Vec<&Value> = Vec::new();
     for element in a {
-        if contains(&taken, element) {
+        if contains(&taken, element, collation) {
             continue;
         }
         // In the order of the first array.
-        if let Err(at) = seen.binary_search_by(|known| compare(known, element)) {
+        if let Err(at) = seen.binary_search_by(|known| compare_by(collation, known, element)) {
             seen.insert(at, element);
             kept.push(element.clone());
         }
@@ -58,48 +61,48 @@ fn difference(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     Ok(Some(Value::Array(kept)))
 }
 
-fn equals(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn equals(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
     let mut first: Option<Vec<&Value>> = None;
     let mut all_equal = true;
     for value in values {
         let Some(Value::Array(elements)) = value.as_deref() else {
             return no_array(ErrorCode::Location17044, operator.name, value.as_deref());
         };
-        let set = sorted(elements);
+        let set = sorted(elements, collation);
         match &first {
-            Some(first) => all_equal &= same(first, &set),
+            Some(first) => all_equal &= same(first, &set, collation),
             None => first = Some(set),
         }
     }
     some(all_equal)
 }
 
-fn intersection(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn intersection(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
     let Some(sets) = arrays(ErrorCode::Location17047, operator, values)? else { return NULL };
     let mut sets = sets.into_iter();
-    let Some(mut kept) = sets.next().map(|elements| sorted(elements)) else {
+    let Some(mut kept) = sets.next().map(|elements| sorted(elements, collation)) else {
         return Ok(Some(Value::Array(Vec::new())));
     };
     for elements in sets {
-        let other = sorted(elements);
-        kept.retain(|element| contains(&other, element));
+        let other = sorted(elements, collation);
+        kept.retain(|element| contains(&other, element, collation));
     }
     Ok(Some(Value::Array(kept.into_iter().cloned().collect())))
 }
 
-fn union(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn union(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
     let Some(sets) = arrays(ErrorCode::Location17043, operator, values)? else { return NULL };
     let mut all: Vec<&Value> = sets.into_iter().flatten().collect();
-    sort(&mut all);
+    sort(&mut all, collation);
     Ok(Some(Value::Array(all.into_iter().cloned().collect())))
 }
 
-fn is_subset(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn is_subset(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
     let side = |at: usize| values.get(at).and_then(Option::as_deref);
     let Some(Value::Array(a)) = side(0) else { return no_array(ErrorCode::Location17046, operator.name, side(0)) };
     let Some(Value::Array(b)) = side(1) else { return no_array(ErrorCode::Location17042, operator.name, side(1)) };
-    let all = sorted(b);
-    some(a.iter().all(|element| contains(&all, element)))
+    let all = sorted(b, collation);
+    some(a.iter().all(|element| contains(&all, element, collation)))
 }
 
 /// The arrays; `None` if one is missing or null.
@@ -122,22 +125,22 @@ fn arrays<'v>(
 }
 
 /// The different elements in their order.
-fn sorted(elements: &[Value]) -> Vec<&Value> {
+fn sorted<'v>(elements: &'v [Value], collation: Order<'_>) -> Vec<&'v Value> {
     let mut set: Vec<&Value> = elements.iter().collect();
-    sort(&mut set);
+    sort(&mut set, collation);
     set
 }
 
 /// Sorts, and keeps the first of equal values.
-fn sort(values: &mut Vec<&Value>) {
-    values.sort_by(|a, b| compare(a, b));
-    values.dedup_by(|a, b| compare(a, b) == Ordering::Equal);
+fn sort(values: &mut Vec<&Value>, collation: Order<'_>) {
+    values.sort_by(|a, b| compare_by(collation, a, b));
+    values.dedup_by(|a, b| compare_by(collation, a, b) == Ordering::Equal);
 }
 
-fn contains(set: &[&Value], element: &Value) -> bool {
-    set.binary_search_by(|known| compare(known, element)).is_ok()
+fn contains(set: &[&Value], element: &Value, collation: Order<'_>) -> bool {
+    set.binary_search_by(|known| compare_by(collation, known, element)).is_ok()
 }
 
-fn same(a: &[&Value], b: &[&Value]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare(a, b) == Ordering::Equal)
+fn same(a: &[&Value], b: &[&Value], collation: Order<'_>) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare_by(collation, a, b) == Ordering::Equal)
 }

@@ -2,19 +2,19 @@
 
 use super::numbers::Sum;
 use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator};
-use super::{Operand, Operator, Outcome, any_number, some};
+use super::{Operand, Operator, Outcome, Parameters, any_number, comparing, some};
 use crate::code::ErrorCode;
+use crate::collation::{Collation, compare_by};
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
 use crate::pattern::Patterns;
-use alluvium_document::compare::compare;
 use alluvium_document::{Decimal, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
     any_number("$avg", avg),
-    any_number("$max", extreme),
-    any_number("$min", extreme),
+    comparing("$max", Parameters::Count(0, usize::MAX), extreme),
+    comparing("$min", Parameters::Count(0, usize::MAX), extreme),
     any_number("$stdDevPop", deviation),
     any_number("$stdDevSamp", deviation),
     any_number("$sum", sum),
@@ -72,7 +72,8 @@ fn avg(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-fn extreme(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn extreme(operator: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
+    let compare = |a: &Value, b: &Value| compare_by(collation, a, b);
     let present = each(values).filter(|value| !is_nullish(Some(value)));
     let found = match operator.name {
         // Of equal values the first.
