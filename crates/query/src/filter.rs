@@ -56,6 +56,7 @@ mod schema;
 pub(crate) mod tree;
 pub(crate) mod types;
 
+use crate::collation::Collation;
 use crate::expression::Variables;
 pub use crate::pattern::MATCH_STEPS_MAX;
 use crate::pattern::Patterns;
@@ -222,12 +223,13 @@ impl Filter {
         self.position_in(&Decoded::Map(document), selection)
     }
 
-    /// True if a condition on a field compares strings by a collation.
-    fn is_collated(&self) -> bool {
-        self.clauses.iter().any(|clause| match clause {
-            Clause::Field { condition, .. } => condition.is_collated(),
-            Clause::Or(branches) | Clause::Nor(branches) => branches.iter().any(Self::is_collated),
-            Clause::Expression(_) | Clause::Schema(_) => false,
+    /// The collation by which the conditions on fields compare strings; `None` if there is none, or if
+    /// no condition has a string.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.clauses.iter().find_map(|clause| match clause {
+            Clause::Field { condition, .. } => condition.collation(),
+            Clause::Or(branches) | Clause::Nor(branches) => branches.iter().find_map(Self::collation),
+            Clause::Expression(_) | Clause::Schema(_) => None,
         })
     }
 
@@ -264,7 +266,7 @@ impl Filter {
     /// it has strings that a collation compares, since several may equal it.
     pub fn named_id(&self) -> Option<&Value> {
         match (&self.demands.0[..], self.clauses.len()) {
-            ([(path, id)], 1) if &**path == "_id" && !self.is_collated() => Some(id),
+            ([(path, id)], 1) if &**path == "_id" && self.collation().is_none() => Some(id),
             _ => None,
         }
     }

@@ -36,6 +36,7 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::{ID, RowError};
 use alluvium_document::{Draft, Map, Value, bson};
 
+use crate::collation::Collation;
 use crate::pattern::Patterns;
 
 mod action;
@@ -100,13 +101,15 @@ pub struct Update {
 struct Change {
     path: FieldPath,
     action: Action,
+    /// The order of strings; `None` for that of their bytes.
+    collation: Option<Collation>,
 }
 
 impl Change {
     /// A change. Checks that the operand is allowed at the path.
     fn new(path: FieldPath, action: Action) -> Result<Self, UpdateError> {
         action.check(&path)?;
-        Ok(Self { path, action })
+        Ok(Self { path, action, collation: None })
     }
 
     fn paths(&self) -> impl Iterator<Item = &FieldPath> {
@@ -160,6 +163,22 @@ impl Update {
         update.take_filters(array_filters, &patterns)?;
         update.check_conflicts()?;
         Ok(update)
+    }
+
+    /// The same update, comparing strings by a collation: for `$min`, `$max`, `$addToSet`, `$pull`,
+    /// `$pullAll`, the sort of `$push`, and array filters. It has no delta then.
+    #[must_use]
+    pub fn collated(mut self, collation: Option<&Collation>) -> Self {
+        for change in &mut self.changes {
+            change.collation = collation.cloned();
+            if let (Action::Pull(pull), Some(collation)) = (&mut change.action, collation) {
+                pull.collate(collation);
+            }
+        }
+        if let Some(collation) = collation {
+            self.filters.iter_mut().for_each(|filter| filter.filter.collate(collation));
+        }
+        self
     }
 
     /// Applies the update. Of the document, only the fields on the changed paths are decoded; the

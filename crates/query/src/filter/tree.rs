@@ -1,5 +1,7 @@
 //! The syntax tree of filters.
 
+use std::borrow::Cow;
+
 use alluvium_document::Value;
 use alluvium_document::compare::{compare, equal, type_rank};
 use alluvium_document::path::array_index;
@@ -172,6 +174,17 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
+    /// The value as the keys of an index with this collation have it; `None` if these keys do not
+    /// decide the comparison.
+    pub fn as_key(&self, of_index: Option<&Collation>) -> Option<Cow<'_, Value>> {
+        match &self.collation {
+            None if of_index.is_some() && has_text(&self.value) => None,
+            None => Some(Cow::Borrowed(&self.value)),
+            own if own.as_ref() == of_index => own.as_ref().map(|own| own.keyed(&self.value)),
+            _ => None,
+        }
+    }
+
     pub fn new(value: Value) -> Self {
         let is_end = matches!(value, Value::MinKey | Value::MaxKey);
         Self { rank: type_rank(&value), is_nan: is_nan(&value), is_end, value, collation: None }
@@ -196,6 +209,19 @@ pub(crate) struct In {
 }
 
 impl In {
+    /// The values as the keys of an index with this collation have them, sorted; `None` if these keys
+    /// do not decide the comparison.
+    pub fn as_keys(&self, of_index: Option<&Collation>) -> Option<Cow<'_, [Value]>> {
+        match &self.collation {
+            None if of_index.is_some() && self.values.iter().any(has_text) => None,
+            None => Some(Cow::Borrowed(&self.values)),
+            own if own.as_ref() == of_index => {
+                own.as_ref().map(|own| self.values.iter().map(|value| own.keyed(value).into_owned()).collect())
+            }
+            _ => None,
+        }
+    }
+
     pub fn new(mut values: Vec<Value>, mut patterns: Vec<Pattern>) -> Self {
         values.sort_by(compare);
         values.dedup_by(|a, b| equal(a, b));
@@ -219,7 +245,7 @@ impl In {
 impl Filter {
     /// Makes the conditions compare strings by a collation. Expressions have theirs from their parser,
     /// and patterns and schemas have none.
-    pub(super) fn collate(&mut self, collation: &Collation) {
+    pub(crate) fn collate(&mut self, collation: &Collation) {
         for clause in &mut self.clauses {
             match clause {
                 Clause::Field { condition, .. } => condition.collate(collation),
@@ -243,13 +269,17 @@ impl ElementFilter {
 }
 
 impl Condition {
-    /// True if strings are compared by a collation.
-    pub fn is_collated(&self) -> bool {
+    /// The collation by which strings are compared; `None` if there is none, or if it has no effect.
+    pub fn collation(&self) -> Option<&Collation> {
         match self {
-            Self::Test(Test::Compare(_, operand)) => operand.collation.is_some(),
-            Self::Test(Test::In(list)) => list.collation.is_some(),
-            Self::Test(_) => false,
-            Self::Not(conditions) => conditions.iter().any(Self::is_collated),
+            Self::Test(Test::Compare(_, operand)) => operand.collation.as_ref(),
+            Self::Test(Test::In(list)) => list.collation.as_ref(),
+            Self::Test(Test::ElemMatch(element)) => match &element.form {
+                Form::Element(conditions) => conditions.iter().find_map(Self::collation),
+                Form::Fields(filter) => filter.collation(),
+            },
+            Self::Test(_) => None,
+            Self::Not(conditions) => conditions.iter().find_map(Self::collation),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::{IndexError, MAX_NAME_BYTES, MAX_PARTIAL_LEVELS, MAX_PARTS};
 use crate::code::ErrorCode;
+use crate::collation::Collation;
+use crate::expression::Variables;
 use crate::filter::{Filter, FilterError};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
@@ -35,16 +37,16 @@ pub struct Definition {
     sparse: bool,
     partial: Option<(Map, Filter)>,
     expire_after_s: Option<u32>,
+    collation: Option<Collation>,
 }
 
 /// Options of MongoDB that are not supported.
-const UNSUPPORTED: [&str; 17] = [
+const UNSUPPORTED: [&str; 16] = [
     "2dsphereIndexVersion",
     "bits",
     "bucketSize",
     "clustered",
     "coarsestIndexedLevel",
-    "collation",
     "default_language",
     "finestIndexedLevel",
     "hidden",
@@ -64,8 +66,8 @@ fn bad<T>(what: impl Into<String>) -> Result<T, IndexError> {
 
 impl Definition {
     /// Parses a definition: the keys, such as `{author: 1, time: -1}`, and the options `name`,
-    /// `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`. `v`, `background` and
-    /// `key` are ignored.
+    /// `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`, `collation`. `v`,
+    /// `background` and `key` are ignored.
     ///
     /// # Errors
     /// [`IndexError`], except its errors of documents.
@@ -77,8 +79,16 @@ impl Definition {
 
     fn read(keys: &Map, options: &Map) -> Result<Self, IndexError> {
         let parts = parts(keys)?;
-        let mut index =
-            Self { name: String::new(), parts, unique: false, sparse: false, partial: None, expire_after_s: None };
+        let mut index = Self {
+            name: String::new(),
+            parts,
+            unique: false,
+            sparse: false,
+            partial: None,
+            expire_after_s: None,
+            // The partial filter compares by it.
+            collation: options.get("collation").map_or(Ok(None), collation)?,
+        };
         index.name = index.usual_name();
         for (name, value) in options.iter() {
             index.option(name.as_str().unwrap_or_default(), value)?;
@@ -157,6 +167,9 @@ impl Definition {
         if let Some(seconds) = self.expire_after_s {
             map.push("expireAfterSeconds", i64::from(seconds));
         }
+        if let Some(collation) = &self.collation {
+            map.push("collation", collation.to_map());
+        }
         map
     }
 
@@ -209,9 +222,15 @@ impl Definition {
         self.expire_after_s
     }
 
-    /// True if both indexes have the same keys in the same order, whatever their names and options.
+    /// The order of strings in the keys; `None` for that of their bytes.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.collation.as_ref()
+    }
+
+    /// True if both indexes have the same keys in the same order, with the same collation, whatever
+    /// their names and other options.
     pub fn has_keys_of(&self, other: &Definition) -> bool {
-        self.parts == other.parts
+        self.parts == other.parts && self.collation == other.collation
     }
 
     fn usual_name(&self) -> String {
@@ -238,7 +257,9 @@ impl Definition {
                 let Some(on) = truth(value) else { return wrong("a boolean") };
                 if name == "unique" { self.unique = on } else { self.sparse = on }
             }
-            ("partialFilterExpression", Value::Map(map)) => self.partial = Some((map.clone(), partial(map)?)),
+            ("partialFilterExpression", Value::Map(map)) => {
+                self.partial = Some((map.clone(), partial(map, self.collation.as_ref())?));
+            }
             ("partialFilterExpression", _) => return wrong("a filter, as a map"),
             ("expireAfterSeconds", _) if value.is_number() => {
                 let seconds = value.as_f64().unwrap_or(f64::NAN);
@@ -250,7 +271,7 @@ impl Definition {
             ("expireAfterSeconds", _) => {
                 return bad(format!("expireAfterSeconds must be a number, not {}", value.type_name()));
             }
-            ("v" | "key" | "background" | "ns", _) => {}
+            ("v" | "key" | "background" | "ns" | "collation", _) => {}
             (name, _) if UNSUPPORTED.contains(&name) => {
                 return bad(format!("the index option {name} is not supported"));
             }
@@ -300,10 +321,22 @@ impl Definition {
     }
 }
 
+/// Parses a collation; `None` for the locale `simple`.
+fn collation(value: &Value) -> Result<Option<Collation>, IndexError> {
+    match value {
+        Value::Map(options) => Collation::parse(options).map_err(IndexError::Collation),
+        other => {
+            let what = format!("the index option collation must be a map, not {}", other.type_name());
+            Err(IndexError::TypeMismatch(what))
+        }
+    }
+}
+
 /// Parses a partial filter. As in MongoDB it may have equality, `$exists: true`, `$gt`, `$gte`,
 /// `$lt`, `$lte`, `$type`, `$in`, `$and`, `$or`.
-fn partial(map: &Map) -> Result<Filter, IndexError> {
-    let filter = Filter::parse(map).map_err(IndexError::Filter)?;
+fn partial(map: &Map, collation: Option<&Collation>) -> Result<Filter, IndexError> {
+    let variables = Variables::NONE.collated(collation.cloned());
+    let filter = Filter::parse_in(map, &variables).map_err(IndexError::Filter)?;
     check_partial(map)?;
     Ok(filter)
 }

@@ -3,6 +3,7 @@
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
+use crate::collation::CollationError;
 use crate::filter::{FilterError, MatchError};
 
 /// The reason why an index definition, or a document in an index, was refused, with MongoDB's code
@@ -30,6 +31,9 @@ pub enum IndexError {
     /// The partial filter is not valid.
     #[error("the partialFilterExpression is wrong: {0}")]
     Filter(FilterError),
+    /// The collation is not valid.
+    #[error("the collation of an index is wrong: {0}")]
+    Collation(CollationError),
     /// Two parts of an index lead through different arrays of one document.
     #[error("{0}")]
     ParallelArrays(String),
@@ -62,6 +66,7 @@ impl IndexError {
             Self::InvalidOption(_) => ErrorCode::InvalidIndexSpecificationOption,
             Self::InvalidParts(_, code) => *code,
             Self::Filter(error) => error.code(),
+            Self::Collation(error) => error.code(),
             Self::ParallelArrays(_) => ErrorCode::CannotIndexParallelArrays,
             Self::HashedArray(_) => ErrorCode::Location16766,
             Self::AmbiguousPath(_) => ErrorCode::Location16746,

@@ -2,9 +2,11 @@
 
 use super::part::{put_index_part, put_part, skip_part};
 use super::{CUT_HASH_BYTES, Definition, IndexError, MAX_KEYS_BYTES, MAX_PART_BYTES, Order};
+use crate::collation::has_text;
 use alluvium_codec::{DecodeError, varint};
 use alluvium_document::row::is_natural_id;
 use alluvium_document::{Document, Map, Value, encoding, key};
+use std::borrow::Cow;
 
 mod expand;
 
@@ -63,7 +65,7 @@ impl Definition {
     /// [`Definition::keys`] then. Allocates no other memory.
     #[inline]
     pub fn plain_key(&self, document: &Map, out: &mut Vec<u8>, values: &mut Vec<u8>) -> bool {
-        if self.is_sparse() || self.partial_filter().is_some() {
+        if self.is_sparse() || self.partial_filter().is_some() || self.collation().is_some() {
             return false;
         }
         let start = out.len();
@@ -185,11 +187,21 @@ impl Definition {
     }
 
     /// The values of the parts, decoded from an index key and an entry's value; `None` for a
-    /// missing value, for a hashed part, and for one whose key is cut.
+    /// missing value, for a hashed part, for one whose key is cut, and for one with strings if the
+    /// index has a collation.
     ///
     /// # Errors
     /// [`DecodeError`] if the bytes are not an index key and a value.
-    pub fn values(&self, mut index_key: &[u8], mut value: &[u8]) -> Result<Vec<Option<Value>>, DecodeError> {
+    pub fn values(&self, index_key: &[u8], value: &[u8]) -> Result<Vec<Option<Value>>, DecodeError> {
+        let mut values = self.values_or_keys(index_key, value)?;
+        if self.collation().is_some() {
+            values.iter_mut().filter(|value| value.as_ref().is_some_and(has_text)).for_each(|value| *value = None);
+        }
+        Ok(values)
+    }
+
+    /// As [`Definition::values`], with collation keys in place of strings if the index has a collation.
+    fn values_or_keys(&self, mut index_key: &[u8], mut value: &[u8]) -> Result<Vec<Option<Value>>, DecodeError> {
         let missing = if value.is_empty() { 0 } else { varint::get_u64(&mut value)? };
         let cut = self.cut_parts(index_key)?;
         let is_missing = |at: usize| (missing | u64::from(cut)) >> at & 1 == 1;
@@ -228,19 +240,27 @@ impl Definition {
 }
 
 impl Definition {
+    /// The value with collation keys in place of strings, if the index has a collation.
+    fn keyed<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
+        self.collation().map_or(Cow::Borrowed(value), |collation| collation.keyed(value))
+    }
+
     /// The index key of these values, one for each part.
     pub fn key_of_values<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Vec<u8> {
         let mut key = Vec::new();
         for (part, value) in self.parts().iter().zip(values) {
-            put_index_part(value, part.order, &mut key);
+            put_index_part(&self.keyed(value), part.order, &mut key);
         }
         key
     }
 
     /// The values of an index key, for a message: of one that is cut the beginning, if it is a text,
-    /// and the hash.
+    /// and the hash; of a string in an index with a collation the collation key.
     pub fn values_to_show(&self, index_key: &[u8]) -> Vec<Value> {
-        let mut values = self.values(index_key, &[]).unwrap_or_default();
+        let mut values = self.values_or_keys(index_key, &[]).unwrap_or_default();
+        if self.collation().is_some() {
+            values.iter_mut().flatten().for_each(show_keys);
+        }
         let mut rest = index_key;
         for (part, value) in self.parts().iter().zip(&mut values) {
             let whole = rest;
@@ -251,6 +271,19 @@ impl Definition {
             }
         }
         values.into_iter().map(Option::unwrap_or_default).collect()
+    }
+}
+
+/// Replaces collation keys by their digits.
+fn show_keys(value: &mut Value) {
+    match value {
+        Value::String(key) => {
+            let digits = key.chars().fold(String::new(), |text, byte| text + &format!("{:02x}", u32::from(byte)));
+            *value = Value::from(format!("CollationKey(0x{digits})"));
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(show_keys),
+        Value::Map(map) => map.entries.iter_mut().for_each(|(_, value)| show_keys(value)),
+        _ => {}
     }
 }
 

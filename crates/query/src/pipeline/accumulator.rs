@@ -6,6 +6,7 @@ mod state;
 use super::error::{PipelineError, refuse};
 use super::record::RecordRef;
 use crate::code::ErrorCode;
+use crate::collation::Collation;
 use crate::expression::{Expression, Scope};
 use crate::sort::Sort;
 use alluvium_document::{Map, Value};
@@ -20,6 +21,8 @@ pub(super) struct Accumulator {
     pub kind: Kind,
     /// What it takes of each document.
     pub argument: Expression,
+    /// The order of strings; `None` for that of their bytes.
+    pub collation: Option<Collation>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +150,7 @@ impl Accumulator {
                 record.put_sort_key(sort, &mut key)?;
                 Ok(state.rank(key, value.unwrap_or_default(), *last))
             }
-            _ => state.add(self.name, value),
+            _ => state.add(self.name, self.collation.as_ref(), value),
         }
     }
 

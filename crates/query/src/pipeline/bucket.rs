@@ -4,8 +4,8 @@ use super::accumulator::{Accumulator, State};
 use super::error::{PipelineError, refuse};
 use super::record::Record;
 use crate::code::ErrorCode;
+use crate::collation::{Collation, compare_by};
 use crate::expression::Expression;
-use alluvium_document::compare::compare;
 use alluvium_document::value::Text;
 use alluvium_document::{Map, Value, bson};
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub struct BucketAuto {
     pub(super) fields: Vec<(Text, Accumulator)>,
     /// The series of preferred numbers that bounds are rounded to.
     pub(super) granularity: Option<Granularity>,
+    /// The order of strings; `None` for that of their bytes.
+    pub(super) collation: Option<Collation>,
 }
 
 /// A series of preferred numbers, by the exponents of which bounds are chosen.
@@ -68,6 +70,7 @@ impl AutoBuckets {
     /// An accumulator does not accept a value.
     pub fn finish(self) -> Result<Vec<Map>, PipelineError> {
         let Self { stage, mut records, .. } = self;
+        let compare = |a: &Value, b: &Value| compare_by(stage.collation.as_ref(), a, b);
         records.sort_by(|(a, _), (b, _)| compare(a, b));
         let (mut buckets, mut at) = (Vec::new(), 0);
         let size = ((records.len() as f64 / stage.buckets as f64).round() as usize).max(1);

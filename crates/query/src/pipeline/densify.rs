@@ -5,9 +5,10 @@ use super::offset::offset;
 use super::options::Options;
 use super::record::Record;
 use crate::code::ErrorCode;
+use crate::collation::{Collation, encode_by};
 use alluvium_document::compare::compare;
 use alluvium_document::path::FieldPath;
-use alluvium_document::{Map, Value, key};
+use alluvium_document::{Map, Value};
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
@@ -22,6 +23,8 @@ pub struct Densify {
     step: Value,
     unit: Option<Box<str>>,
     bounds: Bounds,
+    /// By which strings are in one partition; `None` for the equality of their bytes.
+    collation: Option<Collation>,
 }
 
 /// The values that are filled in.
@@ -41,7 +44,7 @@ const ADDED_BYTES_MAX: usize = 100 << 20;
 const CODE: ErrorCode = ErrorCode::Location5733201;
 
 /// Parses the operand of `$densify`.
-pub(super) fn densify(operand: &Value) -> Result<Densify> {
+pub(super) fn densify(operand: &Value, collation: Option<&Collation>) -> Result<Densify> {
     let options = Options::new("$densify", operand, ErrorCode::FailedToParse)?;
     options.only(&["field", "partitionByFields", "range"], ErrorCode::IDLUnknownField)?;
     let field = path(options.required_text("field", ErrorCode::IDLFailedToParse)?)?;
@@ -94,7 +97,7 @@ pub(super) fn densify(operand: &Value) -> Result<Densify> {
     {
         return refuse(ErrorCode::Location5876900, "the bounds and the step of $densify must be numbers of one type");
     }
-    Ok(Densify { field, partition, step: step.clone(), unit: unit.map(Into::into), bounds })
+    Ok(Densify { field, partition, step: step.clone(), unit: unit.map(Into::into), bounds, collation: collation.cloned() })
 }
 
 fn between(both: &[Value], unit: Option<&str>) -> Result<Bounds> {
@@ -267,7 +270,7 @@ impl Densify {
     fn partition_of(&self, record: &Record) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         for path in &self.partition {
-            key::encode(&record.value_at(path)?.unwrap_or_default(), &mut bytes);
+            encode_by(self.collation.as_ref(), &record.value_at(path)?.unwrap_or_default(), &mut bytes);
         }
         Ok(bytes)
     }

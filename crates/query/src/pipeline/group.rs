@@ -4,10 +4,11 @@ use super::accumulator::{Accumulator, State};
 use super::error::PipelineError;
 use super::record::RecordRef;
 use crate::code::ErrorCode;
+use crate::collation::{Collation, encode_by};
 use crate::expression::{Expression, ExpressionError};
 use alluvium_document::path::FieldPath;
 use alluvium_document::value::Text;
-use alluvium_document::{Map, Value, bson, encoding, key};
+use alluvium_document::{Map, Value, bson, encoding};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub struct Group {
     pub(super) id: Expression,
     pub(super) fields: Vec<(Text, Accumulator)>,
+    /// By which strings are equal; `None` for the equality of their bytes.
+    pub(super) collation: Option<Collation>,
 }
 
 impl Group {
@@ -46,7 +49,7 @@ const GROUP_BYTES: usize = 96;
 const STATE_BYTES: usize = size_of::<State>();
 
 /// The groups of the documents so far. Keys that are equal as values are one group, whatever the
-/// types of their numbers; the first of them is kept.
+/// types of their numbers, and strings by the collation; the first of them is kept.
 #[derive(Debug)]
 pub struct Groups {
     group: Arc<Group>,
@@ -78,7 +81,7 @@ impl Groups {
         let mut scope = record.scope();
         let id = self.group.id.evaluate(&mut scope)?.unwrap_or_default();
         self.key.clear();
-        key::encode(&id, &mut self.key);
+        encode_by(self.group.collation.as_ref(), &id, &mut self.key);
         let entry = entry(&mut self.table, &self.group, &self.key, id, &mut self.bytes)?;
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
             self.bytes += accumulator.add(state, record, &mut scope)?;
@@ -123,12 +126,12 @@ impl Groups {
         let mut values = values.into_iter();
         let Some(id) = values.next() else { return damaged() };
         self.key.clear();
-        key::encode(&id, &mut self.key);
+        encode_by(self.group.collation.as_ref(), &id, &mut self.key);
         let entry = entry(&mut self.table, &self.group, &self.key, id, &mut self.bytes)?;
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
             let Some(later) = values.next() else { return damaged() };
             self.bytes += bson::bson_size(&later);
-            if state.merge(accumulator.name, later)?.is_none() {
+            if state.merge(accumulator.name, accumulator.collation.as_ref(), later)?.is_none() {
                 return damaged();
             }
         }
@@ -148,7 +151,7 @@ impl Groups {
             };
             for (((_, accumulator), state), later) in self.group.fields.iter().zip(&mut known.states).zip(entry.states)
             {
-                state.absorb(accumulator.name, later)?;
+                state.absorb(accumulator.name, accumulator.collation.as_ref(), later)?;
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use super::densify::Densify;
 use super::each::Each;
 use super::group::Group;
 use super::window::WindowFields;
+use crate::collation::Collation;
 use crate::expression::{Expression, Variables};
 use crate::filter::Filter;
 use crate::sort::Sort;
@@ -157,7 +158,7 @@ pub struct Lookup {
     /// The stages that the other documents pass through, which are parsed again with the values of
     /// the variables; empty for none.
     pub stages: Value,
-    /// The variables that are known around the stage.
+    /// The variables that are known around the stage, and the collation.
     pub around: Variables,
 }
 
@@ -180,6 +181,8 @@ pub struct GraphLookup {
     pub depth: Option<FieldPath>,
     /// A filter that the other documents match.
     pub restrict: Filter,
+    /// By which strings are equal; `None` for the equality of their bytes.
+    pub collation: Option<Collation>,
 }
 
 /// `$unionWith`: the documents, and then those of another collection.

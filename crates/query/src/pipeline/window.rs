@@ -7,10 +7,11 @@ use super::accumulator::Accumulator;
 use super::error::{PipelineError, refuse};
 use super::record::Record;
 use crate::code::ErrorCode;
+use crate::collation::{Collation, encode_by};
 use crate::expression::Expression;
 use crate::sort::Sort;
 use alluvium_document::path::FieldPath;
-use alluvium_document::{Value, key};
+use alluvium_document::Value;
 pub(super) use parse::set_window_fields;
 
 /// A `$setWindowFields`.
@@ -19,6 +20,8 @@ pub struct WindowFields {
     partition: Option<Expression>,
     sort: Sort,
     outputs: Vec<(FieldPath, Function)>,
+    /// By which strings are in one partition; `None` for the equality of their bytes.
+    collation: Option<Collation>,
 }
 
 /// What a field is computed by.
@@ -99,7 +102,7 @@ impl WindowFields {
             if let Value::Array(_) = value {
                 return refuse(ErrorCode::TypeMismatch, "the partitionBy of $setWindowFields cannot give an array");
             }
-            key::encode(&value, out);
+            encode_by(self.collation.as_ref(), &value, out);
         }
         let len = out.len() - before;
         record.put_sort_key(&self.sort, out)?;

@@ -4,8 +4,9 @@ use alluvium_document::Value;
 use alluvium_document::value::Regex;
 
 use super::interval::{Edge, Interval, Intervals, bracket};
+use crate::collation::Collation;
 use crate::filter::bits::Bits;
-use crate::filter::tree::{Comparison, Condition, In, Operand, Test};
+use crate::filter::tree::{Comparison, Condition, Test};
 use crate::filter::types::TypeSet;
 use crate::filter::{ElementFilter, Form};
 use crate::pattern::Pattern;
@@ -60,10 +61,11 @@ impl Bounds {
         Self { set: Intervals::none(), exact: true }
     }
 
-    pub fn of_condition(condition: &Condition, of: KeySource) -> Self {
+    /// The bounds on the keys of an index with this collation.
+    pub fn of_condition(condition: &Condition, of: KeySource, collation: Option<&Collation>) -> Self {
         let mut bounds = match condition {
-            Condition::Test(test) => Self::of_test(test, of),
-            Condition::Not(conditions) => Self::of_negation(conditions, of),
+            Condition::Test(test) => Self::of_test(test, of, collation),
+            Condition::Not(conditions) => Self::of_negation(conditions, of, collation),
         };
         // A position may lead to an array whose elements have keys but do not count for conditions.
         bounds.exact &= !of.has_positions();
@@ -71,12 +73,13 @@ impl Bounds {
     }
 
     /// The bounds for: at least one of the conditions does not hold.
-    fn of_negation(conditions: &[Condition], of: KeySource) -> Self {
+    fn of_negation(conditions: &[Condition], of: KeySource, collation: Option<&Collation>) -> Self {
         if let ([Condition::Test(Test::Exists)], KeySource::Path { positions: false, .. }) = (conditions, of) {
             // A missing value has the key null, and so may a value that exists.
             return Self::inexact(Intervals::point(Value::Null));
         }
-        let inner: Vec<Self> = conditions.iter().map(|condition| Self::of_condition(condition, of)).collect();
+        let bounds = |condition| Self::of_condition(condition, of, collation);
+        let inner: Vec<Self> = conditions.iter().map(bounds).collect();
         // A document with a key inside would meet the condition, so only keys outside remain.
         if !inner.iter().all(|bounds| bounds.exact) {
             return Self::all();
@@ -89,21 +92,27 @@ impl Bounds {
         Self { set, exact }
     }
 
-    fn of_test(test: &Test, of: KeySource) -> Self {
+    fn of_test(test: &Test, of: KeySource, collation: Option<&Collation>) -> Self {
         match test {
-            Test::Compare(Comparison::Equal, operand) => Self::equal(&operand.value, of),
-            Test::Compare(comparison, operand) => Self::range(*comparison, operand, of),
-            Test::In(list) => Self::of_list(list, of),
+            Test::Compare(comparison, operand) => match operand.as_key(collation) {
+                Some(value) if *comparison == Comparison::Equal => Self::equal(&value, of),
+                Some(value) => Self::range(*comparison, &value, operand.is_nan, of),
+                None => Self::all(),
+            },
+            Test::In(list) => match list.as_keys(collation) {
+                Some(values) => Self::of_list(&values, &list.patterns, of, collation),
+                None => Self::all(),
+            },
             Test::Exists => Self { set: Intervals::all(), exact: of.is_value() },
             Test::Type(types) => Self::of_types(*types, of),
             Test::Mod { .. } => Self::inexact(numbers()),
             Test::Bits(bits) => Self::of_bits(bits),
-            Test::Regex(pattern) => Self::inexact(texts(pattern)),
+            Test::Regex(pattern) => Self::inexact(texts(pattern, collation)),
             Test::Size(_) if of.is_value() => Self::inexact(arrays()),
             // An empty array has the key undefined.
             Test::Size(0) if !of.has_positions() => Self::inexact(Intervals::point(Value::Undefined)),
             Test::Size(_) => Self::all(),
-            Test::ElemMatch(filter) => Self::of_element(filter, of),
+            Test::ElemMatch(filter) => Self::of_element(filter, of, collation),
         }
     }
 
@@ -124,8 +133,7 @@ impl Bounds {
         }
     }
 
-    fn range(comparison: Comparison, operand: &Operand, of: KeySource) -> Self {
-        let value = &operand.value;
+    fn range(comparison: Comparison, value: &Value, is_nan: bool, of: KeySource) -> Self {
         let or_equal = matches!(comparison, Comparison::GreaterOrEqual | Comparison::LessOrEqual);
         let above = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
         match value {
@@ -143,7 +151,7 @@ impl Bounds {
             }
             Value::Null => return if or_equal { Self::equal(value, of) } else { Self::none() },
             Value::Array(_) if !of.is_value() => return Self::all(),
-            _ if operand.is_nan => return if or_equal { Self::equal(value, of) } else { Self::none() },
+            _ if is_nan => return if or_equal { Self::equal(value, of) } else { Self::none() },
             _ => {}
         }
         let (low, high) = bracket(value);
@@ -152,14 +160,14 @@ impl Bounds {
         Self { set, exact: true }
     }
 
-    fn of_list(list: &In, of: KeySource) -> Self {
+    fn of_list(values: &[Value], patterns: &[Pattern], of: KeySource, collation: Option<&Collation>) -> Self {
         let is_plain = |value: &Value| !matches!(value, Value::Null | Value::Array(_));
-        if list.patterns.is_empty() && list.values.iter().all(is_plain) {
+        if patterns.is_empty() && values.iter().all(is_plain) {
             // The values are sorted and unique.
-            return Self { set: Intervals(list.values.iter().cloned().map(Interval::point).collect()), exact: true };
+            return Self { set: Intervals(values.iter().cloned().map(Interval::point).collect()), exact: true };
         }
-        let each = list.values.iter().map(|value| Self::equal(value, of));
-        let patterns = list.patterns.iter().map(|pattern| Self::inexact(texts(pattern)));
+        let each = values.iter().map(|value| Self::equal(value, of));
+        let patterns = patterns.iter().map(|pattern| Self::inexact(texts(pattern, collation)));
         let all: Vec<Self> = each.chain(patterns).collect();
         let exact = all.iter().all(|bounds| bounds.exact);
         Self { set: Intervals::union(all.into_iter().map(|bounds| bounds.set)), exact }
@@ -194,12 +202,13 @@ impl Bounds {
     }
 
     /// An element that meets the condition is a key.
-    fn of_element(filter: &ElementFilter, of: KeySource) -> Self {
+    fn of_element(filter: &ElementFilter, of: KeySource, collation: Option<&Collation>) -> Self {
         match (&filter.form, of) {
             (_, KeySource::Value) => Self::inexact(arrays()),
             (_, KeySource::Path { positions: true, .. }) | (Form::Fields(_), _) => Self::all(),
             (Form::Element(conditions), _) => {
-                let of_each = conditions.iter().map(|condition| Self::of_condition(condition, KeySource::Value).set);
+                let bounds = |condition| Self::of_condition(condition, KeySource::Value, collation).set;
+                let of_each = conditions.iter().map(bounds);
                 Self::inexact(of_each.fold(Intervals::all(), |all, one| all.intersection(&one)))
             }
         }
@@ -216,10 +225,11 @@ fn arrays() -> Intervals {
     Intervals::one(low, high)
 }
 
-/// The texts that may match, and the stored regular expressions equal to the pattern.
-fn texts(pattern: &Pattern) -> Intervals {
+/// The texts that may match, and the stored regular expressions equal to the pattern. Collation keys
+/// do not show the beginning of a text.
+fn texts(pattern: &Pattern, collation: Option<&Collation>) -> Intervals {
     let (low, high) = bracket(&Value::from(""));
-    let texts = match pattern.prefix() {
+    let texts = match pattern.prefix().filter(|_| collation.is_none()) {
         None => Intervals::one(low, high),
         Some(prefix) => {
             let high = after_prefix(prefix).map_or(high, |next| Edge::before(Value::from(next)));

@@ -6,12 +6,13 @@ use super::access::{AccessPath, Rejected, Rejection, Unusable};
 use super::bounds::{Bounds, KeySource};
 use super::budget::{Budget, weight};
 use super::cost::{self, Cost, ScanEstimate};
-use super::interval::Intervals;
+use super::interval::{Interval, Intervals, has_texts};
 use super::predicates::{Paths, Predicates, bit, indexes_of};
 use super::ranges::PartBounds;
 use super::scan::{self, Bounded, IndexScan};
 use super::selectivity::{Shares, selectivity};
 use super::{Collection, Hint, Index, Needs, Node, Plan, PlanError, Query, implies};
+use crate::collation::{Collation, has_text};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Condition, Test};
 use crate::index::{Order, Part};
@@ -134,7 +135,7 @@ fn finds_nothing(filter: &Filter) -> bool {
         Clause::Field { condition: Condition::Test(Test::In(list)), .. } => {
             list.values.is_empty() && list.patterns.is_empty()
         }
-        Clause::Field { condition, .. } => Bounds::of_condition(condition, of).set.is_none(),
+        Clause::Field { condition, .. } => Bounds::of_condition(condition, of, None).set.is_none(),
         Clause::Or(branches) => branches.iter().all(finds_nothing),
         Clause::Nor(branches) => branches.iter().any(Filter::is_empty),
         Clause::Expression(_) | Clause::Schema(_) => false,
@@ -242,7 +243,8 @@ impl<'a> Planner<'a> {
         let of = KeySource::Value;
         let (mut set, mut proved) = (Intervals::all(), Vec::new());
         for (at, condition) in predicates.conditions("_id") {
-            let bounds = Bounds::of_condition(condition, of);
+            // Documents are in the order of the bytes of their `_id`s.
+            let bounds = Bounds::of_condition(condition, of, None);
             set = set.intersection(&bounds.set);
             if bounds.exact {
                 proved.push(at);
@@ -254,7 +256,8 @@ impl<'a> Planner<'a> {
     /// A scan of all documents, or of those within bounds of `_id`.
     fn scan(&self, predicates: &Predicates<'_>, backward: Option<bool>) -> Candidate {
         let (set, proved) = self.ids(predicates);
-        let sort = self.query.sort.first().filter(|part| part.path.as_str() == "_id");
+        let is_by_id = |part: &&SortPart| part.path.as_str() == "_id" && is_ordered_alike(part, None, &set.0);
+        let sort = self.query.sort.first().filter(is_by_id);
         let backward = backward.unwrap_or(sort.is_some_and(|part| part.is_descending()));
         let ordered = self.query.sort.is_empty() || sort.is_some_and(|part| part.is_descending() == backward);
         let documents = self.collection.documents as f64 * cost::share_of_ids(&set, self.collection);
@@ -280,7 +283,10 @@ impl<'a> Planner<'a> {
         }
         let ordered = match self.query.sort {
             [] => true,
-            [first, ..] => ids.len() < 2 || (first.path.as_str() == "_id" && !first.is_descending()),
+            [first, ..] => {
+                let has_texts = first.collation.is_some() && ids.iter().any(has_text);
+                ids.len() < 2 || (first.path.as_str() == "_id" && !first.is_descending() && !has_texts)
+            }
         };
         let cost = Cost { time_us: count * cost::FETCH_US, entries: 0.0, documents: count };
         let node = Node::Lookup { ids, filter: Filter::default() };
@@ -514,9 +520,11 @@ impl<'a> Planner<'a> {
 
 /// The parts, as bits, whose values in entries are identical to those in the documents.
 fn exact_parts(index: &Index<'_>) -> u64 {
+    // Collation keys do not show the strings.
+    let is_collated = index.definition.collation().is_some();
     let is_exact = |(at, part): &(usize, &Part)| {
         let plain = !part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
-        (index.multikey | index.cut) >> at & 1 == 0 && part.order != Order::Hashed && plain
+        (index.multikey | index.cut) >> at & 1 == 0 && !is_collated && part.order != Order::Hashed && plain
     };
     index.definition.parts().iter().enumerate().filter(is_exact).fold(0, |bits, (at, _)| bits | 1 << at)
 }
@@ -541,14 +549,23 @@ fn without(filter: &Filter, clauses: &[usize]) -> Filter {
     Filter { clauses: rest.map(|(_, clause)| clause.clone()).collect(), ..Filter::default() }
 }
 
+/// True if keys in an order of strings are also in the order of a sort: if both are the same, or there
+/// are no strings in the intervals.
+fn is_ordered_alike(wanted: &SortPart, collation: Option<&Collation>, intervals: &[Interval]) -> bool {
+    wanted.collation.as_ref() == collation || !has_texts(intervals)
+}
+
 /// `Some` if the scan gives the order of the sort; true if it must run backwards.
 fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool> {
     let single = |at: usize| index.multikey >> at & 1 == 0;
     let mut parts = bounded.bounds.iter().enumerate().peekable();
     let mut backward = None;
+    let collation = index.definition.collation();
     for wanted in sort {
+        let is_alike = |part: &PartBounds| is_ordered_alike(wanted, collation, &part.intervals);
         let is_fixed = |(at, part): (usize, &PartBounds)| {
-            part.part.path == wanted.path && part.is_point() && single(at) && part.part.order != Order::Hashed
+            let is_single = part.is_point() && single(at) && part.part.order != Order::Hashed;
+            part.part.path == wanted.path && is_single && is_alike(part)
         };
         if bounded.bounds.iter().enumerate().any(is_fixed) {
             continue;
@@ -558,15 +575,15 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
             Some((at, part)) => {
                 let plain = !part.part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
                 let is_cut = index.cut >> at & 1 == 1;
-                if part.part.path != wanted.path || !single(at) || is_cut || !plain || part.part.order == Order::Hashed
-                {
+                let is_hashed = part.part.order == Order::Hashed;
+                if part.part.path != wanted.path || !single(at) || is_cut || !plain || is_hashed || !is_alike(part) {
                     return None;
                 }
                 part.part.order == Order::Descending
             }
             // Entries with equal values are in the order of their `_id`, which is unique, so
             // further parts have no effect.
-            None if wanted.path.as_str() == "_id" => {
+            None if wanted.path.as_str() == "_id" && wanted.collation.is_none() => {
                 let backward_too = *backward.get_or_insert(wanted.is_descending()) == wanted.is_descending();
                 return backward_too.then_some(wanted.is_descending());
             }

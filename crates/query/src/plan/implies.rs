@@ -61,7 +61,9 @@ fn field_implies(clause: &Clause, wanted: &Clause, budget: &Budget) -> bool {
     if !budget.take_comparisons(SAME_PATH + values(test) + values(wanted)) {
         return false;
     }
-    let [test, wanted] =
-        [condition, &Condition::Test(wanted.clone())].map(|it| Bounds::of_condition(it, KeySource::Value));
+    // Strings of the two are in one order only if they have one collation.
+    let wanted = Condition::Test(wanted.clone());
+    let collation = wanted.collation();
+    let [test, wanted] = [condition, &wanted].map(|it| Bounds::of_condition(it, KeySource::Value, collation));
     wanted.exact && test.set.is_subset(&wanted.set)
 }

@@ -8,6 +8,7 @@ use alluvium_document::json::{self, Format};
 use alluvium_document::value::{Binary, Code, DbPointer, Regex, Timestamp};
 use alluvium_document::{Map, Value};
 
+use crate::collation::has_text;
 use crate::index::is_long;
 
 /// A boundary in the order of all values: directly before or after a value.
@@ -57,6 +58,11 @@ impl Interval {
     /// True if the interval contains all values.
     pub fn is_all(&self) -> bool {
         self.low == Edge::before(Value::MinKey) && self.high == Edge::after(Value::MaxKey)
+    }
+
+    /// True if the interval is one value without strings.
+    fn is_plain_point(&self) -> bool {
+        self.is_point() && !has_text(&self.low.value)
     }
 
     /// True if the interval contains the value.
@@ -175,6 +181,15 @@ impl Intervals {
     pub fn is_points(&self) -> bool {
         self.0.iter().all(Interval::is_point)
     }
+}
+
+/// True if the order of the values in the intervals depends on the collation: some may be strings, or
+/// arrays and maps with strings in them.
+pub(super) fn has_texts(intervals: &[Interval]) -> bool {
+    // The types between the two are strings, maps and arrays.
+    let (least, above) = (Edge::before(Value::from("")), Edge::before(least_of_types()[3].clone()));
+    let outside = |interval: &Interval| interval.high.compare(&least).is_le() || interval.low.compare(&above).is_ge();
+    !intervals.iter().all(|interval| outside(interval) || interval.is_plain_point())
 }
 
 /// The edges around the values that compare with `value`, without NaN.

@@ -13,6 +13,7 @@ use super::bounds::{Bounds, KeySource};
 use super::interval::Intervals;
 use super::ranges::PartBounds;
 use super::selectivity::width;
+use crate::collation::Collation;
 use crate::filter::tree::{Clause, Condition, Test};
 use crate::filter::{Filter, Form};
 use crate::index::{Definition, Order, Part};
@@ -83,7 +84,8 @@ pub(super) struct Predicates<'f> {
     of_elements: Vec<usize>,
     /// The indexes, as bits, with a path that occurs in the filter.
     indexes: u64,
-    known: RefCell<BTreeMap<(&'f str, bool), Rc<PathPredicates>>>,
+    /// By the path and whether it is multikey; one for each collation of indexes.
+    known: RefCell<BTreeMap<(&'f str, bool), Vec<(Option<Collation>, Rc<PathPredicates>)>>>,
 }
 
 /// The bounds that the clauses set on a path.
@@ -133,8 +135,14 @@ impl Set {
 }
 
 impl ClauseBounds {
-    fn new(clause: usize, condition: &Condition, of: KeySource, element_of: Option<&str>) -> Self {
-        let bounds = Bounds::of_condition(condition, of);
+    fn new(
+        clause: usize,
+        condition: &Condition,
+        of: KeySource,
+        element_of: Option<&str>,
+        collation: Option<&Collation>,
+    ) -> Self {
+        let bounds = Bounds::of_condition(condition, of, collation);
         Self {
             clause,
             width: width(&bounds.set),
@@ -181,26 +189,29 @@ impl<'f> Predicates<'f> {
         })
     }
 
-    /// The bounds that the clauses set on a part's path.
-    pub fn of_part(&self, part: &'f Part, multikey: bool) -> Rc<PathPredicates> {
+    /// The bounds that the clauses set on a part's path, in an index with this collation.
+    pub fn of_part(&self, part: &'f Part, multikey: bool, collation: Option<&Collation>) -> Rc<PathPredicates> {
         let path = part.path.as_str();
-        if let Some(known) = self.known.borrow().get(&(path, multikey)) {
-            return known.clone();
+        let known = self.known.borrow();
+        let mut of_path = known.get(&(path, multikey)).into_iter().flatten();
+        if let Some((_, found)) = of_path.find(|(known, _)| known.as_ref() == collation) {
+            return found.clone();
         }
-        let clauses = self.clauses(part, multikey);
+        drop(known);
+        let clauses = self.clauses(part, multikey, collation);
         let together = clauses.iter().fold(Intervals::all(), |all, one| all.intersection(&one.set.values));
         let proved = clauses.iter().filter(|one| one.exact).map(|one| one.clause).collect();
         let found = Rc::new(PathPredicates { clauses, together: Set::new(together), proved });
-        self.known.borrow_mut().insert((path, multikey), found.clone());
+        self.known.borrow_mut().entry((path, multikey)).or_default().push((collation.cloned(), found.clone()));
         found
     }
 
-    fn clauses(&self, part: &Part, multikey: bool) -> Vec<ClauseBounds> {
+    fn clauses(&self, part: &Part, multikey: bool, collation: Option<&Collation>) -> Vec<ClauseBounds> {
         let path = part.path.as_str();
         let positions = part.path.names().any(|name| array_index(name).is_some());
         let of = KeySource::Path { multikey, dotted: part.path.depth() > 1, positions };
-        let mut found: Vec<ClauseBounds> =
-            self.conditions(path).map(|(clause, condition)| ClauseBounds::new(clause, condition, of, None)).collect();
+        let one = |(clause, condition)| ClauseBounds::new(clause, condition, of, None, collation);
+        let mut found: Vec<ClauseBounds> = self.conditions(path).map(one).collect();
         if positions {
             return found;
         }
@@ -213,7 +224,7 @@ impl<'f> Predicates<'f> {
                 _ => None,
             });
             let of = KeySource::Path { multikey: true, dotted: rest.contains('.'), positions };
-            let one = |condition| ClauseBounds::new(*clause, condition, of, Some(&array.text));
+            let one = |condition| ClauseBounds::new(*clause, condition, of, Some(&array.text), collation);
             found.extend(inner.map(one).take(CONDITIONS_MAX.saturating_sub(found.len())));
         }
         // In the order of the filter.
@@ -223,7 +234,9 @@ impl<'f> Predicates<'f> {
 
     /// True if every document that the filter may match has entries in a sparse index.
     pub fn has_all(&self, definition: &'f Definition) -> bool {
-        definition.parts().iter().any(|part| self.of_part(part, true).clauses.iter().any(|one| one.positive))
+        let collation = definition.collation();
+        let is_positive = |part| self.of_part(part, true, collation).clauses.iter().any(|one| one.positive);
+        definition.parts().iter().any(is_positive)
     }
 }
 

@@ -103,7 +103,7 @@ pub(super) fn bounded<'f>(predicates: &Predicates<'f>, index: &Index<'f>) -> Bou
     let mut taken: Vec<Taken<'_>> = Vec::new();
     for (at, part) in index.definition.parts().iter().enumerate() {
         let multikey = index.multikey >> at & 1 == 1;
-        let of_path = predicates.of_part(part, multikey);
+        let of_path = predicates.of_part(part, multikey, index.definition.collation());
         let bounds = if multikey {
             // A sparse index has no entry for a missing value, and so none that shows a null in
             // another element.

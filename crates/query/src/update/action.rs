@@ -1,7 +1,6 @@
 //! The effect of an operator on the value at its path.
 
 use alluvium_document::bson::bson_size;
-use alluvium_document::compare::compare;
 use alluvium_document::path::FieldPath;
 use alluvium_document::value::Timestamp;
 use alluvium_document::{Decimal, MAX_DEPTH, Value};
@@ -10,6 +9,7 @@ use super::array::{End, Push, add_to_set, pop, pull_all};
 use super::bit::Bit;
 use super::pull::Pull;
 use super::{Context, UpdateError};
+use crate::collation::{Collation, compare_by};
 use crate::number::{NumberError, Operation, compute, is_no_change, zero_like};
 
 /// An operator with its operand, checked by [`Action::check`].
@@ -122,7 +122,7 @@ impl Action {
     }
 
     /// The value to create where none exists; `None` to create none.
-    pub fn on_missing(&self, context: &Context) -> Option<Value> {
+    pub fn on_missing(&self, context: &Context, collation: Option<&Collation>) -> Option<Value> {
         match self {
             Self::Set(value) | Self::SetOnInsert(value) | Self::Inc(value) | Self::Min(value) | Self::Max(value) => {
                 Some(value.clone())
@@ -132,41 +132,48 @@ impl Action {
             Self::Bit(bit) => bit.compute(&Value::Int32(0)),
             Self::Push(push) => {
                 let mut elements = Vec::new();
-                push.apply(&mut elements);
+                push.apply(&mut elements, collation);
                 Some(Value::Array(elements))
             }
             Self::AddToSet(values) => {
                 let mut elements = Vec::new();
-                add_to_set(values, &mut elements);
+                add_to_set(values, &mut elements, collation);
                 Some(Value::Array(elements))
             }
             Self::Unset | Self::Pull(_) | Self::PullAll(_) | Self::Pop(_) | Self::RenameFrom(_) => None,
         }
     }
 
-    /// Changes the value at the path. After an error it is unchanged.
-    pub fn on_value(&self, value: &mut Value, path: &FieldPath, context: &Context) -> Result<Outcome, UpdateError> {
+    /// Changes the value at the path, comparing strings by the collation. After an error it is
+    /// unchanged.
+    pub fn on_value(
+        &self,
+        value: &mut Value,
+        path: &FieldPath,
+        context: &Context,
+        collation: Option<&Collation>,
+    ) -> Result<Outcome, UpdateError> {
         match self {
             Self::Set(new) | Self::SetOnInsert(new) => Ok(replace(value, new)),
             Self::CurrentDate(clock) => Ok(replace(value, &clock.value(context.time_ms))),
-            Self::Min(new) if compare(new, value).is_lt() => Ok(replace(value, new)),
-            Self::Max(new) if compare(new, value).is_gt() => Ok(replace(value, new)),
+            Self::Min(new) if compare_by(collation, new, value).is_lt() => Ok(replace(value, new)),
+            Self::Max(new) if compare_by(collation, new, value).is_gt() => Ok(replace(value, new)),
             Self::Inc(number) => self.calculate(Operation::Add, value, number, path),
             Self::Mul(number) => self.calculate(Operation::Multiply, value, number, path),
             Self::Unset => Ok(Outcome::Remove),
-            Self::Push(push) => Ok(push.apply(self.elements(value, path)?).into()),
-            Self::AddToSet(values) => Ok(add_to_set(values, self.elements(value, path)?).into()),
+            Self::Push(push) => Ok(push.apply(self.elements(value, path)?, collation).into()),
+            Self::AddToSet(values) => Ok(add_to_set(values, self.elements(value, path)?, collation).into()),
             Self::Pop(end) => Ok(pop(*end, self.elements(value, path)?).into()),
             Self::Pull(pull) => {
                 let elements = self.elements(value, path)?;
                 let removed: Vec<bool> =
-                    elements.iter().map(|element| pull.matches(element)).collect::<Result<_, _>>()?;
+                    elements.iter().map(|element| pull.matches(element, collation)).collect::<Result<_, _>>()?;
                 let mut removed = removed.into_iter();
                 let before = elements.len();
                 elements.retain(|_| removed.next() != Some(true));
                 Ok((elements.len() < before).into())
             }
-            Self::PullAll(values) => Ok(pull_all(values, self.elements(value, path)?).into()),
+            Self::PullAll(values) => Ok(pull_all(values, self.elements(value, path)?, collation).into()),
             Self::Bit(bit) => match bit.compute(value) {
                 Some(result) => Ok(replace(value, &result)),
                 None => {

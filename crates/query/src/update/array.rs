@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use alluvium_document::Value;
-use alluvium_document::compare::{compare, equal};
 use alluvium_document::path::FieldPath;
+
+use crate::collation::{Collation, compare_by};
 
 /// From this number of values on, `$addToSet` and `$pullAll` use a set.
 const MANY: usize = 4;
@@ -49,8 +50,8 @@ impl Push {
         Self { values: vec![value], position: None, slice: None, sort: None }
     }
 
-    /// Applies the operator; true if it changed the elements.
-    pub fn apply(&self, elements: &mut Vec<Value>) -> bool {
+    /// Applies the operator; true if it changed the elements. The sort is by the collation.
+    pub fn apply(&self, elements: &mut Vec<Value>, collation: Option<&Collation>) -> bool {
         // Sorting and slicing may undo the insertion.
         let before = (self.sort.is_some() || self.slice.is_some()).then(|| elements.clone());
         let at = match self.position.map(|position| (position >= 0, magnitude(position))) {
@@ -60,7 +61,7 @@ impl Push {
         };
         elements.splice(at..at, self.values.iter().cloned());
         if let Some(sort) = &self.sort {
-            elements.sort_by(|a, b| sort.compare(a, b));
+            elements.sort_by(|a, b| sort.compare(a, b, collation));
         }
         match self.slice.map(|slice| (slice >= 0, magnitude(slice))) {
             None => {}
@@ -76,11 +77,12 @@ fn magnitude(n: i64) -> usize {
 }
 
 impl Sort {
-    fn compare(&self, a: &Value, b: &Value) -> Ordering {
+    fn compare(&self, a: &Value, b: &Value, collation: Option<&Collation>) -> Ordering {
         match self {
-            Self::Whole(direction) => direction.of(compare(a, b)),
+            Self::Whole(direction) => direction.of(compare_by(collation, a, b)),
             Self::Fields(fields) => {
-                let orders = fields.iter().map(|(path, direction)| direction.of(compare(key(path, a), key(path, b))));
+                let order = |path: &FieldPath| compare_by(collation, key(path, a), key(path, b));
+                let orders = fields.iter().map(|(path, direction)| direction.of(order(path)));
                 orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
             }
         }
@@ -102,40 +104,40 @@ impl Direction {
 
 /// Appends the values that equal no element, in the order of all values. True if it changed the
 /// elements.
-pub(super) fn add_to_set(values: &[Value], elements: &mut Vec<Value>) -> bool {
+pub(super) fn add_to_set(values: &[Value], elements: &mut Vec<Value>, collation: Option<&Collation>) -> bool {
     let before = elements.len();
     if values.len() < MANY {
         for value in values {
-            if !elements.iter().any(|element| equal(element, value)) {
+            if !elements.iter().any(|element| compare_by(collation, element, value).is_eq()) {
                 elements.push(value.clone());
             }
         }
     } else {
-        let mut known: BTreeSet<Ordered<'_>> = elements.iter().map(Ordered).collect();
-        let new: Vec<Value> = values.iter().filter(|value| known.insert(Ordered(value))).cloned().collect();
+        let mut known: BTreeSet<Ordered<'_>> = elements.iter().map(|element| Ordered(element, collation)).collect();
+        let new: Vec<Value> = values.iter().filter(|value| known.insert(Ordered(value, collation))).cloned().collect();
         elements.extend(new);
     }
     elements.len() > before
 }
 
 /// Removes all elements that equal one of the values; true if there were any.
-pub(super) fn pull_all(values: &[Value], elements: &mut Vec<Value>) -> bool {
+pub(super) fn pull_all(values: &[Value], elements: &mut Vec<Value>, collation: Option<&Collation>) -> bool {
     let before = elements.len();
     if values.len() < MANY {
-        elements.retain(|element| !values.iter().any(|value| equal(element, value)));
+        elements.retain(|element| !values.iter().any(|value| compare_by(collation, element, value).is_eq()));
     } else {
-        let known: BTreeSet<Ordered<'_>> = values.iter().map(Ordered).collect();
-        elements.retain(|element| !known.contains(&Ordered(element)));
+        let known: BTreeSet<Ordered<'_>> = values.iter().map(|value| Ordered(value, collation)).collect();
+        elements.retain(|element| !known.contains(&Ordered(element, collation)));
     }
     elements.len() < before
 }
 
-/// A value that compares in the order of all values.
-struct Ordered<'a>(&'a Value);
+/// A value that compares in the order of all values, strings by the collation.
+struct Ordered<'a>(&'a Value, Option<&'a Collation>);
 
 impl Ord for Ordered<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        compare(self.0, other.0)
+        compare_by(self.1, self.0, other.0)
     }
 }
 

@@ -69,7 +69,7 @@ impl Update {
     /// - [`UpdateError::BadValue`] if a path has the positional operator `$`, which only
     ///   [`Update::resolved`] replaces; if a condition has a regular expression, because its
     ///   matches may differ between builds and a delta must keep its meaning; or if a condition
-    ///   would not be read back identically.
+    ///   would not be read back identically; or if strings are compared by a collation.
     /// - [`UpdateError::TooLarge`] for more than [`MAX_DOCUMENT_BYTES`] bytes.
     pub fn to_delta(&self, context: &Context) -> std::result::Result<Vec<u8>, UpdateError> {
         let mut delta = vec![VERSION];
@@ -84,6 +84,10 @@ impl Update {
             }
         }
         for change in &self.changes {
+            if change.collation.is_some() {
+                let message = "an update that compares strings by a collation cannot be a delta";
+                return Err(UpdateError::BadValue(message.to_owned()));
+            }
             if place::has_matched(&change.path) {
                 return Err(place::no_position(change));
             }

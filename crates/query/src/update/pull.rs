@@ -1,10 +1,10 @@
 //! The elements that `$pull` removes.
 
-use alluvium_document::compare::equal;
 use alluvium_document::{Map, Value};
 
 use super::UpdateError;
 use super::place::check_canonical;
+use crate::collation::{Collation, compare_by};
 use crate::dollar::is_reference_name;
 use crate::filter::{Filter, FilterError};
 use crate::pattern::Patterns;
@@ -53,13 +53,21 @@ impl Pull {
         Ok(Self::Fields(filter))
     }
 
-    /// True if the element is removed.
+    /// Makes the conditions of a filter compare strings by a collation.
+    pub fn collate(&mut self, collation: &Collation) {
+        match self {
+            Self::Equal(_) => {}
+            Self::Element(filter) | Self::Fields(filter) => filter.collate(collation),
+        }
+    }
+
+    /// True if the element is removed. A value is compared by the collation.
     ///
     /// # Errors
     /// [`FilterError::TooManySteps`].
-    pub fn matches(&self, element: &Value) -> Result<bool, FilterError> {
+    pub fn matches(&self, element: &Value, collation: Option<&Collation>) -> Result<bool, FilterError> {
         match self {
-            Self::Equal(value) => Ok(equal(element, value)),
+            Self::Equal(value) => Ok(compare_by(collation, element, value).is_eq()),
             Self::Element(filter) => filter.matches_named(ELEMENT, element),
             Self::Fields(filter) => filter.matches_value(element),
         }

@@ -10,6 +10,7 @@ use super::action::{Action, Outcome, nests_too_deep};
 use super::fields::Fields;
 use super::place::is_several;
 use super::{Change, Context, UpdateError};
+use crate::collation::Collation;
 
 /// The maximum number of nulls with which an array is padded to set a position beyond its end:
 /// MongoDB's limit.
@@ -19,7 +20,7 @@ const MAX_PADDING: usize = 1_500_000;
 /// for several elements. After an error the document is unchanged.
 pub(super) fn change<F: Fields>(
     fields: &mut F,
-    Change { path, action }: &Change,
+    Change { path, action, collation }: &Change,
     positions: &[usize],
     context: &Context,
 ) -> Result<bool, UpdateError> {
@@ -29,7 +30,7 @@ pub(super) fn change<F: Fields>(
     if let Action::RenameFrom(from) = action {
         return rename(fields, from, path, context);
     }
-    let way = Way { path, action, context, positions };
+    let way = Way { path, action, context, positions, collation: collation.as_ref() };
     if path.first() == ID && !(context.inserting && fields.copy(ID)?.is_none()) {
         return way.keep_id(fields);
     }
@@ -42,6 +43,8 @@ struct Way<'a> {
     action: &'a Action,
     context: &'a Context,
     positions: &'a [usize],
+    /// The order of strings.
+    collation: Option<&'a Collation>,
 }
 
 impl Way<'_> {
@@ -54,7 +57,7 @@ impl Way<'_> {
                 Outcome::Changed => Ok(true),
                 Outcome::Remove => fields.remove(first).map(|()| true),
             },
-            None => match self.action.on_missing(self.context) {
+            None => match self.action.on_missing(self.context, self.collation) {
                 Some(value) => fields.append(first, wrap(names, value)).map(|()| true),
                 None => Ok(false),
             },
@@ -88,7 +91,7 @@ impl Way<'_> {
     where
         I: DoubleEndedIterator<Item = &'p str>,
     {
-        let Some(name) = names.next() else { return self.action.on_value(value, self.path, self.context) };
+        let Some(name) = names.next() else { return self.action.on_value(value, self.path, self.context, self.collation) };
         let found = value.type_name();
         match value {
             Value::Map(map) => match map.get_mut(name) {
@@ -100,7 +103,7 @@ impl Way<'_> {
                     }
                     Ok(outcome)
                 }
-                None => match self.action.on_missing(self.context) {
+                None => match self.action.on_missing(self.context, self.collation) {
                     Some(value) => {
                         map.push(name, wrap(names, value));
                         Ok(Outcome::Changed)
@@ -136,7 +139,7 @@ impl Way<'_> {
             // The other elements keep their positions.
             return Ok((std::mem::take(element) != Value::Null).into());
         }
-        let Some(value) = self.action.on_missing(self.context) else { return Ok(Outcome::Same) };
+        let Some(value) = self.action.on_missing(self.context, self.collation) else { return Ok(Outcome::Same) };
         if at - elements.len() > MAX_PADDING {
             let (operator, path) = (self.action.operator(), self.path);
             let message = format!("{operator} of '{path}' would fill the array up with more than {MAX_PADDING} nulls");
@@ -182,8 +185,8 @@ fn rename<F: Fields>(fields: &mut F, from: &FieldPath, to: &FieldPath, context: 
     if value.is_deeper_than(MAX_DEPTH - to.depth()) {
         return Err(nests_too_deep("$rename", to));
     }
-    Way { path: from, action: &Action::Unset, context, positions: &[] }.follow(fields)?;
-    Way { path: to, action: &Action::Set(value), context, positions: &[] }.follow(fields)?;
+    Way { path: from, action: &Action::Unset, context, positions: &[], collation: None }.follow(fields)?;
+    Way { path: to, action: &Action::Set(value), context, positions: &[], collation: None }.follow(fields)?;
     Ok(true)
 }
 

@@ -239,13 +239,19 @@ impl<'d> Expansion<'d> {
         let mut bytes = Vec::with_capacity(16 * at.len() + 16);
         let (mut missing, mut natural, mut cut) = (0u64, true, 0u32);
         let mut longest = (0, 0);
+        let collation = self.index.collation();
         for (n, (part, at)) in self.index.parts().iter().zip(at).enumerate() {
             let value = at.value();
             missing |= u64::from(value.is_none()) << n;
             let before = bytes.len();
-            let is_cut = put_index_part(value.unwrap_or(&Value::Null), part.order, &mut bytes);
+            let value = value.unwrap_or(&Value::Null);
+            let is_cut = match collation {
+                None => put_index_part(value, part.order, &mut bytes),
+                Some(collation) => put_index_part(&collation.keyed(value), part.order, &mut bytes),
+            };
             cut |= u32::from(is_cut) << n;
-            natural &= is_cut || part.order == Order::Hashed || value.is_none_or(is_natural);
+            // No value is taken from an index with a collation.
+            natural &= is_cut || part.order == Order::Hashed || collation.is_some() || is_natural(value);
             longest = longest.max((bytes.len() - before, n));
         }
         if bytes.len() > MAX_PART_BYTES {

@@ -103,14 +103,16 @@ fn named(field: &str, name: &str, argument: &Value, variables: &Variables) -> Re
     if let Value::Array(_) = argument {
         return refuse(ErrorCode::Location40237, format!("{name} takes one argument, not an array of arguments"));
     }
-    Ok(Accumulator { name, kind, argument: Expression::parse_in(argument, variables)? })
+    let collation = variables.collation().cloned();
+    Ok(Accumulator { name, kind, argument: Expression::parse_in(argument, variables)?, collation })
 }
 
 fn count(argument: &Value) -> Result<Accumulator> {
     if argument.as_map().is_none_or(|map| !map.is_empty()) {
         return refuse(ErrorCode::TypeMismatch, "$count of a group takes an empty map: {$count: {}}");
     }
-    Ok(Accumulator { name: "$count", kind: Kind::Sum, argument: Expression::constant(Value::Int32(1)) })
+    let argument = Expression::constant(Value::Int32(1));
+    Ok(Accumulator { name: "$count", kind: Kind::Sum, argument, collation: None })
 }
 
 /// The argument as a map with exactly these names.
@@ -132,7 +134,8 @@ fn some(name: &'static str, argument: &Value, variables: &Variables) -> Result<A
         "$minN" => Of::Least,
         _ => Of::Greatest,
     };
-    let accumulator = Accumulator { name, kind: Kind::Some { of, n }, argument: input };
+    let collation = variables.collation().cloned();
+    let accumulator = Accumulator { name, kind: Kind::Some { of, n }, argument: input, collation };
     accumulator.check_constants()?;
     Ok(accumulator)
 }
@@ -148,7 +151,7 @@ fn sorted(name: &'static str, argument: &Value, variables: &Variables) -> Result
     };
     let output = Expression::parse_in(options.required("output", ErrorCode::Location5788004)?, variables)?;
     let sort = match options.required("sortBy", ErrorCode::Location5788005)? {
-        Value::Map(map) => Sort::parse(map)?,
+        Value::Map(map) => Sort::parse(map)?.collated(variables.collation()),
         other => {
             return refuse(
                 ErrorCode::Location5788604,
@@ -157,7 +160,7 @@ fn sorted(name: &'static str, argument: &Value, variables: &Variables) -> Result
         }
     };
     let kind = Kind::Sorted { last: name.starts_with("$bottom"), sort, n };
-    let accumulator = Accumulator { name, kind, argument: output };
+    let accumulator = Accumulator { name, kind, argument: output, collation: None };
     accumulator.check_constants()?;
     Ok(accumulator)
 }
@@ -171,7 +174,7 @@ fn percentile(name: &'static str, argument: &Value, variables: &Variables) -> Re
         return refuse(ErrorCode::BadValue, format!("the method of {name} must be 'approximate'; the result is exact"));
     }
     if name == "$median" {
-        return Ok(Accumulator { name, kind: Kind::Median, argument: input });
+        return Ok(Accumulator { name, kind: Kind::Median, argument: input, collation: None });
     }
     let shares = Expression::parse_in(options.required("p", ErrorCode::IDLFailedToParse)?, variables)?;
     let shares = match shares.as_constant() {
@@ -188,7 +191,7 @@ fn percentile(name: &'static str, argument: &Value, variables: &Variables) -> Re
         _ => refuse(ErrorCode::Location7750302, format!("a p of $percentile must be from 0 to 1, this is {value}")),
     };
     let shares = shares.iter().map(share).collect::<Result<_>>()?;
-    Ok(Accumulator { name, kind: Kind::Percentile(shares), argument: input })
+    Ok(Accumulator { name, kind: Kind::Percentile(shares), argument: input, collation: None })
 }
 
 impl Accumulator {

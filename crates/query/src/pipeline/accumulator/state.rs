@@ -3,10 +3,10 @@
 
 use super::super::error::{PipelineError, refuse};
 use crate::code::ErrorCode;
+use crate::collation::{Collation, compare_by, encode_by};
 use crate::expression::Sum;
-use alluvium_document::compare::compare;
 use alluvium_document::value::Binary;
-use alluvium_document::{Decimal, Map, Value, bson, key};
+use alluvium_document::{Decimal, Map, Value, bson};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The most bytes that one state may take: MongoDB's limit.
@@ -109,9 +109,14 @@ impl State {
         Self::Ranked { items: Vec::new(), most, last }
     }
 
-    /// Adds the value of one document; `None` if it is missing. Returns the bytes by which the state
-    /// grows.
-    pub fn add(&mut self, name: &str, value: Option<Value>) -> Result<usize, PipelineError> {
+    /// Adds the value of one document; `None` if it is missing. Strings are compared by the collation.
+    /// Returns the bytes by which the state grows.
+    pub fn add(
+        &mut self,
+        name: &str,
+        collation: Option<&Collation>,
+        value: Option<Value>,
+    ) -> Result<usize, PipelineError> {
         let is_nullish = matches!(value, None | Some(Value::Null | Value::Undefined));
         match self {
             Self::Sum(sum) => value.iter().for_each(|value| sum.add(value)),
@@ -124,19 +129,21 @@ impl State {
             Self::Least(_) | Self::Greatest(_) if is_nullish => {}
             Self::Least(kept) => {
                 let value = value.unwrap_or_default();
-                if kept.as_ref().is_none_or(|kept| compare(&value, kept).is_lt()) {
+                if kept.as_ref().is_none_or(|kept| compare_by(collation, &value, kept).is_lt()) {
                     return Ok(replace(kept, value));
                 }
             }
             Self::Greatest(kept) => {
                 let value = value.unwrap_or_default();
-                if kept.as_ref().is_none_or(|kept| compare(&value, kept).is_gt()) {
+                if kept.as_ref().is_none_or(|kept| compare_by(collation, &value, kept).is_gt()) {
                     return Ok(replace(kept, value));
                 }
             }
             Self::First(Some(_)) => {}
             Self::First(kept) | Self::Last(kept) => return Ok(replace(kept, value.unwrap_or_default())),
-            Self::List { .. } | Self::Set { .. } => return value.map_or(Ok(0), |value| self.keep(name, value)),
+            Self::List { .. } | Self::Set { .. } => {
+                return value.map_or(Ok(0), |value| self.keep(name, collation, value));
+            }
             Self::Deviation { count, mean, squares } => {
                 if let Some(x) = value.as_ref().and_then(Value::as_f64) {
                     *count += 1.0;
@@ -151,7 +158,7 @@ impl State {
             Self::Ranked { .. } if is_nullish => {}
             Self::Ranked { last, .. } => {
                 let (mut bytes, value, last) = (Vec::new(), value.unwrap_or_default(), *last);
-                key::encode(&value, &mut bytes);
+                encode_by(collation, &value, &mut bytes);
                 return Ok(self.rank(bytes, value, last));
             }
             Self::Numbers(numbers) => {
@@ -168,7 +175,7 @@ impl State {
     }
 
     /// Adds a value to a list or set.
-    fn keep(&mut self, name: &str, value: Value) -> Result<usize, PipelineError> {
+    fn keep(&mut self, name: &str, collation: Option<&Collation>, value: Value) -> Result<usize, PipelineError> {
         let grown = match self {
             Self::List { values, bytes } => {
                 let grown = weight(&value);
@@ -181,7 +188,7 @@ impl State {
             }
             Self::Set { values, bytes } => {
                 let mut key = Vec::new();
-                key::encode(&value, &mut key);
+                encode_by(collation, &value, &mut key);
                 if values.contains_key(&key[..]) {
                     return Ok(0);
                 }
@@ -278,7 +285,12 @@ impl State {
     }
 
     /// Adds the state of documents that come after those of this one.
-    pub fn absorb(&mut self, name: &str, later: Self) -> Result<(), PipelineError> {
+    pub fn absorb(
+        &mut self,
+        name: &str,
+        collation: Option<&Collation>,
+        later: Self,
+    ) -> Result<(), PipelineError> {
         match (&mut *self, later) {
             (Self::Sum(sum), Self::Sum(other)) => sum.absorb(&other),
             (Self::Average { sum, count }, Self::Average { sum: other, count: more }) => {
@@ -286,7 +298,7 @@ impl State {
                 *count += more;
             }
             (_, later) => {
-                if self.merge(name, later.to_value())?.is_none() {
+                if self.merge(name, collation, later.to_value())?.is_none() {
                     return Err(PipelineError::damaged_file());
                 }
             }
@@ -296,7 +308,12 @@ impl State {
 
     /// Adds the state of documents that come after those of this one, as [`State::to_value`] gave it;
     /// `None` if it is not such a value.
-    pub fn merge(&mut self, name: &str, later: Value) -> Result<Option<()>, PipelineError> {
+    pub fn merge(
+        &mut self,
+        name: &str,
+        collation: Option<&Collation>,
+        later: Value,
+    ) -> Result<Option<()>, PipelineError> {
         let values = match (&mut *self, later) {
             (Self::Sum(sum), later) => return Ok(sum.merge(&later)),
             (Self::Merged(merged), later) => return merge_maps(merged, later).map(|_| Some(())),
@@ -330,7 +347,7 @@ impl State {
             }
             _ => {
                 for value in values {
-                    self.add(name, Some(value))?;
+                    self.add(name, collation, Some(value))?;
                 }
             }
         }

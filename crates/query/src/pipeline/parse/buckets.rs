@@ -8,9 +8,10 @@ use super::super::stage::Stage;
 use super::groups::{accumulators, starts_with_dollar};
 use super::{Context, Result};
 use crate::code::ErrorCode;
+use crate::collation::{Collation, compare_by};
 use crate::expression::Expression;
 use crate::sort::Sort;
-use alluvium_document::compare::{compare, type_rank};
+use alluvium_document::compare::type_rank;
 use alluvium_document::{Map, Value};
 use std::sync::{Arc, LazyLock};
 
@@ -63,7 +64,8 @@ pub(super) fn bucket(name: &'static str, operand: &Value, context: &Context<'_>,
     };
     let bounds: Vec<Value> =
         given.iter().map(|bound| constant(bound, ErrorCode::Location40191, context)).collect::<Result<_>>()?;
-    check_bounds(&bounds)?;
+    let collation = context.variables.collation();
+    check_bounds(&bounds, collation)?;
     let (first, last) = (&bounds[0], &bounds[bounds.len() - 1]);
     let literal = |value: &Value| Value::Map(Map::from([("$literal", value.clone())]));
     let mut switch = Map::new();
@@ -78,7 +80,8 @@ pub(super) fn bucket(name: &'static str, operand: &Value, context: &Context<'_>,
     switch.push("branches", Value::Array(bounds.windows(2).map(branch).collect()));
     if let Some(default) = options.get("default") {
         let default = constant(default, ErrorCode::Location40195, context)?;
-        let inside = compare(&default, first).is_ge() && compare(&default, last).is_lt();
+        let inside =
+            compare_by(collation, &default, first).is_ge() && compare_by(collation, &default, last).is_lt();
         if inside && type_rank(&default) == type_rank(first) {
             return refuse(
                 ErrorCode::Location40199,
@@ -90,12 +93,13 @@ pub(super) fn bucket(name: &'static str, operand: &Value, context: &Context<'_>,
     let id = Expression::parse_in(&Value::Map(Map::from([("$switch", switch)])), context.variables)?;
     let counted = counted();
     let fields = accumulators(output(&options, &counted, ErrorCode::Location40196)?, context.variables)?;
-    out.push(Stage::Group(Arc::new(Group { id, fields })));
-    out.push(Stage::Sort { sort: Sort::parse(&Map::from([("_id", 1)]))?, limit: None });
+    out.push(Stage::Group(Arc::new(Group { id, fields, collation: collation.cloned() })));
+    let sort = Sort::parse(&Map::from([("_id", 1)]))?.collated(collation);
+    out.push(Stage::Sort { sort, limit: None });
     Ok(())
 }
 
-fn check_bounds(bounds: &[Value]) -> Result<()> {
+fn check_bounds(bounds: &[Value], collation: Option<&Collation>) -> Result<()> {
     if bounds.len() < 2 {
         return refuse(ErrorCode::Location40192, "$bucket needs at least two boundaries");
     }
@@ -106,7 +110,7 @@ fn check_bounds(bounds: &[Value]) -> Result<()> {
                 format!("the boundaries of $bucket must be of one type, these are {} and {}", pair[0], pair[1]),
             );
         }
-        if compare(&pair[0], &pair[1]).is_ge() {
+        if compare_by(collation, &pair[0], &pair[1]).is_ge() {
             return refuse(
                 ErrorCode::Location40194,
                 format!("the boundaries of $bucket must ascend, and {} comes before {}", pair[0], pair[1]),
@@ -139,7 +143,8 @@ pub(super) fn bucket_auto(
     let granularity = options.text("granularity", ErrorCode::Location40261)?.map(granularity).transpose()?;
     let counted = counted();
     let fields = accumulators(output(&options, &counted, ErrorCode::Location40244)?, context.variables)?;
-    out.push(Stage::BucketAuto(Arc::new(BucketAuto { by, buckets, fields, granularity })));
+    let collation = context.variables.collation().cloned();
+    out.push(Stage::BucketAuto(Arc::new(BucketAuto { by, buckets, fields, granularity, collation })));
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use super::super::group::Group;
 use super::super::stage::Stage;
 use super::{Context, Result};
 use crate::code::ErrorCode;
+use crate::collation::Collation;
 use crate::expression::{Expression, Variables};
 use crate::projection::Projection;
 use crate::sort::Sort;
@@ -39,7 +40,8 @@ pub(super) fn group(_: &'static str, operand: &Value, context: &Context<'_>, out
         );
     };
     let fields = accumulators(&fields, context.variables)?;
-    out.push(Stage::Group(Arc::new(Group { id, fields })));
+    let collation = context.variables.collation().cloned();
+    out.push(Stage::Group(Arc::new(Group { id, fields, collation })));
     Ok(())
 }
 
@@ -59,10 +61,10 @@ pub(super) fn accumulators(fields: &Map, variables: &Variables) -> Result<Vec<(T
 }
 
 /// A group with the number of its documents.
-fn counted(id: Expression, field: &str) -> Stage {
+fn counted(id: Expression, field: &str, collation: Option<&Collation>) -> Stage {
     let one = Expression::constant(Value::Int32(1));
-    let count = Accumulator { name: "$sum", kind: accumulator::Kind::Sum, argument: one };
-    Stage::Group(Arc::new(Group { id, fields: vec![(Text::from(field), count)] }))
+    let count = Accumulator { name: "$sum", kind: accumulator::Kind::Sum, argument: one, collation: None };
+    Stage::Group(Arc::new(Group { id, fields: vec![(Text::from(field), count)], collation: collation.cloned() }))
 }
 
 pub(super) fn count(_: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
@@ -80,7 +82,7 @@ pub(super) fn count(_: &'static str, operand: &Value, context: &Context<'_>, out
     if let Some((code, why)) = wrong {
         return refuse(code, format!("the field of $count {why}"));
     }
-    out.push(counted(Expression::constant(Value::Null), field));
+    out.push(counted(Expression::constant(Value::Null), field, None));
     let projection = Projection::parse_stage(&Map::from([("_id", 0)]), context.variables)?;
     out.push(Stage::Each(Each::Project("$count", Box::new(projection))));
     Ok(())
@@ -108,7 +110,8 @@ pub(super) fn sort_by_count(
             return refuse(ErrorCode::Location40149, format!("$sortByCount takes a path or an operator, not {found}"));
         }
     }
-    out.push(counted(Expression::parse_in(operand, context.variables)?, "count"));
+    let id = Expression::parse_in(operand, context.variables)?;
+    out.push(counted(id, "count", context.variables.collation()));
     out.push(Stage::Sort { sort: Sort::parse(&Map::from([("count", -1)]))?, limit: None });
     Ok(())
 }

@@ -234,6 +234,7 @@ pub(super) fn graph_lookup(
         max_depth,
         depth,
         restrict,
+        collation: context.variables.collation().cloned(),
     })));
     Ok(())
 }

@@ -21,8 +21,8 @@ pub(super) fn set_window_fields(
     Ok(())
 }
 
-pub(super) fn densify(_: &'static str, operand: &Value, _: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
-    out.push(Stage::Densify(Arc::new(densify::densify(operand)?)));
+pub(super) fn densify(_: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
+    out.push(Stage::Densify(Arc::new(densify::densify(operand, context.variables.collation())?)));
     Ok(())
 }
 

@@ -66,8 +66,8 @@ pub(super) fn skip(name: &'static str, operand: &Value, _: &Context<'_>, out: &m
     Ok(())
 }
 
-pub(super) fn sort(name: &'static str, operand: &Value, _: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
-    let sort = Sort::parse(map(name, operand, ErrorCode::Location15973)?)?;
+pub(super) fn sort(name: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
+    let sort = Sort::parse(map(name, operand, ErrorCode::Location15973)?)?.collated(context.variables.collation());
     if sort.is_empty() {
         return refuse(ErrorCode::Location15976, "$sort needs at least one field to sort by");
     }

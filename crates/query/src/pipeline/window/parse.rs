@@ -38,7 +38,7 @@ pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variab
     let partition = options.get("partitionBy").map(|by| Expression::parse_in(by, variables)).transpose()?;
     let sort = match options.get("sortBy") {
         None => Sort::default(),
-        Some(Value::Map(map)) => Sort::parse(map)?,
+        Some(Value::Map(map)) => Sort::parse(map)?.collated(variables.collation()),
         Some(_) => return refuse(ErrorCode::TypeMismatch, "the sortBy of $setWindowFields must be a map"),
     };
     let Value::Map(output) = options.required("output", ErrorCode::IDLFailedToParse)? else {
@@ -58,7 +58,7 @@ pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variab
         }
         outputs.push((path, function));
     }
-    Ok(WindowFields { partition, sort, outputs })
+    Ok(WindowFields { partition, sort, outputs, collation: variables.collation().cloned() })
 }
 
 struct Parser<'p> {
