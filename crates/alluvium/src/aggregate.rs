@@ -88,6 +88,23 @@ impl<T> Aggregate<T> {
         self
     }
 
+    /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
+    /// expressions, in orders
+    /// and among the keys of groups. Default: by their bytes.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let found = pets.aggregate(r#"[{"$match": {"_id": "REX"}}]"#).collation(r#"{"locale": "en", "strength": 2}"#);
+    /// assert_eq!(found.run()?.count(), 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn collation(mut self, options: impl IntoDocument) -> Self {
+        self.request.collation = Some(options.into_map());
+        self
+    }
+
     /// Allows stages that do not fit into memory to use files. If false, such a pipeline ends with
     /// MongoDB's error 292. Default: true.
     ///

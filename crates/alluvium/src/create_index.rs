@@ -90,6 +90,28 @@ impl CreateIndex {
         }
     }
 
+    /// Orders strings by the rules of a language, as the options of MongoDB say. The index then serves
+    /// queries with the same collation, and those that compare no strings; a unique one refuses keys
+    /// that are equal by it. Default: strings in the order of their bytes.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"name": 1}"#).collation(r#"{"locale": "en", "strength": 2}"#).unique(true).run()?;
+    /// pets.insert_one(r#"{"name": "Rex"}"#)?;
+    /// assert!(pets.insert_one(r#"{"name": "rex"}"#).is_err());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn collation(mut self, options: impl IntoDocument) -> Self {
+        match options.into_map() {
+            Ok(options) => self.option("collation", Value::Map(options)),
+            Err(error) => {
+                self.options = self.options.and(Err(error));
+                self
+            }
+        }
+    }
+
     /// Deletes documents this long after the date in the indexed field. Fractions of a second are
     /// dropped.
     ///

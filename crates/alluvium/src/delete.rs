@@ -4,6 +4,7 @@ use crate::filter_write::FilterRequest;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{Explanation, Hint};
 use alluvium_collections::results::DeleteResult;
+use alluvium_document::IntoDocument;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -18,6 +19,22 @@ pub struct Delete {
 }
 
 impl Delete {
+    /// Compares strings by the rules of a language, as the options of MongoDB say: in the
+    /// filter. Default: by their bytes.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let delete = pets.delete_many(r#"{"_id": "REX"}"#).collation(r#"{"locale": "en", "strength": 2}"#);
+    /// assert_eq!(delete.run()?.deleted_count, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn collation(mut self, options: impl IntoDocument) -> Self {
+        self.write.collation(options);
+        self
+    }
+
     /// Uses this index, given by its name or its keys.
     ///
     /// ```

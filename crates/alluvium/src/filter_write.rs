@@ -50,6 +50,10 @@ impl FilterRequest {
         self.request.hint = Some(index.into());
     }
 
+    pub fn collation(&mut self, options: impl IntoDocument) {
+        self.request.collation = Some(options.into_map());
+    }
+
     pub fn max_time(&mut self, time: Duration) {
         self.request.limits.set_max_time(time);
     }
@@ -69,7 +73,11 @@ impl FilterRequest {
             Some(Value::Map(map)) if self.replaces => {
                 Action::Modify(Modification::Replacement(Replacement::parse(&map)?))
             }
-            Some(Value::Map(map)) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
+            Some(Value::Map(map)) => {
+                let variables = self.request.known_variables(moment.clone())?;
+                let update = Update::parse_with(&map, &filters)?.collated(variables.collation());
+                Action::Modify(Modification::Update(update))
+            }
             Some(other) if !matches!(other, Value::Array(_)) => {
                 let found = other.type_name();
                 let message = format!("an update is a map of operators or an array of stages, not of type {found}");

@@ -109,6 +109,22 @@ impl<T> Find<T> {
         self
     }
 
+    /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
+    /// the order, and among distinct values. Default: by their bytes.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let found = pets.find(r#"{"_id": "REX"}"#).collation(r#"{"locale": "en", "strength": 2}"#).first()?;
+    /// assert_eq!(found.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn collation(mut self, options: impl IntoDocument) -> Self {
+        self.request.collation = Some(options.into_map());
+        self
+    }
+
     /// Sets variables, which expressions of the filter and of the projection use as `$$name`.
     ///
     /// ```
@@ -330,8 +346,9 @@ impl<T> Find<T> {
     /// # Errors
     /// As for [`Find::run`] and its cursor; [`crate::Error::Distinct`].
     pub fn distinct(self, path: &str) -> Result<Vec<Value>> {
-        let mut distinct = alluvium_query::distinct::Distinct::new(path)?;
+        let distinct = alluvium_query::distinct::Distinct::new(path)?;
         let mut execution = self.differing(distinct.path().clone(), false)?;
+        let mut distinct = distinct.collated(execution.collation());
         while let Some(document) = execution.next_raw()? {
             distinct.add(&document)?;
         }

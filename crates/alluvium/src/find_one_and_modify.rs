@@ -110,6 +110,23 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
+    /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
+    /// the order, in array
+    /// filters, and in operators that compare values, such as `$addToSet`. Default: by their bytes.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let deleted = pets.find_one_and_delete(r#"{"_id": "REX"}"#).collation(r#"{"locale": "en", "strength": 2}"#).run()?;
+    /// assert_eq!(deleted.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn collation(mut self, options: impl IntoDocument) -> Self {
+        self.write.collation(options);
+        self
+    }
+
     /// Uses this index, given by its name or its keys.
     ///
     /// ```

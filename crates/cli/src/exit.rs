@@ -181,6 +181,7 @@ fn library_code(error: &alluvium::Error) -> u8 {
         | Error::InvalidName { .. }
         | Error::InvalidId { .. }
         | Error::Filter(_)
+        | Error::Collation(_)
         | Error::Projection(
             ProjectionError::Invalid(..) | ProjectionError::Expression(_) | ProjectionError::Filter(_),
         )

@@ -313,7 +313,10 @@ impl FilterWrite<'_> {
     /// `None` if a document matches after all.
     fn insert_unless_found(&mut self) -> Result<Option<Written>> {
         let state = self.writer.engine.catalog.find_or_create(self.writer.name)?;
-        let hash = alluvium_codec::hash64(self.query.filter.to_string().as_bytes());
+        // Filters that a collation makes equal may be written differently.
+        let is_collated = self.query.filter.collation().is_some();
+        let text = if is_collated { String::new() } else { self.query.filter.to_string() };
+        let hash = alluvium_codec::hash64(text.as_bytes());
         let _alone = state.upserts.lock(hash);
         match self.first()? {
             Some(_) => Ok(None),

@@ -4,6 +4,7 @@ use crate::names::{FullName, InvalidName};
 use crate::results::BulkWriteResult;
 use alluvium_document::row::RowError;
 use alluvium_document::{InputError, Map, Value};
+use alluvium_query::collation::CollationError;
 use alluvium_query::distinct::DistinctError;
 use alluvium_query::filter::FilterError;
 use alluvium_query::index::IndexError;
@@ -242,6 +243,9 @@ pub enum Error {
     /// A filter is invalid or not supported.
     #[error(transparent)]
     Filter(#[from] FilterError),
+    /// The options of a collation are invalid or not supported.
+    #[error(transparent)]
+    Collation(#[from] CollationError),
     /// A sort is invalid, cannot be applied to a document, or would take more memory than allowed.
     #[error(transparent)]
     Sort(#[from] SortError),
@@ -428,6 +432,7 @@ impl Error {
     pub fn code(&self) -> Option<(i32, &'static str)> {
         Some(match self {
             Self::Filter(error) => numbered(error.code()),
+            Self::Collation(error) => numbered(error.code()),
             Self::Sort(error) => numbered(error.code()),
             Self::Projection(error) => numbered(error.code()),
             Self::Pipeline(error) => numbered(error.code()),
@@ -503,6 +508,7 @@ impl Error {
             | Self::Update(_)
             | Self::UpdateOf { .. }
             | Self::Filter(_)
+            | Self::Collation(_)
             | Self::Sort(_)
             | Self::Projection(_)
             | Self::Pipeline(_)

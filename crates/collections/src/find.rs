@@ -12,7 +12,7 @@ pub(crate) use execution::stage_bytes_max;
 pub use execution::{Execution, project};
 pub use explain::Explanation;
 pub use query::Query;
-pub(crate) use request::known_variables;
+pub(crate) use request::{collated, known_variables};
 pub use request::{FindRequest, Hint, moment};
 
 /// Documents in a batch of a cursor, by default: MongoDB's number.

@@ -240,8 +240,8 @@ fn like(set: &IndexSet, wanted: &Definition) -> Result<Option<Arc<Index>>> {
         let (code, what) = match (name == wanted.name(), same) {
             (true, true) => (85, format!("the index {name} exists with other options: drop it first")),
             (true, false) => {
-                let what = match known.has_keys_of(wanted) {
-                    true => "the same keys, but other options (unique, sparse or partial)",
+                let what = match known.parts() == wanted.parts() {
+                    true => "the same keys, but other options (unique, sparse, partial or collation)",
                     false => "other keys",
                 };
                 (86, format!("the index {name} exists with {what}: drop it first, or choose another name"))

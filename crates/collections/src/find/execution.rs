@@ -9,6 +9,7 @@ use crate::source::{LocalDocuments, LocalSource};
 use crate::view::CollectionView;
 use alluvium_document::Document;
 use alluvium_exec::Item;
+use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::RecordRef;
 use alluvium_store::Options;
 use std::sync::Arc;
@@ -59,6 +60,11 @@ impl Execution {
         let source = LocalSource { view, indexes: planned.indexes.clone() };
         let operators = alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?;
         Ok(Self { operators, query, planned, started, ended: false })
+    }
+
+    /// The order of strings; `None` for that of their bytes.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.query.collation()
     }
 
     /// The collection.

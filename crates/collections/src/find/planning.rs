@@ -264,6 +264,9 @@ fn form_of(query: &Query) -> String {
             let _infallible = write!(form, "|={path}");
         }),
     }
+    if let Some(collation) = &query.collation {
+        let _infallible = write!(form, "|{collation}");
+    }
     let wanted = query.limit.map(|limit| limit.saturating_add(query.skip));
     let _infallible = write!(form, "|{:?}", wanted.map(|wanted| wanted.checked_ilog2()));
     form

@@ -6,6 +6,7 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::{InputError, IntoDocument};
 use alluvium_document::{Map, Value};
 use alluvium_exec::Request;
+use alluvium_query::collation::Collation;
 use alluvium_query::expression::Variables;
 use alluvium_query::filter::Filter;
 use alluvium_query::plan;
@@ -27,6 +28,8 @@ pub struct Query {
     pub(crate) skip: u64,
     pub(crate) limit: Option<u64>,
     pub(crate) hint: Option<IndexHint>,
+    /// The order of strings; `None` for that of their bytes.
+    pub(crate) collation: Option<Collation>,
     /// The part that the operators need.
     pub(crate) request: Request,
 }
@@ -90,7 +93,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Filter`], [`Error::Sort`], [`Error::Projection`], [`Error::Json`],
-    /// [`Error::InvalidDocument`], [`Error::Plan`] for `$natural`.
+    /// [`Error::InvalidDocument`], [`Error::Collation`], [`Error::Plan`] for `$natural`.
     pub fn new(request: FindRequest, moment: Variables) -> Result<Self> {
         let variables = request.known_variables(moment)?;
         let filter = Filter::parse_in(&request.filter?, &variables)?;
@@ -103,7 +106,7 @@ impl Query {
             }
             (hint, sort) = (Some(natural), Map::new());
         }
-        let sort = Sort::parse(&sort)?;
+        let sort = Sort::parse(&sort)?.collated(variables.collation());
         let projection = request.projection.transpose()?;
         let projection = projection.map(|projection| Projection::parse_in(&projection, &variables)).transpose()?;
         let projection = projection.filter(|projection| !projection.is_everything());
@@ -114,6 +117,7 @@ impl Query {
             skip: request.skip,
             limit: request.limit,
             hint,
+            collation: variables.collation().cloned(),
             request: Request {
                 sort,
                 needs,
@@ -123,6 +127,11 @@ impl Query {
                 ..Request::default()
             },
         })
+    }
+
+    /// The order of strings; `None` for that of their bytes.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.collation.as_ref()
     }
 
     /// True if the filter has an `$expr`.

@@ -3,6 +3,7 @@
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_env::Env;
 use alluvium_exec::Limits;
+use alluvium_query::collation::Collation;
 use alluvium_query::expression::{Variables, check_variable};
 use alluvium_query::pipeline::PipelineError;
 
@@ -52,6 +53,8 @@ pub struct FindRequest {
     pub sort: Option<Result<Map, InputError>>,
     /// The projection.
     pub projection: Option<Result<Map, InputError>>,
+    /// The options of the collation by which strings are compared.
+    pub collation: Option<Result<Map, InputError>>,
     /// Variables that expressions may use.
     pub variables: Option<Result<Map, InputError>>,
     /// Documents to skip.
@@ -75,6 +78,7 @@ impl FindRequest {
             filter: filter.into_map(),
             sort: None,
             projection: None,
+            collation: None,
             variables: None,
             skip: 0,
             limit: None,
@@ -85,18 +89,28 @@ impl FindRequest {
         }
     }
 
-    /// The variables, added to those of the moment.
+    /// The variables and the collation, added to those of the moment.
     ///
     /// # Errors
-    /// The variables are not a map, or a name cannot be that of a variable.
+    /// The variables are not a map, or a name cannot be that of a variable;
+    /// [`crate::error::Error::Collation`].
     pub fn known_variables(&self, moment: Variables) -> crate::error::Result<Variables> {
-        known_variables(self.variables.clone(), moment)
+        known_variables(self.variables.clone(), collated(self.collation.clone(), moment)?)
     }
 }
 
 /// What all expressions of a query share that begins now: the value of `$$NOW`, and the numbers of `$rand`.
 pub fn moment(env: &Env) -> Variables {
     Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64())
+}
+
+/// The collation of a request, in place of that of the moment: there a collection with a collation of
+/// its own would put it. The only place where a collation is chosen.
+pub(crate) fn collated(given: Option<Result<Map, InputError>>, moment: Variables) -> crate::error::Result<Variables> {
+    Ok(match given.transpose()? {
+        Some(options) => moment.collated(Collation::parse(&options)?),
+        None => moment,
+    })
 }
 
 /// Variables that are given as a map, added to those of the moment.

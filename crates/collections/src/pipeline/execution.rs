@@ -3,7 +3,7 @@
 use super::host::LocalHost;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{Execution, Explanation, known_variables, moment, stage_bytes_max};
+use crate::find::{Execution, Explanation, collated, known_variables, moment, stage_bytes_max};
 use crate::ids;
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
@@ -24,6 +24,8 @@ use std::time::Duration;
 pub struct PipelineRequest {
     /// The stages: an array of maps.
     pub stages: std::result::Result<Value, InputError>,
+    /// The options of the collation by which strings are compared.
+    pub collation: Option<std::result::Result<Map, InputError>>,
     /// Variables that expressions may use.
     pub variables: Option<std::result::Result<Map, InputError>>,
     /// The limits that end the pipeline early.
@@ -35,9 +37,9 @@ pub struct PipelineRequest {
 }
 
 impl PipelineRequest {
-    /// A pipeline without variables and limits, which may use files.
+    /// A pipeline without variables, collation and limits, which may use files.
     pub fn new(stages: std::result::Result<Value, InputError>, durability: Durability) -> Self {
-        Self { stages, variables: None, limits: Limits::default(), allow_disk_use: true, durability }
+        Self { stages, collation: None, variables: None, limits: Limits::default(), allow_disk_use: true, durability }
     }
 }
 
@@ -64,17 +66,18 @@ impl PipelineRun {
         request: PipelineRequest,
         timed: bool,
     ) -> Result<Self> {
-        let PipelineRequest { stages, variables, mut limits, allow_disk_use, durability } = request;
+        let PipelineRequest { stages, collation, variables, mut limits, allow_disk_use, durability } = request;
         let started = engine.env.clock.now();
         limits.begin(&engine.env);
-        let known = known_variables(variables, moment(&engine.env))?;
+        let known = known_variables(variables, collated(collation, moment(&engine.env))?)?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let options = engine.store().options();
         let stage_bytes_max = stage_bytes_max(options, allow_disk_use);
         let snapshot = at.cloned().unwrap_or_else(|| engine.snapshot());
         let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
         let logical = Arc::from(name.logical.as_str());
-        let host = LocalHost { engine: engine.clone(), logical, snapshot, settings, durability };
+        let collation = known.collation().cloned();
+        let host = LocalHost { engine: engine.clone(), logical, snapshot, settings, durability, collation };
         let (head, execution) = if pipeline.has_own_documents() {
             (None, host.begin_alone(pipeline.into_stages(), timed))
         } else {

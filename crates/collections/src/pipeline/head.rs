@@ -3,12 +3,18 @@
 use crate::find::Query;
 use alluvium_document::path::FieldPath;
 use alluvium_exec::{Limits, Request};
+use alluvium_query::collation::Collation;
 use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::{Pipeline, Stage};
 use alluvium_query::sort::Sort;
 
 /// Splits stages into the query at their head, and the others.
-pub(super) fn split(stages: Vec<Stage>, limits: &Limits, allow_disk_use: bool) -> (Query, Vec<Stage>) {
+pub(super) fn split(
+    stages: Vec<Stage>,
+    limits: &Limits,
+    allow_disk_use: bool,
+    collation: Option<&Collation>,
+) -> (Query, Vec<Stage>) {
     let mut stages = stages.into_iter().peekable();
     let (mut filter, mut sort, mut limit, mut skip) = (Filter::default(), Sort::default(), None, 0);
     while let Some(Stage::Match(_)) = stages.peek() {
@@ -36,7 +42,8 @@ pub(super) fn split(stages: Vec<Stage>, limits: &Limits, allow_disk_use: bool) -
     let stages: Vec<Stage> = stages.collect();
     let needs = Pipeline::needs(&stages).map(outermost);
     let request = Request { sort, needs, allow_disk_use, limits: limits.clone(), ..Request::default() };
-    (Query { filter, projection: None, skip, limit, hint: None, request }, stages)
+    let collation = collation.cloned();
+    (Query { filter, projection: None, skip, limit, hint: None, collation, request }, stages)
 }
 
 /// The paths that no other path contains.

@@ -13,6 +13,7 @@ use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use alluvium_exec::pipeline::{Host, PipelineExecution, Records, Settings};
 use alluvium_exec::{Limits, Source, Watch};
+use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{Record, RecordRef, Stage};
 use alluvium_store::Durability;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub(super) struct LocalHost {
     pub settings: Settings,
     /// For stages that write.
     pub durability: Durability,
+    /// The order of strings; `None` for that of their bytes.
+    pub collation: Option<Collation>,
 }
 
 /// The documents that a query finds.
@@ -96,7 +99,7 @@ impl LocalHost {
             return Ok((None, self.begin_alone(stages, timed)));
         }
         let settings = Settings { timed, ..self.settings.clone() };
-        let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use);
+        let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use, self.collation.as_ref());
         let view = CollectionView::open(&self.engine, name, Some(&self.snapshot))?;
         let found = Arc::new(Mutex::new(Execution::new(view, query, timed)?));
         let execution = PipelineExecution::new(

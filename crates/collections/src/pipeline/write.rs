@@ -109,7 +109,7 @@ pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> 
                 let id = map.get(ids::ID).cloned().unwrap_or_default();
                 Reader::new(to.engine, &name, None)?.get(&id)?.map(|_| id)
             } else {
-                find_id(to, &name, &filter)?
+                find_id(to, &name, merge, &filter)?
             };
             let done = match found {
                 Some(id) => matched(&writer, merge, &id, &map)?,
@@ -149,6 +149,7 @@ fn require_unique(to: &Destination<'_>, name: &FullName, merge: &MergeInto) -> R
         state.indexes().indexes.iter().any(|index| {
             let definition = &index.definition;
             definition.is_unique()
+                && definition.collation() == merge.around.collation()
                 && definition.partial_filter().is_none()
                 && definition.parts().len() == merge.on.len()
                 && definition.parts().iter().all(|part| merge.on.contains(&part.path))
@@ -160,15 +161,16 @@ fn require_unique(to: &Destination<'_>, name: &FullName, merge: &MergeInto) -> R
     let paths: Vec<&str> = merge.on.iter().map(|path| path.as_str()).collect();
     refuse(
         ErrorCode::Location51183,
-        format!("$merge into {name} by {} needs a unique index on exactly these fields", paths.join(", ")),
+        format!("$merge into {name} by {} needs a unique index on exactly these fields, with the collation of the pipeline", paths.join(", ")),
     )
 }
 
-fn find_id(to: &Destination<'_>, name: &FullName, filter: &Map) -> Result<Option<Value>> {
+fn find_id(to: &Destination<'_>, name: &FullName, merge: &MergeInto, filter: &Map) -> Result<Option<Value>> {
     let view = CollectionView::open(to.engine, name, None)?;
     let mut request = FindRequest::new(filter.clone());
     request.limit = Some(1);
-    let query = Query::new(request, moment(&to.engine.env))?;
+    let moment = moment(&to.engine.env).collated(merge.around.collation().cloned());
+    let query = Query::new(request, moment)?;
     Ok(Execution::new(view, query, false)?.next_raw()?.map(|document| document.id().clone()))
 }
 
@@ -231,7 +233,7 @@ fn not_matched(writer: &Writer<'_>, to: &Destination<'_>, merge: &MergeInto, map
                     if !matches!(merge.matched, WhenMatched::Fail) =>
                 {
                     // A document that `on` does not find may have the same `_id`, or key of another index.
-                    let found = find_id(to, writer.name, &on_filter(merge, &map)?)?;
+                    let found = find_id(to, writer.name, merge, &on_filter(merge, &map)?)?;
                     if found.is_some() { Ok(false) } else { Err(refused) }
                 }
                 Err(error) => Err(error),

@@ -190,6 +190,10 @@ fn shown(index: &Index, values: impl Iterator<Item = Value>) -> String {
 /// True if a filter demands one value at each path of the index, and nothing else, and these values
 /// are the key in an error's text: then the document that has the key matches the filter.
 pub(crate) fn demands_key(filter: &Filter, index: &Index, key: &str) -> bool {
+    // Other collations may have other equal values.
+    if filter.collation() != index.definition.collation() {
+        return false;
+    }
     let parts = index.definition.parts();
     if !filter.is_equalities() || filter.equalities().count() != parts.len() {
         return false;

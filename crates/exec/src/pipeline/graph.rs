@@ -6,6 +6,7 @@ use super::lookup::equals_one;
 use super::run::Run;
 use super::stream::Stream;
 use alluvium_document::{Map, Value, bson, key};
+use alluvium_query::collation::Collation;
 use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::{GraphLookup, PipelineError, Record, Stage};
 use hashbrown::HashSet;
@@ -33,8 +34,10 @@ impl<H: Host> Graph<H> {
         let (mut looked_for, mut seen) = (HashSet::new(), HashSet::new());
         let (mut reached, mut depth) = (Vec::new(), 0u64);
         while lookup.max_depth.is_none_or(|most| depth <= most) {
-            next.retain(|value| looked_for.insert(key_of(value)));
-            let Some(filter) = equals_one(&lookup.connect_to, std::mem::take(&mut next))? else { break };
+            let collation = lookup.collation.as_ref();
+            next.retain(|value| looked_for.insert(key_of(value, collation)));
+            let found = std::mem::take(&mut next);
+            let Some(filter) = equals_one(&lookup.connect_to, found, collation)? else { break };
             // A missing value is not null here.
             let exists = Filter::parse(&Map::from([(lookup.connect_to.as_str(), Map::from([("$exists", true)]))]));
             let exists = exists.map_err(PipelineError::from)?;
@@ -43,7 +46,7 @@ impl<H: Host> Graph<H> {
             while let Some(other) = found.next_record()? {
                 run.tick()?;
                 let id = other.field("_id").map_err(PipelineError::from)?.unwrap_or_default();
-                if !seen.insert(key_of(&id)) {
+                if !seen.insert(key_of(&id, None)) {
                     continue;
                 }
                 next.extend(other.values_at(&lookup.connect_from)?);
@@ -61,9 +64,12 @@ impl<H: Host> Graph<H> {
     }
 }
 
-fn key_of(value: &Value) -> Vec<u8> {
+fn key_of(value: &Value, collation: Option<&Collation>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    key::encode(value, &mut bytes);
+    match collation {
+        None => key::encode(value, &mut bytes),
+        Some(collation) => collation.encode_key(value, &mut bytes),
+    }
     bytes
 }
 

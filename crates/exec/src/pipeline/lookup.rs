@@ -7,6 +7,8 @@ use super::stream::Stream;
 use crate::source::MemoryAccount;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value, bson};
+use alluvium_query::collation::Collation;
+use alluvium_query::expression::Variables;
 use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::{Lookup, PipelineError, Record, Stage};
 use std::sync::Arc;
@@ -41,7 +43,8 @@ impl<H: Host> Lookups<H> {
             stages.extend(lookup.stages_for(record)?);
         }
         if let Some((local, foreign)) = &lookup.equality {
-            let Some(filter) = equality(record, local, foreign)? else { return Ok(Vec::new()) };
+            let collation = lookup.around.collation();
+            let Some(filter) = equality(record, local, foreign, collation)? else { return Ok(Vec::new()) };
             // Documents of the pipeline's own come first.
             let at = usize::from(matches!(stages.first(), Some(Stage::Documents(_))));
             stages.insert(at, Stage::Match(filter));
@@ -84,17 +87,28 @@ impl<H: Host> Stream<H> for Lookups<H> {
 
 /// The filter for the other documents: one of the values at `foreign` equals one at `local`. `None` if
 /// nothing can.
-fn equality(record: &Record, local: &FieldPath, foreign: &FieldPath) -> Result<Option<Filter>, PipelineError> {
+fn equality(
+    record: &Record,
+    local: &FieldPath,
+    foreign: &FieldPath,
+    collation: Option<&Collation>,
+) -> Result<Option<Filter>, PipelineError> {
     let mut values = record.values_at(local)?;
     if values.is_empty() {
         // As a missing field, which equals null.
         values.push(Value::Null);
     }
-    equals_one(foreign, values)
+    equals_one(foreign, values, collation)
 }
 
-/// The filter for documents that have one of the values at a path; `None` if there are no values.
-pub(super) fn equals_one(path: &FieldPath, values: Vec<Value>) -> Result<Option<Filter>, PipelineError> {
+/// The filter for documents that have one of the values at a path, by the collation; `None` if there
+/// are no values.
+pub(super) fn equals_one(
+    path: &FieldPath,
+    values: Vec<Value>,
+    collation: Option<&Collation>,
+) -> Result<Option<Filter>, PipelineError> {
+    let variables = Variables::NONE.collated(collation.cloned());
     let condition = |values: Vec<Value>| {
         let mut values = values;
         match values.len() {
@@ -112,10 +126,10 @@ pub(super) fn equals_one(path: &FieldPath, values: Vec<Value>) -> Result<Option<
         branches.push(Value::Map(Map::from([(path.as_str(), Map::from([("$eq", value)]))])));
     }
     match (branches.len(), branches.pop()) {
-        (1, Some(Value::Map(only))) => Ok(Some(Filter::parse(&only)?)),
+        (1, Some(Value::Map(only))) => Ok(Some(Filter::parse_in(&only, &variables)?)),
         (_, Some(last)) => {
             branches.push(last);
-            Ok(Some(Filter::parse(&Map::from([("$or", Value::Array(branches))]))?))
+            Ok(Some(Filter::parse_in(&Map::from([("$or", Value::Array(branches))]), &variables)?))
         }
         _ => Ok(None),
     }
