@@ -125,14 +125,15 @@ fn kinds_that_are_not_supported_are_passed_over_or_refused() {
         {"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"},
         {"v":{"$numberInt":"2"},"key":{"place":"2dsphere"},"name":"place_2dsphere","2dsphereIndexVersion":3},
         {"v":{"$numberInt":"2"},"key":{"a":{"$numberDouble":"1.0"}},"name":"a_1","ns":"main.pets","background":true},
-        {"v":{"$numberInt":"2"},"key":{"b":1},"name":"b_1","collation":{"locale":"de"}}
+        {"v":{"$numberInt":"2"},"key":{"b":1},"name":"b_1","collation":{"locale":"de","version":"57.1"}},
+        {"v":{"$numberInt":"2"},"key":{"c":1},"name":"c_1","collation":{"locale":"de@collation=search"}}
         ],"collectionName":"pets","type":"collection"}"#,
     );
     let dump = dump::read("dump").env(env.clone()).run().unwrap();
     let (_, metadata) = dump.collections[0].metadata.as_ref().unwrap();
     let unsupported = metadata.unsupported_indexes();
     let names: Vec<&str> = unsupported.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["place_2dsphere", "b_1"]);
+    assert_eq!(names, ["place_2dsphere", "c_1"]);
     assert!(unsupported[0].1.contains("2dsphere") && unsupported[1].1.contains("collation"), "{unsupported:?}");
 
     let copy = open(&env, "copy");
@@ -140,7 +141,7 @@ fn kinds_that_are_not_supported_are_passed_over_or_refused() {
     assert!(error.contains("pets.metadata.json") && error.contains("place_2dsphere"), "{error}");
     assert!(copy.collections().is_empty());
     let restored = dump.restore(&copy).run().unwrap();
-    assert_eq!(restored.collections[0].indexes, ["a_1"]);
+    assert_eq!(restored.collections[0].indexes, ["a_1", "b_1"]);
 }
 
 #[test]

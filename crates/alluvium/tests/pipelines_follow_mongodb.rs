@@ -31,6 +31,9 @@ fn results(db: &Database, case: &Case) -> Result<Vec<String>, (i32, String)> {
     if let Some(variables) = case.map.get("let").and_then(Value::as_map) {
         aggregate = aggregate.variables(variables.clone());
     }
+    if let Some(collation) = case.map.get("collation").and_then(Value::as_map) {
+        aggregate = aggregate.collation(collation.clone());
+    }
     let mut found = Vec::new();
     for document in aggregate.run().map_err(error)? {
         found.push(document.map_err(error)?.to_string());

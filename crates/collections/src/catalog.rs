@@ -85,7 +85,9 @@ impl Catalog {
         for (tree, description) in &trees {
             match Index::read(*tree, description) {
                 Some((documents, index)) => indexes.entry(documents).or_default().push(Arc::new(index)),
-                None if description.first() == Some(&INDEX) => return Err(unreadable_index(*tree)),
+                None if description.first() == Some(&INDEX) => {
+                    return Err(unreadable_index(*tree, Index::wrong_definition(description)));
+                }
                 None => {}
             }
         }

@@ -615,11 +615,11 @@ pub(crate) fn unreadable_options(name: &FullName) -> Error {
 
 /// The error for an index whose description cannot be read. The database is not opened then,
 /// because writes could not maintain the index.
-pub(crate) fn unreadable_index(tree: TreeId) -> Error {
-    Error::DamagedDocument {
-        collection: "(indexes)".to_owned(),
-        id: format!("tree {}", tree.0),
-        reason: "the description of an index cannot be read: it is damaged, or was written by a newer version"
-            .to_owned(),
-    }
+pub(crate) fn unreadable_index(tree: TreeId, definition: Option<IndexError>) -> Error {
+    let found = "the description of an index cannot be read: ";
+    let reason = match definition {
+        Some(IndexError::Collation(error)) => format!("{found}{error}"),
+        _ => format!("{found}it is damaged, or was written by a newer version"),
+    };
+    Error::DamagedDocument { collection: "(indexes)".to_owned(), id: format!("tree {}", tree.0), reason }
 }

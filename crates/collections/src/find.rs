@@ -12,8 +12,8 @@ pub(crate) use execution::stage_bytes_max;
 pub use execution::{Execution, project};
 pub use explain::Explanation;
 pub use query::Query;
-pub(crate) use request::{collated, known_variables};
 pub use request::{FindRequest, Hint, moment};
+pub(crate) use request::{collated, known_variables};
 
 /// Documents in a batch of a cursor, by default: MongoDB's number.
 pub const BATCH_SIZE: usize = 101;

@@ -65,6 +65,33 @@ pub struct Index {
     pub swept: Arc<Swept>,
 }
 
+/// The description of a tree up to the definition.
+struct Described {
+    documents: TreeId,
+    ready: Option<u64>,
+    marks: u64,
+    built: Vec<u32>,
+    /// The definition.
+    map: Map,
+}
+
+impl Described {
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let (&INDEX, rest) = input.split_first()? else { return None };
+        *input = rest;
+        let documents = TreeId(u32::try_from(varint::get_u64(input).ok()?).ok()?);
+        let ready = varint::get_u64(input).ok()?.checked_sub(1);
+        let marks = varint::get_u64(input).ok()?;
+        let count = varint::get_u64(input).ok()?;
+        let mut built = Vec::new();
+        for _ in 0..count {
+            built.push(u32::try_from(varint::get_u64(input).ok()?).ok()?);
+        }
+        let Value::Map(map) = encoding::decode(input).ok()? else { return None };
+        Some(Self { documents, ready, marks, built, map })
+    }
+}
+
 impl Index {
     /// The description of its tree.
     pub fn describe(&self, documents: TreeId) -> Vec<u8> {
@@ -89,17 +116,9 @@ impl Index {
     /// Parses the description of a tree. Returns the tree of the documents, and the index; `None`
     /// for other kinds of tree.
     pub fn read(tree: TreeId, description: &[u8]) -> Option<(TreeId, Self)> {
-        let (&INDEX, mut input) = description.split_first()? else { return None };
+        let mut input = description;
         let input = &mut input;
-        let documents = TreeId(u32::try_from(varint::get_u64(input).ok()?).ok()?);
-        let ready = varint::get_u64(input).ok()?.checked_sub(1);
-        let marks = varint::get_u64(input).ok()?;
-        let count = varint::get_u64(input).ok()?;
-        let mut built = Vec::new();
-        for _ in 0..count {
-            built.push(u32::try_from(varint::get_u64(input).ok()?).ok()?);
-        }
-        let Value::Map(map) = encoding::decode(input).ok()? else { return None };
+        let Described { documents, ready, marks, built, map } = Described::read(input)?;
         let definition = Arc::new(Definition::from_stored_map(&map).ok()?);
         let built_to = match input.is_empty() {
             true => None,
@@ -122,6 +141,13 @@ impl Index {
                 swept: Arc::default(),
             },
         ))
+    }
+
+    /// What is wrong with the definition in a description that cannot be read; `None` if another part of
+    /// it is wrong.
+    pub(crate) fn wrong_definition(description: &[u8]) -> Option<IndexError> {
+        let mut input = description;
+        Definition::from_stored_map(&Described::read(&mut input)?.map).err()
     }
 
     /// The marks that keys of a document require, and the index does not have: see

@@ -97,10 +97,20 @@ impl Collation {
     /// # Errors
     /// [`CollationError`]: an option that is unknown, of the wrong type or out of its range; a
     /// locale that is missing or unknown; options that exclude each other; a value of `backwards`
-    /// that the locale does not have; another `version` than [`VERSION`].
+    /// that the locale does not have. The `version` may be any text.
     pub fn parse(options: &Map) -> Result<Option<Self>, CollationError> {
         let Some((options, collator)) = parse::collation(options)? else { return Ok(None) };
         Ok(Some(Self(Arc::new(Inner { options, collator }))))
+    }
+
+    /// Checks that stored collation keys have the rules of this build, by the options that
+    /// [`Collation::to_map`] wrote.
+    ///
+    /// # Errors
+    /// [`CollationError`] with the code `IncompatibleCollationVersion`: the `version` is not
+    /// [`VERSION`].
+    pub fn check_version(options: &Map) -> Result<(), CollationError> {
+        parse::check_version(options)
     }
 
     /// All options, including those that follow from the locale, and the version of the rules.
@@ -201,7 +211,7 @@ impl Collation {
     }
 }
 
-/// Compares two values: by the collation, or in the order of all values if there is none.
+/// Compares two values: by the collation if there is one, otherwise in the order of all values.
 #[inline]
 pub(crate) fn compare_by(collation: Option<&Collation>, a: &Value, b: &Value) -> Ordering {
     match collation {

@@ -36,6 +36,7 @@ mod part;
 
 pub use definition::{Definition, Order, Part};
 pub use error::IndexError;
+pub(crate) use keys::show_keys;
 pub use keys::{IndexKey, Keys};
 pub use part::skip_part;
 pub(crate) use part::{is_long, put_edge, put_index_part, put_part};

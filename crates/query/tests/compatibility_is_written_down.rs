@@ -5,6 +5,7 @@
 
 use alluvium_document::{Map, Value};
 use alluvium_query::ErrorCode;
+use alluvium_query::collation::Collation;
 use alluvium_query::expression::{Expression, Variables};
 use alluvium_query::filter::{Filter, FilterError};
 use alluvium_query::pipeline::{Pipeline, PipelineError};
@@ -23,6 +24,7 @@ enum Kind {
     Accumulator,
     Window,
     Expression,
+    Collation,
 }
 
 /// The keywords of MongoDB 8.0, by its documentation.
@@ -78,6 +80,11 @@ const KEYWORDS: &[(Kind, &str, &str)] = &[
          $subtract $sum $switch $tan $tanh $toBool $toDate $toDecimal $toDouble $toHashedIndexKey $toInt $toLong $toLower \
          $toObjectId $toString $toUUID $toUpper $trim $trunc $tsIncrement $tsSecond $type $unsetField $week $year $zip",
     ),
+    (
+        Kind::Collation,
+        "Options of collations",
+        "alternate backwards caseFirst caseLevel locale maxVariable normalization numericOrdering strength",
+    ),
 ];
 
 /// What works only in part, and what is missing.
@@ -95,6 +102,9 @@ const PARTLY: &[(Kind, &str, &str)] = &[
     (Kind::Accumulator, "$percentile", "exact, whatever the method"),
     (Kind::Window, "$median", "exact, whatever the method"),
     (Kind::Window, "$percentile", "exact, whatever the method"),
+    (Kind::Collation, "backwards", "as the locale has it: true for `fr_CA`, false for others"),
+    (Kind::Collation, "locale", "no types `search`, `searchjl`, `eor`, `phonetic`, `big5han`, `gb2312han`, `reformed`"),
+    (Kind::Collation, "normalization", "always on"),
 ];
 
 fn one(name: &str, value: impl Into<Value>) -> Map {
@@ -158,6 +168,20 @@ fn missing(kind: Kind, name: &str) -> Option<String> {
         Kind::Window => {
             let output = Map::from([("output", one("x", one(name, 1)))]);
             refused(Pipeline::parse(&stages(one("$setWindowFields", output)), &Variables::NONE).err())
+        }
+        Kind::Collation => {
+            let value = match name {
+                "alternate" => Value::from("shifted"),
+                "caseFirst" => Value::from("upper"),
+                "maxVariable" => Value::from("space"),
+                "strength" => Value::from(3),
+                "locale" => Value::from("en"),
+                "backwards" => Value::from(false),
+                _ => Value::from(true),
+            };
+            let mut options = one("locale", "en");
+            options.insert(name, value);
+            Collation::parse(&options).err().map(|error| error.to_string())
         }
         Kind::Expression if name == "$sampleRate" => missing(Kind::Filter, name),
         Kind::Expression => refused(Expression::parse(&Value::Map(one(name, 1))).err().map(PipelineError::from)),

@@ -72,6 +72,7 @@ impl Scene {
         let sort = question.get("sort").and_then(Value::as_map).cloned().unwrap_or_default();
         let sort_part = |(path, order): &(Value, Value)| SortPart {
             path: path.as_str().unwrap().parse().unwrap(),
+            collation: None,
             direction: if *order == Value::from(-1) { Direction::Descending } else { Direction::Ascending },
         };
         let sort: Vec<SortPart> = sort.entries.iter().map(sort_part).collect();

@@ -9,10 +9,13 @@ use std::collections::BTreeSet;
 use alluvium_document::compare::compare;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Binary, Map, Value, key};
+use alluvium_query::collation::Collation as Rules;
+use alluvium_query::expression::Variables;
 use alluvium_query::filter::Filter;
 use alluvium_query::index::{Definition, MAX_PART_BYTES};
 use alluvium_query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Place, Query, plan};
 use alluvium_query::sort::{Direction, SortPart};
+use common::rules::{RULES, respelled, rules, with_rules};
 use common::{arbitrary, filters, focused, nested};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -164,10 +167,11 @@ impl World {
                 found.push(Value::Null);
             }
             let all = found.into_iter();
-            if part.is_descending() { all.max_by(compare) } else { all.min_by(compare) }.unwrap()
+            let order = |a: &Value, b: &Value| ordered(part, a, b);
+            if part.is_descending() { all.max_by(order) } else { all.min_by(order) }.unwrap()
         };
         let one = |part: &SortPart| {
-            let order = compare(&value(a, part), &value(b, part));
+            let order = ordered(part, &value(a, part), &value(b, part));
             if part.is_descending() { order.reverse() } else { order }
         };
         by.iter().map(one).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
@@ -178,13 +182,32 @@ impl World {
     }
 }
 
+/// The order of values by the collation of a part.
+fn ordered(part: &SortPart, a: &Value, b: &Value) -> Ordering {
+    part.collation.as_ref().map_or_else(|| compare(a, b), |rules| rules.compare_values(a, b))
+}
+
 fn once(found: Found) -> Found {
     let mut seen = BTreeSet::new();
     found.into_iter().filter(|(at, _)| seen.insert(*at)).collect()
 }
 
 fn check(world: &World, map: &Map, sort: &[SortPart], counts: &[u64], needs: Needs<'_>, limit: Option<u64>) {
-    let filter = Filter::parse(map).unwrap();
+    check_collated(world, map, sort, counts, needs, limit, None);
+}
+
+fn check_collated(
+    world: &World,
+    map: &Map,
+    sort: &[SortPart],
+    counts: &[u64],
+    needs: Needs<'_>,
+    limit: Option<u64>,
+    rules: Option<&Rules>,
+) {
+    let filter = Filter::parse_in(map, &Variables::NONE.collated(rules.cloned())).unwrap();
+    let sort: Vec<SortPart> = sort.iter().map(|part| SortPart { collation: rules.cloned(), ..part.clone() }).collect();
+    let sort = &sort[..];
     let infos: Vec<Index<'_>> = world
         .indexes
         .iter()
@@ -288,6 +311,7 @@ fn index(keys: impl Strategy<Value = Vec<&'static str>>) -> impl Strategy<Value 
         Some(r#"{"a":{"$gte":0}}"#),
         Some(r#"{"$or":[{"a":{"$lt":2}},{"b":null}]}"#),
         Some(r#"{"a":{"$type":"array"}}"#),
+        Some(r#"{"a":{"$gte":"B"}}"#),
     ]);
     let shape = (keys, vec(order, 3), any::<bool>(), partial, 0..6);
     shape.prop_filter_map("no index", |(paths, orders, sparse, partial, hashed)| {
@@ -329,7 +353,7 @@ fn sort() -> impl Strategy<Value = Vec<SortPart>> {
             let path: FieldPath = path.parse().unwrap();
             if sort.iter().all(|part| part.path != path) {
                 let direction = if descending { Direction::Descending } else { Direction::Ascending };
-                sort.push(SortPart { path, direction });
+                sort.push(SortPart { path, direction, collation: None });
             }
         }
         sort
@@ -338,7 +362,7 @@ fn sort() -> impl Strategy<Value = Vec<SortPart>> {
 
 fn sort_of_one_field() -> impl Strategy<Value = Vec<SortPart>> {
     let part = (select(vec!["a", "a", "a.b"]), select(vec![Direction::Ascending, Direction::Descending]));
-    let part = part.prop_map(|(path, direction)| SortPart { path: path.parse().unwrap(), direction });
+    let part = part.prop_map(|(path, direction)| SortPart { path: path.parse().unwrap(), direction, collation: None });
     prop::option::of(part).prop_map(|part| part.into_iter().collect())
 }
 
@@ -428,6 +452,37 @@ fn long_filter() -> impl Strategy<Value = Map> {
         Map::from([("$or", Value::Array(branches.collect()))])
     });
     prop_oneof![3 => all, 1 => or]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn every_way_finds_what_a_collation_matches(
+        world in prop_oneof![
+            world(arbitrary::document(), index(keys())).boxed(),
+            world(long_document(), index(long_keys())).boxed(),
+        ],
+        filter in prop_oneof![filters::filter().boxed(), long_filter().boxed()],
+        sort in prop_oneof![sort(), sort_of_one_field()],
+        counts in vec(1u64..2000, 4),
+        needs in needs(),
+        limit in prop::option::of(0u64..4),
+        of_indexes in vec(0..RULES.len(), 4),
+        of_query in 0..RULES.len(),
+        mut bits: u64,
+    ) {
+        let mut world = world;
+        world.documents.iter_mut().for_each(|document| *document = respelled(document, &mut bits));
+        let indexes = world.indexes.iter().zip(&of_indexes);
+        world.indexes = indexes.map(|(index, at)| with_rules(index, *at)).collect();
+        let World { documents, indexes } = &mut world;
+        documents.retain(|document| indexes.iter().all(|index| index.keys(document).is_ok()));
+        let filter = respelled(&filter, &mut bits);
+        let needs = needs.as_deref().map_or(Needs::Documents, Needs::Paths);
+        let rules = rules(of_query);
+        check_collated(&world, &filter, &sort, &counts, needs, limit, rules.as_ref());
+    }
 }
 
 proptest! {

@@ -161,7 +161,10 @@ fn require_unique(to: &Destination<'_>, name: &FullName, merge: &MergeInto) -> R
     let paths: Vec<&str> = merge.on.iter().map(|path| path.as_str()).collect();
     refuse(
         ErrorCode::Location51183,
-        format!("$merge into {name} by {} needs a unique index on exactly these fields, with the collation of the pipeline", paths.join(", ")),
+        format!(
+            "$merge into {name} by {} needs a unique index on exactly these fields, with the collation of the pipeline",
+            paths.join(", ")
+        ),
     )
 }
 

@@ -7,12 +7,12 @@ use icu_locale_core::Locale;
 
 /// The languages of MongoDB's list of locales, and those that CLDR has added since.
 const LANGUAGES: [&str; 103] = [
-    "af", "am", "ar", "as", "az", "be", "bg", "bn", "bo", "br", "bs", "ca", "ceb", "chr", "cs", "cy", "da", "de", "dsb",
-    "dz", "ee", "el", "en", "eo", "es", "et", "fa", "ff", "fi", "fil", "fo", "fr", "fy", "ga", "gl", "gu", "ha", "haw",
-    "he", "hi", "hr", "hsb", "hu", "hy", "id", "ig", "is", "it", "ja", "ka", "kk", "kl", "km", "kn", "ko", "kok", "ky",
-    "lb", "lkt", "ln", "lo", "lt", "lv", "mk", "ml", "mn", "mr", "ms", "mt", "my", "nb", "ne", "nl", "nn", "no", "om",
-    "or", "pa", "pl", "ps", "pt", "ro", "ru", "se", "si", "sk", "sl", "smn", "sq", "sr", "sv", "sw", "ta", "te", "th",
-    "to", "tr", "ug", "uk", "ur", "uz", "vi", "wae",
+    "af", "am", "ar", "as", "az", "be", "bg", "bn", "bo", "br", "bs", "ca", "ceb", "chr", "cs", "cy", "da", "de",
+    "dsb", "dz", "ee", "el", "en", "eo", "es", "et", "fa", "ff", "fi", "fil", "fo", "fr", "fy", "ga", "gl", "gu", "ha",
+    "haw", "he", "hi", "hr", "hsb", "hu", "hy", "id", "ig", "is", "it", "ja", "ka", "kk", "kl", "km", "kn", "ko",
+    "kok", "ky", "lb", "lkt", "ln", "lo", "lt", "lv", "mk", "ml", "mn", "mr", "ms", "mt", "my", "nb", "ne", "nl", "nn",
+    "no", "om", "or", "pa", "pl", "ps", "pt", "ro", "ru", "se", "si", "sk", "sl", "smn", "sq", "sr", "sv", "sw", "ta",
+    "te", "th", "to", "tr", "ug", "uk", "ur", "uz", "vi", "wae",
 ];
 
 /// The rest of the list.

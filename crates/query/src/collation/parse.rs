@@ -6,7 +6,9 @@ use super::locale::locale;
 use crate::code::ErrorCode;
 use crate::suggest::suggestion;
 use alluvium_document::{Map, Value};
-use icu_collator::options::{AlternateHandling, CaseLevel, CollatorOptions, MaxVariable, Strength};
+use icu_collator::options::{
+    AlternateHandling, CaseLevel, CollatorOptions, MaxVariable, ResolvedCollatorOptions, Strength,
+};
 use icu_collator::preferences::{CollationCaseFirst, CollationNumericOrdering};
 use icu_collator::{CollatorBorrowed, CollatorPreferences};
 
@@ -30,6 +32,14 @@ const SIMPLE: &str = "simple";
 /// The only locale whose accents compare from the end.
 const BACKWARDS: &str = "fr_CA";
 
+const CASE_FIRST: [(&str, CollationCaseFirst); 3] =
+    [("upper", CollationCaseFirst::Upper), ("lower", CollationCaseFirst::Lower), ("off", CollationCaseFirst::False)];
+
+const ALTERNATE: [(&str, AlternateHandling); 2] =
+    [("non-ignorable", AlternateHandling::NonIgnorable), ("shifted", AlternateHandling::Shifted)];
+
+const MAX_VARIABLE: [(&str, MaxVariable); 2] = [("punct", MaxVariable::Punctuation), ("space", MaxVariable::Space)];
+
 type Result<T> = std::result::Result<T, CollationError>;
 
 /// All options, including those that follow from the locale.
@@ -47,6 +57,33 @@ pub(super) struct Options {
 }
 
 impl Options {
+    fn of(locale: &str, normalization: bool, resolved: &ResolvedCollatorOptions) -> Self {
+        Self {
+            locale: locale.to_owned(),
+            case_level: resolved.case_level == CaseLevel::On,
+            case_first: match resolved.case_first {
+                CollationCaseFirst::Upper => "upper",
+                CollationCaseFirst::Lower => "lower",
+                _ => "off",
+            },
+            strength: match resolved.strength {
+                Strength::Primary => 1,
+                Strength::Secondary => 2,
+                Strength::Tertiary => 3,
+                Strength::Quaternary => 4,
+                _ => 5,
+            },
+            numeric_ordering: resolved.numeric == CollationNumericOrdering::True,
+            alternate: match resolved.alternate_handling {
+                AlternateHandling::Shifted => "shifted",
+                _ => "non-ignorable",
+            },
+            max_variable: if resolved.max_variable == MaxVariable::Space { "space" } else { "punct" },
+            normalization,
+            backwards: locale == BACKWARDS,
+        }
+    }
+
     pub fn to_map(&self) -> Map {
         let mut map = Map::new();
         map.push("locale", self.locale.as_str());
@@ -129,6 +166,20 @@ impl<'m> Given<'m> {
     }
 }
 
+/// As [`super::Collation::check_version`].
+pub(super) fn check_version(options: &Map) -> Result<()> {
+    match Given(options).text("version")? {
+        Some(VERSION) => Ok(()),
+        other => refuse(
+            ErrorCode::IncompatibleCollationVersion,
+            format!(
+                "the collation keys are those of the rules {:?}, and this build has {VERSION:?}",
+                other.unwrap_or_default()
+            ),
+        ),
+    }
+}
+
 /// Parses the options; `None` for the locale `simple`.
 pub(super) fn collation(map: &Map) -> Result<Option<(Options, CollatorBorrowed<'static>)>> {
     for (name, _) in map.iter() {
@@ -142,51 +193,30 @@ pub(super) fn collation(map: &Map) -> Result<Option<(Options, CollatorBorrowed<'
     let Some(name) = given.text("locale")? else {
         return refuse(ErrorCode::IDLFailedToParse, "a collation needs a locale, such as {locale: \"en\"}");
     };
-    let case_first = given.one_of(
-        "caseFirst",
-        &[
-            ("upper", CollationCaseFirst::Upper),
-            ("lower", CollationCaseFirst::Lower),
-            ("off", CollationCaseFirst::False),
-        ],
-    )?;
-    let alternate = given.one_of(
-        "alternate",
-        &[("non-ignorable", AlternateHandling::NonIgnorable), ("shifted", AlternateHandling::Shifted)],
-    )?;
-    let max_variable =
-        given.one_of("maxVariable", &[("punct", MaxVariable::Punctuation), ("space", MaxVariable::Space)])?;
-    let (strength, case_level) = (given.strength()?, given.flag("caseLevel")?);
-    let numeric = given.flag("numericOrdering")?;
+    let case_first = given.one_of("caseFirst", &CASE_FIRST)?;
+    let mut options = CollatorOptions::default();
+    options.alternate_handling = given.one_of("alternate", &ALTERNATE)?;
+    options.max_variable = given.one_of("maxVariable", &MAX_VARIABLE)?;
+    options.strength = given.strength()?;
+    options.case_level = given.flag("caseLevel")?.map(|on| if on { CaseLevel::On } else { CaseLevel::Off });
+    let of_flag = |flag| if flag { CollationNumericOrdering::True } else { CollationNumericOrdering::False };
+    let numeric = given.flag("numericOrdering")?.map(of_flag);
     let (normalization, backwards) = (given.flag("normalization")?, given.flag("backwards")?);
-    let version = given.text("version")?;
+    given.text("version")?;
     if name == SIMPLE {
         return match map.len() {
             1 => Ok(None),
             _ => refuse(ErrorCode::FailedToParse, "the locale 'simple' of a collation has no other options"),
         };
     }
-    if let Some(other) = version.filter(|version| *version != VERSION) {
-        return refuse(
-            ErrorCode::IncompatibleCollationVersion,
-            format!("the collation has the version {other:?}, and this build has the rules of {VERSION:?}"),
-        );
-    }
-    let locale = locale(name)?;
-    let mut preferences = CollatorPreferences::from(&locale);
+    let mut preferences = CollatorPreferences::from(&locale(name)?);
     preferences.case_first = case_first;
-    let of_flag = |flag| if flag { CollationNumericOrdering::True } else { CollationNumericOrdering::False };
-    preferences.numeric_ordering = numeric.map(of_flag);
-    let mut options = CollatorOptions::default();
-    options.strength = strength;
-    options.alternate_handling = alternate;
-    options.max_variable = max_variable;
-    options.case_level = case_level.map(|on| if on { CaseLevel::On } else { CaseLevel::Off });
+    preferences.numeric_ordering = numeric;
     let Ok(collator) = CollatorBorrowed::try_new(preferences, options) else {
         return refuse(ErrorCode::BadValue, format!("there are no rules for the locale {name:?} of a collation"));
     };
-    let is_backwards = name == BACKWARDS;
-    if let Some(backwards) = backwards.filter(|backwards| *backwards != is_backwards) {
+    let options = Options::of(name, normalization.unwrap_or(false), &collator.resolved_options());
+    if let Some(backwards) = backwards.filter(|backwards| *backwards != options.backwards) {
         return refuse(
             ErrorCode::NotImplemented,
             format!(
@@ -195,36 +225,9 @@ pub(super) fn collation(map: &Map) -> Result<Option<(Options, CollatorBorrowed<'
             ),
         );
     }
-    let resolved = collator.resolved_options();
-    let options = Options {
-        locale: name.to_owned(),
-        case_level: resolved.case_level == CaseLevel::On,
-        case_first: match resolved.case_first {
-            CollationCaseFirst::Upper => "upper",
-            CollationCaseFirst::Lower => "lower",
-            _ => "off",
-        },
-        strength: match resolved.strength {
-            Strength::Primary => 1,
-            Strength::Secondary => 2,
-            Strength::Tertiary => 3,
-            Strength::Quaternary => 4,
-            _ => 5,
-        },
-        numeric_ordering: resolved.numeric == CollationNumericOrdering::True,
-        alternate: match resolved.alternate_handling {
-            AlternateHandling::Shifted => "shifted",
-            _ => "non-ignorable",
-        },
-        max_variable: if resolved.max_variable == MaxVariable::Space { "space" } else { "punct" },
-        normalization: normalization.unwrap_or(false),
-        backwards: is_backwards,
-    };
     // Case is a part of the third level, or a level of its own.
-    if case_first.is_some_and(|first| first != CollationCaseFirst::False)
-        && !options.case_level
-        && options.strength < 3
-    {
+    let needs_case = case_first.is_some_and(|first| first != CollationCaseFirst::False);
+    if needs_case && !options.case_level && options.strength < 3 {
         return refuse(
             ErrorCode::BadValue,
             "the option 'caseFirst' of a collation needs caseLevel: true or a strength above 2",

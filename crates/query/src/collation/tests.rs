@@ -96,7 +96,7 @@ fn wrong_options_are_refused_with_mongodbs_codes() {
         (r#"{"locale": "fr", "backwards": true}"#, ErrorCode::NotImplemented, "backwards: true"),
         (r#"{"locale": "fr_CA", "backwards": false}"#, ErrorCode::NotImplemented, "backwards: false"),
         (r#"{"locale": "simple", "strength": 1}"#, ErrorCode::FailedToParse, "no other options"),
-        (r#"{"locale": "en", "version": "57.1"}"#, ErrorCode::IncompatibleCollationVersion, "57.1"),
+        (r#"{"locale": "en", "version": 57}"#, ErrorCode::TypeMismatch, "'version' of a collation is a string"),
     ] {
         let error = Collation::parse(&map(options)).unwrap_err();
         assert_eq!(error.code(), code, "{options}: {error}");
@@ -119,6 +119,12 @@ fn all_options_are_written_and_parsed_again() {
         assert_eq!((&again, again.to_map()), (&once, once.to_map()), "{options}");
     }
     assert_eq!(collation(r#"{"locale": "en", "strength": 3}"#), collation(r#"{"locale": "en"}"#));
+    let other = map(r#"{"locale": "en", "version": "57.1"}"#);
+    assert_eq!(Collation::parse(&other), Ok(Some(collation(r#"{"locale": "en"}"#))));
+    let error = Collation::check_version(&other).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::IncompatibleCollationVersion);
+    assert!(error.to_string().contains("57.1"), "{error}");
+    assert!(Collation::check_version(&collation(r#"{"locale": "en"}"#).to_map()).is_ok());
     assert_ne!(collation(r#"{"locale": "en", "strength": 2}"#), collation(r#"{"locale": "en"}"#));
     let thai = collation(r#"{"locale": "th"}"#).to_map();
     assert_eq!(thai.get("alternate"), Some(&Value::from("shifted")));
@@ -127,7 +133,36 @@ fn all_options_are_written_and_parsed_again() {
 /// Each type of a locale has rules of its own.
 #[test]
 fn types_of_collations_differ_from_the_standard() {
-    let texts = ["ch", "c", "d", "ll", "l", "m", "ä", "a", "ae", "v", "w", "ক", "ক্", "ಂ", "ක", "ඥ", "ක්‍ෂ", "一", "丁", "七", "乙", "亜", "가", "ڭ", "ا", "ﺎ", "ی", "ي"];
+    let texts = [
+        "ch",
+        "c",
+        "d",
+        "ll",
+        "l",
+        "m",
+        "ä",
+        "a",
+        "ae",
+        "v",
+        "w",
+        "ক",
+        "ক্",
+        "ಂ",
+        "ක",
+        "ඥ",
+        "ක්‍ෂ",
+        "一",
+        "丁",
+        "七",
+        "乙",
+        "亜",
+        "가",
+        "ڭ",
+        "ا",
+        "ﺎ",
+        "ی",
+        "ي",
+    ];
     let key = |locale: &str| {
         let collation = collation(&format!(r#"{{"locale": "{locale}", "strength": 5}}"#));
         texts.map(|text| collation.text_key(text))
@@ -163,7 +198,8 @@ fn collation_keys_stay_the_same() {
         r#"{"locale": "zh"}"#,
     ] {
         let collation = collation(options);
-        for text in ["", "a", "Zoë", "côté 10-9", "Ångström", "straße", "日本語", "русский", "हिन्दी", "👍\0\u{ffff}"] {
+        for text in ["", "a", "Zoë", "côté 10-9", "Ångström", "straße", "日本語", "русский", "हिन्दी", "👍\0\u{ffff}"]
+        {
             collation.put_sort_key(text, &mut hash);
             hash.push(0);
         }
@@ -173,8 +209,32 @@ fn collation_keys_stay_the_same() {
 
 fn text() -> impl Strategy<Value = String> {
     let letter = prop::sample::select(vec![
-        "a", "A", "á", "b", "B", "z", "å", "ä", "ö", "o", "ss", "ß", "1", "10", "9", " ", "-", "\0", "\u{301}", "日", "ж",
-        "\u{10ffff}", "é", "e", "E", "_",
+        "a",
+        "A",
+        "á",
+        "b",
+        "B",
+        "z",
+        "å",
+        "ä",
+        "ö",
+        "o",
+        "ss",
+        "ß",
+        "1",
+        "10",
+        "9",
+        " ",
+        "-",
+        "\0",
+        "\u{301}",
+        "日",
+        "ж",
+        "\u{10ffff}",
+        "é",
+        "e",
+        "E",
+        "_",
     ]);
     prop_oneof![prop::collection::vec(letter, 0..5).prop_map(|parts| parts.concat()), ".{0,4}"]
 }

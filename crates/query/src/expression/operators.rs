@@ -35,7 +35,7 @@ pub(super) struct Operator {
 #[derive(Clone, Copy)]
 pub(super) enum Function {
     Plain(Plain),
-    /// Compares values: strings by the collation, or by their bytes if there is none.
+    /// Compares values: strings by the collation if there is one, otherwise by their bytes.
     Comparing(Comparing),
 }
 

@@ -129,17 +129,26 @@ impl Definition {
     /// # Errors
     /// As [`Definition::parse`].
     pub fn from_map(map: &Map) -> Result<Self, IndexError> {
-        let index = Self::from_stored_map(map)?;
+        let index = Self::read_map(map)?;
         index.partial_filter_map().map_or(Ok(()), check_levels)?;
         Ok(index)
     }
 
     /// As [`Definition::from_map`], for the definition of an existing index: earlier versions
-    /// accepted filters of more than [`MAX_PARTIAL_LEVELS`] levels.
+    /// accepted filters of more than [`MAX_PARTIAL_LEVELS`] levels, and its keys have the rules of the
+    /// collation's version.
     ///
     /// # Errors
-    /// As [`Definition::parse`].
+    /// As [`Definition::parse`]; [`IndexError::Collation`] for a version of the rules that this build
+    /// does not have.
     pub fn from_stored_map(map: &Map) -> Result<Self, IndexError> {
+        if let Some(Value::Map(collation)) = map.get("collation") {
+            Collation::check_version(collation).map_err(IndexError::Collation)?;
+        }
+        Self::read_map(map)
+    }
+
+    fn read_map(map: &Map) -> Result<Self, IndexError> {
         match map.get("key") {
             Some(Value::Map(keys)) => Self::read(keys, map),
             Some(other) => {

@@ -275,7 +275,7 @@ impl Definition {
 }
 
 /// Replaces collation keys by their digits.
-fn show_keys(value: &mut Value) {
+pub(crate) fn show_keys(value: &mut Value) {
     match value {
         Value::String(key) => {
             let digits = key.chars().fold(String::new(), |text, byte| text + &format!("{:02x}", u32::from(byte)));

@@ -97,7 +97,14 @@ pub(super) fn densify(operand: &Value, collation: Option<&Collation>) -> Result<
     {
         return refuse(ErrorCode::Location5876900, "the bounds and the step of $densify must be numbers of one type");
     }
-    Ok(Densify { field, partition, step: step.clone(), unit: unit.map(Into::into), bounds, collation: collation.cloned() })
+    Ok(Densify {
+        field,
+        partition,
+        step: step.clone(),
+        unit: unit.map(Into::into),
+        bounds,
+        collation: collation.cloned(),
+    })
 }
 
 fn between(both: &[Value], unit: Option<&str>) -> Result<Bounds> {

@@ -10,8 +10,8 @@ use crate::code::ErrorCode;
 use crate::collation::{Collation, encode_by};
 use crate::expression::Expression;
 use crate::sort::Sort;
-use alluvium_document::path::FieldPath;
 use alluvium_document::Value;
+use alluvium_document::path::FieldPath;
 pub(super) use parse::set_window_fields;
 
 /// A `$setWindowFields`.

@@ -327,6 +327,7 @@ impl<'a> Planner<'a> {
             keys: Filter::default(),
             multikey: index.multikey != 0,
             exact_parts: exact_parts(index),
+            is_collated: index.definition.collation().is_some(),
         };
         let (access, proved) = (access_by(index), Some(bounded.proved.clone()));
         let (mut most, mut cost) = (met.documents, self.of_scan(&met, index));
@@ -420,6 +421,7 @@ impl<'a> Planner<'a> {
             keys: Filter::default(),
             multikey: index.multikey != 0,
             exact_parts: 0,
+            is_collated: index.definition.collation().is_some(),
         };
         let [one, other] = [first, second].map(|scan| scan.index.definition.name().to_owned());
         let access = AccessPath::Intersection(one, other);

@@ -11,6 +11,7 @@ use super::ranges::PartBounds;
 use super::scan::IndexScan;
 use super::{Node, Plan};
 use crate::filter::Filter;
+use crate::index::show_keys;
 use crate::sort::SortPart;
 
 /// The maximum number of intervals of a part, and of values looked up, that are shown.
@@ -86,13 +87,24 @@ fn some<T>(all: &[T], show: impl Fn(&T) -> String) -> String {
     }
 }
 
-fn of_intervals(intervals: &[Interval]) -> String {
-    if intervals.is_empty() { "nothing".to_owned() } else { some(intervals, Interval::to_string) }
+fn of_intervals(intervals: &[Interval], shown: impl Fn(&Interval) -> String) -> String {
+    if intervals.is_empty() { "nothing".to_owned() } else { some(intervals, shown) }
 }
 
 impl IndexScan {
+    fn shown(&self, interval: &Interval) -> String {
+        let mut interval = interval.clone();
+        if self.is_collated {
+            show_keys(&mut interval.low.value);
+            show_keys(&mut interval.high.value);
+        }
+        interval.to_string()
+    }
+
     fn words(&self) -> String {
-        let part = |part: &PartBounds| format!("{} in {}", part.part.path, of_intervals(&part.intervals));
+        let part = |part: &PartBounds| {
+            format!("{} in {}", part.part.path, of_intervals(&part.intervals, |one| self.shown(one)))
+        };
         let bounds: Vec<String> = self.bounds.iter().map(part).collect();
         let covered = match &self.covered {
             Some(filter) => format!(", covered{}", of_filter(filter)),
@@ -103,7 +115,7 @@ impl IndexScan {
 
     fn to_map(&self) -> Map {
         let bounds = self.bounds.iter().map(|part| {
-            let shown = part.intervals.iter().take(SHOWN_MAX).map(|interval| Value::from(interval.to_string()));
+            let shown = part.intervals.iter().take(SHOWN_MAX).map(|interval| Value::from(self.shown(interval)));
             (part.part.path.as_str(), Value::Array(shown.collect()))
         });
         let mut map = Map::from([("stage", Value::from("IXSCAN")), ("indexName", Value::from(self.index.as_str()))]);
@@ -140,7 +152,12 @@ impl Node {
                 [only] if only.is_all() => {
                     format!("scan of all documents {}{}", direction(*backward), of_filter(filter))
                 }
-                ids => format!("scan {}: _id in {}{}", direction(*backward), of_intervals(ids), of_filter(filter)),
+                ids => format!(
+                    "scan {}: _id in {}{}",
+                    direction(*backward),
+                    of_intervals(ids, Interval::to_string),
+                    of_filter(filter)
+                ),
             },
             Self::Lookup { ids, filter } => format!("look-up of _id: {}{}", some(ids, text), of_filter(filter)),
             Self::Index(scan) => scan.words(),

@@ -85,8 +85,11 @@ pub(super) struct Predicates<'f> {
     /// The indexes, as bits, with a path that occurs in the filter.
     indexes: u64,
     /// By the path and whether it is multikey; one for each collation of indexes.
-    known: RefCell<BTreeMap<(&'f str, bool), Vec<(Option<Collation>, Rc<PathPredicates>)>>>,
+    known: RefCell<BTreeMap<(&'f str, bool), Vec<OfCollation>>>,
 }
+
+/// The bounds in the indexes with one collation.
+type OfCollation = (Option<Collation>, Rc<PathPredicates>);
 
 /// The bounds that the clauses set on a path.
 pub(super) struct PathPredicates {

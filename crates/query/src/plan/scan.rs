@@ -33,6 +33,8 @@ pub struct IndexScan {
     pub multikey: bool,
     /// Bit n is set if an entry has the identical value of part n of the document.
     pub(super) exact_parts: u64,
+    /// The values of the bounds have collation keys in place of strings.
+    pub(super) is_collated: bool,
 }
 
 impl IndexScan {

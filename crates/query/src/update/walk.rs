@@ -91,7 +91,9 @@ impl Way<'_> {
     where
         I: DoubleEndedIterator<Item = &'p str>,
     {
-        let Some(name) = names.next() else { return self.action.on_value(value, self.path, self.context, self.collation) };
+        let Some(name) = names.next() else {
+            return self.action.on_value(value, self.path, self.context, self.collation);
+        };
         let found = value.type_name();
         match value {
             Value::Map(map) => match map.get_mut(name) {

@@ -7,6 +7,7 @@ pub mod focused;
 pub mod golden;
 pub mod naive;
 pub mod nested;
+pub mod rules;
 
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 use super::numbers::{whole, whole_32};
 use super::prepared::Codes;
 use super::{
-    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, comparing, exactly, given, operator, some, type_of,
+    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, comparing, exactly, given, operator, some,
+    type_of,
 };
 use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};

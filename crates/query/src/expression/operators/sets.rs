@@ -1,8 +1,6 @@
 //! Arrays as sets: order and repetition do not count.
 
-use super::{
-    NULL, Operand, Operator, Outcome, Parameters, any_nullish, comparing, exactly, given, some, type_of,
-};
+use super::{NULL, Operand, Operator, Outcome, Parameters, any_nullish, comparing, exactly, given, some, type_of};
 use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};
 use crate::expression::error::fail;

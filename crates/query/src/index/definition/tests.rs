@@ -78,7 +78,10 @@ fn what_is_no_index_is_refused() {
         ("{'a':1}", "{'partialFilterExpression':{'b':{'$regex':'('}}}", 51091),
         ("{'a':1}", "{'partialFilterExpression':{'b':{'$type':[]}}}", 9),
         ("{'a':1}", "{'partialFilterExpression':{'b':{'$where':1}}}", 238),
-        ("{'a':1}", "{'collation':{'locale':'de'}}", 67),
+        ("{'a':1}", "{'collation':'de'}", 14),
+        ("{'a':1}", "{'collation':{'locale':'xx'}}", 2),
+        ("{'a':1}", "{'collation':{'locale':'de','level':1}}", 40415),
+        ("{'a':1}", "{'storageEngine':{}}", 67),
         ("{'a':1}", "{'expires':1}", 197),
         ("{'a':1}", "{'Unique':true}", 197),
     ];
@@ -141,4 +144,29 @@ fn a_deep_filter_of_an_index_that_is_there_is_read() {
     assert_eq!(new(MAX_PARTIAL_LEVELS + 1).map(drop), Err((15, said.to_owned())));
     let stored = Definition::from_stored_map(&deep(MAX_PARTIAL_LEVELS + 1)).unwrap();
     assert_eq!(Definition::from_stored_map(&stored.to_map()).unwrap(), stored);
+}
+
+#[test]
+fn a_collation_is_shown_and_read_back_with_its_version() {
+    let index = Definition::parse(&map("{'a':1}"), &map("{'collation':{'locale':'de','strength':1}}")).unwrap();
+    assert_eq!(Definition::from_stored_map(&index.to_map()).unwrap(), index);
+    let simple = Definition::parse(&map("{'a':1}"), &map("{'collation':{'locale':'simple'}}")).unwrap();
+    assert_eq!(simple, Definition::parse(&map("{'a':1}"), &Map::new()).unwrap());
+    assert!(!simple.has_keys_of(&index));
+    // An index that is created has the rules of this build, whatever is written; one that exists has its own.
+    let mut older = index.to_map();
+    let mut collation = older.get("collation").and_then(Value::as_map).unwrap().clone();
+    collation.insert("version", "57.1");
+    older.insert("collation", collation);
+    assert_eq!(Definition::from_map(&older).unwrap(), index);
+    let error = Definition::from_stored_map(&older).unwrap_err();
+    assert_eq!(error.code().number(), 161, "{error}");
+}
+
+#[test]
+fn a_partial_filter_compares_by_the_collation() {
+    let options = "{'partialFilterExpression':{'a':'x'},'collation':{'locale':'en','strength':2}}";
+    let index = Definition::parse(&map("{'a':1}"), &map(options)).unwrap();
+    assert_eq!(index.keys(&map("{'a':'X'}")).unwrap().keys.len(), 1);
+    assert!(index.keys(&map("{'a':'y'}")).unwrap().keys.is_empty());
 }

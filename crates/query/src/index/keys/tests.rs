@@ -293,3 +293,27 @@ fn a_stored_document_has_all_its_keys() {
     let many = Map::from([("tags", Value::from_iter(0..2 * MAX_KEYS as i32 + 1))]);
     assert_eq!(index.stored_keys_of(&Document::from_map(&many).unwrap()).unwrap_err().code().number(), 17280);
 }
+
+#[test]
+fn keys_under_a_collation_hold_no_strings() {
+    let index = index(r#"{"a": 1, "b": -1}"#, r#"{"collation": {"locale": "en", "strength": 2}}"#);
+    let key = |document: &str| {
+        let keys = index.keys(&map(document)).unwrap().keys;
+        assert_eq!((keys.len(), keys[0].values.is_empty()), (1, document.contains("\"b\"")), "{document}");
+        keys[0].bytes.clone()
+    };
+    let same = key(r#"{"a": "Zoe", "b": {"c": ["X"]}}"#);
+    assert_eq!(same, key(r#"{"a": "ZOE", "b": {"c": ["x"]}}"#));
+    assert_ne!(same, key(r#"{"a": "Zoë", "b": {"c": ["x"]}}"#));
+    assert_ne!(same, key(r#"{"a": "Zoe", "b": {"C": ["X"]}}"#));
+    assert_eq!(index.values(&same, &[]).unwrap(), [None, None]);
+    let numbers = key(r#"{"a": 1, "b": "y"}"#);
+    assert_eq!(index.values(&numbers, &[]).unwrap(), [Some(Value::Int32(1)), None]);
+    let shown = index.values_to_show(&numbers);
+    assert_eq!(shown[0], Value::Int32(1));
+    assert!(shown[1].as_str().is_some_and(|text| text.starts_with("CollationKey(0x")), "{shown:?}");
+    // As without a collation: one key for each element, and equal ones once.
+    let many = index.keys(&map(r#"{"a": ["x", "X", "y"], "b": 1}"#)).unwrap();
+    assert_eq!((many.keys.len(), many.multikey), (2, 1));
+    assert_eq!(index.key_of_values([&Value::from("zoe"), &Value::Null]), key(r#"{"a": "Zoe"}"#));
+}

@@ -285,12 +285,7 @@ impl State {
     }
 
     /// Adds the state of documents that come after those of this one.
-    pub fn absorb(
-        &mut self,
-        name: &str,
-        collation: Option<&Collation>,
-        later: Self,
-    ) -> Result<(), PipelineError> {
+    pub fn absorb(&mut self, name: &str, collation: Option<&Collation>, later: Self) -> Result<(), PipelineError> {
         match (&mut *self, later) {
             (Self::Sum(sum), Self::Sum(other)) => sum.absorb(&other),
             (Self::Average { sum, count }, Self::Average { sum: other, count: more }) => {

@@ -80,8 +80,7 @@ pub(super) fn bucket(name: &'static str, operand: &Value, context: &Context<'_>,
     switch.push("branches", Value::Array(bounds.windows(2).map(branch).collect()));
     if let Some(default) = options.get("default") {
         let default = constant(default, ErrorCode::Location40195, context)?;
-        let inside =
-            compare_by(collation, &default, first).is_ge() && compare_by(collation, &default, last).is_lt();
+        let inside = compare_by(collation, &default, first).is_ge() && compare_by(collation, &default, last).is_lt();
         if inside && type_rank(&default) == type_rank(first) {
             return refuse(
                 ErrorCode::Location40199,
