@@ -18,6 +18,7 @@ use alluvium::Cursor;
   alluvium aggregate my.db comments '[{\"$group\": {\"_id\": \"$subreddit\", \"average\": {\"$avg\": \"$score\"}}}, {\"$sort\": {\"average\": -1}}]'
   alluvium aggregate my.db comments '[{$match: {score: {$gt: 100}}}, {$sortByCount: \"$author\"}, {$limit: 10}]' --format table
   alluvium aggregate my.db comments '{$unwind: \"$tags\"}' --format csv
+  alluvium aggregate my.db comments '{$sortByCount: \"$author\"}' --collation '{locale: \"en\", strength: 2}'
   alluvium aggregate my.db comments -f report.json --explain
 
 A pipeline is a JSON array of stages, as in MongoDB. JSON may be typed without quotes around names. With $out or $merge as the last \

@@ -22,6 +22,7 @@ use values::Counts;
   alluvium count my.db comments
   alluvium count my.db comments '{\"author\": \"ann\"}'
   alluvium count my.db comments --by subreddit --limit 10
+  alluvium count my.db comments --by author --collation '{\"locale\": \"en\", \"strength\": 2}'
   alluvium count my.db comments '{\"score\": {\"$gt\": 100}}' --by subreddit,author --format csv
 
 With --by, a document without the field counts as one with null, as in MongoDB, and an array is one value: `distinct --counts` counts its elements.")]
@@ -113,6 +114,9 @@ impl Args {
             };
             let filter = self.filter.as_deref().map(|filter| map_of("the filter", filter)).transpose()?;
             let mut groups = pipelines::aggregate(collection, values::pipeline(filter, paths), &stop);
+            if let Some(collation) = self.query.collation()? {
+                groups = groups.collation(collation);
+            }
             if let Some(ms) = self.query.max_time {
                 groups = groups.max_time(Duration::from_millis(ms));
             }

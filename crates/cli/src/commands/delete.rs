@@ -52,7 +52,7 @@ impl Args {
             return self.by_filter(filter);
         }
         if self.query.is_given() {
-            return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
+            return Err(Failure::Usage("--hint, --collation, --max-time and --explain go with --where".to_owned()));
         }
         // All are checked before the first document is deleted.
         let ids: Vec<Value> = self.ids.iter().map(|text| checked(self.id.parse(text))).collect::<Outcome<_>>()?;
@@ -99,6 +99,9 @@ impl Args {
             if let Some(hint) = self.query.hint()? {
                 asked = asked.hint(hint);
             }
+            if let Some(collation) = self.query.collation()? {
+                asked = asked.collation(collation);
+            }
             if let Some(ms) = self.query.max_time {
                 asked = asked.max_time(Duration::from_millis(ms));
             }
@@ -115,7 +118,13 @@ impl Args {
             out.finish()?;
             match deleted {
                 0 => Fields::print_of_filter(collection, &asked_for),
-                _ if counts => queries::print_others(queries::others(collection.find(asked_for), 0, &stop), "deletes"),
+                _ if counts => {
+                    let mut rest = collection.find(asked_for);
+                    if let Some(collation) = self.query.collation()? {
+                        rest = rest.collation(collation);
+                    }
+                    queries::print_others(queries::others(rest, 0, &stop), "deletes");
+                }
                 _ => {}
             }
             Ok(())

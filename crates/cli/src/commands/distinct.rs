@@ -21,6 +21,7 @@ use alluvium_query::distinct::Distinct;
   alluvium distinct my.db comments subreddit
   alluvium distinct my.db comments author '{\"score\": {\"$gt\": 1000}}' --json
   alluvium distinct my.db comments tags --counts --limit 10
+  alluvium distinct my.db comments author --collation '{\"locale\": \"en\", \"strength\": 2}'
 
 Values are printed in sort order, one per line; an array counts by its elements. All values are held in memory. With --counts, \
 each value has the number of documents that contain it, and the most frequent come first.")]
@@ -52,6 +53,10 @@ impl Args {
     /// Prints the values, or the explanation.
     pub(crate) fn run(&self) -> Outcome {
         queries::refuse_read_only(&self.collection)?;
+        if self.counts && self.query.collation.is_some() {
+            let what = "--counts and --collation cannot be combined: `count --by` takes a --collation";
+            return Err(Failure::Usage(what.to_owned()));
+        }
         let stop = Stop::on_signals()?;
         self.collection.with_noted(|collection| {
             let find = self.query.find(collection, self.filter.as_deref(), &stop)?;

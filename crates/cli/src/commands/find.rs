@@ -19,6 +19,7 @@ use clap::value_parser;
   alluvium find my.db comments '{\"$or\": [{\"score\": {\"$lt\": 0}}, {\"body\": {\"$regex\": \"^spam\"}}]}'
   alluvium find my.db comments '{\"author\": \"ann\"}' --projection '{\"body\": 1, \"_id\": 0}'
   alluvium find my.db comments '{\"author\": \"ann\"}' --format table
+  alluvium find my.db comments '{\"author\": \"ANN\"}' --collation '{\"locale\": \"en\", \"strength\": 2}'
   alluvium find my.db comments '{\"author\": \"ann\"}' --explain
 
 Filters, sorts and projections are those of MongoDB. JSON may be typed without quotes around names: '{author: 1}'. Without --sort, documents are printed in the order in which they are found. --explain \

@@ -25,6 +25,7 @@ Examples:
   alluvium update my.db comments --where '{\"author\": \"ann\"}' '{\"$set\": {\"checked\": true}}' --many
   alluvium update my.db pages --where '{\"path\": \"/a\"}' '{\"$inc\": {\"hits\": 1}}' --upsert
   alluvium update my.db pages --where '{}' '{\"$set\": {\"tags.$[old]\": null}}' --array-filters '[{\"old\": {\"$lt\": 5}}]' --many
+  alluvium update my.db users --where '{\"mail\": \"ann@x.org\"}' '{\"$set\": {\"seen\": true}}' --collation '{\"locale\": \"en\", \"strength\": 2}'
   alluvium update my.db orders --where '{}' '[{\"$set\": {\"total\": {\"$multiply\": [\"$price\", \"$count\"]}}}]' --many
 
 By default one matching document is updated; with --many each one is, in a write of its own.")]
@@ -70,7 +71,7 @@ impl Args {
             return self.by_filter(filter);
         }
         if self.query.is_given() {
-            return Err(Failure::Usage("--hint, --max-time and --explain go with --where".to_owned()));
+            return Err(Failure::Usage("--hint, --collation, --max-time and --explain go with --where".to_owned()));
         }
         let id = self.id.parse(self.document_id.as_deref().unwrap_or_default());
         let shown = ids::show(&id);
@@ -154,7 +155,11 @@ impl Args {
             let collection = &written.collection;
             // The update may change whether a document matches.
             let counts = !self.many && !self.json && !self.query.explain;
-            let others = counts.then(|| queries::others(collection.find(asked_for.clone()), 1, &stop));
+            let mut asked = collection.find(asked_for.clone());
+            if let Some(collation) = self.query.collation()? {
+                asked = asked.collation(collation);
+            }
+            let others = counts.then(|| queries::others(asked, 1, &stop));
             let mut asked = match self.many {
                 true => collection.update_many(filter, update),
                 false => collection.update_one(filter, update),
@@ -162,6 +167,9 @@ impl Args {
             asked = asked.upsert(self.upsert).array_filters(array_filters.clone()).stop_when(stop.flag());
             if let Some(hint) = self.query.hint()? {
                 asked = asked.hint(hint);
+            }
+            if let Some(collation) = self.query.collation()? {
+                asked = asked.collation(collation);
             }
             if let Some(ms) = self.query.max_time {
                 asked = asked.max_time(Duration::from_millis(ms));

@@ -28,6 +28,9 @@ pub(crate) struct PipelineArgs {
     /// Variables for expressions, such as {"least": 5}, which are used as $$least
     #[arg(long = "let", value_name = "JSON")]
     variables: Option<String>,
+    /// Compare strings by the rules of a language, as in MongoDB: {"locale": "en", "strength": 2} ignores case
+    #[arg(long, value_name = "JSON")]
+    collation: Option<String>,
     /// Whether stages that do not fit into memory may use files; without, the pipeline fails there
     #[arg(
         long,
@@ -61,6 +64,9 @@ impl PipelineArgs {
         let mut aggregate = aggregate(collection, stages, stop).allow_disk_use(self.allow_disk_use);
         if let Some(variables) = &self.variables {
             aggregate = aggregate.variables(map_of("--let", variables)?);
+        }
+        if let Some(collation) = &self.collation {
+            aggregate = aggregate.collation(map_of("--collation", collation)?);
         }
         if let Some(ms) = self.max_time {
             aggregate = aggregate.max_time(Duration::from_millis(ms));

@@ -18,6 +18,9 @@ pub(crate) struct QueryArgs {
     /// Use this index, given by its name or keys, even if another one is cheaper; {"$natural": 1} scans all documents
     #[arg(long, value_name = "INDEX")]
     pub(crate) hint: Option<String>,
+    /// Compare strings by the rules of a language, as in MongoDB: {"locale": "en", "strength": 2} ignores case
+    #[arg(long, value_name = "JSON")]
+    pub(crate) collation: Option<String>,
     /// Stop with an error after this many milliseconds; 0 means no limit, the default
     #[arg(long, value_name = "MS", allow_negative_numbers = true, value_parser = whole)]
     pub(crate) max_time: Option<u64>,
@@ -34,6 +37,9 @@ impl QueryArgs {
         if let Some(hint) = self.hint()? {
             find = find.hint(hint);
         }
+        if let Some(collation) = self.collation()? {
+            find = find.collation(collation);
+        }
         if let Some(ms) = self.max_time {
             find = find.max_time(Duration::from_millis(ms));
         }
@@ -48,9 +54,14 @@ impl QueryArgs {
         }
     }
 
+    /// The options of `--collation`.
+    pub(crate) fn collation(&self) -> Outcome<Option<Map>> {
+        self.collation.as_deref().map(|options| map_of("--collation", options)).transpose()
+    }
+
     /// True if an option is given that read-only stores do not support.
     pub(crate) fn is_given(&self) -> bool {
-        self.hint.is_some() || self.max_time.is_some() || self.explain
+        self.hint.is_some() || self.collation.is_some() || self.max_time.is_some() || self.explain
     }
 }
 

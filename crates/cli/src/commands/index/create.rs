@@ -22,6 +22,7 @@ use std::time::Duration;
   alluvium index create my.db users '{\"mail\": 1}' --unique --sparse
   alluvium index create my.db orders '{\"day\": 1}' --partial '{\"open\": true}' --name open_by_day
   alluvium index create my.db sessions '{\"seen\": 1}' --expire-after 3600
+  alluvium index create my.db users '{\"mail\": 1}' --unique --collation '{\"locale\": \"en\", \"strength\": 2}'
 
 KEYS are fields, each with 1 (ascending), -1 (descending) or \"hashed\" (for equality only). The index is built over the \
 existing documents, and every later write maintains it. A build that is interrupted continues when the database is opened again, \
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// Only documents that match this filter, in JSON
     #[arg(long, value_name = "FILTER")]
     partial: Option<String>,
+    /// Order strings by the rules of a language, as in MongoDB: {"locale": "en", "strength": 2} ignores case. The index then finds strings for queries with the same --collation only
+    #[arg(long, value_name = "JSON")]
+    collation: Option<String>,
     /// Delete documents this many seconds after the date in the field. A process that has the database open, such as `alluvium shell`, does so every minute, and so does `alluvium expire` when it runs
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     expire_after: Option<i64>,
@@ -124,6 +128,9 @@ impl Args {
         }
         if let Some(filter) = &self.partial {
             options.push("partialFilterExpression", map_of("the filter of --partial", filter)?);
+        }
+        if let Some(collation) = &self.collation {
+            options.push("collation", map_of("--collation", collation)?);
         }
         if let Some(seconds) = self.expire_after {
             options.push("expireAfterSeconds", seconds);
