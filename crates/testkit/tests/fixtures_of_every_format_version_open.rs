@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// The databases: the directories `fixtures/<format version>/<name>` of these names.
 fn databases() -> Vec<PathBuf> {
-    ["closed", "killed", "ranges", "segments", "long", "options"].iter().flat_map(|name| fixtures(name)).collect()
+    let names = ["closed", "killed", "ranges", "segments", "long", "options", "collated"];
+    names.iter().flat_map(|name| fixtures(name)).collect()
 }
 
 /// The fixtures of a name, one for each format version.

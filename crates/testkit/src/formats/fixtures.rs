@@ -37,6 +37,8 @@ pub enum End {
     Long,
     /// It was killed; a collection has options.
     Options,
+    /// It was killed; indexes have collations.
+    Collated,
 }
 
 /// The description of the multivalue tree, which belongs to no collection.
@@ -71,7 +73,9 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let expected = print(&db);
     match end {
         End::Closed => db.close().expect("it closes"),
-        End::Killed | End::Ranges | End::Segments | End::Long | End::Options => world = world.killed(),
+        End::Killed | End::Ranges | End::Segments | End::Long | End::Options | End::Collated => {
+            world = world.killed();
+        }
     }
     let files = files_in(&*world.mem, Path::new(PATH));
     let within = |(path, bytes): (PathBuf, Vec<u8>)| (path.strip_prefix(PATH).expect("within").to_owned(), bytes);
@@ -97,6 +101,7 @@ pub fn all() -> Vec<(&'static str, Fixture)> {
         ("segments", End::Segments),
         ("long", End::Long),
         ("options", End::Options),
+        ("collated", End::Collated),
     ];
     let database = |(name, end)| {
         let (files, expected) = make(end);
@@ -125,6 +130,7 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
         End::Segments => maker.segments(),
         End::Long => maker.long(),
         End::Options => maker.options(),
+        End::Collated => maker.collated(),
         End::Closed | End::Killed => {}
     }
     let db = maker.db.take().expect("open");
@@ -393,6 +399,20 @@ impl Maker<'_> {
         self.json("library.long", 3, &format!(r#""text":["{}","short"],"n":3"#, text("c")));
         self.json("library.long", 1, r#""n":1"#);
         self.apply("library.long", 0);
+    }
+
+    /// Collation keys, in indexes of two collations.
+    fn collated(&mut self) {
+        for (id, word) in (0..).zip(["Zoë", "zoe", "ZOE", "ärger", "Arg", "x10", "x9", "日本", "di Silva"]) {
+            self.json("library.words", id, &format!(r#""word":"{word}","in":{{"word":["{word}"]}},"n":{id}"#));
+        }
+        self.index("library.words", r#"{"word":1,"n":-1}"#, r#"{"collation":{"locale":"en","strength":1}}"#);
+        let options = r#"{"unique":true,"collation":{"locale":"sv","numericOrdering":true,"alternate":"shifted"}}"#;
+        self.index("library.words", r#"{"in":-1}"#, options);
+        self.db().flush().expect("it flushes");
+        // Only in the log: further keys, and one that is no more.
+        self.json("library.words", 20, r#""word":["Öl","öl"],"in":"Öl""#);
+        self.json("library.words", 1, r#""word":"Tom","n":1"#);
     }
 
     /// More data than fits one segment, only in the log, as rewrites of the same documents.
