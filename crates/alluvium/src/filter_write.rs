@@ -68,16 +68,12 @@ impl FilterRequest {
         run: impl FnOnce(&mut FilterWrite<'_>) -> Result<T>,
     ) -> Result<(T, Query)> {
         let (filters, moment) = (self.array_filters?, moment(&self.target.engine.env));
-        let action = match self.change.transpose()? {
+        let mut action = match self.change.transpose()? {
             None => Action::Delete,
             Some(Value::Map(map)) if self.replaces => {
                 Action::Modify(Modification::Replacement(Replacement::parse(&map)?))
             }
-            Some(Value::Map(map)) => {
-                let variables = self.request.known_variables(moment.clone())?;
-                let update = Update::parse_with(&map, &filters)?.collated(variables.collation());
-                Action::Modify(Modification::Update(update))
-            }
+            Some(Value::Map(map)) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
             Some(other) if !matches!(other, Value::Array(_)) => {
                 let found = other.type_name();
                 let message = format!("an update is a map of operators or an array of stages, not of type {found}");
@@ -93,6 +89,9 @@ impl FilterRequest {
             }
         };
         let mut query = Query::new(self.request, moment)?;
+        if let (Action::Modify(Modification::Update(update)), Some(collation)) = (&mut action, query.collation()) {
+            *update = std::mem::take(update).collated(Some(collation));
+        }
         if self.upsert && query.has_expression() {
             let message = "an upsert takes no $expr: it does not say what to insert";
             return Err(PipelineError::from(ExpressionError::new(ErrorCode::QueryFeatureNotAllowed, message)).into());
