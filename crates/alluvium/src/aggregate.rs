@@ -3,7 +3,7 @@
 use crate::target::Target;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::BATCH_SIZE;
+use alluvium_collections::find::{BATCH_SIZE, Hint};
 use alluvium_collections::pipeline::{PipelineExplanation, PipelineRequest, PipelineRun};
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, FromDocument, IntoDocument};
@@ -88,9 +88,25 @@ impl<T> Aggregate<T> {
         self
     }
 
+    /// Uses this index for the documents that the first stages select: its name or its keys, or `{"$natural": 1}` for
+    /// none. Default: the planner chooses.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
+    /// let old = pets.aggregate(r#"[{"$match": {"age": {"$gt": 5}}}, {"$count": "n"}]"#).hint("age_1");
+    /// assert_eq!(old.first()?.map(|counted| counted.to_string()), Some(r#"{"n":2}"#.to_owned()));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn hint(mut self, index: impl Into<Hint>) -> Self {
+        self.request.hint = Some(index.into());
+        self
+    }
+
     /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
-    /// expressions, in orders
-    /// and among the keys of groups. Default: by their bytes.
+    /// expressions, in orders and among the keys of groups. Default: by their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -407,6 +407,9 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::get`].
     pub fn count(&self) -> Result<u64> {
+        if self.target.engine.catalog.view(self.target.name()?).is_some() {
+            return self.find(Map::new()).count();
+        }
         self.at(&self.target.engine.snapshot()).count()
     }
 

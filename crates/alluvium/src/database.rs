@@ -8,7 +8,10 @@ use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 use alluvium_collections::open;
+use alluvium_collections::options::View;
+use alluvium_collections::pipeline::create_view;
 use alluvium_collections::snapshot::Snapshot;
+use alluvium_document::{IntoDocument, Value};
 use alluvium_env::Env;
 use alluvium_store::{OpenReport, Options, Stats, Store};
 use std::path::Path;
@@ -264,6 +267,45 @@ impl Database {
         let name = FullName::parse(name)?;
         self.engine.catalog.create(&name)?;
         Ok(Collection::new(Target::new(&self.engine, Ok(name))))
+    }
+
+    /// Creates a view: a name for a pipeline over a collection, or over another view, of the same logical database.
+    /// It is read by `find`, `count`, `distinct` and `aggregate`, with the indexes of the collection, and dropped as a
+    /// collection is. What it is over need not exist yet.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// db.create_view("old_pets", "pets", [doc! {"$match": {"age": {"$gt": 5}}}])?;
+    /// assert_eq!(db.collection("old_pets").find("{}").count()?, 2);
+    /// # use alluvium::doc;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::Pipeline`] for the stages, or for views over each other in a circle;
+    /// [`crate::Error::CollectionExists`]; or as for any write.
+    pub fn create_view(&self, name: &str, on: &str, pipeline: impl IntoDocument) -> Result<()> {
+        let pipeline = match pipeline.into_value()? {
+            Value::Array(stages) => stages,
+            stage => vec![stage],
+        };
+        create_view(&self.engine, &FullName::parse(name)?, View { on: on.to_owned(), pipeline })
+    }
+
+    /// The views with their full names, sorted by name.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// db.create_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 5}}}]"#)?;
+    /// let (name, view) = &db.views()[0];
+    /// assert_eq!((name.as_str(), view.on.as_str()), ("main.old_pets", "pets"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn views(&self) -> Vec<(String, View)> {
+        let views = self.engine.catalog.views().into_iter();
+        views.map(|(name, view)| (name.to_string(), (*view).clone())).collect()
     }
 
     /// Renames a collection, possibly into another logical database. Existing handles keep the old

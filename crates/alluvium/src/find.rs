@@ -4,6 +4,7 @@ use crate::target::Target;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, moment};
+use alluvium_collections::pipeline::PipelineRun;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::view::CollectionView;
 use alluvium_document::path::FieldPath;
@@ -261,8 +262,14 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
-        let query = Query::new(self.request, moment(&self.target.engine.env))?;
-        let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
+        let (engine, name) = (&self.target.engine, self.target.name()?);
+        let query = Query::new(self.request, moment(&engine.env))?;
+        if engine.catalog.view(name).is_some() {
+            return Ok(
+                Cursor::piped(PipelineRun::of_query(engine, name, self.at.as_ref(), query)?, self.batch_size).typed()
+            );
+        }
+        let view = CollectionView::open(engine, name, self.at.as_ref())?;
         Ok(Cursor::found(Execution::new(view, query, false)?, self.batch_size).typed())
     }
 
@@ -299,6 +306,13 @@ impl<T> Find<T> {
     /// # Errors
     /// As for [`Find::run`] and its cursor.
     pub fn count(self) -> Result<u64> {
+        if let Some(mut found) = self.of_view()? {
+            let mut count = 0;
+            while found.next_document()?.is_some() {
+                count += 1;
+            }
+            return Ok(count);
+        }
         self.counting(false)?.count()
     }
 
@@ -320,6 +334,17 @@ impl<T> Find<T> {
     /// As [`Find::count`].
     pub fn explain_count(self) -> Result<Explanation> {
         self.counting(true)?.explain()
+    }
+
+    /// The documents of the query without projection, if it is of a view.
+    fn of_view(&self) -> Result<Option<PipelineRun>> {
+        let (engine, name) = (&self.target.engine, self.target.name()?);
+        if engine.catalog.view(name).is_none() {
+            return Ok(None);
+        }
+        let request = FindRequest { projection: None, ..self.request.clone() };
+        let query = Query::new(request, moment(&engine.env))?;
+        PipelineRun::of_query(engine, name, self.at.as_ref(), query).map(Some)
     }
 
     fn counting(mut self, timed: bool) -> Result<Execution> {
@@ -347,6 +372,13 @@ impl<T> Find<T> {
     /// As for [`Find::run`] and its cursor; [`crate::Error::Distinct`].
     pub fn distinct(self, path: &str) -> Result<Vec<Value>> {
         let distinct = alluvium_query::distinct::Distinct::new(path)?;
+        if let Some(mut found) = self.of_view()? {
+            let mut distinct = distinct.collated(found.collation());
+            while let Some(document) = found.next_document()? {
+                distinct.add(&document)?;
+            }
+            return Ok(distinct.into_values().collect());
+        }
         let mut execution = self.differing(distinct.path().clone(), false)?;
         let mut distinct = distinct.collated(execution.collation());
         while let Some(document) = execution.next_raw()? {

@@ -70,6 +70,7 @@ pub use alluvium_collections::index::IndexProgress;
 pub use alluvium_collections::index_stats::{BuildProgress, IndexStats};
 pub use alluvium_collections::names::{DEFAULT_LOGICAL, InvalidName};
 pub use alluvium_collections::object_id::new_object_id;
+pub use alluvium_collections::options::View;
 pub use alluvium_collections::pipeline::{PipelineExplanation, StageReport};
 pub use alluvium_collections::read_only::ReadOnlyContent;
 pub use alluvium_collections::results::{

@@ -32,6 +32,7 @@ mod stats;
 mod update;
 mod validator;
 mod verify;
+mod view;
 
 use crate::context::Context;
 use crate::exit::Outcome;
@@ -107,6 +108,9 @@ pub(crate) enum Command {
     Validator(validator::Command),
     /// Check a database or checkpoint for damage
     Verify(verify::Args),
+    /// Create and list views: pipelines over a collection that have a name
+    #[command(subcommand)]
+    View(view::Command),
 }
 
 impl Command {
@@ -145,6 +149,7 @@ impl Command {
             Self::Update(args) => args.run(),
             Self::Validator(command) => command.run(),
             Self::Verify(args) => args.run(),
+            Self::View(command) => command.run(),
         }
     }
 }

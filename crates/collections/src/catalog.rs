@@ -5,13 +5,15 @@
 //! batch as the tree.
 
 use crate::error::{Error, Result};
-use crate::error::{unreadable_index, unreadable_options};
+use crate::error::{unreadable_index, unreadable_options, unreadable_view};
 use crate::folding::Folds;
 use crate::index::{Index, IndexSet};
 use crate::names::FullName;
-use crate::options::CollectionOptions;
+use crate::options::{CollectionOptions, View};
 use crate::state::CollectionState;
-use crate::trees::{INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, describe_documents, read_documents, read_options};
+use crate::trees::{
+    INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, VIEW, describe_documents, read_documents, read_options, read_view,
+};
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_env::sync::atomic::{AtomicU64, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
@@ -25,6 +27,7 @@ use strsim::levenshtein;
 pub struct Catalog {
     store: Store,
     names: RwLock<BTreeMap<FullName, Entry>>,
+    views: RwLock<BTreeMap<FullName, (TreeId, Arc<View>)>>,
     /// Held while the set of collections changes.
     change: Mutex<()>,
     /// Held exclusively while indexes are added or dropped: see [`Catalog::hold_indexes`].
@@ -82,7 +85,12 @@ impl Catalog {
         let mut names = BTreeMap::new();
         let trees = store.trees();
         let mut indexes: BTreeMap<TreeId, Vec<Arc<Index>>> = BTreeMap::new();
+        let mut views = BTreeMap::new();
         for (tree, description) in &trees {
+            if description.first() == Some(&VIEW) {
+                let (name, view) = read_view(description).ok_or_else(|| unreadable_view(*tree))?;
+                views.insert(name, (*tree, Arc::new(view)));
+            }
             match Index::read(*tree, description) {
                 Some((documents, index)) => indexes.entry(documents).or_default().push(Arc::new(index)),
                 None if description.first() == Some(&INDEX) => {
@@ -105,6 +113,7 @@ impl Catalog {
         }
         Ok(Self {
             names: RwLock::new(names),
+            views: RwLock::new(views),
             change: Mutex::new(()),
             index_set_lock: RwLock::new(()),
             names_since: AtomicU64::new(store.visible()),
@@ -161,6 +170,7 @@ impl Catalog {
         match self.names.read().get(name) {
             Some(Entry { open: Some(open), .. }) => return Ok(Some(open.clone())),
             Some(_) => {}
+            None if self.views.read().contains_key(name) => return Err(Error::IsView(name.to_string())),
             None => return Ok(None),
         }
         // First use since open: one thread reads the shapes.
@@ -210,9 +220,7 @@ impl Catalog {
         // In a poisoned store the last writes may be lost: a writer must not learn that the name
         // exists.
         self.store.check_writable()?;
-        if self.names.read().contains_key(name) {
-            return Err(Error::CollectionExists(name.to_string()));
-        }
+        self.check_free(name)?;
         self.create_locked(name)
     }
 
@@ -250,10 +258,22 @@ impl Catalog {
     pub fn drop(&self, name: &FullName) -> Result<()> {
         let _change = self.begin_name_change();
         self.store.check_writable()?;
+        let view = self.views.read().get(name).cloned();
+        if let Some((tree, _)) = view {
+            return self.drop_view(name, tree);
+        }
         let Some(entry) = self.names.read().get(name).cloned() else {
             return Err(self.missing(name));
         };
         self.drop_entry(name, &entry)
+    }
+
+    /// An error if a collection or a view has this name.
+    fn check_free(&self, name: &FullName) -> Result<()> {
+        if self.names.read().contains_key(name) || self.views.read().contains_key(name) {
+            return Err(Error::CollectionExists(name.to_string()));
+        }
+        Ok(())
     }
 
     fn drop_entry(&self, name: &FullName, entry: &Entry) -> Result<()> {
@@ -272,6 +292,9 @@ impl Catalog {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
+        if self.views.read().contains_key(to) {
+            return Err(Error::IsView(to.to_string()));
+        }
         let Some(entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(from));
         };
@@ -284,12 +307,13 @@ impl Catalog {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
+        if self.views.read().contains_key(from) {
+            return Err(Error::IsView(from.to_string()));
+        }
         let Some(entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(from));
         };
-        if self.names.read().contains_key(to) {
-            return Err(Error::CollectionExists(to.to_string()));
-        }
+        self.check_free(to)?;
         self.rename_entry(from, to, entry, Vec::new())
     }
 
@@ -380,6 +404,7 @@ fn shape_options(store: &Store) -> ShapeOptions {
 
 mod indexes;
 mod past;
+mod views;
 
 #[cfg(test)]
 mod tests;

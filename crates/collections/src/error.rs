@@ -149,6 +149,11 @@ pub enum Error {
         /// The reason.
         error: IndexError,
     },
+    /// The name is that of a view, which can only be asked.
+    #[error(
+        "{0} is a view: it can be read by find, count, distinct and aggregate, and dropped; write to the collection under it"
+    )]
+    IsView(String),
     /// A document cannot be written because the collection's validator refuses it.
     #[error("document {id} of {collection} is refused by the collection's validator: {}", shortened(details))]
     Validation {
@@ -440,6 +445,7 @@ impl Error {
             Self::Distinct(error) => numbered(error.code()),
             Self::Update(error) | Self::UpdateOf { error, .. } => numbered(error.code()),
             Self::Index(error) | Self::IndexOf { error, .. } => numbered(error.code()),
+            Self::IsView(_) => (166, "CommandNotSupportedOnView"),
             Self::Validation { .. } => (121, "DocumentValidationFailure"),
             Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
             Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
@@ -517,6 +523,7 @@ impl Error {
             | Self::Index(_)
             | Self::IndexOf { .. }
             | Self::Validation { .. }
+            | Self::IsView(_)
             | Self::IndexConflict { .. }
             | Self::AmbiguousKeys { .. }
             | Self::Load(_)
@@ -610,6 +617,16 @@ pub(crate) fn unreadable_options(name: &FullName) -> Error {
         id: "(options)".to_owned(),
         reason: "the options of the collection cannot be read: they are damaged, or were written by a newer version"
             .to_owned(),
+    }
+}
+
+/// The error for a view whose description cannot be read. The database is not opened then, because its name could be
+/// given to a collection.
+pub(crate) fn unreadable_view(tree: TreeId) -> Error {
+    Error::DamagedDocument {
+        collection: "(views)".to_owned(),
+        id: format!("tree {}", tree.0),
+        reason: "the description of a view cannot be read: it is damaged, or was written by a newer version".to_owned(),
     }
 }
 

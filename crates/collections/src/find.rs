@@ -11,6 +11,7 @@ mod statistics;
 pub(crate) use execution::stage_bytes_max;
 pub use execution::{Execution, project};
 pub use explain::Explanation;
+pub(crate) use query::IndexHint;
 pub use query::Query;
 pub use request::{FindRequest, Hint, moment};
 pub(crate) use request::{collated, known_variables};

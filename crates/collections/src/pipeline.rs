@@ -8,7 +8,18 @@ mod execution;
 mod head;
 mod host;
 mod statistics;
+mod views;
 mod write;
 
 pub use alluvium_exec::pipeline::StageReport;
 pub use execution::{PipelineExplanation, PipelineRequest, PipelineRun};
+pub use views::create_view;
+
+use crate::error::Result;
+use alluvium_query::ErrorCode;
+use alluvium_query::expression::ExpressionError;
+use alluvium_query::pipeline::PipelineError;
+
+fn refuse<T>(code: ErrorCode, message: impl Into<String>) -> Result<T> {
+    Err(PipelineError::Refused(ExpressionError::new(code, message)).into())
+}

@@ -7,12 +7,13 @@
 //! | 3 | a multivalue set, as the command `mv` makes them | the name of the set |
 //! | 4 | a secondary index | see [`crate::index::Index::describe`] |
 //! | 5 | documents of a collection with options | as for 1, then the options: a map |
+//! | 6 | a view, whose tree is empty | logical name, name, then a map |
 //!
 //! `docs/FORMAT.md` defines the bytes. A tree whose description begins with another byte belongs to
 //! an application that uses the key/value store directly.
 
 use crate::names::FullName;
-use crate::options::CollectionOptions;
+use crate::options::{CollectionOptions, View};
 use alluvium_codec::varint;
 use alluvium_document::{Value, encoding};
 use alluvium_store::TreeId;
@@ -28,6 +29,9 @@ pub const INDEX: u8 = 4;
 
 /// A collection's documents, if it has options.
 pub const DOCUMENTS_WITH_OPTIONS: u8 = 5;
+
+/// A view.
+pub const VIEW: u8 = 6;
 
 /// First byte of the key of a shape's definition in a system tree; the shape's number follows.
 pub(crate) const SHAPE_PREFIX: u8 = b's';
@@ -78,6 +82,26 @@ fn read_named(description: &[u8]) -> Option<(FullName, TreeId, &[u8])> {
     let collection = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
     let system = u32::try_from(varint::get_u64(&mut input).ok()?).ok()?;
     Some((FullName { logical, collection }, TreeId(system), input))
+}
+
+/// The description of a view.
+pub(crate) fn describe_view(name: &FullName, view: &View) -> Vec<u8> {
+    let mut out = vec![VIEW];
+    varint::put_bytes(&mut out, name.logical.as_bytes());
+    varint::put_bytes(&mut out, name.collection.as_bytes());
+    encoding::encode_map(&view.to_map(), &mut out);
+    out
+}
+
+/// The view with this description; `None` for a tree of another kind, or if it cannot be read.
+pub(crate) fn read_view(description: &[u8]) -> Option<(FullName, View)> {
+    let (&VIEW, mut input) = description.split_first()? else { return None };
+    let logical = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
+    let collection = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
+    match encoding::decode(&mut input) {
+        Ok(Value::Map(map)) => Some((FullName { logical, collection }, View::from_map(&map)?)),
+        _ => None,
+    }
 }
 
 /// The description of a multivalue set.

@@ -28,6 +28,7 @@ macro_rules! codes {
 codes! {
     InternalError = 1,
     BadValue = 2,
+    GraphContainsCycle = 5,
     FailedToParse = 9,
     TypeMismatch = 14,
     Overflow = 15,
@@ -44,6 +45,8 @@ codes! {
     ExceededMemoryLimit = 146,
     DurationOverflow = 159,
     IncompatibleCollationVersion = 161,
+    ViewDepthLimitExceeded = 165,
+    OptionNotSupportedOnView = 167,
     InvalidPipelineOperator = 168,
     CannotIndexParallelArrays = 171,
     InvalidIndexSpecificationOption = 197,

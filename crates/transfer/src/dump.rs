@@ -66,6 +66,8 @@ pub struct DumpOptions {
 pub struct DumpReport {
     /// Collections.
     pub collections: u64,
+    /// Views.
+    pub views: u64,
     /// All documents.
     pub documents: u64,
     /// Documents that BSON cannot hold.
@@ -110,6 +112,9 @@ fn dump_into(
         let cursor = Cursor::scan(engine, &name, Some(&snapshot), ScanRange::default())?;
         let about = About::read(engine, &name, &snapshot)?;
         dumping.collection(&dir.join(&name.logical), &name, cursor, &about)?;
+    }
+    for (name, view) in engine.catalog.views() {
+        dumping.view(&dir.join(&name.logical), &name, view.to_map())?;
     }
     Ok(dumping.report)
 }
@@ -160,13 +165,26 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
         self.report.collections += 1;
         self.report.indexes += about.indexes.len() as u64 - 1;
         let documents = self.report.documents - before.documents;
-        let text = metadata(&info.collection, documents, self.report.others - before.others, about)?;
+        let others = self.report.others - before.others;
+        let text = metadata(&info.collection, "collection", documents, others, about)?;
         let mut target = self.target(dir, info, METADATA_ENDING)?;
         target.chunk.extend_from_slice(text.as_bytes());
         target.finish(&mut self.report.bytes)?;
         (self.progress)(self.report.documents, self.report.bytes);
         // `dir` was created before its files; this makes its entry in the parent durable.
         self.env.fs.sync_dir(dir.parent().unwrap_or(dir)).map_err(alluvium_store::Error::from)?;
+        Ok(())
+    }
+
+    /// A view has only the file of metadata.
+    fn view(&mut self, dir: &Path, info: &FullName, options: Map) -> Result<()> {
+        self.env.fs.create_dir_all(dir).map_err(alluvium_store::Error::from)?;
+        let text = metadata(&info.collection, "view", 0, 0, &About { indexes: Vec::new(), options })?;
+        let mut target = self.target(dir, info, METADATA_ENDING)?;
+        target.chunk.extend_from_slice(text.as_bytes());
+        target.finish(&mut self.report.bytes)?;
+        self.env.fs.sync_dir(dir.parent().unwrap_or(dir)).map_err(alluvium_store::Error::from)?;
+        self.report.views += 1;
         Ok(())
     }
 
@@ -248,7 +266,7 @@ fn failed(path: &Path, error: std::io::Error) -> Error {
 }
 
 /// The text of the metadata file: the part that `mongorestore` reads, and the counts of documents.
-fn metadata(name: &str, documents: u64, others: u64, about: &About) -> Result<String> {
+fn metadata(name: &str, kind: &str, documents: u64, others: u64, about: &About) -> Result<String> {
     let canonical = |map: &Map| -> Result<serde_json::Value> {
         let mut text = Vec::new();
         let cannot =
@@ -260,7 +278,7 @@ fn metadata(name: &str, documents: u64, others: u64, about: &About) -> Result<St
         "options": canonical(&about.options)?,
         "indexes": about.indexes.iter().map(canonical).collect::<Result<Vec<_>>>()?,
         "collectionName": name,
-        "type": "collection",
+        "type": kind,
         "alluvium": {"documents": documents, "others": others},
     });
     Ok(format!("{metadata}\n"))

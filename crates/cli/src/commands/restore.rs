@@ -162,6 +162,7 @@ fn restore_each(
         watched.end();
         report.collections.push(restored.map_err(explain)?);
     }
+    report.views = restore.create_views().map_err(explain)?;
     Ok(report)
 }
 

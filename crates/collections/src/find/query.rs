@@ -43,7 +43,7 @@ pub(crate) enum IndexHint {
 }
 
 impl IndexHint {
-    fn new(hint: Hint) -> Result<Self> {
+    pub fn new(hint: Hint) -> Result<Self> {
         let keys = match hint.0 {
             Value::String(text) if text.trim_start().starts_with('{') => {
                 text.as_str().into_map().map_err(|error| match error {

@@ -1,19 +1,20 @@
 //! Pipelines on their way.
 
-use super::host::LocalHost;
+use super::host::{Head, LocalHost};
+use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{Execution, Explanation, collated, known_variables, moment, stage_bytes_max};
+use crate::find::{Explanation, Hint, IndexHint, Query, collated, known_variables, moment, project, stage_bytes_max};
 use crate::ids;
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
 use alluvium_document::{Document, InputError, Map, Value, bson};
-use alluvium_env::sync::Mutex;
-use alluvium_exec::Limits;
 use alluvium_exec::pipeline::{PipelineExecution, Settings, StageReport};
+use alluvium_exec::{Limits, Request};
 use alluvium_query::ErrorCode;
-use alluvium_query::expression::ExpressionError;
-use alluvium_query::pipeline::{Pipeline, PipelineError, Record};
+use alluvium_query::collation::Collation;
+use alluvium_query::expression::Variables;
+use alluvium_query::pipeline::{Pipeline, PipelineError, Record, Stage};
 use alluvium_store::Durability;
 use std::fmt;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub struct PipelineRequest {
     pub limits: Limits,
     /// Stages may continue in files.
     pub allow_disk_use: bool,
+    /// The index to use for the query at the head.
+    pub hint: Option<Hint>,
     /// For stages that write.
     pub durability: Durability,
 }
@@ -39,15 +42,29 @@ pub struct PipelineRequest {
 impl PipelineRequest {
     /// A pipeline without variables, collation and limits, which may use files.
     pub fn new(stages: std::result::Result<Value, InputError>, durability: Durability) -> Self {
-        Self { stages, collation: None, variables: None, limits: Limits::default(), allow_disk_use: true, durability }
+        let (collation, variables, hint, limits) = (None, None, None, Limits::default());
+        Self { stages, collation, variables, limits, allow_disk_use: true, hint, durability }
     }
+}
+
+/// A pipeline that was checked.
+struct Checked {
+    pipeline: Pipeline,
+    collation: Option<Collation>,
+    hint: Option<IndexHint>,
+    projecting: Option<Query>,
+    limits: Limits,
+    allow_disk_use: bool,
+    durability: Durability,
 }
 
 /// A pipeline on its way: its documents in order, all of one snapshot.
 pub struct PipelineRun {
     execution: PipelineExecution<LocalHost>,
     /// The query at the head, unless the pipeline has documents of its own.
-    head: Option<Arc<Mutex<Execution>>>,
+    head: Option<Head>,
+    /// The query of a view, whose projection is the last step.
+    projecting: Option<Query>,
     name: FullName,
     started: Duration,
     host: LocalHost,
@@ -66,29 +83,69 @@ impl PipelineRun {
         request: PipelineRequest,
         timed: bool,
     ) -> Result<Self> {
-        let PipelineRequest { stages, collation, variables, mut limits, allow_disk_use, durability } = request;
-        let started = engine.env.clock.now();
-        limits.begin(&engine.env);
+        let PipelineRequest { stages, collation, variables, limits, allow_disk_use, hint, durability } = request;
         let known = known_variables(variables, collated(collation, moment(&engine.env))?)?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
+        let hint = hint.map(IndexHint::new).transpose()?;
+        let collation = known.collation().cloned();
+        let checked = Checked { pipeline, collation, hint, projecting: None, limits, allow_disk_use, durability };
+        Self::begin(engine, name, at, checked, timed)
+    }
+
+    /// Begins a query of a view: a pipeline of the view's stages and the query's own.
+    ///
+    /// # Errors
+    /// As [`PipelineRun::new`].
+    pub fn of_query(engine: &EngineHandle, name: &FullName, at: Option<&Snapshot>, mut query: Query) -> Result<Self> {
+        let Request { sort, limits, allow_disk_use, .. } = std::mem::take(&mut query.request);
+        let mut stages = vec![Stage::Match(query.filter.clone())];
+        if !sort.is_empty() {
+            stages.push(Stage::Sort { sort, limit: None });
+        }
+        if query.skip > 0 {
+            stages.push(Stage::Skip(query.skip));
+        }
+        stages.extend(query.limit.map(Stage::Limit));
+        let pipeline = Pipeline::parse(&Value::Array(Vec::new()), &Variables::NONE)?.then(stages);
+        let (hint, collation) = (query.hint.take(), query.collation().cloned());
+        let durability = engine.store().options().durability;
+        let checked =
+            Checked { pipeline, collation, hint, projecting: Some(query), limits, allow_disk_use, durability };
+        Self::begin(engine, name, at, checked, false)
+    }
+
+    fn begin(
+        engine: &EngineHandle,
+        name: &FullName,
+        at: Option<&Snapshot>,
+        checked: Checked,
+        timed: bool,
+    ) -> Result<Self> {
+        let Checked { pipeline, collation, hint, projecting, mut limits, allow_disk_use, durability } = checked;
+        let started = engine.env.clock.now();
+        limits.begin(&engine.env);
         let options = engine.store().options();
         let stage_bytes_max = stage_bytes_max(options, allow_disk_use);
         let snapshot = at.cloned().unwrap_or_else(|| engine.snapshot());
         let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
         let logical = Arc::from(name.logical.as_str());
-        let collation = known.collation().cloned();
         let host = LocalHost { engine: engine.clone(), logical, snapshot, settings, durability, collation };
         let (head, execution) = if pipeline.has_own_documents() {
             (None, host.begin_alone(pipeline.into_stages(), timed))
         } else {
-            host.begin(name, pipeline.into_stages(), timed)?
+            host.begin(name, pipeline.into_stages(), hint, timed)?
         };
-        Ok(Self { execution, head, name: name.clone(), started, host })
+        Ok(Self { execution, head, projecting, name: name.clone(), started, host })
     }
 
     /// The collection.
     pub fn name(&self) -> &FullName {
         &self.name
+    }
+
+    /// The collation by which strings are compared.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.host.collation.as_ref()
     }
 
     /// The next document.
@@ -100,7 +157,13 @@ impl PipelineRun {
             Some(Record::Map(map)) if bson::document_size(&map) > ids::MAX_DOCUMENT_BYTES => {
                 Err(PipelineError::too_large("the pipeline").into())
             }
-            Some(record) => Ok(Some(record.into_document().map_err(PipelineError::from)?)),
+            Some(record) => {
+                let document = record.into_document().map_err(PipelineError::from)?;
+                match &self.projecting {
+                    Some(query) => project(query, document).map(Some),
+                    None => Ok(Some(document)),
+                }
+            }
             None => Ok(None),
         }
     }
@@ -113,7 +176,7 @@ impl PipelineRun {
         let last = self.execution.reports().last();
         if let Some(name @ ("$out" | "$merge")) = last.map(|stage| stage.name) {
             let message = format!("to explain a pipeline runs it, and this one would write: leave {name} out");
-            return Err(PipelineError::Refused(ExpressionError::new(ErrorCode::Location51029, message)).into());
+            return refuse(ErrorCode::Location51029, message);
         }
         let mut returned = 0;
         while self.execution.next_record()?.is_some() {

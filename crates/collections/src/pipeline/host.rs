@@ -1,9 +1,10 @@
 //! The database as a pipeline sees it.
 
+use super::views::resolved;
 use super::{head, statistics, write};
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
-use crate::find::Execution;
+use crate::find::{Execution, IndexHint, Query};
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
 use crate::source::{LocalAccount, LocalDocuments, LocalSource};
@@ -32,8 +33,11 @@ pub(super) struct LocalHost {
     pub collation: Option<Collation>,
 }
 
+/// The query at the head of a pipeline, which reports its plan and its cost.
+pub(super) type Head = Arc<Mutex<Execution>>;
+
 /// The documents that a query finds.
-pub(super) struct Found(pub Arc<Mutex<Execution>>, pub Limits);
+pub(super) struct Found(pub Head, pub Limits);
 
 /// The documents of one partition.
 struct Part {
@@ -89,9 +93,12 @@ impl LocalHost {
     pub fn begin(
         &self,
         name: &FullName,
-        mut stages: Vec<Stage>,
+        stages: Vec<Stage>,
+        hint: Option<IndexHint>,
         timed: bool,
-    ) -> Result<(Option<Arc<Mutex<Execution>>>, PipelineExecution<Self>)> {
+    ) -> Result<(Option<Head>, PipelineExecution<Self>)> {
+        let (name, mut stages) = resolved(&self.engine, name, stages, self.collation.as_ref())?;
+        let name = &name;
         if let Some(first) = stages.first_mut()
             && let Stage::Statistics(which) = first
         {
@@ -100,6 +107,7 @@ impl LocalHost {
         }
         let settings = Settings { timed, ..self.settings.clone() };
         let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use, self.collation.as_ref());
+        let query = Query { hint, ..query };
         let view = CollectionView::open(&self.engine, name, Some(&self.snapshot))?;
         let found = Arc::new(Mutex::new(Execution::new(view, query, timed)?));
         let execution = PipelineExecution::new(
@@ -139,7 +147,7 @@ impl Host for LocalHost {
         Ok(match collection {
             Some(collection) => {
                 let name = FullName::new(&self.logical, collection)?;
-                Box::new(self.begin(&name, stages, false)?.1)
+                Box::new(self.begin(&name, stages, None, false)?.1)
             }
             None => Box::new(self.begin_alone(stages, false)),
         })

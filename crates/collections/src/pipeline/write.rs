@@ -1,5 +1,6 @@
 //! `$out` and `$merge`.
 
+use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::find::{Execution, FindRequest, Query, moment};
@@ -13,7 +14,6 @@ use crate::write::Writer;
 use alluvium_document::compare::equal;
 use alluvium_document::{Map, Value, bson};
 use alluvium_query::ErrorCode;
-use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::{MergeInto, PipelineError, Record, WhenMatched, WhenNotMatched};
 use alluvium_store::Durability;
 
@@ -30,10 +30,6 @@ pub(super) struct Destination<'d> {
 }
 
 type Next<'r> = &'r mut dyn FnMut() -> Result<Option<Record>>;
-
-fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {
-    Err(PipelineError::Refused(ExpressionError::new(code, message)).into())
-}
 
 /// Writes the documents into a new collection, which then replaces the one of this name. Its indexes
 /// and options are those of the former one.

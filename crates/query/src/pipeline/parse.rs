@@ -132,6 +132,12 @@ impl Pipeline {
     pub fn parse(stages: &Value, variables: &Variables) -> Result<Self> {
         Ok(Self { stages: rewrite::merged(pipeline(stages, variables, Place::Outermost, &Cell::new(0))?) })
     }
+
+    /// The stages of this pipeline and then others, as one pipeline.
+    #[must_use]
+    pub fn then(self, others: Vec<Stage>) -> Self {
+        Self { stages: rewrite::merged(self.stages.into_iter().chain(others).collect()) }
+    }
 }
 
 /// Parses the stages of a pipeline.

@@ -73,6 +73,11 @@ impl Pipeline {
         &self.stages
     }
 
+    /// True if the stages may be a view's: they write nothing.
+    pub fn is_for_views(&self) -> bool {
+        !self.stages.iter().any(|stage| matches!(stage, Stage::Out(_) | Stage::Merge(_) | Stage::Statistics(_)))
+    }
+
     /// The stages, to be executed.
     pub fn into_stages(self) -> Vec<Stage> {
         self.stages

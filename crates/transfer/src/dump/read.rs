@@ -5,6 +5,7 @@ use super::{BSON_ENDING, INCOMPLETE, OTHERS_ENDING, names};
 use crate::load::{METADATA_ENDING, Metadata};
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
+use alluvium_collections::options::View;
 use alluvium_env::{DirEntry, Env};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Dump {
     /// The collections, sorted by name.
     pub collections: Vec<DumpedCollection>,
+    /// The views, with their full names.
+    pub views: Vec<(String, View)>,
     /// Files that are not restored, and why.
     pub passed_over: Vec<(PathBuf, String)>,
 }
@@ -59,7 +62,7 @@ pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
         let what = format!("the dump in {} was cut short: it is incomplete", dir.display());
         return Err(Error::Dump(what));
     }
-    let mut dump = Dump { collections: Vec::new(), passed_over: Vec::new() };
+    let mut dump = Dump { collections: Vec::new(), views: Vec::new(), passed_over: Vec::new() };
     for entry in entries {
         let path = dir.join(&entry.name);
         if entry.is_dir {
@@ -68,7 +71,7 @@ pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
             dump.pass_over(path, "it is outside the directory of a logical database");
         }
     }
-    if dump.collections.is_empty() {
+    if dump.collections.is_empty() && dump.views.is_empty() {
         let what = format!("{} holds no dump: there is no file DIR/LOGICAL/COLLECTION.bson", dir.display());
         return Err(Error::Dump(what));
     }
@@ -81,6 +84,18 @@ pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
 }
 
 impl Dump {
+    /// A view, whose stages are checked when it is created.
+    fn view(&mut self, logical: &str, stem: &str, path: PathBuf, metadata: &Metadata) -> Result<()> {
+        let name = metadata.collection.clone().or_else(|| names::collection_name(stem));
+        let name = name.and_then(|name| FullName::new(logical, &name).ok());
+        match (name, View::from_map(&metadata.options)) {
+            (Some(name), Some(view)) => self.views.push((name.to_string(), view)),
+            (None, _) => self.pass_over(path, "its name is not a valid name of a view"),
+            (_, None) => self.pass_over(path, "it does not say what the view is over"),
+        }
+        Ok(())
+    }
+
     fn pass_over(&mut self, path: PathBuf, why: impl Into<String>) {
         self.passed_over.push((path, why.into()));
     }
@@ -126,11 +141,14 @@ impl Dump {
             Some(path) => Metadata::read_in(env, &path)?.map(|read| (path, read)),
             None => None,
         };
+        if bson.is_empty()
+            && let Some((path, read)) = &metadata
+            && read.kind.as_deref() == Some("view")
+        {
+            return self.view(logical, stem, path.clone(), read);
+        }
         let Some(bson) = bson.pop() else {
-            let why = match metadata.as_ref().and_then(|(_, read)| read.kind.as_deref()) {
-                Some("view") => "a view has no documents of its own",
-                _ => "there are no documents (.bson) beside it",
-            };
+            let why = "there are no documents (.bson) beside it";
             for path in metadata.into_iter().map(|(path, _)| path).chain(others) {
                 self.pass_over(path, why);
             }

@@ -9,6 +9,7 @@ use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
+use alluvium_collections::pipeline::create_view;
 use alluvium_env::{Env, FileReader, OpenMode};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ impl Default for RestoreOptions {
 pub struct RestoreReport {
     /// The collections, sorted by name.
     pub collections: Vec<RestoredCollection>,
+    /// The views that were created.
+    pub views: Vec<String>,
 }
 
 /// What a restore did with one collection.
@@ -140,7 +143,26 @@ impl Restore<'_> {
         for collection in &self.dump.collections {
             report.collections.push(self.collection(collection)?);
         }
+        report.views = self.create_views()?;
         Ok(report)
+    }
+
+    /// Creates the views of the dump; those that exist as they are there stay. Returns the names of those that were
+    /// created.
+    ///
+    /// # Errors
+    /// A view that Alluvium does not support, or whose name is taken; as for any write.
+    pub fn create_views(&self) -> Result<Vec<String>> {
+        let mut created = Vec::new();
+        for (text, view) in &self.dump.views {
+            let name = FullName::parse(text)?;
+            if self.engine.catalog.view(&name).is_some_and(|known| *known == *view) {
+                continue;
+            }
+            create_view(&self.engine, &name, view.clone())?;
+            created.push(text.clone());
+        }
+        Ok(created)
     }
 
     /// Refuses what [`Restore::run`] would refuse before it changes anything. Without

@@ -1,0 +1,77 @@
+//! Views: names of pipelines over collections or other views.
+
+use super::Catalog;
+use crate::error::Result;
+use crate::names::FullName;
+use crate::options::View;
+use crate::trees::describe_view;
+use alluvium_document::Value;
+use alluvium_query::ErrorCode;
+use alluvium_query::expression::ExpressionError;
+use alluvium_query::pipeline::PipelineError;
+use alluvium_store::TreeId;
+use std::sync::Arc;
+
+/// The most views that are over each other: MongoDB's limit.
+const DEPTH_MAX: usize = 20;
+
+impl Catalog {
+    /// The view with this name.
+    pub fn view(&self, name: &FullName) -> Option<Arc<View>> {
+        self.views.read().get(name).map(|(_, view)| view.clone())
+    }
+
+    /// The views, sorted by name.
+    pub fn views(&self) -> Vec<(FullName, Arc<View>)> {
+        self.views.read().iter().map(|(name, (_, view))| (name.clone(), view.clone())).collect()
+    }
+
+    /// Creates a view, whose pipeline was checked.
+    ///
+    /// # Errors
+    /// The name is taken; views would be over each other in a circle, or too many of them; as for any write.
+    pub(crate) fn create_view(&self, name: &FullName, view: View) -> Result<()> {
+        let _change = self.begin_name_change();
+        self.store.check_writable()?;
+        self.check_free(name)?;
+        let on = FullName::new(&name.logical, &view.on)?;
+        if on == *name || self.under(&on)?.0 == *name {
+            return refuse(ErrorCode::GraphContainsCycle, format!("the view {name} would be over itself"));
+        }
+        let tree = self.store.create_trees(&[&describe_view(name, &view)])?[0];
+        self.views.write().insert(name.clone(), (tree, Arc::new(view)));
+        Ok(())
+    }
+
+    pub(super) fn drop_view(&self, name: &FullName, tree: TreeId) -> Result<()> {
+        let dropped = self.store.drop_trees(&[tree]);
+        if dropped.is_ok() || self.store.description(tree).is_none() {
+            self.views.write().remove(name);
+        }
+        Ok(dropped?)
+    }
+
+    /// The collection under a name, and the stages of the views on the way to it, in the order in which they are
+    /// executed. Under the name of a collection is that collection.
+    ///
+    /// # Errors
+    /// Too many views are over each other.
+    pub fn under(&self, name: &FullName) -> Result<(FullName, Vec<Value>)> {
+        let views = self.views.read();
+        let (mut name, mut stages, mut depth) = (name.clone(), Vec::new(), 0);
+        while let Some((_, view)) = views.get(&name) {
+            depth += 1;
+            if depth > DEPTH_MAX {
+                let message = format!("more than {DEPTH_MAX} views are over each other");
+                return refuse(ErrorCode::ViewDepthLimitExceeded, message);
+            }
+            stages.splice(0..0, view.pipeline.iter().cloned());
+            name = FullName { logical: name.logical, collection: view.on.clone() };
+        }
+        Ok((name, stages))
+    }
+}
+
+fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {
+    Err(PipelineError::Refused(ExpressionError::new(code, message)).into())
+}

@@ -1,0 +1,50 @@
+//! Views: pipelines that have a name.
+
+use super::refuse;
+use crate::engine::EngineHandle;
+use crate::error::Result;
+use crate::find::moment;
+use crate::names::FullName;
+use crate::options::View;
+use alluvium_document::Value;
+use alluvium_query::ErrorCode;
+use alluvium_query::collation::Collation;
+use alluvium_query::pipeline::{Pipeline, Stage};
+
+/// Creates a view, a name for a pipeline over a collection or another view. What it is over need not exist yet.
+///
+/// # Errors
+/// [`crate::error::Error::Pipeline`] for the stages; the name is taken or not allowed; as for any write.
+pub fn create_view(engine: &EngineHandle, name: &FullName, view: View) -> Result<()> {
+    if !parsed(engine, &view.pipeline)?.is_for_views() {
+        let message = "the pipeline of a view cannot have $out, $merge, $collStats or $indexStats";
+        return refuse(ErrorCode::OptionNotSupportedOnView, message.to_owned());
+    }
+    engine.catalog.create_view(name, view)
+}
+
+fn parsed(engine: &EngineHandle, stages: &[Value]) -> Result<Pipeline> {
+    Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment(&engine.env))?)
+}
+
+/// The collection under a name, and all stages over it: those of the views on the way, then `stages`.
+pub(super) fn resolved(
+    engine: &EngineHandle,
+    name: &FullName,
+    stages: Vec<Stage>,
+    collation: Option<&Collation>,
+) -> Result<(FullName, Vec<Stage>)> {
+    if engine.catalog.view(name).is_none() {
+        return Ok((name.clone(), stages));
+    }
+    if let Some(Stage::Statistics(_)) = stages.first() {
+        return Err(crate::error::Error::IsView(name.to_string()));
+    }
+    if collation.is_some() {
+        // An index serves a whole query, and the stages of the view know no collation.
+        let message = format!("the view {name} has no collation: ask the collection under it");
+        return refuse(ErrorCode::OptionNotSupportedOnView, message);
+    }
+    let (name, before) = engine.catalog.under(name)?;
+    Ok((name, parsed(engine, &before)?.then(stages).into_stages()))
+}
