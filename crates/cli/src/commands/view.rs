@@ -4,7 +4,7 @@ use crate::exit::Outcome;
 use crate::output::Output;
 use crate::settings::access::Reading;
 use crate::settings::database::{CollectionArgs, DatabaseArgs};
-use crate::settings::pipelines::PipelineArgs;
+use crate::settings::pipelines::{self, PipelineArgs};
 use crate::text;
 use alluvium::{Map, Value};
 use alluvium_document::json::Format;
@@ -62,7 +62,7 @@ impl CreateArgs {
     fn run(&self) -> Outcome {
         let stages = Value::Array(self.pipeline.stages()?.into_iter().map(Value::Map).collect());
         self.view.database.with(|database| {
-            database.create_view(&self.view.name, &self.on, stages)?;
+            database.create_view(&self.view.name, &self.on, stages).map_err(pipelines::refused)?;
             Ok(database.sync()?)
         })
     }
