@@ -71,7 +71,7 @@ impl LogicalDatabase {
         Ok(Collection::new(Target::new(&self.engine, Ok(name))))
     }
 
-    /// Drops all its collections. Each is dropped atomically, but not all of them together. A
+    /// Drops all its collections and views. Each is dropped atomically, but not all of them together. A
     /// collection that is dropped or renamed concurrently is skipped.
     ///
     /// ```
@@ -86,7 +86,9 @@ impl LogicalDatabase {
     /// As [`Database::drop_collection`].
     pub fn drop(&self) -> Result<()> {
         check_logical(&self.name)?;
-        self.drop_listed(&self.collection_names())
+        let views = self.engine.catalog.views().into_iter().map(|(name, _)| name);
+        let views = views.filter(|name| name.logical == self.name).map(|name| name.collection);
+        self.drop_listed(&self.collection_names().into_iter().chain(views).collect::<Vec<_>>())
     }
 
     fn drop_listed(&self, names: &[String]) -> Result<()> {

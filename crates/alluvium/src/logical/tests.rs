@@ -14,5 +14,9 @@ fn a_collection_that_goes_meanwhile_keeps_no_other_from_being_dropped() {
     shop.drop_listed(&listed).unwrap();
     assert!(shop.collection_names().is_empty());
     assert_eq!(db.logical_database("other").collection_names(), ["b", "d"]);
+    db.create_view("shop.view", "a", "[]").unwrap();
+    db.create_view("other.view", "d", "[]").unwrap();
     shop.drop().unwrap();
+    let views: Vec<String> = db.views().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(views, ["other.view"]);
 }

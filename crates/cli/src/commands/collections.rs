@@ -1,6 +1,7 @@
 //! `alluvium collections`: the list of collections.
 
 use crate::exit::{Failure, Outcome};
+use crate::notes;
 use crate::output::Output;
 use crate::output::format::{FormatArg, FormatName};
 use crate::output::rows::{self, Heading};
@@ -54,9 +55,14 @@ impl Args {
         self.database.with(|database| {
             let names: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
             match format {
-                Some(format) => print_figures(&figures(database, names)?, format),
-                None => self.print_names(&names),
+                Some(format) => print_figures(&figures(database, names)?, format)?,
+                None => self.print_names(&names)?,
             }
+            let views = database.views().len() as u64;
+            if views > 0 && format.is_some_and(FormatName::is_for_people) {
+                notes::say(&format!("{} beside them: `alluvium view list` shows them", text::counted(views, "view")));
+            }
+            Ok(())
         })
     }
 
