@@ -132,7 +132,7 @@ impl Args {
         if !format.is_for_people() {
             headings.insert(0, "collection".into());
         }
-        let mut out = Rows::new(DocumentFormat::from(format), Some(headings));
+        let mut out = Rows::of_figures(DocumentFormat::from(format), &headings);
         for (at, described) in all.iter().enumerate() {
             if format.is_for_people() {
                 let blank = if at == 0 { "" } else { "\n" };

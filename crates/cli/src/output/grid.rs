@@ -1,7 +1,7 @@
 //! Rows under columns: tables for people, Markdown, CSV and TSV.
 //!
 //! The columns are given, or they are the fields of the first rows. A table holds its first rows to
-//! find the widths, too; the later ones are written at once.
+//! find the widths, too; the later ones are written at once. A table of figures holds all its rows.
 
 use super::cells::{self, Cell, Kind};
 use super::fit::{self, GAP, Wanted};
@@ -86,6 +86,8 @@ pub(super) struct Grid {
     /// Rows whose columns or widths are not known yet.
     held: Vec<Vec<Cell>>,
     held_bytes: usize,
+    /// The number of rows that determine the columns and their widths.
+    look_ahead: usize,
     /// The rows that determined the columns.
     looked_at: usize,
     /// The columns as they are written, once they are known.
@@ -135,10 +137,16 @@ impl Grid {
             columns: Columns::default(),
             held: Vec::new(),
             held_bytes: 0,
+            look_ahead: LOOK_AHEAD_ROWS,
             looked_at: 0,
             layout: None,
             late: BTreeSet::new(),
         }
+    }
+
+    /// A grid whose widths fit all rows: for figures, which are in memory.
+    pub(super) fn of_figures(self) -> Self {
+        Self { look_ahead: usize::MAX, ..self }
     }
 
     /// True for CSV and TSV, whose texts are those of the documents.
@@ -155,7 +163,7 @@ impl Grid {
         if self.layout.is_none() {
             self.held_bytes += row.iter().map(|cell| cell.text.len() + size_of::<Cell>()).sum::<usize>();
             self.held.push(row);
-            let is_enough = self.held.len() >= LOOK_AHEAD_ROWS || self.held_bytes > LOOK_AHEAD_BYTES;
+            let is_enough = self.held.len() >= self.look_ahead || self.held_bytes > LOOK_AHEAD_BYTES;
             // CSV needs no widths.
             if is_enough || (self.given.is_some() && self.is_separated()) {
                 self.begin(out);

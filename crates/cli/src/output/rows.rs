@@ -36,8 +36,13 @@ impl Rows {
     pub(crate) fn new(format: DocumentFormat, columns: Option<Vec<Heading>>) -> Self {
         let grid = |style| {
             let (width, colours) = (terminal::width(), terminal::has_colours());
-            Layout::Grid(Box::new(Grid::new(style, columns, width, colours)))
+            Grid::new(style, columns, width, colours)
         };
+        Self::with_grid(format, grid)
+    }
+
+    fn with_grid(format: DocumentFormat, grid: impl FnOnce(Style) -> Grid) -> Self {
+        let grid = |style| Layout::Grid(Box::new(grid(style)));
         let json = format.json;
         let (layout, is_paged) = match format.name {
             // In a shell on a terminal, documents have pages of their own.
@@ -51,6 +56,12 @@ impl Rows {
         };
         let out = if is_paged { Output::paged() } else { Output::new() };
         Self { out, layout, is_titled: false, line: Vec::new() }
+    }
+
+    /// Output of figures under these columns, which are as wide as the figures need.
+    pub(crate) fn of_figures(format: DocumentFormat, columns: &[Heading]) -> Self {
+        let (width, colours) = (terminal::width(), terminal::has_colours());
+        Self::with_grid(format, |style| Grid::new(style, Some(columns.to_vec()), width, colours).of_figures())
     }
 
     /// Prints a document.
@@ -161,7 +172,7 @@ pub(crate) fn print_figures(
         out.text(if before == "[" { "[]\n" } else { "]\n" })?;
         return out.finish();
     }
-    let mut out = Rows::new(format.into(), Some(columns.to_vec()));
+    let mut out = Rows::of_figures(format.into(), columns);
     rows.into_iter().try_for_each(|row| out.map(&row?))?;
     out.finish()
 }

@@ -183,3 +183,14 @@ fn a_grid_begins_again_after_its_end() {
     grid.end(&mut out);
     assert_eq!(String::from_utf8(out).expect("UTF-8"), "a\n-\n1\nb\n-\n1\n");
 }
+
+#[test]
+fn a_table_of_figures_fits_all_its_rows() {
+    let given = Some(vec![Heading::from("a"), Heading::from("b")]);
+    let grid = Grid::new(Style::Table, given, None, false).of_figures();
+    let short = r#"{"a": "x", "b": 1}"#;
+    let mut rows = vec![short; LOOK_AHEAD_ROWS];
+    rows.push(r#"{"a": "longer", "b": 2}"#);
+    let out = written(grid, &rows);
+    assert!(out.starts_with("a       b\n------  -\nx       1\n") && out.ends_with("\nlonger  2\n"), "{out}");
+}
