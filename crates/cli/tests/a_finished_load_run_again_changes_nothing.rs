@@ -30,6 +30,23 @@ fn a_finished_load_run_again_changes_nothing() {
 }
 
 #[test]
+fn many_finished_files_are_summed_up() {
+    let place = Place::new();
+    let names: Vec<String> = (0..20).map(|n| format!("{n}.jsonl")).collect();
+    let mut load = vec!["load", "db", "c"];
+    load.extend(names.iter().map(String::as_str));
+    for (n, name) in names.iter().enumerate() {
+        place.write(name, format!("{{\"_id\":{n}}}\n"));
+    }
+    place.good(&load);
+    let said = place.good(&load);
+    assert_eq!(said.matches("was loaded completely before (1 document)").count(), 4, "{said}");
+    assert!(said.ends_with("so were 16 more inputs (16 documents)\n"), "{said}");
+    let said = place.good(&load[..8]);
+    assert_eq!(said.matches("was loaded completely before (1 document)").count(), 5, "{said}");
+}
+
+#[test]
 fn a_file_that_has_changed_is_another_one() {
     let place = Place::new();
     // Longer than the compared parts at both ends, and changed in the middle.

@@ -19,6 +19,9 @@ use std::time::Duration;
 /// time.
 const FEW: u64 = 1000;
 
+/// The most inputs that are listed because they were loaded before.
+const ALREADY_LISTED: usize = 4;
+
 /// Statistics of the whole command.
 #[derive(Default)]
 pub(super) struct Summary {
@@ -190,10 +193,17 @@ impl Summary {
 
     fn describe(&self) -> String {
         let mut text = String::new();
-        for (name, documents) in &self.already {
+        // One more is listed instead of a line about it.
+        let all = self.already.len() <= ALREADY_LISTED + 1;
+        let (listed, more) = self.already.split_at(if all { self.already.len() } else { ALREADY_LISTED });
+        for (name, documents) in listed {
             let (name, documents) = (text::plain(name), text::counted(*documents, "document"));
             text += &format!("{name} was loaded completely before ({documents}): nothing was changed; ");
             text += "--again loads it again\n";
+        }
+        if !more.is_empty() {
+            let documents = text::counted(more.iter().map(|(_, documents)| documents).sum(), "document");
+            text += &format!("so were {} more inputs ({documents})\n", text::count(more.len() as u64));
         }
         if self.already.len() == self.inputs && !self.stopped {
             return text;
