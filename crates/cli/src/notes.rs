@@ -1,6 +1,8 @@
 //! Notes on standard error about names that look mistyped: a field that no document is known to
 //! have, or an operator without its dollar sign.
 
+mod types;
+
 use crate::operators::{self, without_dollar};
 use crate::text;
 use alluvium::{Collection, Error, Map, Value};
@@ -90,7 +92,11 @@ impl Fields {
     /// Prints notes about a filter that found nothing.
     pub(crate) fn print_of_filter(collection: &Collection, filter: &Map) {
         if !filter.is_empty() {
-            print(&Self::of(collection).of_filter(filter));
+            let mut notes = Self::of(collection).of_filter(filter);
+            if notes.is_empty() {
+                notes = types::notes(collection, filter);
+            }
+            print(&notes);
         }
     }
 
@@ -149,8 +155,10 @@ pub(crate) fn update_without_dollar(update: &Map) -> Option<String> {
 pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let lower = name.to_lowercase();
     let distance = |other: &str| strsim::damerau_levenshtein(&lower, &other.to_lowercase());
-    let found = names.into_iter().map(|other| (distance(other), other)).min()?;
-    (found.0 <= (name.chars().count() / 3).clamp(1, 3)).then_some(found.1)
+    // Of equally similar names, one of the same length: letters are exchanged more often than left out.
+    let longer = |other: &str| other.chars().count().abs_diff(name.chars().count());
+    let found = names.into_iter().map(|other| ((distance(other), longer(other)), other)).min()?;
+    (found.0.0 <= (name.chars().count() / 3).clamp(1, 3)).then_some(found.1)
 }
 
 /// Prints a note with the most similar name if a collection does not exist: reads find nothing in

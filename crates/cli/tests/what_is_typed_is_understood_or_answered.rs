@@ -144,3 +144,31 @@ fn documents_are_printed_as_asked() {
     let both = ["find", "db", "pets", "{}", "--fields", "kind", "--projection", "{kind: 1}"];
     assert!(place.bad(2, &both).contains("cannot be combined"));
 }
+
+#[test]
+fn a_filter_that_compares_other_types_is_answered_with_them() {
+    let place = Place::new();
+    let lines = (1..30).map(|n| {
+        format!("{{\"_id\":{n},\"at\":{{\"$date\":\"2026-05-{n:02}T00:00:00Z\"}},\"tags\":[\"a\",\"b\"],\"size\":{{\"cm\":{n}}}}}\n")
+    });
+    place.write("pets.jsonl", lines.collect::<String>());
+    place.good(&["load", "db", "pets", "pets.jsonl"]);
+    let said = |arguments: &[&str]| {
+        let ended = place.run(arguments);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.err
+    };
+    let noted = said(&["find", "db", "pets", "{at: {$gt: '2026-05-03'}}"]);
+    let date = "note: at is compared with a value of type string, and has values of type date: a date is written {\"$date\": \"2026-01-31T00:00:00Z\"}\n";
+    assert_eq!(noted, date);
+    assert_eq!(said(&["count", "db", "pets", "{at: {$gt: '2026-05-03'}}"]), date);
+    assert_eq!(said(&["aggregate", "db", "pets", "[{$match: {at: {$gt: '2026-05-03'}}}, {$count: 'n'}]"]), date);
+    assert!(said(&["find", "db", "pets", "{'size.cm': '7'}"]).ends_with("of type int: a number has no quotes\n"));
+    assert!(said(&["find", "db", "pets", "{tags: 3}"]).ends_with("of type string: a string has quotes\n"));
+    // Not where nothing matches for another reason, or something matches.
+    for quiet in ["{tags: 'c'}", "{'size.cm': {$gt: 1000}}", "{at: null}", "{tags: 'a'}", "{_id: 77}"] {
+        assert_eq!(said(&["find", "db", "pets", quiet]), "", "{quiet}");
+    }
+    let mistyped = said(&["aggregate", "db", "pets", "{$match: {tgas: 'a'}}"]);
+    assert_eq!(mistyped, "note: no field tgas is known in main.pets: did you mean tags?\n");
+}

@@ -1,7 +1,7 @@
 //! `alluvium aggregate`: runs a pipeline over a collection.
 
 use crate::exit::Outcome;
-use crate::notes;
+use crate::notes::{self, Fields};
 use crate::output;
 use crate::output::format::DocumentFormatArgs;
 use crate::output::rows::Rows;
@@ -46,6 +46,7 @@ impl Args {
         let stop = Stop::on_signals()?;
         let stages = self.pipeline.stages()?;
         let format = self.format.resolve()?;
+        let matched = pipelines::matched(&stages);
         let (writes, has_documents) = (pipelines::writes(&stages), pipelines::has_documents(&stages));
         self.collection.database.with(|database| {
             let collection = database.collection(&self.collection.name);
@@ -59,6 +60,13 @@ impl Args {
             }
             let cursor = aggregate.run().map_err(pipelines::refused)?;
             let printed = print(cursor, Rows::new(format, None), &stop);
+            let printed = match printed {
+                Ok(0) if !writes => {
+                    matched.iter().for_each(|filter| Fields::print_of_filter(&collection, filter));
+                    Ok(())
+                }
+                printed => printed.map(drop),
+            };
             if writes {
                 // As after every command that writes: what was written before a failure remains. The failure is the
                 // one to report.
@@ -71,10 +79,14 @@ impl Args {
     }
 }
 
-fn print(cursor: Cursor, mut out: Rows, stop: &Stop) -> Outcome {
+/// Prints the documents; returns their number.
+fn print(cursor: Cursor, mut out: Rows, stop: &Stop) -> Outcome<u64> {
+    let mut printed = 0;
     for document in cursor {
         stop.check()?;
         out.document(&document?)?;
+        printed += 1;
     }
-    out.finish()
+    out.finish()?;
+    Ok(printed)
 }

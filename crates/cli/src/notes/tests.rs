@@ -21,6 +21,12 @@ fn unknown_fields_are_noted_with_the_nearest() {
 }
 
 #[test]
+fn of_equally_similar_names_one_of_the_same_length_is_the_nearest() {
+    assert_eq!(nearest("aera", ["ara", "area", "era"]), Some("area"));
+    assert_eq!(nearest("kid", ["id", "kind"]), Some("id"));
+}
+
+#[test]
 fn operators_without_their_dollar_sign_are_noted() {
     assert_eq!(notes("{age: {gt: 3}}"), ["gt is the name of a field here: did you mean $gt?"]);
     assert_eq!(notes("{or: [{age: 3}]}"), ["or is the name of a field here: did you mean $or?"]);

@@ -118,6 +118,12 @@ fn read(path: &Path) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{} is not UTF-8 text", text::path(path))))
 }
 
+/// The filters at the head of the pipeline.
+pub(crate) fn matched(stages: &[Map]) -> Vec<Map> {
+    let filter = |stage: &Map| stage.get("$match").and_then(Value::as_map).cloned();
+    stages.iter().map_while(filter).collect()
+}
+
 /// True if the last stage writes the results to a collection.
 pub(crate) fn writes(stages: &[Map]) -> bool {
     stages.last().is_some_and(|stage| WRITERS.iter().any(|name| stage.contains(name)))
