@@ -9,20 +9,14 @@
 mod common;
 #[path = "common/json_text.rs"]
 mod json_text;
+#[path = "common/packages.rs"]
+mod packages;
 
 use common::Place;
 use json_text::Json;
+use packages::folder as package;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// The folder of a package.
-fn package(name: &str) -> PathBuf {
-    // Cargo gives tests a directory in its target directory.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
-    let folder = target.join("registry-data").join(name);
-    assert!(folder.is_dir(), "{} is not there: run `tests/data/fetch`, which needs a network, once", folder.display());
-    folder
-}
 
 fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
