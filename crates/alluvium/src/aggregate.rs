@@ -1,12 +1,15 @@
 //! Pipelines over one collection.
 
+use crate::origin::Origin;
 use crate::target::Target;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{BATCH_SIZE, Hint};
 use alluvium_collections::pipeline::{PipelineExplanation, PipelineRequest, PipelineRun};
+use alluvium_collections::read_only::ReadOnlyDocuments;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, FromDocument, IntoDocument};
+use alluvium_store::Durability;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -27,8 +30,7 @@ use std::time::Duration;
 /// ```
 #[must_use = "a pipeline does nothing until `run` or `explain`"]
 pub struct Aggregate<T = Document> {
-    target: Target,
-    at: Option<Snapshot>,
+    origin: Origin,
     request: PipelineRequest,
     batch_size: usize,
     documents: PhantomData<fn() -> T>,
@@ -37,8 +39,7 @@ pub struct Aggregate<T = Document> {
 impl<T> Clone for Aggregate<T> {
     fn clone(&self) -> Self {
         Self {
-            target: self.target.clone(),
-            at: self.at.clone(),
+            origin: self.origin.clone(),
             request: self.request.clone(),
             batch_size: self.batch_size,
             documents: PhantomData,
@@ -48,8 +49,17 @@ impl<T> Clone for Aggregate<T> {
 
 impl Aggregate {
     pub(crate) fn new(target: Target, at: Option<Snapshot>, stages: impl IntoDocument) -> Self {
-        let request = PipelineRequest::new(stages.into_value(), target.durability);
-        Self { target, at, request, batch_size: BATCH_SIZE, documents: PhantomData }
+        let durability = target.durability;
+        Self::over(Origin::Collection(target, at), durability, stages)
+    }
+
+    pub(crate) fn read_only(store: ReadOnlyDocuments, stages: impl IntoDocument) -> Self {
+        Self::over(Origin::ReadOnly(store), Durability::Periodic, stages)
+    }
+
+    fn over(origin: Origin, durability: Durability, stages: impl IntoDocument) -> Self {
+        let request = PipelineRequest::new(stages.into_value(), durability);
+        Self { origin, request, batch_size: BATCH_SIZE, documents: PhantomData }
     }
 }
 
@@ -69,8 +79,8 @@ impl<T> Aggregate<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn typed<U>(self) -> Aggregate<U> {
-        let Self { target, at, request, batch_size, .. } = self;
-        Aggregate { target, at, request, batch_size, documents: PhantomData }
+        let Self { origin, request, batch_size, .. } = self;
+        Aggregate { origin, request, batch_size, documents: PhantomData }
     }
 
     /// Sets variables, which expressions use as `$$name`.
@@ -198,7 +208,7 @@ impl<T> Aggregate<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn at(mut self, snapshot: &Snapshot) -> Self {
-        self.at = Some(snapshot.clone());
+        self.origin.set_snapshot(snapshot);
         self
     }
 
@@ -262,6 +272,6 @@ impl<T> Aggregate<T> {
     }
 
     fn begin(self, timed: bool) -> Result<PipelineRun> {
-        PipelineRun::new(&self.target.engine, self.target.name()?, self.at.as_ref(), self.request, timed)
+        self.origin.begin(self.request, timed)
     }
 }

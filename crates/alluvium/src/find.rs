@@ -1,12 +1,12 @@
 //! Queries of one collection.
 
+use crate::origin::Origin;
 use crate::target::Target;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, moment};
 use alluvium_collections::pipeline::PipelineRun;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_collections::view::CollectionView;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Document, FromDocument, IntoDocument, Value};
 use std::marker::PhantomData;
@@ -27,8 +27,7 @@ use std::time::Duration;
 /// ```
 #[must_use = "a query does nothing until `run`, `first`, `count`, `distinct` or `explain`"]
 pub struct Find<T = Document> {
-    target: Target,
-    at: Option<Snapshot>,
+    origin: Origin,
     request: FindRequest,
     batch_size: usize,
     documents: PhantomData<fn() -> T>,
@@ -37,8 +36,7 @@ pub struct Find<T = Document> {
 impl<T> Clone for Find<T> {
     fn clone(&self) -> Self {
         Self {
-            target: self.target.clone(),
-            at: self.at.clone(),
+            origin: self.origin.clone(),
             request: self.request.clone(),
             batch_size: self.batch_size,
             documents: PhantomData,
@@ -48,7 +46,11 @@ impl<T> Clone for Find<T> {
 
 impl<T> Find<T> {
     pub(crate) fn new(target: Target, at: Option<Snapshot>, filter: impl IntoDocument) -> Self {
-        Self { target, at, request: FindRequest::new(filter), batch_size: BATCH_SIZE, documents: PhantomData }
+        Self::over(Origin::Collection(target, at), filter)
+    }
+
+    pub(crate) fn over(origin: Origin, filter: impl IntoDocument) -> Self {
+        Self { origin, request: FindRequest::new(filter), batch_size: BATCH_SIZE, documents: PhantomData }
     }
 
     /// Sets the order, such as `{"age": -1, "name": 1}`. Default: the order of the plan.
@@ -242,7 +244,7 @@ impl<T> Find<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn at(mut self, snapshot: &Snapshot) -> Self {
-        self.at = Some(snapshot.clone());
+        self.origin.set_snapshot(snapshot);
         self
     }
 
@@ -262,15 +264,11 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
-        let (engine, name) = (&self.target.engine, self.target.name()?);
-        let query = Query::new(self.request, moment(&engine.env))?;
-        if engine.catalog.view(name).is_some() {
-            return Ok(
-                Cursor::piped(PipelineRun::of_query(engine, name, self.at.as_ref(), query)?, self.batch_size).typed()
-            );
+        let query = Query::new(self.request, moment(self.origin.env()))?;
+        if let Some((engine, name, at)) = self.origin.view()? {
+            return Ok(Cursor::piped(PipelineRun::of_query(engine, name, at, query)?, self.batch_size).typed());
         }
-        let view = CollectionView::open(engine, name, self.at.as_ref())?;
-        Ok(Cursor::found(Execution::new(view, query, false)?, self.batch_size).typed())
+        Ok(Cursor::found(self.origin.execute(query, false)?, self.batch_size).typed())
     }
 
     /// The first document.
@@ -338,22 +336,18 @@ impl<T> Find<T> {
 
     /// The documents of the query without projection, if it is of a view.
     fn of_view(&self) -> Result<Option<PipelineRun>> {
-        let (engine, name) = (&self.target.engine, self.target.name()?);
-        if engine.catalog.view(name).is_none() {
-            return Ok(None);
-        }
+        let Some((engine, name, at)) = self.origin.view()? else { return Ok(None) };
         let request = FindRequest { projection: None, ..self.request.clone() };
         let query = Query::new(request, moment(&engine.env))?;
-        PipelineRun::of_query(engine, name, self.at.as_ref(), query).map(Some)
+        PipelineRun::of_query(engine, name, at, query).map(Some)
     }
 
     fn counting(mut self, timed: bool) -> Result<Execution> {
         // The sort does not change the count, but an invalid one is an error.
         self.request.projection = None;
-        let mut query = Query::new(self.request, moment(&self.target.engine.env))?;
+        let mut query = Query::new(self.request, moment(self.origin.env()))?;
         query.only_count();
-        let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
-        Execution::new(view, query, timed)
+        self.origin.execute(query, timed)
     }
 
     /// The distinct values at a path, in the order of all values. An array contributes its
@@ -409,10 +403,9 @@ impl<T> Find<T> {
 
     fn differing(mut self, path: FieldPath, timed: bool) -> Result<Execution> {
         self.request.projection = None;
-        let mut query = Query::new(self.request, moment(&self.target.engine.env))?;
+        let mut query = Query::new(self.request, moment(self.origin.env()))?;
         query.only_values(path);
-        let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
-        Execution::new(view, query, timed)
+        self.origin.execute(query, timed)
     }
 
     /// Runs the query without returning documents, and explains the plan and its execution.
@@ -431,8 +424,7 @@ impl<T> Find<T> {
     /// # Errors
     /// As for [`Find::run`] and its cursor.
     pub fn explain(self) -> Result<Explanation> {
-        let query = Query::new(self.request, moment(&self.target.engine.env))?;
-        let view = CollectionView::open(&self.target.engine, self.target.name()?, self.at.as_ref())?;
-        Execution::new(view, query, true)?.explain()
+        let query = Query::new(self.request, moment(self.origin.env()))?;
+        self.origin.execute(query, true)?.explain()
     }
 }

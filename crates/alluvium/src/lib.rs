@@ -54,6 +54,7 @@ pub mod kv;
 mod logical;
 mod maintenance;
 mod names;
+mod origin;
 mod read_only;
 pub mod repair;
 mod scan;

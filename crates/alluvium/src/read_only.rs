@@ -1,11 +1,14 @@
 //! Read-only stores of documents, which are built once and then read by any number of processes.
 
+use crate::aggregate::Aggregate;
+use crate::find::Find;
+use crate::origin::Origin;
 use crate::scan::Scan;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
 use alluvium_collections::read::fields_of;
 use alluvium_collections::read_only::{ReadOnlyContent, ReadOnlyDocuments};
-use alluvium_document::{Document, Map, Value};
+use alluvium_document::{Document, IntoDocument, Map, Value};
 use alluvium_readonly::Stats as ReadOnlyStats;
 use std::path::Path;
 
@@ -231,6 +234,74 @@ impl ReadOnly {
     /// ```
     pub fn scan(&self) -> Scan {
         Scan::read_only(self.documents.clone())
+    }
+
+    /// The field names that many documents share, sorted. Does not read documents; names that few
+    /// documents have may be missing.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
+    /// # for n in 0..100 { build.add(format!(r#"{{"_id": {n}, "kind": "dog", "age": 3}}"#))?; } build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// assert_eq!(store.field_names(), ["_id", "age", "kind"]);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn field_names(&self) -> Vec<String> {
+        self.documents.field_names()
+    }
+
+    /// The documents that match a filter. All documents are read, except where the filter names
+    /// `_id`s, or a range of them: a store has no other indexes, and a hint of one is an error. A sort
+    /// that needs more memory than half of the budget, or 100 MiB, fails with MongoDB's code 292.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// let pets = store.find(r#"{"age": {"$gt": 2}}"#).sort(r#"{"age": 1}"#);
+    /// assert_eq!(pets.clone().first()?.unwrap().to_string(), r#"{"_id":"rex","kind":"dog","age":3}"#);
+    /// assert_eq!((pets.clone().count()?, pets.distinct("kind")?), (2, vec!["dog".into()]));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn find(&self, filter: impl IntoDocument) -> Find {
+        Find::over(Origin::ReadOnly(self.documents.clone()), filter)
+    }
+
+    /// The first document that matches a filter, as [`ReadOnly::find`] finds it.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// let dog = store.find_one(r#"{"kind": "dog"}"#)?;
+    /// assert_eq!(dog.unwrap().to_string(), r#"{"_id":"rex","kind":"dog","age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Find::run`].
+    pub fn find_one(&self, filter: impl IntoDocument) -> Result<Option<Document>> {
+        self.find(filter).first()
+    }
+
+    /// A pipeline over the documents: an array of stages. Stages that read another collection
+    /// fail with [`Error::OnlyCollection`], and those that write with [`Error::NeverChanges`]; memory is
+    /// limited as in [`ReadOnly::find`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
+    /// # let mut build = alluvium::ReadOnly::build(&path, "pets").start()?;
+    /// # build.add(r#"{"_id": "ada", "age": 12}"#)?; build.add(r#"{"_id": "rex", "kind": "dog", "age": 3}"#)?; build.finish()?;
+    /// # let store = alluvium::ReadOnly::open(&path)?;
+    /// let counted = store.aggregate(r#"[{"$match": {"age": {"$gt": 2}}}, {"$count": "n"}]"#);
+    /// assert_eq!(counted.first()?.unwrap().to_string(), r#"{"n":2}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn aggregate(&self, stages: impl IntoDocument) -> Aggregate {
+        Aggregate::read_only(self.documents.clone(), stages)
     }
 
     /// The number of documents. Takes constant time.

@@ -1,5 +1,6 @@
 //! Scans: documents in the order of their `_id`s.
 
+use crate::origin::Origin;
 use crate::target::Target;
 use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::error::Result;
@@ -29,13 +30,6 @@ impl<T> Clone for Scan<T> {
     fn clone(&self) -> Self {
         Self { origin: self.origin.clone(), range: self.range.clone(), documents: PhantomData }
     }
-}
-
-/// The source of the documents.
-#[derive(Clone)]
-enum Origin {
-    Collection(Target, Option<Snapshot>),
-    ReadOnly(ReadOnlyDocuments),
 }
 
 impl<T> Scan<T> {
@@ -122,9 +116,7 @@ impl<T> Scan<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn at(mut self, snapshot: &Snapshot) -> Self {
-        if let Origin::Collection(_, at) = &mut self.origin {
-            *at = Some(snapshot.clone());
-        }
+        self.origin.set_snapshot(snapshot);
         self
     }
 
@@ -143,12 +135,6 @@ impl<T> Scan<T> {
     /// # Errors
     /// [`crate::Error::InvalidId`], [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
-        let documents = match self.origin {
-            Origin::Collection(target, snapshot) => {
-                Cursor::scan(&target.engine, target.name()?, snapshot.as_ref(), self.range)
-            }
-            Origin::ReadOnly(store) => Cursor::scan_read_only(&store, self.range),
-        }?;
-        Ok(documents.typed())
+        Ok(self.origin.scan(self.range)?.typed())
     }
 }

@@ -171,6 +171,7 @@ fn library_code(error: &alluvium::Error) -> u8 {
     use alluvium_store::Error as StoreError;
     match error {
         Error::NoSuchCollection { .. }
+        | Error::OnlyCollection { .. }
         | Error::NoSuchIndex { .. }
         | Error::Store(StoreError::NotADatabase(_) | StoreError::NotACheckpoint(_)) => {
             return NOT_FOUND;

@@ -190,6 +190,16 @@ pub enum Error {
         /// The names of the indexes.
         names: String,
     },
+    /// A pipeline over a read-only store reads another collection.
+    #[error("{} is a read-only store with one collection, {own}: a pipeline over it cannot read {wanted}", path.display())]
+    OnlyCollection {
+        /// The directory.
+        path: PathBuf,
+        /// The collection of the store.
+        own: String,
+        /// The other collection.
+        wanted: String,
+    },
     /// The collection does not exist.
     #[error("there is no collection {name}{}", suggestion(.nearest))]
     NoSuchCollection {
@@ -451,7 +461,7 @@ impl Error {
             Self::IndexConflict { .. } => (85, "IndexOptionsConflict"),
             Self::AmbiguousKeys { .. } => (181, "AmbiguousIndexKeyPattern"),
             Self::NoSuchIndex { .. } => (27, "IndexNotFound"),
-            Self::NoSuchCollection { .. } => (26, "NamespaceNotFound"),
+            Self::NoSuchCollection { .. } | Self::OnlyCollection { .. } => (26, "NamespaceNotFound"),
             Self::CollectionExists(_) => (48, "NamespaceExists"),
             Self::InvalidName(_) => (73, "InvalidNamespace"),
             Self::MaxTimeExpired { .. } => (50, "MaxTimeMSExpired"),
@@ -503,9 +513,10 @@ impl Error {
             Self::DuplicateKey { .. } | Self::LoadDuplicate { .. } | Self::DuplicateIndexKey { .. } => {
                 ErrorKind::DuplicateKey
             }
-            Self::NoSuchCollection { .. } | Self::CollectionExists(_) | Self::NoSuchIndex { .. } => {
-                ErrorKind::Namespace
-            }
+            Self::NoSuchCollection { .. }
+            | Self::OnlyCollection { .. }
+            | Self::CollectionExists(_)
+            | Self::NoSuchIndex { .. } => ErrorKind::Namespace,
             Self::InvalidName(_)
             | Self::InvalidDocument(_)
             | Self::DocumentTooLarge(_)

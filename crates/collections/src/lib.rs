@@ -8,7 +8,7 @@
 //! | [`read`], [`view`], [`cursor`] | documents at a snapshot |
 //! | [`find`] | queries: planned, executed, explained |
 //! | [`pipeline`] | pipelines: their query at the head, the other collections, what they write |
-//! | `source` | what the operators of `alluvium-exec` read: a collection at a snapshot |
+//! | `source`, `read_only_source` | what the operators of `alluvium-exec` read: a collection at a snapshot, a read-only store |
 //! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
 //! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
@@ -48,6 +48,7 @@ pub mod pipeline;
 mod planner_state;
 pub mod read;
 pub mod read_only;
+mod read_only_source;
 pub mod repair;
 pub mod results;
 pub mod snapshot;

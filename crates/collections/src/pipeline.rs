@@ -7,6 +7,7 @@
 mod execution;
 mod head;
 mod host;
+mod read_only;
 mod statistics;
 mod views;
 mod write;

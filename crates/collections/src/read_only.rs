@@ -3,11 +3,12 @@
 use crate::error::{Error, Result};
 use crate::ids::{id_key, key_text};
 use crate::names::FullName;
-use crate::read::{decode, with_id};
+use crate::read::{decode, decode_copy, with_id};
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_document::{Document, Map, Value};
 use alluvium_env::Env;
 use alluvium_readonly::ReadOnlyOptions;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ struct Inner {
     content: ReadOnlyContent,
     name: FullName,
     shapes: Arc<ShapeTable>,
+    memory_bytes: usize,
 }
 
 /// The label of a store.
@@ -87,12 +89,29 @@ impl ReadOnlyDocuments {
             id: "(shapes)".to_owned(),
             reason,
         })?;
-        Ok(Self { inner: Arc::new(Inner { pairs, content, name, shapes }) })
+        Ok(Self { inner: Arc::new(Inner { pairs, content, name, shapes, memory_bytes: options.memory_bytes }) })
     }
 
     /// The keys and values.
     pub fn pairs(&self) -> &alluvium_readonly::ReadOnly {
         &self.inner.pairs
+    }
+
+    /// The shapes of the documents.
+    pub(crate) fn shapes(&self) -> &ShapeTable {
+        &self.inner.shapes
+    }
+
+    /// The field names that many documents share, sorted.
+    pub fn field_names(&self) -> Vec<String> {
+        let fields = self.inner.shapes.iter().flat_map(|shape| shape.fields());
+        let names: BTreeSet<&str> = fields.map(|field| &*field.name).collect();
+        names.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The memory budget.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.inner.memory_bytes
     }
 
     /// The content of the store.
@@ -134,6 +153,24 @@ impl ReadOnlyDocuments {
                 );
                 Err(Error::InvalidId { code: 2, what })
             }
+        }
+    }
+
+    /// The key of an `_id`; `None` if no document of the store can have it.
+    pub(crate) fn key_of(&self, id: &Value) -> Option<Vec<u8>> {
+        let key = self.key(id).ok()?;
+        match self.inner.content {
+            ReadOnlyContent::Documents => Some(key),
+            // The bytes of a text are shown as a string, also if the `_id` is binary.
+            ReadOnlyContent::KeyValues => (bytes_value(key.clone()) == *id).then_some(key),
+        }
+    }
+
+    /// As [`ReadOnlyDocuments::document`], of a value that is copied.
+    pub(crate) fn document_copy(&self, key: &[u8], row: &[u8]) -> Result<Document> {
+        match self.inner.content {
+            ReadOnlyContent::Documents => decode_copy(&self.inner.shapes, &self.inner.name, key, row),
+            ReadOnlyContent::KeyValues => self.document(key, row.to_vec()),
         }
     }
 

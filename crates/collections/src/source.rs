@@ -317,6 +317,12 @@ impl LocalAccount {
     }
 }
 
+impl From<Charge> for LocalAccount {
+    fn from(charge: Charge) -> Self {
+        Self(charge)
+    }
+}
+
 impl MemoryAccount for LocalAccount {
     fn bytes(&self) -> usize {
         self.0.bytes()

@@ -225,6 +225,36 @@ impl ReadOnly {
         Ok(Self { inner: Arc::new(Inner { env, path, superblock, data, index, cache, budget, _pinned }) })
     }
 
+    /// The environment that the store was opened in.
+    ///
+    /// ```
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?.finish(Vec::new())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
+    /// let now = store.env().clock.now();
+    /// # alluvium_readonly::Result::Ok(())
+    /// ```
+    pub fn env(&self) -> &Env {
+        &self.inner.env
+    }
+
+    /// Takes memory of the caller, for a sort for instance, out of the budget until the charge is
+    /// dropped. The block cache makes room.
+    ///
+    /// ```
+    /// # use alluvium_readonly::{BuildOptions, ReadOnly};
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// # ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?.finish(Vec::new())?;
+    /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
+    /// let sorting = store.charge(8 << 20);
+    /// assert_eq!(sorting.bytes(), 8 << 20);
+    /// # alluvium_readonly::Result::Ok(())
+    /// ```
+    pub fn charge(&self, bytes: usize) -> Charge {
+        self.inner.budget.charge(Owner::Jobs, bytes)
+    }
+
     /// The directory.
     ///
     /// ```

@@ -5,10 +5,13 @@ use super::planning::{self, Planned};
 use super::query::Query;
 use crate::error::Result;
 use crate::names::FullName;
+use crate::read_only::ReadOnlyDocuments;
+use crate::read_only_source::{self, ReadOnlySource};
 use crate::source::{LocalDocuments, LocalSource};
 use crate::view::CollectionView;
 use alluvium_document::Document;
-use alluvium_exec::Item;
+use alluvium_env::Env;
+use alluvium_exec::{Item, Report, Source};
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::RecordRef;
 use alluvium_store::Options;
@@ -24,13 +27,29 @@ pub(crate) fn stage_bytes_max(options: &Options, allow_disk_use: bool) -> usize 
 
 /// The execution of a query.
 pub struct Execution {
-    operators: alluvium_exec::Execution<LocalSource>,
+    operators: Operators,
     /// The query, without the part that the operators took.
     query: Query,
     planned: Planned,
     started: Duration,
     /// True once the plan cache has the cost of the plan.
     ended: bool,
+}
+
+/// The operators over what they read.
+enum Operators {
+    Local(alluvium_exec::Execution<LocalSource>),
+    ReadOnly(alluvium_exec::Execution<ReadOnlySource>),
+}
+
+/// Evaluates an expression on the operators, whatever they read.
+macro_rules! on {
+    ($operators:expr, $execution:ident => $result:expr) => {
+        match $operators {
+            Operators::Local($execution) => $result,
+            Operators::ReadOnly($execution) => $result,
+        }
+    };
 }
 
 impl Drop for Execution {
@@ -58,7 +77,22 @@ impl Execution {
             request.seen_bytes_max.min(options.tuning.gather_bytes.unwrap_or(options.memory_bytes / 16));
         request.sort_bytes_max = stage_bytes_max(options, request.allow_disk_use);
         let source = LocalSource { view, indexes: planned.indexes.clone() };
-        let operators = alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?;
+        let operators = Operators::Local(alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?);
+        Ok(Self { operators, query, planned, started, ended: false })
+    }
+
+    /// Plans a query over a read-only store: a scan, or look-ups where the filter names `_id`s. If
+    /// `timed`, the time of each step is measured.
+    pub fn read_only(store: &ReadOnlyDocuments, mut query: Query, timed: bool) -> Result<Self> {
+        let env = store.pairs().env();
+        let started = env.clock.now();
+        query.request.limits.begin(env);
+        let planned = planning::plan_read_only(store, &query)?;
+        let mut request = std::mem::take(&mut query.request);
+        request.seen_bytes_max = request.seen_bytes_max.min(store.memory_bytes() / 16);
+        request.sort_bytes_max = read_only_source::stage_bytes_max(store);
+        let source = ReadOnlySource(store.clone());
+        let operators = Operators::ReadOnly(alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?);
         Ok(Self { operators, query, planned, started, ended: false })
     }
 
@@ -69,11 +103,18 @@ impl Execution {
 
     /// The collection.
     pub fn collection(&self) -> &FullName {
-        &self.view().name
+        match &self.operators {
+            Operators::Local(execution) => &execution.source().view.name,
+            Operators::ReadOnly(execution) => execution.source().0.name(),
+        }
     }
 
-    fn view(&self) -> &Arc<CollectionView> {
-        &self.operators.source().view
+    fn env(&self) -> &Env {
+        on!(&self.operators, execution => execution.source().env())
+    }
+
+    fn report(&self) -> Report {
+        on!(&self.operators, execution => execution.report())
     }
 
     /// The next document, projected as the query requests.
@@ -87,19 +128,16 @@ impl Execution {
         Ok(self.next_item()?.map(|item| item.document.unwrap_or_default()))
     }
 
-    /// Divides the documents into scans for several threads; empty if that is not possible.
-    pub(crate) fn split(&mut self) -> Result<Vec<LocalDocuments>> {
-        self.operators.split()
-    }
-
-    /// What the query reads.
-    pub(crate) fn source(&self) -> &LocalSource {
-        self.operators.source()
+    /// Divides the documents into scans for several threads, of a source; `None` if that is not possible.
+    pub(crate) fn split(&mut self) -> Result<Option<(LocalSource, Vec<LocalDocuments>)>> {
+        let Operators::Local(execution) = &mut self.operators else { return Ok(None) };
+        let parts = execution.split()?;
+        Ok((!parts.is_empty()).then(|| (execution.source().clone(), parts)))
     }
 
     /// Passes the remaining documents to `visit`, before projection.
     pub fn visit(&mut self, visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>) -> Result<()> {
-        self.operators.visit(visit)?;
+        on!(&mut self.operators, execution => execution.visit(visit))?;
         self.end();
         Ok(())
     }
@@ -110,7 +148,7 @@ impl Execution {
     }
 
     fn next_item(&mut self) -> Result<Option<Item>> {
-        let item = self.operators.next_item()?;
+        let item = on!(&mut self.operators, execution => execution.next_item())?;
         if item.is_none() {
             self.end();
         }
@@ -119,7 +157,7 @@ impl Execution {
 
     /// The number of documents.
     pub fn count(&mut self) -> Result<u64> {
-        let count = self.operators.count()?;
+        let count = on!(&mut self.operators, execution => execution.count())?;
         self.end();
         Ok(count)
     }
@@ -132,8 +170,8 @@ impl Execution {
 
     /// The plan, and its cost so far.
     pub fn explained(&self) -> Explanation {
-        let time = self.view().engine.env.clock.now().saturating_sub(self.started);
-        Explanation::new(self.view(), &self.query, &self.planned, self.operators.report(), time)
+        let time = self.env().clock.now().saturating_sub(self.started);
+        Explanation::new(self.collection(), &self.query, &self.planned, self.report(), time)
     }
 
     /// Reports the cost of the plan to the collection's plan cache.
@@ -141,7 +179,9 @@ impl Execution {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        planning::learn(self.view(), &self.planned, &self.operators.report());
+        if let Operators::Local(execution) = &self.operators {
+            planning::learn(&execution.source().view, &self.planned, &execution.report());
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::planning::Planned;
 use super::query::Query;
-use crate::view::CollectionView;
+use crate::names::FullName;
 use alluvium_document::{Map, Value};
 use alluvium_exec::{Counts, Report};
 use alluvium_query::plan::{Node, Plan, Rejected};
@@ -51,7 +51,7 @@ struct Explained {
 }
 
 impl Explanation {
-    pub(super) fn new(view: &CollectionView, query: &Query, planned: &Planned, report: Report, time: Duration) -> Self {
+    pub(super) fn new(collection: &FullName, query: &Query, planned: &Planned, report: Report, time: Duration) -> Self {
         let steps = Explained::new(&planned.plan.root, &report);
         let mut sum = Counts::default();
         add(&report, &mut sum);
@@ -65,7 +65,7 @@ impl Explanation {
             blocks_looked_up: report.counts.spent.blocks.looked_up,
             blocks_read: report.counts.spent.blocks.read,
             time,
-            collection: view.name.to_string(),
+            collection: collection.to_string(),
             filter: query.filter.to_map(),
             plan: (*planned.plan).clone(),
             cached: planned.cached,

@@ -7,11 +7,12 @@ use crate::error::Result;
 use crate::index::IndexSet;
 use crate::marks;
 use crate::planner_state::PlanCache;
+use crate::read_only::{ReadOnlyContent, ReadOnlyDocuments};
 use crate::view::CollectionView;
 use alluvium_document::compare::type_rank;
 use alluvium_document::{Map, Value};
 use alluvium_exec::Report;
-use alluvium_query::plan::{self, Hint, KeyRange, Needs, Plan, Rejected, Rejection};
+use alluvium_query::plan::{self, Hint, Interval, KeyRange, Needs, Node, Plan, Rejected, Rejection};
 use alluvium_store::{Bounds, TreeId};
 use hashbrown::HashMap;
 use std::cell::{Cell, RefCell};
@@ -142,14 +143,7 @@ pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Resu
         indexes: &described,
         estimator: Some(&shares),
     };
-    let spec = plan::Query {
-        filter: &query.filter,
-        sort: query.request.sort.parts(),
-        needs: query.request.needs.as_deref().map_or(Needs::Documents, Needs::Paths),
-        skip: query.skip,
-        limit: query.limit,
-        hint: query.hint.as_ref().map(super::query::IndexHint::as_planned),
-    };
+    let spec = spec_of(query);
     let remembers = !described.is_empty() && query.hint.is_none();
     if !remembers {
         let plan = plan::plan(&spec, &collection)?;
@@ -158,6 +152,56 @@ pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Resu
     let form: Arc<str> = form_of(query).into();
     let (plan, cached) = remembered(&view.state.plans, &indexes, &form, spec, explains, &collection)?;
     Ok(Planned { plan: Arc::new(plan), indexes, form: Some(form), cached })
+}
+
+fn spec_of(query: &Query) -> plan::Query<'_> {
+    plan::Query {
+        filter: &query.filter,
+        sort: query.request.sort.parts(),
+        needs: query.request.needs.as_deref().map_or(Needs::Documents, Needs::Paths),
+        skip: query.skip,
+        limit: query.limit,
+        hint: query.hint.as_ref().map(super::query::IndexHint::as_planned),
+    }
+}
+
+/// The plan of a query over a read-only store, which has no indexes but that on `_id`.
+pub(crate) fn plan_read_only(store: &ReadOnlyDocuments, query: &Query) -> Result<Planned> {
+    let spec = spec_of(query);
+    let collection = plan::Collection {
+        documents: store.pairs().len(),
+        bytes: store.pairs().stats().raw_bytes,
+        partitions: 1,
+        natural_ids: false,
+        indexes: &[],
+        estimator: None,
+    };
+    let mut plan = plan::plan(&spec, &collection)?;
+    // Keys without documents are not in the order of `_id`s, and ranges of `_id` are not ranges of keys.
+    if store.content() == ReadOnlyContent::KeyValues && scans(&plan.root) {
+        let backward = matches!(spec.hint, Some(Hint::Natural { backward: true }));
+        let natural = plan::Query { hint: Some(Hint::Natural { backward }), ..spec.clone() };
+        plan = plan::plan(&natural, &collection)?;
+        plan.root = scan_of_all(&spec, backward);
+    }
+    Ok(Planned { plan: Arc::new(plan), indexes: Arc::default(), form: None, cached: false })
+}
+
+fn scans(node: &Node) -> bool {
+    matches!(node, Node::Scan { .. }) || node.inputs().into_iter().any(scans)
+}
+
+/// A scan of all documents, with a sort of them.
+fn scan_of_all(query: &plan::Query<'_>, backward: bool) -> Node {
+    let mut root = Node::Scan { ids: vec![Interval::all()], backward, filter: query.filter.clone() };
+    if !query.sort.is_empty() {
+        let first = query.limit.map(|limit| limit.saturating_add(query.skip));
+        root = Node::Sort { input: Box::new(root), by: query.sort.to_vec(), first };
+    }
+    if query.skip > 0 || query.limit.is_some() {
+        root = Node::Limit { input: Box::new(root), skip: query.skip, limit: query.limit };
+    }
+    root
 }
 
 fn remembered(

@@ -1,14 +1,18 @@
 //! Pipelines on their way.
 
 use super::host::{Head, LocalHost};
+use super::read_only::ReadOnlyHost;
 use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{Explanation, Hint, IndexHint, Query, collated, known_variables, moment, project, stage_bytes_max};
 use crate::ids;
 use crate::names::FullName;
+use crate::read_only::ReadOnlyDocuments;
+use crate::read_only_source;
 use crate::snapshot::Snapshot;
 use alluvium_document::{Document, InputError, Map, Value, bson};
+use alluvium_env::Env;
 use alluvium_exec::pipeline::{PipelineExecution, Settings, StageReport};
 use alluvium_exec::{Limits, Request};
 use alluvium_query::ErrorCode;
@@ -60,14 +64,37 @@ struct Checked {
 
 /// A pipeline on its way: its documents in order, all of one snapshot.
 pub struct PipelineRun {
-    execution: PipelineExecution<LocalHost>,
+    stages: Stages,
     /// The query at the head, unless the pipeline has documents of its own.
     head: Option<Head>,
     /// The query of a view, whose projection is the last step.
     projecting: Option<Query>,
     name: FullName,
     started: Duration,
-    host: LocalHost,
+    env: Env,
+    collation: Option<Collation>,
+}
+
+/// The stages over the collections that they read.
+enum Stages {
+    Local(PipelineExecution<LocalHost>),
+    ReadOnly(PipelineExecution<ReadOnlyHost>),
+}
+
+impl Stages {
+    fn next_record(&mut self) -> Result<Option<Record>> {
+        match self {
+            Self::Local(execution) => execution.next_record(),
+            Self::ReadOnly(execution) => execution.next_record(),
+        }
+    }
+
+    fn reports(&self) -> &[StageReport] {
+        match self {
+            Self::Local(execution) => execution.reports(),
+            Self::ReadOnly(execution) => execution.reports(),
+        }
+    }
 }
 
 impl PipelineRun {
@@ -135,7 +162,38 @@ impl PipelineRun {
         } else {
             host.begin(name, pipeline.into_stages(), hint, timed)?
         };
-        Ok(Self { execution, head, projecting, name: name.clone(), started, host })
+        let (stages, env, collation) = (Stages::Local(execution), engine.env.clone(), host.collation);
+        Ok(Self { stages, head, projecting, name: name.clone(), started, env, collation })
+    }
+
+    /// Parses, plans and begins a pipeline over a read-only store. If `timed`, the time of each stage is measured.
+    ///
+    /// # Errors
+    /// As [`PipelineRun::new`]; [`crate::error::Error::NeverChanges`] if the last stage writes,
+    /// [`crate::error::Error::OnlyCollection`] if one reads another collection.
+    pub fn read_only(store: &ReadOnlyDocuments, request: PipelineRequest, timed: bool) -> Result<Self> {
+        let PipelineRequest { stages, collation, variables, mut limits, allow_disk_use, hint, .. } = request;
+        let env = store.pairs().env();
+        let started = env.clock.now();
+        limits.begin(env);
+        let known = known_variables(variables, collated(collation, moment(env))?)?;
+        let pipeline = Pipeline::parse(&stages?, &known)?;
+        let hint = hint.map(IndexHint::new).transpose()?;
+        let collation = known.collation().cloned();
+        let stage_bytes_max = read_only_source::stage_bytes_max(store);
+        let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
+        let host = ReadOnlyHost { store: store.clone(), settings, collation: collation.clone() };
+        let has_own_documents = pipeline.has_own_documents();
+        let stages = pipeline.into_stages();
+        host.check(&stages)?;
+        let (head, execution) = if has_own_documents {
+            (None, host.begin_alone(stages, timed))
+        } else {
+            let (head, execution) = host.begin(stages, hint, timed)?;
+            (Some(head), execution)
+        };
+        let (name, env) = (store.name().clone(), env.clone());
+        Ok(Self { stages: Stages::ReadOnly(execution), head, projecting: None, name, started, env, collation })
     }
 
     /// The collection.
@@ -145,7 +203,7 @@ impl PipelineRun {
 
     /// The collation by which strings are compared.
     pub fn collation(&self) -> Option<&Collation> {
-        self.host.collation.as_ref()
+        self.collation.as_ref()
     }
 
     /// The next document.
@@ -153,7 +211,7 @@ impl PipelineRun {
     /// # Errors
     /// Errors of reading; [`crate::error::Error::Pipeline`]; limits. Nothing may be read after one.
     pub fn next_document(&mut self) -> Result<Option<Document>> {
-        match self.execution.next_record()? {
+        match self.stages.next_record()? {
             Some(Record::Map(map)) if bson::document_size(&map) > ids::MAX_DOCUMENT_BYTES => {
                 Err(PipelineError::too_large("the pipeline").into())
             }
@@ -173,18 +231,18 @@ impl PipelineRun {
     /// # Errors
     /// As [`PipelineRun::next_document`]; the pipeline would write.
     pub fn explain(&mut self) -> Result<PipelineExplanation> {
-        let last = self.execution.reports().last();
+        let last = self.stages.reports().last();
         if let Some(name @ ("$out" | "$merge")) = last.map(|stage| stage.name) {
             let message = format!("to explain a pipeline runs it, and this one would write: leave {name} out");
             return refuse(ErrorCode::Location51029, message);
         }
         let mut returned = 0;
-        while self.execution.next_record()?.is_some() {
+        while self.stages.next_record()?.is_some() {
             returned += 1;
         }
-        let time = self.host.engine.env.clock.now().saturating_sub(self.started);
+        let time = self.env.clock.now().saturating_sub(self.started);
         let head = self.head.as_ref().map(|head| head.lock().explained());
-        Ok(PipelineExplanation { returned, time, head, stages: self.execution.reports().to_vec() })
+        Ok(PipelineExplanation { returned, time, head, stages: self.stages.reports().to_vec() })
     }
 }
 

@@ -68,8 +68,7 @@ impl Records<Error> for Found {
     }
 
     fn split(&mut self) -> Result<Vec<Box<dyn Records<Error>>>> {
-        let mut execution = self.0.lock();
-        let (parts, source) = (execution.split()?, execution.source().clone());
+        let Some((source, parts)) = self.0.lock().split()? else { return Ok(Vec::new()) };
         let part = |documents| {
             let watch = Watch::new(self.1.clone());
             Box::new(Part { source: source.clone(), documents, watch }) as Box<dyn Records<Error>>
@@ -79,7 +78,7 @@ impl Records<Error> for Found {
 }
 
 /// No documents.
-struct Nothing;
+pub(super) struct Nothing;
 
 impl Records<Error> for Nothing {
     fn next_record(&mut self) -> Result<Option<Record>> {

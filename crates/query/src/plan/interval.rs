@@ -50,6 +50,11 @@ impl Interval {
         Self { low: Edge::before(value.clone()), high: Edge::after(value) }
     }
 
+    /// The interval of all values.
+    pub fn all() -> Self {
+        Self { low: Edge::before(Value::MinKey), high: Edge::after(Value::MaxKey) }
+    }
+
     /// True if the interval consists of one value and the values equal to it.
     pub fn is_point(&self) -> bool {
         !self.low.after && self.high.after && compare(&self.low.value, &self.high.value).is_eq()
@@ -57,7 +62,7 @@ impl Interval {
 
     /// True if the interval contains all values.
     pub fn is_all(&self) -> bool {
-        self.low == Edge::before(Value::MinKey) && self.high == Edge::after(Value::MaxKey)
+        *self == Self::all()
     }
 
     /// True if the interval is one value without strings.
@@ -102,7 +107,7 @@ impl Intervals {
     }
 
     pub fn all() -> Self {
-        Self::one(Edge::before(Value::MinKey), Edge::after(Value::MaxKey))
+        Self(vec![Interval::all()])
     }
 
     pub fn point(value: Value) -> Self {

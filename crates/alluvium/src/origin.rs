@@ -1,0 +1,71 @@
+//! What a query, a pipeline or a scan reads: a collection, or a read-only store.
+
+use crate::target::Target;
+use alluvium_collections::cursor::{Cursor, ScanRange};
+use alluvium_collections::engine::EngineHandle;
+use alluvium_collections::error::Result;
+use alluvium_collections::find::{Execution, Query};
+use alluvium_collections::names::FullName;
+use alluvium_collections::pipeline::{PipelineRequest, PipelineRun};
+use alluvium_collections::read_only::ReadOnlyDocuments;
+use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::view::CollectionView;
+use alluvium_env::Env;
+
+/// A collection, now or at a snapshot, or a read-only store.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    Collection(Target, Option<Snapshot>),
+    ReadOnly(ReadOnlyDocuments),
+}
+
+impl Origin {
+    /// The same collection at a snapshot. A read-only store never changes.
+    pub fn set_snapshot(&mut self, snapshot: &Snapshot) {
+        if let Self::Collection(_, at) = self {
+            *at = Some(snapshot.clone());
+        }
+    }
+
+    pub fn env(&self) -> &Env {
+        match self {
+            Self::Collection(target, _) => &target.engine.env,
+            Self::ReadOnly(store) => store.pairs().env(),
+        }
+    }
+
+    pub fn scan(&self, range: ScanRange) -> Result<Cursor> {
+        match self {
+            Self::Collection(target, at) => Cursor::scan(&target.engine, target.name()?, at.as_ref(), range),
+            Self::ReadOnly(store) => Cursor::scan_read_only(store, range),
+        }
+    }
+
+    /// The name of the view that this is, and what it is in; `None` for documents.
+    pub fn view(&self) -> Result<Option<(&EngineHandle, &FullName, Option<&Snapshot>)>> {
+        let Self::Collection(target, at) = self else { return Ok(None) };
+        let name = target.name()?;
+        Ok(target.engine.catalog.view(name).is_some().then_some((&target.engine, name, at.as_ref())))
+    }
+
+    /// Plans a query. If `timed`, the time of each step is measured.
+    pub fn execute(&self, query: Query, timed: bool) -> Result<Execution> {
+        match self {
+            Self::Collection(target, at) => {
+                let view = CollectionView::open(&target.engine, target.name()?, at.as_ref())?;
+                Execution::new(view, query, timed)
+            }
+            Self::ReadOnly(store) => Execution::read_only(store, query, timed),
+        }
+    }
+
+    /// Begins a pipeline. If `timed`, the time of each stage is measured.
+    pub fn begin(&self, request: PipelineRequest, timed: bool) -> Result<PipelineRun> {
+        match self {
+            Self::Collection(target, at) => {
+                PipelineRun::new(&target.engine, target.name()?, at.as_ref(), request, timed)
+            }
+            Self::ReadOnly(store) => PipelineRun::read_only(store, request, timed),
+        }
+    }
+}

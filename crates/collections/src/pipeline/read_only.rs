@@ -1,0 +1,117 @@
+//! A read-only store as a pipeline sees it: one collection.
+
+use super::host::{Found, Head, Nothing};
+use super::{head, refuse};
+use crate::error::{Error, Result};
+use crate::find::{Execution, IndexHint, Query};
+use crate::names::FullName;
+use crate::read_only::ReadOnlyDocuments;
+use crate::read_only_source::{NoFiles, ReadOnlySource, stage_bytes_max};
+use crate::source::LocalAccount;
+use alluvium_env::Env;
+use alluvium_env::sync::Mutex;
+use alluvium_exec::Limits;
+use alluvium_exec::pipeline::{Host, PipelineExecution, Records, Settings};
+use alluvium_query::ErrorCode;
+use alluvium_query::collation::Collation;
+use alluvium_query::pipeline::{Record, Stage};
+use std::sync::Arc;
+
+/// The collection of a read-only store.
+#[derive(Clone)]
+pub(super) struct ReadOnlyHost {
+    pub store: ReadOnlyDocuments,
+    pub settings: Settings,
+    /// The order of strings; `None` for that of their bytes.
+    pub collation: Option<Collation>,
+}
+
+impl ReadOnlyHost {
+    /// Plans the head of the stages over the store, and begins to execute the others.
+    pub fn begin(
+        &self,
+        stages: Vec<Stage>,
+        hint: Option<IndexHint>,
+        timed: bool,
+    ) -> Result<(Head, PipelineExecution<Self>)> {
+        let settings = Settings { timed, ..self.settings.clone() };
+        let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use, self.collation.as_ref());
+        let query = Query { hint, ..query };
+        let found = Arc::new(Mutex::new(Execution::read_only(&self.store, query, timed)?));
+        let records = Box::new(Found(found.clone(), settings.limits.clone()));
+        Ok((found, PipelineExecution::new(self.clone(), records, rest, settings)))
+    }
+
+    /// Begins to execute stages that have documents of their own.
+    pub fn begin_alone(&self, stages: Vec<Stage>, timed: bool) -> PipelineExecution<Self> {
+        let settings = Settings { timed, ..self.settings.clone() };
+        PipelineExecution::new(self.clone(), Box::new(Nothing), stages, settings)
+    }
+
+    /// Refuses stages that write, or read anything but documents of the store, before anything is read.
+    /// Those within a `$lookup` are refused when it opens its collection.
+    pub fn check(&self, stages: &[Stage]) -> Result<()> {
+        for stage in stages {
+            match stage {
+                Stage::Out(_) | Stage::Merge(_) => return Err(self.refusal()),
+                Stage::Lookup(lookup) => lookup.from.as_deref().map_or(Ok(()), |from| self.require(from))?,
+                Stage::GraphLookup(lookup) => self.require(&lookup.from)?,
+                Stage::Union(union) => {
+                    union.collection.as_deref().map_or(Ok(()), |other| self.require(other))?;
+                    self.check(union.pipeline.stages())?;
+                }
+                Stage::Facet(facets) => facets.iter().try_for_each(|(_, facet)| self.check(facet.stages()))?,
+                Stage::Statistics(_) => {
+                    let what = format!("{} is not supported over a read-only store", stage.name());
+                    return refuse(ErrorCode::NotImplemented, what);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn refusal(&self) -> Error {
+        Error::NeverChanges(self.store.pairs().path().to_owned())
+    }
+
+    /// Refuses a collection that is not that of the store. In a database it would be empty if it did
+    /// not exist; here its documents may have been forgotten.
+    fn require(&self, collection: &str) -> Result<()> {
+        let (own, wanted) = (self.store.name(), FullName::new(&self.store.name().logical, collection)?);
+        if wanted == *own {
+            return Ok(());
+        }
+        let (own, wanted) = (own.to_string(), wanted.to_string());
+        Err(Error::OnlyCollection { path: self.store.pairs().path().to_owned(), own, wanted })
+    }
+}
+
+impl Host for ReadOnlyHost {
+    type Error = Error;
+    type Account = LocalAccount;
+    type Sorter = NoFiles;
+
+    fn env(&self) -> &Env {
+        self.store.pairs().env()
+    }
+
+    fn account(&self) -> LocalAccount {
+        ReadOnlySource::new_account(&self.store)
+    }
+
+    fn sorter(&self, purpose: &'static str, _: usize) -> NoFiles {
+        NoFiles { purpose, limit: stage_bytes_max(&self.store) }
+    }
+
+    fn open(&self, collection: Option<&str>, stages: Vec<Stage>, _: &Limits) -> Result<Box<dyn Records<Error>>> {
+        self.check(&stages)?;
+        let Some(collection) = collection else { return Ok(Box::new(self.begin_alone(stages, false))) };
+        self.require(collection)?;
+        Ok(Box::new(self.begin(stages, None, false)?.1))
+    }
+
+    fn write(&self, _: &Stage, _: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
+        Err(self.refusal())
+    }
+}
