@@ -5,7 +5,7 @@ mod types;
 
 use crate::operators::{self, without_dollar};
 use crate::text;
-use alluvium::{Collection, Error, Map, Value};
+use alluvium::{Collection, Error, Map, ReadOnly, Scan, Value};
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -13,6 +13,44 @@ use std::io::Write;
 const SAMPLE: u64 = 100;
 /// The maximum number of known fields that a note lists.
 const MOST_LISTED: usize = 12;
+
+/// The documents that notes are about.
+pub(crate) trait Noted {
+    /// The full name of the collection.
+    fn name(&self) -> String;
+    /// The names that many documents share.
+    fn shared_names(&self) -> Vec<String>;
+    /// All documents.
+    fn documents(&self) -> Scan;
+}
+
+impl Noted for Collection {
+    fn name(&self) -> String {
+        self.full_name().map(|name| name.to_string()).unwrap_or_default()
+    }
+
+    fn shared_names(&self) -> Vec<String> {
+        self.field_names().unwrap_or_default()
+    }
+
+    fn documents(&self) -> Scan {
+        self.scan()
+    }
+}
+
+impl Noted for ReadOnly {
+    fn name(&self) -> String {
+        self.collection()
+    }
+
+    fn shared_names(&self) -> Vec<String> {
+        self.field_names()
+    }
+
+    fn documents(&self) -> Scan {
+        self.scan()
+    }
+}
 
 /// The known fields of a collection.
 pub(crate) struct Fields {
@@ -22,9 +60,8 @@ pub(crate) struct Fields {
 
 impl Fields {
     /// The known fields of a collection; empty if they cannot be read.
-    pub(crate) fn of(collection: &Collection) -> Self {
-        let collection_name = collection.full_name().map(|name| name.to_string()).unwrap_or_default();
-        Self { collection: collection_name, names: names(collection) }
+    pub(crate) fn of(collection: &impl Noted) -> Self {
+        Self { collection: collection.name(), names: names(collection) }
     }
 
     /// A note about a path whose names are not all known.
@@ -90,7 +127,7 @@ impl Fields {
     }
 
     /// Prints notes about a filter that found nothing.
-    pub(crate) fn print_of_filter(collection: &Collection, filter: &Map) {
+    pub(crate) fn print_of_filter(collection: &impl Noted, filter: &Map) {
         if !filter.is_empty() {
             let mut notes = Self::of(collection).of_filter(filter);
             if notes.is_empty() {
@@ -114,9 +151,9 @@ impl Fields {
 
 /// The field names of a collection, at any depth, sorted: those that many documents share, and
 /// those of the first documents.
-pub(crate) fn names(collection: &Collection) -> Vec<String> {
-    let mut names: BTreeSet<String> = collection.field_names().unwrap_or_default().into_iter().collect();
-    if let Ok(cursor) = collection.scan().limit(SAMPLE).run() {
+pub(crate) fn names(collection: &impl Noted) -> Vec<String> {
+    let mut names: BTreeSet<String> = collection.shared_names().into_iter().collect();
+    if let Ok(cursor) = collection.documents().limit(SAMPLE).run() {
         for map in cursor.filter_map(|document| document.ok()?.to_map().ok()) {
             add_names(&map, &mut names);
         }

@@ -63,6 +63,79 @@ fn all_commands_that_read() {
 }
 
 #[test]
+fn questions_are_answered_as_by_a_database() {
+    let place = Place::new();
+    loaded_and_built(&place);
+    let some = r#"{"score": {"$gt": 3}}"#;
+    let groups = r#"[{$match: {score: {$gt: 1}}}, {$group: {_id: "$subreddit", n: {$sum: 1}, score: {$avg: "$score"}}}, {$sort: {n: -1, _id: 1}}, {$limit: 5}]"#;
+    for arguments in [
+        vec!["find"],
+        vec!["find", some, "--sort", r#"{"score": -1, "_id": 1}"#, "--skip", "2", "--limit", "10"],
+        vec!["find", some, "--projection", r#"{"author": 1}"#],
+        vec!["find", some, "--fields", "author,score", "--sort", r#"{"_id": -1}"#, "--format", "table"],
+        vec!["find", r#"{"body": {"$regex": "the"}, "author": {"$ne": "x"}}"#, "--sort", r#"{"_id": 1}"#],
+        vec!["find", r#"{"_id": {"$gte": "evn2", "$lt": "evn3"}}"#, "--sort", r#"{"_id": 1}"#],
+        vec!["find", r#"{"auhtor": "x"}"#],
+        vec!["count", some],
+        vec!["count", r#"{"score": {"$gt": 100000}}"#, "--json"],
+        vec!["count", "--by", "subreddit", "--limit", "5"],
+        vec!["count", some, "--by", "subreddit,score", "--format", "csv"],
+        vec!["distinct", "subreddit"],
+        vec!["distinct", "score", some, "--counts", "--limit", "3"],
+        vec!["distinct", "subreddit", "--json"],
+        vec!["aggregate", groups, "--format", "table"],
+        vec!["aggregate", "[{$sortByCount: '$score'}, {$match: {count: {$gt: 20}}}]", "--format", "csv"],
+        vec!["aggregate", "[{$documents: [{a: 1}]}]"],
+        vec!["export", "--where", some, "--sort", r#"{"_id": 1}"#, "--project", r#"{"score": 1}"#],
+        vec!["export", "--pipeline", groups, "--format", "csv"],
+    ] {
+        let on = |db: &str| {
+            let command = [&arguments[..1], &[db, "comments"], &arguments[1..]].concat();
+            let ended = place.run(&command);
+            assert_eq!(ended.code, Some(0), "{command:?}: {}", ended.err);
+            // In any order without a sort.
+            let mut lines: Vec<String> = ended.out.lines().map(str::to_owned).collect();
+            if !arguments.iter().any(|argument| argument.contains("sort")) {
+                lines.sort_unstable();
+            }
+            (lines, ended.err)
+        };
+        assert_eq!(on("c.ro"), on("c.db"), "{arguments:?}");
+    }
+    let explained = place.json(&["find", "c.ro", "comments", r#"{"_id": "absent"}"#, "--explain", "--json"]);
+    assert_eq!(explained["executionStats"]["totalDocsExamined"], 0, "{explained}");
+    assert!(place.good(&["aggregate", "c.ro", "comments", groups, "--explain"]).contains("scan of all"));
+    let lookup = "[{$lookup: {from: 'people', localField: 'author', foreignField: '_id', as: 'p'}}]";
+    let said = place.bad(3, &["aggregate", "c.ro", "comments", lookup]);
+    let expected =
+        "c.ro is a read-only store with one collection, main.comments: a pipeline over it cannot read main.people";
+    assert!(said.contains(expected), "{said}");
+    for writes in ["[{$out: 'copy'}]", "[{$merge: 'copy'}]"] {
+        let said = place.bad(1, &["aggregate", "c.ro", "comments", writes]);
+        assert!(said.contains("c.ro is a read-only store, which never changes"), "{said}");
+    }
+    assert!(place.bad(3, &["find", "c.ro", "comments", "--hint", "score_1"]).contains("score_1"));
+    assert!(place.bad(3, &["find", "c.ro", "others", "{}"]).contains("did you mean main.comments?"));
+    assert!(place.bad(2, &["find", "c.ro", "comments", "{a: {$bad: 1}}"]).contains("$bad"));
+}
+
+#[test]
+fn keys_and_values_are_found_by_their_fields() {
+    let place = Place::new();
+    let pair = |key: &str, value: &str| {
+        let mut pair = Vec::new();
+        alluvium::prefixed::write_pair(key.as_bytes(), value.as_bytes(), &mut pair);
+        pair
+    };
+    place.write("pairs.bin", [pair("b", "2"), pair("a", "1"), pair("c", "1")].concat());
+    place.good(&["build", "p.ro", "pairs", "pairs.bin", "--key-values"]);
+    let all = place.good(&["find", "p.ro", "pairs", "{value: '1'}", "--sort", "{_id: -1}"]);
+    assert_eq!(all, "{\"_id\":\"c\",\"value\":\"1\"}\n{\"_id\":\"a\",\"value\":\"1\"}\n");
+    assert_eq!(place.good(&["count", "p.ro", "pairs", "{_id: {$gt: 'a'}}"]), "2\n");
+    assert_eq!(place.good(&["count", "p.ro", "pairs", "--by", "value", "--format", "csv"]), "value,count\n1,2\n2,1\n");
+}
+
+#[test]
 fn all_commands_that_write_are_refused() {
     let place = Place::new();
     loaded_and_built(&place);
@@ -70,6 +143,8 @@ fn all_commands_that_write_are_refused() {
         vec!["put", "c.ro", "comments", "x", "{}"],
         vec!["delete", "c.ro", "comments", "x"],
         vec!["update", "c.ro", "comments", "x", r#"{"$set": {"a": 1}}"#],
+        vec!["update", "c.ro", "comments", "--where", "{}", r#"{"$set": {"a": 1}}"#],
+        vec!["delete", "c.ro", "comments", "--where", "{}"],
         vec!["load", "c.ro", "comments", "c.jsonl"],
         vec!["drop", "c.ro", "comments", "--yes"],
         vec!["rename", "c.ro", "comments", "others"],
@@ -230,7 +305,7 @@ fn what_does_not_go_on_it_says_what_does() {
     let place = Place::new();
     loaded_and_built(&place);
     for (arguments, says) in [
-        (&["shell", "c.ro"][..], "`get`, `scan`"),
+        (&["shell", "c.ro"][..], "`get`, `scan`, `find`"),
         (&["checkpoint", "c.ro", "ck"], "a copy of its directory is a whole backup"),
         (&["dump", "c.ro", "dumped"], "`export` writes its documents"),
         (&["compact", "c.ro"], "nothing to compact"),

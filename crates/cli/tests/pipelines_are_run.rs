@@ -121,7 +121,7 @@ fn what_is_wrong_is_named_with_mongodbs_code() {
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains("did you mean main.pets?"), "{}", ended.err);
     place.good(&["build", "store", "pets", "pets.jsonl"]);
-    assert!(place.bad(1, &["aggregate", "store", "pets", "[]"]).contains("read-only store"));
+    assert!(place.bad(1, &["aggregate", "store", "pets", "{$out: 'x'}"]).contains("read-only store"));
 }
 
 #[test]

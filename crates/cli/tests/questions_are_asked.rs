@@ -153,11 +153,6 @@ fn what_is_wrong_is_said() {
         assert!(ended.err.contains(note), "{command:?}: {}", ended.err);
     }
     assert_eq!(place.good(&["collections", "db"]), "main.pets\n", "none of them creates it");
-    place.good(&["build", "store", "documents", "pets.jsonl"]);
-    for command in [&["find", "store", "documents", "{}"][..], &["count", "store", "documents", "{}"]] {
-        let error = place.bad(1, command);
-        assert!(error.contains("store is a read-only store, which has no indexes"), "{error}");
-    }
 }
 
 #[test]

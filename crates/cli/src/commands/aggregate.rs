@@ -3,14 +3,13 @@
 use crate::exit::Outcome;
 use crate::notes::{self, Fields};
 use crate::output;
-use crate::output::format::DocumentFormatArgs;
+use crate::output::format::{DocumentFormat, DocumentFormatArgs};
 use crate::output::rows::Rows;
 use crate::settings::access::Reading;
-use crate::settings::database::CollectionArgs;
+use crate::settings::database::{CollectionArgs, Readable};
 use crate::settings::pipelines::{self, PipelineArgs};
-use crate::settings::queries;
 use crate::signals::Stop;
-use alluvium::Cursor;
+use alluvium::{Cursor, Map};
 
 /// Arguments of `aggregate`.
 #[derive(Debug, clap::Args)]
@@ -42,32 +41,21 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the documents, or the explanation.
     pub(crate) fn run(&self) -> Outcome {
-        queries::refuse_read_only(&self.collection)?;
         let stop = Stop::on_signals()?;
         let stages = self.pipeline.stages()?;
         let format = self.format.resolve()?;
-        let matched = pipelines::matched(&stages);
+        if let Some(store) = self.collection.database.read_only(None)? {
+            store.require(&self.collection.name)?;
+            return self.over(&Readable::ReadOnly(store), stages, format, &stop);
+        }
         let (writes, has_documents) = (pipelines::writes(&stages), pipelines::has_documents(&stages));
         self.collection.database.with(|database| {
             let collection = database.collection(&self.collection.name);
             if !has_documents {
                 notes::print_if_missing(&collection);
             }
-            let aggregate = self.pipeline.aggregate(&collection, stages, &stop)?;
-            if self.explain {
-                let explained = aggregate.explain().map_err(pipelines::refused)?;
-                return output::print_plan(explained.to_string(), explained.to_map(), self.json);
-            }
-            let cursor = aggregate.run().map_err(pipelines::refused)?;
-            let printed = print(cursor, Rows::new(format, None), &stop);
-            let printed = match printed {
-                Ok(0) if !writes => {
-                    matched.iter().for_each(|filter| Fields::print_of_filter(&collection, filter));
-                    Ok(())
-                }
-                printed => printed.map(drop),
-            };
-            if writes {
+            let printed = self.over(&Readable::Collection(collection), stages, format, &stop);
+            if writes && !self.explain {
                 // As after every command that writes: what was written before a failure remains. The failure is the
                 // one to report.
                 let durable = database.sync();
@@ -76,6 +64,22 @@ impl Args {
             }
             printed
         })
+    }
+
+    /// Runs the stages.
+    fn over(&self, collection: &Readable, stages: Vec<Map>, format: DocumentFormat, stop: &Stop) -> Outcome {
+        let (writes, matched) = (pipelines::writes(&stages), pipelines::matched(&stages));
+        let aggregate = self.pipeline.aggregate(collection, stages, stop)?;
+        if self.explain {
+            let explained = aggregate.explain().map_err(pipelines::refused)?;
+            return output::print_plan(explained.to_string(), explained.to_map(), self.json);
+        }
+        let cursor = aggregate.run().map_err(pipelines::refused)?;
+        let printed = print(cursor, Rows::new(format, None), stop)?;
+        if printed == 0 && !writes {
+            matched.iter().for_each(|filter| Fields::print_of_filter(collection, filter));
+        }
+        Ok(())
     }
 }
 

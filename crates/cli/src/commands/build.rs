@@ -30,7 +30,7 @@ const MEMORY_BYTES: usize = 256 << 20;
   alluvium build airports.ro airports airports.csv --id-field iata --on-duplicate replace
   alluvium build pairs.ro pairs pairs.kv --key-values --index-interval 10,100 --block-size 4K
 
-A read-only store never changes; get, scan, count, stats, verify and export read it, in any number of processes at \
+A read-only store never changes; get, scan, find, count, distinct, aggregate, export, stats and verify read it, in any number of processes at \
 once. Input that does not fit the memory budget is sorted in parts on the disk, which temporarily needs the same space \
 again. After an interrupted build, run it again.
 

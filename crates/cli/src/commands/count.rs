@@ -10,9 +10,8 @@ use crate::settings::access::Reading;
 use crate::settings::database::{CollectionArgs, Readable};
 use crate::settings::ids;
 use crate::settings::pipelines;
-use crate::settings::queries::{self, QueryArgs, map_of, whole};
+use crate::settings::queries::{QueryArgs, map_of, whole};
 use crate::signals::Stop;
-use alluvium::Collection;
 use std::time::Duration;
 use values::Counts;
 
@@ -64,8 +63,7 @@ impl Args {
     }
 
     fn by_filter(&self, stop: &Stop) -> Outcome {
-        queries::refuse_read_only(&self.collection)?;
-        self.collection.with_noted(|collection| {
+        self.collection.read(|collection| {
             let find = self.query.find(collection, self.filter.as_deref(), stop)?;
             match self.query.explain {
                 true => output::print_explanation(&find.explain_count()?, self.json),
@@ -91,7 +89,7 @@ impl Args {
         out.finish()
     }
 
-    fn note_filter(&self, collection: &Collection) -> Outcome {
+    fn note_filter(&self, collection: &Readable) -> Outcome {
         if let Some(filter) = &self.filter {
             Fields::print_of_filter(collection, &map_of("the filter", filter)?);
         }
@@ -100,18 +98,8 @@ impl Args {
 
     fn by_values(&self, paths: &[&str]) -> Outcome {
         let stop = Stop::on_signals()?;
-        if self.filter.is_some() || self.query.is_given() {
-            queries::refuse_read_only(&self.collection)?;
-        }
         let counts = Counts { paths, limit: self.limit, as_json: self.json, format: self.format.format };
-        self.collection.read(|readable| {
-            let collection = match readable {
-                Readable::ReadOnly(store) => {
-                    let counted = values::of_documents(store.scan().run()?, paths, &stop)?;
-                    return counts.print(counted.into_iter().map(Ok)).map(drop);
-                }
-                Readable::Collection(collection) => collection,
-            };
+        self.collection.read(|collection| {
             let filter = self.filter.as_deref().map(|filter| map_of("the filter", filter)).transpose()?;
             let mut groups = pipelines::aggregate(collection, values::pipeline(filter, paths), &stop);
             if let Some(collation) = self.query.collation()? {
@@ -128,7 +116,7 @@ impl Args {
             if printed.is_empty {
                 self.note_filter(collection)?;
             }
-            readable.note(&printed.only_null);
+            collection.note(&printed.only_null);
             Ok(())
         })
     }

@@ -7,11 +7,11 @@ use crate::output::format::{FormatArg, FormatName};
 use crate::output::rows;
 use crate::output::{self, Output};
 use crate::settings::access::Reading;
-use crate::settings::database::CollectionArgs;
-use crate::settings::queries::{self, QueryArgs, map_of, whole};
+use crate::settings::database::{CollectionArgs, Readable};
+use crate::settings::queries::{QueryArgs, map_of, whole};
 use crate::signals::Stop;
 use crate::tally::{self, Tally};
-use alluvium::{Collection, Find, Map, Value};
+use alluvium::{Find, Map, Value};
 use alluvium_document::json::{self, Format};
 use alluvium_query::distinct::Distinct;
 
@@ -52,13 +52,12 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the values, or the explanation.
     pub(crate) fn run(&self) -> Outcome {
-        queries::refuse_read_only(&self.collection)?;
         if self.counts && self.query.collation.is_some() {
             let what = "--counts and --collation cannot be combined: `count --by` takes a --collation";
             return Err(Failure::Usage(what.to_owned()));
         }
         let stop = Stop::on_signals()?;
-        self.collection.with_noted(|collection| {
+        self.collection.read(|collection| {
             let find = self.query.find(collection, self.filter.as_deref(), &stop)?;
             if self.query.explain {
                 return output::print_explanation(&find.explain_distinct(&self.field)?, self.json);
@@ -123,7 +122,7 @@ impl Args {
         Ok(counts.print(tally.into_counted().into_iter().map(Ok))?.is_empty)
     }
 
-    fn note(&self, collection: &Collection) -> Outcome {
+    fn note(&self, collection: &Readable) -> Outcome {
         Fields::of(collection).print_of_paths([self.field.as_str()]);
         if let Some(filter) = &self.filter {
             Fields::print_of_filter(collection, &map_of("the filter", filter)?);

@@ -11,7 +11,6 @@ use crate::session;
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::paths_of;
-use crate::settings::queries;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::export::{Encoder, Format};
@@ -85,9 +84,6 @@ impl Args {
         let selection = self.selection.resolve()?;
         if selection.has_projection() && self.fields.is_some() {
             return Err(Failure::Usage("--fields and --project cannot be combined: use one of them".to_owned()));
-        }
-        if selection.is_query() {
-            queries::refuse_read_only(&self.collection)?;
         }
         let env = Env::os();
         if let Some(path) = self.file() {

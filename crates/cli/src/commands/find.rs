@@ -8,7 +8,7 @@ use crate::output::rows::{self, Rows};
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::{self, FieldArgs};
-use crate::settings::queries::{self, QueryArgs, map_of, whole};
+use crate::settings::queries::{QueryArgs, map_of, whole};
 use crate::signals::Stop;
 use clap::value_parser;
 
@@ -59,7 +59,6 @@ pub(crate) struct Args {
 impl Args {
     /// Prints the documents, or the explanation.
     pub(crate) fn run(&self) -> Outcome {
-        queries::refuse_read_only(&self.collection)?;
         let stop = Stop::on_signals()?;
         let sort = self.sort.as_deref().map(|sort| map_of("--sort", sort)).transpose()?;
         let projection = self.projection.as_deref().map(|fields| map_of("--projection", fields)).transpose()?;
@@ -68,7 +67,7 @@ impl Args {
             return Err(Failure::Usage("--fields and --projection cannot be combined: use one of them".to_owned()));
         }
         let format = self.format.resolve()?;
-        self.collection.with_noted(|collection| {
+        self.collection.read(|collection| {
             let mut find = self.query.find(collection, self.filter.as_deref(), &stop)?.skip(self.skip);
             if let Some(sort) = &sort {
                 find = find.sort(sort.clone());

@@ -54,7 +54,9 @@ pub(crate) struct Args {
 impl Args {
     /// Reads and runs commands until there are no more.
     pub(crate) fn run(&self, context: Context<'_>) -> Outcome {
-        self.database.refuse_read_only("use `get`, `scan`, `count`, `export` and `stats` without a shell")?;
+        self.database.refuse_read_only(
+            "use `get`, `scan`, `find`, `count`, `distinct`, `aggregate`, `export` and `stats` without a shell",
+        )?;
         let stop = Stop::on_interrupts()?;
         end_when_terminated()?;
         let builder = if self.create { self.database.creating()? } else { self.database.builder()? };

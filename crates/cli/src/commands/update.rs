@@ -146,7 +146,6 @@ impl Args {
                 "the update is missing: say what becomes of those that match, as {example}"
             )));
         };
-        queries::refuse_read_only(&self.collection)?;
         let (filter, update) = (map_of("the filter of --where", filter)?, update_of(update)?);
         let stop = Stop::on_signals()?;
         let array_filters = self.array_filters.as_deref().map(queries::maps_of).transpose()?.unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Notes about a filter that found nothing because it compares values of different types: a date
 //! with a text that looks like one, a number with a text of digits.
 
-use super::SAMPLE;
+use super::{Noted, SAMPLE};
 use crate::text;
-use alluvium::{Collection, Map, Value};
+use alluvium::{Map, Value};
 use alluvium_document::compare::type_rank;
 
 /// The operators whose operand is compared with values of its own type only.
@@ -17,14 +17,14 @@ struct Comparison<'f> {
 
 /// Notes about the comparisons of a filter with no value of the same type among the first
 /// documents.
-pub(super) fn notes(collection: &Collection, filter: &Map) -> Vec<String> {
+pub(super) fn notes(collection: &impl Noted, filter: &Map) -> Vec<String> {
     let mut comparisons = Vec::new();
     walk(filter, &mut comparisons);
     if comparisons.is_empty() {
         return Vec::new();
     }
     let sample = collection
-        .scan()
+        .documents()
         .limit(SAMPLE)
         .run()
         .map(|cursor| cursor.filter_map(|document| document.ok()?.to_map().ok()).collect::<Vec<Map>>());

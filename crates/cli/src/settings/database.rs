@@ -2,14 +2,15 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
-use crate::notes::{self, Fields};
+use crate::notes::{self, Fields, Noted};
 use crate::session;
 use crate::settings::access::{Access, Writing};
 use crate::settings::size;
 use crate::signals::{self, Stop};
 use crate::text;
 use alluvium::{
-    Builder, Collection, CutTail, Database, Document, Durability, ErrorKind, LostNumbers, Map, ReadOnly, Scan, Value,
+    Aggregate, Builder, Collection, CutTail, Database, Document, Durability, ErrorKind, Find, LostNumbers, Map,
+    ReadOnly, Scan, Value,
 };
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -213,6 +214,22 @@ impl Readable {
         })
     }
 
+    /// A query for the documents that match a filter.
+    pub(crate) fn find(&self, filter: Map) -> Find {
+        match self {
+            Self::Collection(collection) => collection.find(filter),
+            Self::ReadOnly(store) => store.find(filter),
+        }
+    }
+
+    /// A pipeline over the documents.
+    pub(crate) fn aggregate(&self, stages: Value) -> Aggregate {
+        match self {
+            Self::Collection(collection) => collection.aggregate(stages),
+            Self::ReadOnly(store) => store.aggregate(stages),
+        }
+    }
+
     /// A scan over all documents.
     pub(crate) fn scan(&self) -> Scan {
         match self {
@@ -223,16 +240,13 @@ impl Readable {
 
     /// The paths with fields that no document is known to have.
     pub(crate) fn unknown<'p>(&self, paths: &[&'p str]) -> Vec<&'p str> {
-        match self {
-            Self::Collection(collection) if !paths.is_empty() => Fields::of(collection).unknown(paths.iter().copied()),
-            _ => Vec::new(),
-        }
+        if paths.is_empty() { Vec::new() } else { Fields::of(self).unknown(paths.iter().copied()) }
     }
 
     /// Prints notes about paths that no printed document has.
     pub(crate) fn note(&self, unknown: &[&str]) {
-        if let (Self::Collection(collection), false) = (self, unknown.is_empty()) {
-            Fields::of(collection).print_of_paths(unknown.iter().copied());
+        if !unknown.is_empty() {
+            Fields::of(self).print_of_paths(unknown.iter().copied());
         }
     }
 
@@ -242,6 +256,26 @@ impl Readable {
             Self::Collection(collection) => collection.find(Map::new()).stop_when(stop.flag()).count()?,
             Self::ReadOnly(store) => store.count(),
         })
+    }
+}
+
+impl Noted for Readable {
+    fn name(&self) -> String {
+        match self {
+            Self::Collection(collection) => Noted::name(collection),
+            Self::ReadOnly(store) => Noted::name(store),
+        }
+    }
+
+    fn shared_names(&self) -> Vec<String> {
+        match self {
+            Self::Collection(collection) => collection.shared_names(),
+            Self::ReadOnly(store) => store.shared_names(),
+        }
+    }
+
+    fn documents(&self) -> Scan {
+        self.scan()
     }
 }
 
@@ -306,14 +340,6 @@ impl<A: Access> CollectionArgs<A> {
             let collection = database.collection(&self.name);
             notes::print_if_missing(&collection);
             step(&Readable::Collection(collection))
-        })
-    }
-
-    /// As [`CollectionArgs::with`], after a note on standard error if the collection does not exist.
-    pub(crate) fn with_noted<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
-        self.with(|collection| {
-            notes::print_if_missing(collection);
-            step(collection)
         })
     }
 

@@ -3,10 +3,11 @@
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::relaxed;
+use crate::settings::database::Readable;
 use crate::settings::queries::{map_of, whole};
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{Aggregate, Collection, Error, Map, Value};
+use alluvium::{Aggregate, Error, Map, Value};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -60,7 +61,7 @@ impl PipelineArgs {
     }
 
     /// A pipeline of these stages. It ends when `stop` is set.
-    pub(crate) fn aggregate(&self, collection: &Collection, stages: Vec<Map>, stop: &Stop) -> Outcome<Aggregate> {
+    pub(crate) fn aggregate(&self, collection: &Readable, stages: Vec<Map>, stop: &Stop) -> Outcome<Aggregate> {
         let mut aggregate = aggregate(collection, stages, stop).allow_disk_use(self.allow_disk_use);
         if let Some(variables) = &self.variables {
             aggregate = aggregate.variables(map_of("--let", variables)?);
@@ -76,7 +77,7 @@ impl PipelineArgs {
 }
 
 /// A pipeline of these stages. It ends when `stop` is set.
-pub(crate) fn aggregate(collection: &Collection, stages: Vec<Map>, stop: &Stop) -> Aggregate {
+pub(crate) fn aggregate(collection: &Readable, stages: Vec<Map>, stop: &Stop) -> Aggregate {
     let stages = Value::Array(stages.into_iter().map(Value::Map).collect());
     collection.aggregate(stages).stop_when(stop.flag())
 }

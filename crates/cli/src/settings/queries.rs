@@ -2,11 +2,10 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::relaxed;
-use crate::settings::access::Access;
-use crate::settings::database::CollectionArgs;
+use crate::settings::database::Readable;
 use crate::signals::Stop;
 use crate::text;
-use alluvium::{Collection, ErrorKind, Find, Hint, Map, Value};
+use alluvium::{ErrorKind, Find, Hint, Map, Value};
 use std::time::Duration;
 
 /// The help of `--explain` for commands that write.
@@ -31,7 +30,7 @@ pub(crate) struct QueryArgs {
 
 impl QueryArgs {
     /// A query for the filter, or for all documents without one. It ends when `stop` is set.
-    pub(crate) fn find(&self, collection: &Collection, filter: Option<&str>, stop: &Stop) -> Outcome<Find> {
+    pub(crate) fn find(&self, collection: &Readable, filter: Option<&str>, stop: &Stop) -> Outcome<Find> {
         let filter = filter.map(|filter| map_of("the filter", filter)).transpose()?;
         let mut find = collection.find(filter.unwrap_or_default()).stop_when(stop.flag());
         if let Some(hint) = self.hint()? {
@@ -59,7 +58,7 @@ impl QueryArgs {
         self.collation.as_deref().map(|options| map_of("--collation", options)).transpose()
     }
 
-    /// True if an option is given that read-only stores do not support.
+    /// True if an option is given.
     pub(crate) fn is_given(&self) -> bool {
         self.hint.is_some() || self.collation.is_some() || self.max_time.is_some() || self.explain
     }
@@ -68,18 +67,6 @@ impl QueryArgs {
 /// Parses a number of 0 or more.
 pub(crate) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "it takes a whole number, 0 or more".to_owned())
-}
-
-/// Refuses read-only stores, which have no filters.
-pub(crate) fn refuse_read_only<A: Access>(collection: &CollectionArgs<A>) -> Outcome {
-    match collection.database.read_only(None)? {
-        None => Ok(()),
-        Some(_) => Err(Failure::Other(format!(
-            "{} is a read-only store, which has no indexes and is read by _id only: `get`, `scan` and `count` work; load it \
-             into a database to use filters",
-            text::path(collection.database.path())
-        ))),
-    }
 }
 
 /// The failure of a write by filter. If it was stopped, the message has the number of documents

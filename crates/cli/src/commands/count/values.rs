@@ -1,15 +1,13 @@
-//! Counts of documents by the values of fields: by a pipeline, or by reading documents.
+//! Counts of documents by the values of fields: by a pipeline, and as they are printed.
 
 use crate::exit::{Failure, Outcome};
 use crate::notes;
 use crate::output::format::FormatName;
 use crate::output::rows::{self, Heading};
-use crate::settings::ids;
 use crate::signals::Stop;
-use crate::tally::{self, Counted, Tally, TooMany};
+use crate::tally::{self, Counted, TooMany};
 use crate::text;
 use alluvium::{Cursor, Document, Map, Value, doc};
-use alluvium_query::expression::{EvaluateError, Expression, Scope};
 
 /// The stages that count documents by the values of fields, the most frequent first. A missing field
 /// counts as null.
@@ -45,26 +43,6 @@ fn counted(group: &Document, parts: usize) -> Outcome<Counted> {
     };
     let count = map.get("count").and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
     Ok(Counted { values, count: count.unwrap_or_default() })
-}
-
-/// Counts documents by reading them.
-pub(super) fn of_documents(cursor: Cursor, paths: &[&str], stop: &Stop) -> Outcome<Vec<Counted>> {
-    let field = |path: &&str| Expression::parse(&Value::from(format!("${path}")));
-    let fields: Result<Vec<Expression>, _> = paths.iter().map(field).collect();
-    let fields = fields.map_err(|error| Failure::Usage(format!("--by: {error}")))?;
-    let mut tally = Tally::new(tally::MOST_BYTES);
-    for document in cursor {
-        stop.check()?;
-        let document = document?;
-        let mut scope = Scope::of(&document);
-        let value = |field: &Expression| Ok(field.evaluate(&mut scope)?.unwrap_or_default());
-        let values = fields.iter().map(value).collect::<Result<Vec<Value>, EvaluateError>>();
-        let values = values.map_err(|error| {
-            Failure::Other(format!("document {} cannot be counted: {error}", ids::show(document.id())))
-        })?;
-        tally.add(&values).map_err(|error| too_many(&error))?;
-    }
-    Ok(tally.into_counted())
 }
 
 /// The failure for values that do not fit the memory of a tally.

@@ -97,11 +97,6 @@ impl SelectionArgs {
 }
 
 impl Selection<'_> {
-    /// True for the result of a query or pipeline.
-    pub(super) fn is_query(&self) -> bool {
-        !matches!(self.kind, Kind::Range)
-    }
-
     /// True if documents are written in part.
     pub(super) fn has_projection(&self) -> bool {
         matches!(self.kind, Kind::Query { projection: Some(_), .. })
@@ -109,8 +104,8 @@ impl Selection<'_> {
 
     /// A cursor over the documents, now or at a snapshot.
     pub(super) fn run(&self, collection: &Readable, at: Option<&Snapshot>, stop: &Stop) -> Outcome<Cursor> {
-        match (&self.kind, collection) {
-            (Kind::Query { filter, sort, projection }, Readable::Collection(collection)) => {
+        match &self.kind {
+            Kind::Query { filter, sort, projection } => {
                 let limit = self.arguments.range.limit();
                 let mut find = collection.find(filter.clone()).limit(limit).stop_when(stop.flag());
                 if let Some(sort) = sort {
@@ -124,14 +119,14 @@ impl Selection<'_> {
                 }
                 Ok(find.run()?)
             }
-            (Kind::Pipeline(stages), Readable::Collection(collection)) => {
+            Kind::Pipeline(stages) => {
                 let mut aggregate = pipelines::aggregate(collection, stages.clone(), stop);
                 if let Some(snapshot) = at {
                     aggregate = aggregate.at(snapshot);
                 }
                 aggregate.run().map_err(pipelines::refused)
             }
-            _ => {
+            Kind::Range => {
                 let mut scan = self.arguments.range.apply(collection.scan(), self.arguments.id);
                 if let Some(snapshot) = at {
                     scan = scan.at(snapshot);
