@@ -13,8 +13,8 @@ fn a_view_is_created_listed_read_and_dropped() {
     let listed = "{\"name\":\"main.old\",\"viewOn\":\"pets\",\"pipeline\":[{\"$match\":{\"age\":{\"$gt\":5}}}]}\n";
     assert_eq!(place.good(&["view", "list", "db"]), listed);
     assert_eq!(place.good(&["collections", "db"]), "main.pets\n");
-    let told = place.run(&["collections", "db", "--format", "table"]);
-    assert!(told.out.contains("main.pets") && told.err.contains("1 view beside them"), "{}{}", told.out, told.err);
+    let shown = place.run(&["collections", "db", "--format", "table"]);
+    assert!(shown.out.contains("main.pets") && shown.err.contains("1 view beside them"), "{}{}", shown.out, shown.err);
     assert_eq!(place.good(&["find", "db", "old", "{}"]), "{\"_id\":2,\"age\":9,\"kind\":\"cat\"}\n");
     assert_eq!(place.good(&["count", "db", "old", "{}"]), "1\n");
     assert_eq!(place.good(&["count", "db", "old"]), "1\n");
