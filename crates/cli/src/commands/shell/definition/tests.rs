@@ -102,7 +102,8 @@ fn examples_are_as_they_are_typed() {
                 let Some(rest) = line.strip_prefix(&format!("{command} ")) else { continue };
                 assert!(!rest.starts_with("my.db"), "{line}");
                 let first = rest.split(' ').next().unwrap_or_default();
-                let names = ["comments", "pets", "pages", "orders", "events", "airports", "licences"].contains(&first);
+                let names =
+                    ["comments", "pets", "pages", "orders", "events", "airports", "licences", "users"].contains(&first);
                 assert_eq!(names, collection.is_none(), "{collection:?}: {line}");
             }
         }
