@@ -3,7 +3,7 @@
 use super::random::Random;
 use crate::collation::Collation;
 use alluvium_document::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What the expressions and filters of a query share: variables, such as those of `let`, the value of
 /// `$$NOW`, and the collation. A later variable hides an earlier one of the same name.
@@ -12,8 +12,34 @@ pub struct Variables {
     /// The names, and the values if they are known.
     bindings: Vec<(Box<str>, Binding)>,
     now: Option<i64>,
-    random: Option<Arc<Random>>,
+    random: Option<Chance>,
     collation: Option<Collation>,
+}
+
+/// A source of random numbers that is made when it is first needed: most queries need none.
+#[derive(Debug)]
+struct Chance {
+    seed: u64,
+    source: OnceLock<Arc<Random>>,
+}
+
+impl Chance {
+    fn source(&self) -> &Arc<Random> {
+        self.source.get_or_init(|| Arc::new(Random::new(self.seed)))
+    }
+}
+
+/// A copy shares the source, so that both do not give the same numbers.
+impl Clone for Chance {
+    fn clone(&self) -> Self {
+        Self { seed: self.seed, source: OnceLock::from(self.source().clone()) }
+    }
+}
+
+impl PartialEq for Chance {
+    fn eq(&self, other: &Self) -> bool {
+        self.source() == other.source()
+    }
 }
 
 /// What is known of a variable.
@@ -41,7 +67,7 @@ impl Variables {
     /// variables draw from it. Without it, expressions with `$rand` are refused.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
-        self.random = Some(Arc::new(Random::new(seed)));
+        self.random = Some(Chance { seed, source: OnceLock::new() });
         self
     }
 
@@ -78,7 +104,7 @@ impl Variables {
     }
 
     pub(super) fn random(&self) -> Option<Arc<Random>> {
-        self.random.clone()
+        self.random.as_ref().map(|chance| chance.source().clone())
     }
 
     /// True if the values of some variables are not known.

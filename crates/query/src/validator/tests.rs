@@ -12,7 +12,7 @@ fn document(text: &str) -> Document {
     Document::from_map(&map(text)).unwrap()
 }
 
-/// The details of a refusal; empty if there is none.
+/// The details of a refusal; empty without one.
 fn details(rules: &str, text: &str) -> String {
     let validator = Validator::new(map(rules), ValidationLevel::Strict, ValidationAction::Error).unwrap();
     match validator.refusal(&document(text), None).unwrap() {

@@ -41,3 +41,16 @@ fn operands() {
     assert_eq!(value(r#"{"$rand":1}"#, "{}"), "error 10065");
     assert_eq!(value(r#"{"$rand":null}"#, "{}"), "error 10065");
 }
+
+#[test]
+fn copies_of_variables_share_their_numbers() {
+    let variables = Variables::NONE.seeded(7);
+    let next = |variables: &Variables| {
+        let expression = Expression::parse_in(&parsed(r#"{"$rand":{}}"#), variables).unwrap();
+        expression.evaluate(&mut Scope::of_map(&Map::new())).unwrap().and_then(|value| value.as_f64()).unwrap()
+    };
+    let copy = variables.clone();
+    let numbers = [next(&variables), next(&copy), next(&variables.clone()), next(&variables)];
+    let alone = Variables::NONE.seeded(7);
+    assert_eq!(numbers, [next(&alone), next(&alone), next(&alone), next(&alone)]);
+}
