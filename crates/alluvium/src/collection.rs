@@ -109,6 +109,27 @@ impl<T> Collection<T> {
         Ok(self.target.name()?.to_string())
     }
 
+    /// A number that the collection keeps as long as it exists, renamed or not, and that no other collection of the
+    /// database has at the time; `None` if it does not exist.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// assert_eq!(pets.identity()?, None);
+    /// pets.put("rex", "{}")?;
+    /// let identity = pets.identity()?;
+    /// db.rename_collection("pets", "animals")?;
+    /// assert_eq!(db.collection("animals").identity()?, identity);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`]; errors of opening the collection.
+    pub fn identity(&self) -> Result<Option<u64>> {
+        let state = self.target.engine.catalog.find(self.target.name()?)?;
+        Ok(state.map(|state| u64::from(state.documents.0)))
+    }
+
     /// Returns an error, with the most similar name, if the collection does not exist. Without this
     /// check, reads find nothing, and the first write creates the collection.
     ///

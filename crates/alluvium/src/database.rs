@@ -326,6 +326,27 @@ impl Database {
         self.engine.catalog.rename(&from, &to)
     }
 
+    /// Renames a collection, in place of the collection that has the new name, if there is one: readers see either of
+    /// them, and nothing in between.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// db.collection("new_pets").put("tom", "{}")?;
+    /// db.collection("pets").put("rex", "{}")?;
+    /// db.replace_collection("new_pets", "pets")?;
+    /// assert!(db.collection("pets").get("tom")?.is_some());
+    /// assert_eq!(db.collections().len(), 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`]; [`crate::Error::IsView`] if the new name is that of a view; or as for any
+    /// write.
+    pub fn replace_collection(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (FullName::parse(from)?, FullName::parse(to)?);
+        self.engine.catalog.replace(&from, &to)
+    }
+
     /// Drops a collection. Reads that begin later do not see it; its space is reclaimed in the
     /// background.
     ///

@@ -35,6 +35,21 @@ impl Delete {
         self
     }
 
+    /// Sets variables, which expressions use as `$$name`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let delete = pets.delete_many(r#"{"$expr": {"$gt": ["$age", "$$years"]}}"#);
+    /// assert_eq!(delete.variables(r#"{"years": 5}"#).run()?.deleted_count, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn variables(mut self, variables: impl IntoDocument) -> Self {
+        self.write.variables(variables);
+        self
+    }
+
     /// Uses this index, given by its name or its keys.
     ///
     /// ```

@@ -54,6 +54,10 @@ impl FilterRequest {
         self.request.collation = Some(options.into_map());
     }
 
+    pub fn variables(&mut self, variables: impl IntoDocument) {
+        self.request.variables = Some(variables.into_map());
+    }
+
     pub fn max_time(&mut self, time: Duration) {
         self.request.limits.set_max_time(time);
     }

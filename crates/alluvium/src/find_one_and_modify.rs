@@ -127,6 +127,22 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
+    /// Sets variables, which expressions use as `$$name`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let write = pets.find_one_and_update(r#"{"_id": "rex"}"#, r#"[{"$set": {"age": "$$years"}}]"#);
+    /// write.variables(r#"{"years": 4}"#).run()?;
+    /// assert_eq!(pets.get("rex")?.unwrap().to_string(), r#"{"_id":"rex","age":4}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn variables(mut self, variables: impl IntoDocument) -> Self {
+        self.write.variables(variables);
+        self
+    }
+
     /// Uses this index, given by its name or its keys.
     ///
     /// ```

@@ -85,6 +85,21 @@ impl Update {
         self
     }
 
+    /// Sets variables, which expressions use as `$$name`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let update = pets.update_many("{}", r#"[{"$set": {"age": {"$add": ["$age", "$$years"]}}}]"#);
+    /// assert_eq!(update.variables(r#"{"years": 1}"#).run()?.modified_count, 3);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn variables(mut self, variables: impl IntoDocument) -> Self {
+        self.write.variables(variables);
+        self
+    }
+
     /// Uses this index, given by its name or its keys.
     ///
     /// ```

@@ -288,7 +288,7 @@ impl Catalog {
 
     /// Renames a collection, in place of the one that has the new name, if there is one: in one batch, and without
     /// another change of names in between.
-    pub(crate) fn replace(&self, from: &FullName, to: &FullName) -> Result<()> {
+    pub fn replace(&self, from: &FullName, to: &FullName) -> Result<()> {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
