@@ -27,6 +27,7 @@ mod rename;
 mod repair;
 mod restore;
 mod scan;
+mod serve;
 pub(crate) mod shell;
 mod stats;
 mod update;
@@ -97,6 +98,8 @@ pub(crate) enum Command {
     Restore(restore::Args),
     /// Print documents in order of their _id
     Scan(scan::Args),
+    /// Serve a database to MongoDB's clients
+    Serve(serve::Args),
     /// Open a database and run commands, typed or from a script
     Shell(shell::Args),
     /// Show the size and the state of a database or a collection
@@ -144,6 +147,7 @@ impl Command {
             Self::Repair(args) => args.run(),
             Self::Restore(args) => args.run(),
             Self::Scan(args) => args.run(),
+            Self::Serve(args) => args.run(),
             Self::Shell(args) => args.run(context),
             Self::Stats(args) => args.run(),
             Self::Update(args) => args.run(),

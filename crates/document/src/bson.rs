@@ -116,12 +116,12 @@ fn put_array(elements: &[Value], depth: usize, out: &mut Vec<u8>) -> Result<(), 
 }
 
 /// Reserves space for a length, which [`finish`] writes.
-fn begin(out: &mut Vec<u8>) -> usize {
+pub(crate) fn begin(out: &mut Vec<u8>) -> usize {
     out.extend_from_slice(&[0; 4]);
     out.len() - 4
 }
 
-fn finish(start: usize, out: &mut [u8]) -> Result<(), BsonError> {
+pub(crate) fn finish(start: usize, out: &mut [u8]) -> Result<(), BsonError> {
     let len = i32::try_from(out.len() - start).map_err(|_| BsonError::TooLarge)?;
     out[start..start + 4].copy_from_slice(&len.to_le_bytes());
     Ok(())
@@ -134,7 +134,7 @@ fn put_len(len: usize, out: &mut Vec<u8>) -> Result<(), BsonError> {
 }
 
 #[inline]
-fn put_cstring(text: &str, out: &mut Vec<u8>) -> Result<(), BsonError> {
+pub(crate) fn put_cstring(text: &str, out: &mut Vec<u8>) -> Result<(), BsonError> {
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return Err(BsonError::Nul);
     }
@@ -151,7 +151,7 @@ fn put_string(text: &str, out: &mut Vec<u8>) -> Result<(), BsonError> {
     Ok(())
 }
 
-fn put_value(value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), BsonError> {
+pub(crate) fn put_value(value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), BsonError> {
     match value {
         Value::Null | Value::Undefined | Value::MinKey | Value::MaxKey => {}
         Value::Bool(flag) => out.push(u8::from(*flag)),
@@ -200,7 +200,7 @@ fn put_value(value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), BsonE
 }
 
 /// The type byte, which precedes a value's name.
-fn tag_of(value: &Value) -> u8 {
+pub(crate) fn tag_of(value: &Value) -> u8 {
     match value {
         Value::Double(_) => tag::DOUBLE,
         Value::String(_) => tag::STRING,

@@ -8,6 +8,7 @@
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;
 pub mod bson;
+mod bson_builder;
 pub mod calendar;
 pub mod compare;
 pub mod decimal;
@@ -25,6 +26,7 @@ pub mod shape;
 pub mod speculate;
 pub mod value;
 
+pub use bson_builder::BsonBuilder;
 pub use decimal::{Decimal, DecimalError};
 pub use document::{Document, DocumentError, InexactError};
 pub use draft::Draft;

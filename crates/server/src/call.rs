@@ -1,0 +1,148 @@
+//! One command on its way.
+
+use crate::client::Client;
+use crate::concern::WriteConcern;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
+use crate::shared::Shared;
+use alluvium::{Collection, Map, Value};
+use alluvium_document::BsonBuilder;
+use alluvium_document::bson::decode_document;
+use alluvium_wire::{Form, Sequence, reply};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A command with its fields, and what it works on.
+pub(crate) struct Call<'a> {
+    /// The server.
+    pub shared: &'a Shared,
+    /// The connection.
+    pub client: &'a Client,
+    /// The name of the command, as in the registry.
+    pub name: &'static str,
+    /// The database that it is sent to.
+    pub db: String,
+    /// The fields.
+    pub body: Map,
+    /// Arrays of documents that were sent beside the fields.
+    pub sequences: Vec<Sequence>,
+    /// The session, by its identifier.
+    pub session: Option<Vec<u8>>,
+    /// Set when the client is gone, or the operation is killed.
+    pub stop: Arc<AtomicBool>,
+    /// The form of the reply.
+    pub form: Form,
+    /// How writes are acknowledged.
+    pub write_concern: WriteConcern,
+}
+
+impl Call<'_> {
+    /// The value of the first field, which has the command's name.
+    pub(crate) fn argument(&self) -> &Value {
+        self.body.entries.first().map_or(&Value::Null, |(_, value)| value)
+    }
+
+    /// The collection that the command names.
+    ///
+    /// # Errors
+    /// Error 73 if it is not a name.
+    pub(crate) fn collection_name(&self) -> CommandResult<&str> {
+        match self.argument() {
+            Value::String(name) if !name.is_empty() => Ok(name),
+            Value::String(_) => {
+                let message = format!("Invalid namespace specified '{}.'", self.db);
+                Err(CommandError::invalid_namespace(message))
+            }
+            other => {
+                let message = format!("collection name has invalid type {}", other.type_name());
+                Err(CommandError::bad_value(message))
+            }
+        }
+    }
+
+    /// `database.collection` of the command.
+    ///
+    /// # Errors
+    /// As [`Call::collection_name`].
+    pub(crate) fn namespace(&self) -> CommandResult<String> {
+        Ok(format!("{}.{}", self.db, self.collection_name()?))
+    }
+
+    /// The collection of the command, whose writes are acknowledged as the client asks.
+    ///
+    /// # Errors
+    /// As [`Call::collection_name`].
+    pub(crate) fn collection(&self) -> CommandResult<Collection> {
+        Ok(self.collection_called(self.collection_name()?))
+    }
+
+    /// A collection of the command's database.
+    pub(crate) fn collection_called(&self, name: &str) -> Collection {
+        let collection = self.shared.db.logical_database(&self.db).collection(name);
+        match self.write_concern.durability() {
+            Some(durability) => collection.with_durability(durability),
+            None => collection,
+        }
+    }
+
+    /// The time limit; zero is no limit.
+    pub(crate) fn max_time(&self) -> Duration {
+        let millis = self.body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok());
+        Duration::from_millis(millis.unwrap_or(0))
+    }
+
+    /// The documents of an array field, wherever they were sent.
+    ///
+    /// # Errors
+    /// Error 22 for damaged ones, error 40414 without the field, error 14 if it has elements that are no documents.
+    pub(crate) fn take_documents(&mut self, field: &str) -> CommandResult<Vec<Map>> {
+        if let Some(at) = self.sequences.iter().position(|sequence| sequence.name == field) {
+            let sequence = self.sequences.swap_remove(at);
+            let decode = |raw: Result<&[u8], alluvium_wire::WireError>| {
+                let raw = raw.map_err(|error| CommandError::invalid_bson(error.to_string()))?;
+                Ok(decode_document(raw)?)
+            };
+            return sequence.iter().map(decode).collect();
+        }
+        let wrong = |found: &Value| {
+            let message = format!(
+                "BSON field '{}.{field}' is the wrong type '{}', expected type 'object'",
+                self.name,
+                found.type_name()
+            );
+            CommandError::type_mismatch(message)
+        };
+        match self.body.get_mut(field).map(std::mem::take) {
+            Some(Value::Array(values)) => {
+                let document = |value| match value {
+                    Value::Map(map) => Ok(map),
+                    other => Err(wrong(&other)),
+                };
+                values.into_iter().map(document).collect()
+            }
+            Some(other) => Err(wrong(&other)),
+            None => {
+                let message = format!("BSON field '{}.{field}' is missing but a required field", self.name);
+                Err(CommandError::missing_field(message))
+            }
+        }
+    }
+
+    /// An empty reply, to which fields are added.
+    pub(crate) fn reply(&self) -> BsonBuilder {
+        BsonBuilder::new(reply::begin(self.form))
+    }
+
+    /// A reply of these fields.
+    ///
+    /// # Errors
+    /// Error 22 if they cannot be encoded.
+    pub(crate) fn answer(&self, fields: &Map) -> CommandResult<BsonBuilder> {
+        let mut builder = self.reply();
+        for (name, value) in &fields.entries {
+            builder.put(name.as_str().unwrap_or_default(), value)?;
+        }
+        Ok(builder)
+    }
+}

@@ -1,0 +1,151 @@
+//! The registry of commands; each has a file of its own.
+
+mod aggregate;
+mod build_info;
+mod bulk_write;
+mod coll_mod;
+mod coll_stats;
+mod connection_status;
+mod count;
+mod create;
+mod create_indexes;
+mod current_op;
+mod db_stats;
+mod delete;
+mod diagnostics;
+mod distinct;
+mod drop;
+mod drop_database;
+mod drop_indexes;
+mod explain;
+mod find;
+mod find_and_modify;
+mod get_more;
+mod hello;
+mod insert;
+mod kill_cursors;
+mod list_collections;
+mod list_databases;
+mod list_indexes;
+mod maintenance;
+mod parameters;
+mod ping;
+mod pipeline;
+mod rename_collection;
+mod replication;
+mod server_status;
+mod sessions;
+mod transactions;
+mod update;
+
+use crate::access::Access;
+use crate::call::Call;
+use crate::error::CommandResult;
+use crate::fields::Field;
+use alluvium_document::BsonBuilder;
+
+/// A command.
+pub(crate) struct Command {
+    /// The name.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// Its fields, without those that all commands have.
+    pub fields: &'static [Field],
+    /// What a user needs to run it.
+    pub access: Access,
+    /// True if it is sent to the database `admin` only.
+    pub admin_only: bool,
+    /// True if it may write: then it has a write concern.
+    pub writes: bool,
+    /// Carries it out. The fields that the registry lists have been checked.
+    pub run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
+}
+
+impl Command {
+    /// A command without fields that does not write.
+    const fn reading(name: &'static str, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Self {
+        let (aliases, fields): (&[&str], &[Field]) = (&[], &[]);
+        Self { name, aliases, fields, access: Access::Login, admin_only: false, writes: false, run }
+    }
+
+    /// A command without fields that may write.
+    const fn writing(name: &'static str, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Self {
+        Self { writes: true, ..Self::reading(name, run) }
+    }
+}
+
+/// In alphabetical order.
+static REGISTRY: &[Command] = &[
+    transactions::ABORT,
+    aggregate::COMMAND,
+    build_info::COMMAND,
+    bulk_write::COMMAND,
+    coll_mod::COMMAND,
+    coll_stats::COMMAND,
+    transactions::COMMIT,
+    maintenance::COMPACT,
+    connection_status::COMMAND,
+    count::COMMAND,
+    create::COMMAND,
+    create_indexes::COMMAND,
+    current_op::COMMAND,
+    coll_stats::DATA_SIZE,
+    db_stats::COMMAND,
+    delete::COMMAND,
+    distinct::COMMAND,
+    drop::COMMAND,
+    drop_database::COMMAND,
+    drop_indexes::COMMAND,
+    sessions::END,
+    explain::COMMAND,
+    find::COMMAND,
+    find_and_modify::COMMAND,
+    maintenance::FSYNC,
+    parameters::COMMAND_LINE,
+    diagnostics::GET_LOG,
+    get_more::COMMAND,
+    parameters::GET,
+    hello::COMMAND,
+    diagnostics::HOST_INFO,
+    insert::COMMAND,
+    hello::LEGACY,
+    sessions::KILL_ALL,
+    sessions::KILL_BY_PATTERN,
+    kill_cursors::COMMAND,
+    current_op::KILL,
+    sessions::KILL,
+    list_collections::COMMAND,
+    diagnostics::LIST_COMMANDS,
+    list_databases::COMMAND,
+    list_indexes::COMMAND,
+    ping::COMMAND,
+    diagnostics::PROFILE,
+    sessions::REFRESH,
+    rename_collection::COMMAND,
+    replication::CONFIG,
+    replication::STATUS,
+    replication::INITIATE,
+    server_status::COMMAND,
+    parameters::SET,
+    sessions::START,
+    diagnostics::TOP,
+    update::COMMAND,
+    maintenance::VALIDATE,
+    diagnostics::WHATS_MY_URI,
+];
+
+/// The command with a name.
+pub(crate) fn find(name: &str) -> Option<&'static Command> {
+    REGISTRY.iter().find(|command| command.name == name || command.aliases.contains(&name))
+}
+
+/// All commands, in alphabetical order.
+pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
+    REGISTRY.iter()
+}
+
+/// True for commands that `serverStatus` counts by their own kind.
+pub(crate) fn counts_itself(name: &str) -> bool {
+    ["insert", "find", "aggregate", "update", "delete", "getMore", "bulkWrite"].contains(&name)
+}

@@ -1,0 +1,60 @@
+//! `aggregate`: a pipeline over a collection or a database.
+
+use super::Command;
+use super::pipeline::{collection, pipeline};
+use crate::access::Access;
+use crate::batch::{FIRST_BATCH, FirstBatch};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Fields, Kind, optional, required};
+use crate::read;
+use crate::shared::Counters;
+use alluvium::Value;
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        required("aggregate", Kind::TextOrInteger),
+        required("pipeline", Kind::Documents),
+        optional("cursor", Kind::Document),
+        optional("explain", Kind::Flag),
+        optional("allowDiskUse", Kind::Flag),
+        optional("hint", Kind::TextOrDocument),
+        optional("collation", Kind::Document),
+        optional("let", Kind::Document),
+        optional("bypassDocumentValidation", Kind::Flag),
+    ],
+    access: Access::ByFields,
+    // `$out` and `$merge` write.
+    ..Command::writing("aggregate", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    Counters::add(&call.shared.counters.queries, 1);
+    let stages = call.body.elements("pipeline").unwrap_or_default();
+    if let Some(Value::Map(first)) = stages.first()
+        && first.contains("$currentOp")
+    {
+        return super::current_op::pipeline(call);
+    }
+    let collection = collection(call.argument())?.to_owned();
+    let namespace = match call.argument() {
+        Value::String(_) => format!("{}.{collection}", call.db),
+        _ => format!("{}.$cmd.aggregate", call.db),
+    };
+    if call.body.flag("explain") {
+        return super::explain::aggregate(call, &collection, &call.body);
+    }
+    let size = match call.body.document("cursor") {
+        Some(cursor) => cursor.count("batchSize")?.unwrap_or(FIRST_BATCH),
+        None => {
+            let message = "The 'cursor' option is required, except for aggregate with the explain argument";
+            return Err(CommandError::failed_to_parse(message));
+        }
+    };
+    if read::is_of_server(&namespace) {
+        return FirstBatch::of_list(Vec::new(), namespace).reply(call);
+    }
+    let cursor = pipeline(call, &collection, &call.body)?.run()?;
+    FirstBatch { size, ..FirstBatch::of(cursor, namespace) }.reply(call)
+}

@@ -1,0 +1,199 @@
+//! `bulkWrite`: writes to several collections.
+
+use super::{Command, delete, update};
+use crate::access::Access;
+use crate::batch::FirstBatch;
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::listing;
+use crate::shared::Counters;
+use crate::writes::{self, int};
+use alluvium::{Map, Value};
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        optional("ops", Kind::Documents),
+        optional("nsInfo", Kind::Documents),
+        optional("ordered", Kind::Flag),
+        optional("errorsOnly", Kind::Flag),
+        optional("bypassDocumentValidation", Kind::Flag),
+        optional("let", Kind::Document),
+        optional("cursor", Kind::Document),
+    ],
+    access: Access::ByFields,
+    admin_only: true,
+    ..Command::writing("bulkWrite", run)
+};
+
+const INSERT: &[Field] = &[required("insert", Kind::Integer), required("document", Kind::Document)];
+const UPDATE: &[Field] = &[
+    required("update", Kind::Integer),
+    required("filter", Kind::Document),
+    required("updateMods", Kind::DocumentOrArray),
+    optional("multi", Kind::Flag),
+    optional("upsert", Kind::Flag),
+    optional("arrayFilters", Kind::Documents),
+    optional("hint", Kind::TextOrDocument),
+    optional("collation", Kind::Document),
+    optional("constants", Kind::Document),
+    optional("sort", Kind::Document),
+];
+const DELETE: &[Field] = &[
+    required("delete", Kind::Integer),
+    required("filter", Kind::Document),
+    optional("multi", Kind::Flag),
+    optional("hint", Kind::TextOrDocument),
+    optional("collation", Kind::Document),
+];
+
+/// Counts of all operations.
+#[derive(Default)]
+struct Totals {
+    errors: u64,
+    inserted: u64,
+    matched: u64,
+    modified: u64,
+    upserted: u64,
+    deleted: u64,
+}
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let operations = call.take_documents("ops")?;
+    let namespaces = call.take_documents("nsInfo")?;
+    writes::check_count(operations.len())?;
+    let names = namespaces.iter().map(namespace).collect::<CommandResult<Vec<_>>>()?;
+    for operation in &operations {
+        check(operation, names.len())?;
+    }
+    let (ordered, errors_only) = (writes::is_ordered(&call.body), call.body.flag("errorsOnly"));
+    let (mut totals, mut results) = (Totals::default(), Vec::new());
+    for (at, operation) in operations.into_iter().enumerate() {
+        let outcome = write(call, operation, &names, &mut totals);
+        let failed = outcome.is_err();
+        let mut result = Map::from([("ok", Value::from(if failed { 0.0 } else { 1.0 })), ("idx", int(at as u64))]);
+        match outcome {
+            Ok(fields) => result.entries.extend(fields.entries),
+            Err(error) => {
+                totals.errors += 1;
+                result.push("n", 0);
+                error.describe(&mut result);
+            }
+        }
+        if failed || !errors_only {
+            results.push(result);
+        }
+        if failed && ordered {
+            break;
+        }
+    }
+    let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
+    let batch = FirstBatch::of_list(listing::documents(&results)?, "admin.$cmd.bulkWrite".to_owned());
+    let mut builder = FirstBatch { size: size.unwrap_or(u64::MAX), ..batch }.reply(call)?;
+    let Totals { errors, inserted, matched, modified, upserted, deleted } = totals;
+    let counts = [
+        ("nErrors", errors),
+        ("nInserted", inserted),
+        ("nMatched", matched),
+        ("nModified", modified),
+        ("nUpserted", upserted),
+        ("nDeleted", deleted),
+    ];
+    for (name, count) in counts {
+        builder.put(name, &int(count))?;
+    }
+    Ok(builder)
+}
+
+/// The database and the collection of an entry of `nsInfo`.
+fn namespace(info: &Map) -> CommandResult<(String, String)> {
+    let name = info.text("ns").unwrap_or_default();
+    match name.split_once('.') {
+        Some((db, collection)) if !db.is_empty() && !collection.is_empty() => {
+            Ok((db.to_owned(), collection.to_owned()))
+        }
+        _ => Err(CommandError::invalid_namespace(format!("Invalid namespace specified for bulkWrite: '{name}'"))),
+    }
+}
+
+/// The fields that an operation has, by its first field.
+fn fields_of(operation: &Map) -> CommandResult<(&'static str, &'static [Field])> {
+    let first = operation.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
+    match first {
+        "insert" => Ok(("insert", INSERT)),
+        "update" => Ok(("update", UPDATE)),
+        "delete" => Ok(("delete", DELETE)),
+        other => {
+            let message = format!("BSON field 'bulkWrite.ops.{other}' is an unknown operation");
+            Err(CommandError::failed_to_parse(message))
+        }
+    }
+}
+
+fn check(operation: &Map, namespaces: usize) -> CommandResult<()> {
+    let (name, known) = fields_of(operation)?;
+    fields::check("bulkWrite.ops", known, operation)?;
+    let at = operation.integer(name).and_then(|at| usize::try_from(at).ok());
+    match at.filter(|at| *at < namespaces) {
+        Some(_) => Ok(()),
+        None => Err(CommandError::bad_value("BulkWrite ops entry has an invalid nsInfo index.")),
+    }
+}
+
+fn write(
+    call: &mut Call<'_>,
+    mut operation: Map,
+    names: &[(String, String)],
+    totals: &mut Totals,
+) -> CommandResult<Map> {
+    let (name, _) = fields_of(&operation)?;
+    let at = operation.integer(name).and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
+    let (db, collection) = names.get(at).ok_or_else(|| CommandError::bad_value("an invalid nsInfo index"))?;
+    call.db.clone_from(db);
+    let counters = &call.shared.counters;
+    let n = |count: u64| Map::from([("n", int(count))]);
+    match name {
+        "insert" => {
+            Counters::add(&counters.inserts, 1);
+            if let Some(Value::Map(document)) = operation.remove("document") {
+                call.collection_called(collection).insert_one(document)?;
+            }
+            totals.inserted += 1;
+            Ok(n(1))
+        }
+        "update" => {
+            Counters::add(&counters.updates, 1);
+            rename(&mut operation, &[("filter", "q"), ("updateMods", "u"), ("constants", "c")]);
+            let done = update::update(call, collection, &operation, call.body.document("let"))?.run()?;
+            totals.modified += done.modified_count;
+            let mut result = n(done.matched_count + u64::from(done.upserted_id.is_some()));
+            result.push("nModified", int(done.modified_count));
+            match done.upserted_id {
+                Some(id) => {
+                    totals.upserted += 1;
+                    result.push("upserted", Map::from([("_id", id)]));
+                }
+                None => totals.matched += done.matched_count,
+            }
+            Ok(result)
+        }
+        _ => {
+            Counters::add(&counters.deletes, 1);
+            rename(&mut operation, &[("filter", "q")]);
+            operation.push("limit", i32::from(!operation.flag("multi")));
+            let done = delete::delete(call, collection, &operation, call.body.document("let"))?.run()?;
+            totals.deleted += done.deleted_count;
+            Ok(n(done.deleted_count))
+        }
+    }
+}
+
+/// Gives fields the names that they have in the commands of one collection.
+fn rename(operation: &mut Map, names: &[(&str, &'static str)]) {
+    for (name, _) in &mut operation.entries {
+        if let Some((_, new)) = names.iter().find(|(old, _)| name.as_str() == Some(old)) {
+            *name = Value::from(*new);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `count`: the number of documents that match a filter.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::CommandResult;
+use crate::fields::{Fields, Kind, optional, required};
+use crate::read;
+use crate::writes::int;
+use alluvium::{Find, Map};
+use alluvium_document::BsonBuilder;
+use std::sync::Arc;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        required("count", Kind::Text),
+        optional("query", Kind::Document),
+        optional("limit", Kind::Integer),
+        optional("skip", Kind::Integer),
+        optional("hint", Kind::TextOrDocument),
+        optional("collation", Kind::Document),
+        optional("fields", Kind::Document),
+    ],
+    access: Access::Collection(Action::Find),
+    ..Command::reading("count", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let count = match read::is_of_server(&call.namespace()?) {
+        true => 0,
+        false => query(call, call.collection_name()?, &call.body)?.count()?,
+    };
+    let mut builder = call.reply();
+    builder.put("n", &int(count))?;
+    Ok(builder)
+}
+
+/// The query of the command, or of one that is explained.
+pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
+    let mut find = call.collection_called(collection).find(body.document("query").cloned().unwrap_or_default());
+    if let Some(collation) = body.document("collation") {
+        find = find.collation(collation);
+    }
+    if let Some(hint) = read::hint(body) {
+        find = find.hint(hint);
+    }
+    // A negative limit counts as its amount, as that of old queries.
+    let limit = body.integer("limit").map_or(0, i64::unsigned_abs);
+    let skip = body.count("skip")?.unwrap_or(0);
+    Ok(find.skip(skip).limit(limit).max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+}

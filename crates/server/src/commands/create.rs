@@ -1,0 +1,112 @@
+//! `create`: a collection or a view.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Fields, Kind, optional, required};
+use crate::read;
+use alluvium::{Collection, Map, ValidationAction, ValidationLevel, Value};
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        required("create", Kind::Text),
+        optional("capped", Kind::Flag),
+        optional("size", Kind::Integer),
+        optional("max", Kind::Integer),
+        optional("autoIndexId", Kind::Flag),
+        optional("idIndex", Kind::Document),
+        optional("viewOn", Kind::Text),
+        optional("pipeline", Kind::Documents),
+        optional("validator", Kind::Document),
+        optional("validationLevel", Kind::Text),
+        optional("validationAction", Kind::Text),
+        optional("collation", Kind::Document),
+        optional("timeseries", Kind::Document),
+        optional("clusteredIndex", Kind::Any),
+        optional("changeStreamPreAndPostImages", Kind::Document),
+        optional("storageEngine", Kind::Document),
+        optional("indexOptionDefaults", Kind::Document),
+        optional("expireAfterSeconds", Kind::Any),
+        optional("encryptedFields", Kind::Document),
+        optional("flags", Kind::Integer),
+        optional("temp", Kind::Flag),
+    ],
+    access: Access::Database(Action::CreateCollection),
+    ..Command::writing("create", run)
+};
+
+/// Options that cannot be kept.
+const UNSUPPORTED: [&str; 5] =
+    ["timeseries", "collation", "changeStreamPreAndPostImages", "encryptedFields", "expireAfterSeconds"];
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let name = call.collection_name()?.to_owned();
+    read::refuse_unsupported("create", &call.body, &["capped"], &UNSUPPORTED)?;
+    let full = call.namespace()?;
+    let db = &call.shared.db;
+    if let Some(on) = call.body.text("viewOn") {
+        let stages = call.body.elements("pipeline").unwrap_or_default().to_vec();
+        db.create_view(&full, on, Value::Array(stages))?;
+        return Ok(call.reply());
+    }
+    if call.body.get("pipeline").is_some() {
+        let message = "'pipeline' requires 'viewOn' to also be specified";
+        return Err(CommandError::invalid_options(message));
+    }
+    let exists = call.collection_called(&name).identity()?.is_some();
+    let validator = ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name));
+    match db.logical_database(&call.db).create_collection(&name) {
+        Ok(_) => {}
+        // As in MongoDB, creating a collection again with the same options is no error.
+        Err(alluvium::Error::CollectionExists(_)) if exists && same_options(call, &name)? => return Ok(call.reply()),
+        Err(error) => return Err(error.into()),
+    }
+    if validator {
+        let collection = call.collection_called(&name);
+        if let Err(error) = set_validator(&collection, &call.body) {
+            collection.drop()?;
+            return Err(error);
+        }
+    }
+    Ok(call.reply())
+}
+
+/// True if the collection has the options of the command.
+fn same_options(call: &Call<'_>, name: &str) -> CommandResult<bool> {
+    let current = call.collection_called(name).validator()?;
+    Ok(match (current, call.body.document("validator")) {
+        (None, None) => true,
+        (Some(current), Some(wanted)) => current.to_options().document("validator") == Some(wanted),
+        _ => false,
+    })
+}
+
+/// Sets the validator of a collection from the fields of `create` or `collMod`. Fields that are missing keep their
+/// values.
+pub(super) fn set_validator(collection: &Collection, body: &Map) -> CommandResult<()> {
+    let current = collection.validator()?.map(|validator| validator.to_options()).unwrap_or_default();
+    let rules = body.document("validator").or(current.document("validator")).cloned().unwrap_or_default();
+    let level = body.text("validationLevel").or(current.text("validationLevel")).unwrap_or("strict");
+    let action = body.text("validationAction").or(current.text("validationAction")).unwrap_or("error");
+    let wrong = |field: &str, value: &str| {
+        let message = format!("Enumeration value '{value}' for field '{field}' is not a valid value.");
+        CommandError::bad_value(message)
+    };
+    let action = match action {
+        "error" => ValidationAction::Error,
+        "warn" => ValidationAction::Warn,
+        other => return Err(wrong("validationAction", other)),
+    };
+    let level = match level {
+        "strict" => ValidationLevel::Strict,
+        "moderate" => ValidationLevel::Moderate,
+        "off" => return Ok(collection.drop_validator()?),
+        other => return Err(wrong("validationLevel", other)),
+    };
+    if rules.is_empty() {
+        return Ok(collection.drop_validator()?);
+    }
+    Ok(collection.set_validator(rules).level(level).action(action).run()?)
+}

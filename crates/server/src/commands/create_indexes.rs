@@ -1,0 +1,79 @@
+//! `createIndexes`.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Fields, Kind, optional, required};
+use crate::writes::int;
+use alluvium::{Map, Value, check_index};
+use alluvium_document::BsonBuilder;
+use std::sync::Arc;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        required("createIndexes", Kind::Text),
+        required("indexes", Kind::Documents),
+        optional("commitQuorum", Kind::Any),
+        optional("ignoreUnknownIndexOptions", Kind::Flag),
+    ],
+    access: Access::Collection(Action::CreateIndex),
+    ..Command::writing("createIndexes", run)
+};
+
+/// Options that old clients send and that have no effect.
+const WITHOUT_EFFECT: [&str; 4] = ["ns", "background", "v", "dropDups"];
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let collection = call.collection()?;
+    let specifications = call.take_documents("indexes")?;
+    if specifications.is_empty() {
+        return Err(CommandError::bad_value("Must specify at least one index to create"));
+    }
+    let lenient = call.body.flag("ignoreUnknownIndexOptions");
+    let mut wanted = Vec::new();
+    for specification in specifications {
+        wanted.push(checked(specification, lenient)?);
+    }
+    let created = collection.identity()?.is_none();
+    let before = if created { 1 } else { collection.indexes()?.len() };
+    for (keys, options) in wanted {
+        collection.create_index(keys).options(options).stop_when(Arc::clone(&call.stop)).run()?;
+    }
+    let after = collection.indexes()?.len();
+    let mut reply = Map::from([
+        ("numIndexesBefore", int(before as u64)),
+        ("numIndexesAfter", int(after as u64)),
+        ("createdCollectionAutomatically", Value::Bool(created)),
+    ]);
+    if before == after {
+        reply.push("note", "all indexes already exist");
+    }
+    call.answer(&reply)
+}
+
+/// The keys and options of a specification, checked before any index is made.
+fn checked(mut specification: Map, lenient: bool) -> CommandResult<(Map, Map)> {
+    let keys = match specification.remove("key") {
+        Some(Value::Map(keys)) => keys,
+        _ => {
+            return Err(CommandError::failed_to_parse(
+                "The 'key' field is a required property of an index specification",
+            ));
+        }
+    };
+    if specification.text("name").is_none() {
+        let message = "The 'name' field is a required property of an index specification";
+        return Err(CommandError::failed_to_parse(message));
+    }
+    WITHOUT_EFFECT.iter().for_each(|option| drop(specification.remove(option)));
+    if lenient {
+        specification.entries.retain(|(name, _)| {
+            let known =
+                ["name", "unique", "sparse", "expireAfterSeconds", "partialFilterExpression", "collation", "hidden"];
+            name.as_str().is_some_and(|name| known.contains(&name))
+        });
+    }
+    check_index(&keys, &specification)?;
+    Ok((keys, specification))
+}

@@ -1,0 +1,83 @@
+//! `delete`: deletes documents that match filters.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::read;
+use crate::shared::Counters;
+use crate::writes::{self, Outcome};
+use alluvium::{Delete, Map};
+use alluvium_document::BsonBuilder;
+use std::sync::Arc;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        required("delete", Kind::Text),
+        required("deletes", Kind::Documents),
+        optional("ordered", Kind::Flag),
+        optional("let", Kind::Document),
+    ],
+    access: Access::Collection(Action::Remove),
+    ..Command::writing("delete", run)
+};
+
+/// The fields of one statement.
+const STATEMENT: &[Field] = &[
+    required("q", Kind::Document),
+    required("limit", Kind::Integer),
+    optional("hint", Kind::TextOrDocument),
+    optional("collation", Kind::Document),
+];
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let name = call.collection_name()?.to_owned();
+    let statements = call.take_documents("deletes")?;
+    writes::check_count(statements.len())?;
+    for statement in &statements {
+        fields::check("delete.deletes", STATEMENT, statement)?;
+    }
+    Counters::add(&call.shared.counters.deletes, statements.len() as u64);
+    let mut outcome = Outcome::new(writes::is_ordered(&call.body));
+    for (at, statement) in statements.iter().enumerate() {
+        match delete(call, &name, statement, call.body.document("let")).and_then(|delete| Ok(delete.run()?)) {
+            Ok(done) => outcome.matched += done.deleted_count,
+            Err(error) => outcome.fail(at, error),
+        }
+        if outcome.is_over() {
+            break;
+        }
+    }
+    outcome.reply(call, None)
+}
+
+/// The delete of one statement.
+pub(super) fn delete(
+    call: &Call<'_>,
+    collection: &str,
+    statement: &Map,
+    variables: Option<&Map>,
+) -> CommandResult<Delete> {
+    let collection = call.collection_called(collection);
+    let filter = statement.document("q").cloned().unwrap_or_default();
+    let mut delete = match statement.integer("limit") {
+        Some(0) => collection.delete_many(filter),
+        Some(1) => collection.delete_one(filter),
+        other => {
+            let message =
+                format!("The limit field in delete objects must be 0 or 1. Got {}", other.unwrap_or_default());
+            return Err(CommandError::failed_to_parse(message));
+        }
+    };
+    if let Some(collation) = statement.document("collation") {
+        delete = delete.collation(collation);
+    }
+    if let Some(hint) = read::hint(statement) {
+        delete = delete.hint(hint);
+    }
+    if let Some(variables) = variables {
+        delete = delete.variables(variables);
+    }
+    Ok(delete.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+}

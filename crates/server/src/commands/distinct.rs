@@ -1,0 +1,41 @@
+//! `distinct`: the distinct values of a field.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::CommandResult;
+use crate::fields::{Fields, Kind, optional, required};
+use crate::read;
+use alluvium::{Find, Map, Value};
+use alluvium_document::BsonBuilder;
+use std::sync::Arc;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        required("distinct", Kind::Text),
+        required("key", Kind::Text),
+        optional("query", Kind::Document),
+        optional("collation", Kind::Document),
+        optional("hint", Kind::TextOrDocument),
+    ],
+    access: Access::Collection(Action::Find),
+    ..Command::reading("distinct", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let key = call.body.text("key").unwrap_or_default();
+    let values = query(call, call.collection_name()?, &call.body)?.distinct(key)?;
+    call.answer(&Map::from([("values", Value::Array(values))]))
+}
+
+/// The query of the command, or of one that is explained.
+pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
+    let mut find = call.collection_called(collection).find(body.document("query").cloned().unwrap_or_default());
+    if let Some(collation) = body.document("collation") {
+        find = find.collation(collation);
+    }
+    if let Some(hint) = read::hint(body) {
+        find = find.hint(hint);
+    }
+    Ok(find.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+}

@@ -1,0 +1,30 @@
+//! `drop`: removes a collection or a view.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::CommandResult;
+use crate::fields::{Kind, required};
+use crate::writes::int;
+use alluvium::{Error, Map, Value};
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[required("drop", Kind::Text)],
+    access: Access::Collection(Action::DropCollection),
+    ..Command::writing("drop", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let namespace = call.namespace()?;
+    let collection = call.collection()?;
+    let indexes = collection.indexes().map_or(0, |indexes| indexes.len());
+    match collection.drop() {
+        Ok(()) if indexes > 0 => {
+            call.answer(&Map::from([("nIndexesWas", int(indexes as u64)), ("ns", Value::from(namespace))]))
+        }
+        // Since MongoDB 7.0 there is no error if nothing is there.
+        Ok(()) | Err(Error::NoSuchCollection { .. }) => call.answer(&Map::from([("ns", Value::from(namespace))])),
+        Err(error) => Err(error.into()),
+    }
+}

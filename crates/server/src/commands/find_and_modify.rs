@@ -1,0 +1,92 @@
+//! `findAndModify`: changes one document, and returns it as it was or is.
+
+use super::Command;
+use super::update::is_replacement;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Fields, Kind, optional, required};
+use crate::read;
+use alluvium::{Document, FindOneAndModify, Map, ReturnDocument, Value};
+use alluvium_document::BsonBuilder;
+use std::sync::Arc;
+
+pub(super) const COMMAND: Command = Command {
+    aliases: &["findandmodify"],
+    fields: &[
+        required("findAndModify", Kind::Text),
+        optional("query", Kind::Document),
+        optional("update", Kind::DocumentOrArray),
+        optional("remove", Kind::Flag),
+        optional("new", Kind::Flag),
+        optional("upsert", Kind::Flag),
+        optional("sort", Kind::Document),
+        optional("fields", Kind::Document),
+        optional("arrayFilters", Kind::Documents),
+        optional("hint", Kind::TextOrDocument),
+        optional("collation", Kind::Document),
+        optional("let", Kind::Document),
+        optional("bypassDocumentValidation", Kind::Flag),
+    ],
+    access: Access::Collection(Action::Update),
+    ..Command::writing("findAndModify", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let removes = call.body.flag("remove");
+    let done = modification(call, call.collection_name()?, &call.body)?.run_with_outcome()?;
+    let mut last = Map::from([("n", Value::Int32(i32::from(done.matched || done.upserted_id.is_some())))]);
+    if !removes {
+        last.push("updatedExisting", done.matched);
+        if let Some(id) = &done.upserted_id {
+            last.push("upserted", id.clone());
+        }
+    }
+    let document = match &done.document {
+        Some(document) => Value::Map(document.to_map().map_err(alluvium::Error::from)?),
+        None => Value::Null,
+    };
+    call.answer(&Map::from([("lastErrorObject", Value::Map(last)), ("value", document)]))
+}
+
+/// The modification of the command, or of one that is explained.
+pub(super) fn modification(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<FindOneAndModify<Document>> {
+    let collection = call.collection_called(collection);
+    let filter = body.document("query").cloned().unwrap_or_default();
+    let (removes, upsert, new) = (body.flag("remove"), body.flag("upsert"), body.flag("new"));
+    let wrong = |message: &str| Err(CommandError::failed_to_parse(message));
+    let mut write = match body.get("update") {
+        Some(_) if removes => return wrong("Cannot specify both an update and remove=true"),
+        None if !removes => return wrong("Either an update or remove=true must be specified"),
+        _ if removes && upsert => return wrong("Cannot specify both upsert=true and remove=true"),
+        _ if removes && new => {
+            return wrong("Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
+        }
+        None => collection.find_one_and_delete(filter),
+        Some(Value::Map(change)) if is_replacement(change) => collection.find_one_and_replace(filter, change),
+        Some(change) => collection.find_one_and_update(filter, change),
+    };
+    if let Some(filters) = body.elements("arrayFilters").filter(|filters| !filters.is_empty()) {
+        write = write.array_filters(filters.iter());
+    }
+    if let Some(sort) = body.document("sort").filter(|sort| !sort.is_empty()) {
+        write = write.sort(sort);
+    }
+    if let Some(fields) = body.document("fields").filter(|fields| !fields.is_empty()) {
+        write = write.projection(fields);
+    }
+    if let Some(collation) = body.document("collation") {
+        write = write.collation(collation);
+    }
+    if let Some(hint) = read::hint(body) {
+        write = write.hint(hint);
+    }
+    if let Some(variables) = body.document("let") {
+        write = write.variables(variables);
+    }
+    if !removes {
+        write = write.upsert(upsert);
+    }
+    let returned = if new { ReturnDocument::After } else { ReturnDocument::Before };
+    Ok(write.return_document(returned).max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+}

@@ -1,0 +1,40 @@
+//! `killCursors`: closes cursors before their end.
+
+use super::Command;
+use crate::access::Access;
+use crate::call::Call;
+use crate::cursors::Killed;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Fields, Kind, required};
+use alluvium::{Map, Value};
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[required("killCursors", Kind::Text), required("cursors", Kind::Array)],
+    access: Access::Login,
+    ..Command::reading("killCursors", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let namespace = call.namespace()?;
+    let user = call.client.user();
+    let (mut killed, mut missing) = (Vec::new(), Vec::new());
+    for (at, id) in call.body.elements("cursors").unwrap_or_default().iter().enumerate() {
+        let Value::Int64(id) = id else {
+            let found = id.type_name();
+            let message =
+                format!("BSON field 'killCursors.cursors.{at}' is the wrong type '{found}', expected type 'long'");
+            return Err(CommandError::type_mismatch(message));
+        };
+        match call.shared.cursors.kill(*id, &namespace, user.as_deref()) {
+            Killed::Killed => killed.push(Value::Int64(*id)),
+            Killed::NotFound => missing.push(Value::Int64(*id)),
+        }
+    }
+    call.answer(&Map::from([
+        ("cursorsKilled", Value::Array(killed)),
+        ("cursorsNotFound", Value::Array(missing)),
+        ("cursorsAlive", Value::Array(Vec::new())),
+        ("cursorsUnknown", Value::Array(Vec::new())),
+    ]))
+}

@@ -1,0 +1,86 @@
+//! `listCollections`.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::batch::{FIRST_BATCH, FirstBatch};
+use crate::call::Call;
+use crate::error::CommandResult;
+use crate::fields::{Fields, Kind, optional};
+use crate::listing;
+use alluvium::{Binary, Map, Value};
+use alluvium_document::BsonBuilder;
+
+/// The binary subtype of UUIDs.
+const UUID: u8 = 4;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        optional("filter", Kind::Document),
+        optional("cursor", Kind::Document),
+        optional("nameOnly", Kind::Flag),
+        optional("authorizedCollections", Kind::Flag),
+    ],
+    access: Access::Database(Action::ListCollections),
+    ..Command::reading("listCollections", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let name_only = call.body.flag("nameOnly");
+    let mut list = Vec::new();
+    for info in call.shared.db.collections().into_iter().filter(|info| info.database == call.db) {
+        list.push(of_collection(call, &info.name, name_only)?);
+    }
+    for (name, view) in call.shared.db.views() {
+        if let Some((database, name)) = name.split_once('.')
+            && database == call.db
+        {
+            list.push(entry(name, "view", name_only, view.to_map(), Map::from([("readOnly", Value::from(true))])));
+        }
+    }
+    list.sort_by(|a, b| Fields::text(a, "name").cmp(&Fields::text(b, "name")));
+    let list = listing::filtered(call, list, call.body.document("filter"))?;
+    let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
+    let namespace = format!("{}.$cmd.listCollections", call.db);
+    let size = size.unwrap_or(FIRST_BATCH);
+    FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
+}
+
+fn of_collection(call: &Call<'_>, name: &str, name_only: bool) -> CommandResult<Map> {
+    let collection = call.collection_called(name);
+    let mut info = Map::from([("readOnly", Value::from(call.shared.db.is_read_only()))]);
+    let mut options = Map::new();
+    if !name_only {
+        options = collection.validator()?.map(|validator| validator.to_options()).unwrap_or_default();
+        info.push("uuid", Value::Binary(Binary { subtype: UUID, bytes: uuid(call, name)? }));
+    }
+    let mut entry = entry(name, "collection", name_only, options, info);
+    if !name_only {
+        let id = Map::from([
+            ("v", Value::Int32(2)),
+            ("key", Value::Map(Map::from([("_id", Value::Int32(1))]))),
+            ("name", Value::from("_id_")),
+        ]);
+        entry.push("idIndex", Value::Map(id));
+    }
+    Ok(entry)
+}
+
+fn entry(name: &str, kind: &str, name_only: bool, options: Map, info: Map) -> Map {
+    let mut map = Map::from([("name", Value::from(name)), ("type", Value::from(kind))]);
+    if !name_only {
+        map.push("options", Value::Map(options));
+        map.push("info", Value::Map(info));
+    }
+    map
+}
+
+/// A UUID that a collection keeps as long as it exists, renamed or not: made of the number of its tree.
+fn uuid(call: &Call<'_>, name: &str) -> CommandResult<Vec<u8>> {
+    let number = call.collection_called(name).identity()?.unwrap_or_default();
+    let mut bytes = b"alluvium".to_vec();
+    bytes.extend_from_slice(&number.to_be_bytes());
+    // Version 8, which leaves the content to the maker, and the variant of RFC 9562.
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    Ok(bytes)
+}

@@ -1,0 +1,56 @@
+//! `listDatabases`.
+
+use super::Command;
+use crate::access::Access;
+use crate::call::Call;
+use crate::error::CommandResult;
+use crate::fields::{Fields, Kind, optional};
+use crate::listing;
+use alluvium::{Map, Value};
+use alluvium_document::BsonBuilder;
+use std::collections::BTreeMap;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        optional("filter", Kind::Document),
+        optional("nameOnly", Kind::Flag),
+        optional("authorizedDatabases", Kind::Flag),
+    ],
+    access: Access::ByFields,
+    admin_only: true,
+    ..Command::reading("listDatabases", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let db = &call.shared.db;
+    let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
+    for info in db.collections() {
+        let bytes = match call.body.flag("nameOnly") {
+            true => 0,
+            false => db.collection(&info.full_name()).stats().map_or(0, |stats| stats.bytes),
+        };
+        *sizes.entry(info.database).or_default() += bytes;
+    }
+    for (name, _) in db.views() {
+        let database = name.split_once('.').map_or(name.as_str(), |(database, _)| database);
+        sizes.entry(database.to_owned()).or_default();
+    }
+    let (mut databases, mut total) = (Vec::new(), 0);
+    for (name, bytes) in sizes {
+        let mut map = Map::from([("name", Value::from(name))]);
+        if !call.body.flag("nameOnly") {
+            map.push("sizeOnDisk", Value::Int64(i64::try_from(bytes).unwrap_or(i64::MAX)));
+            map.push("empty", false);
+        }
+        databases.push(map);
+        total += bytes;
+    }
+    let databases = listing::filtered(call, databases, call.body.document("filter"))?;
+    let mut fields = Map::from([("databases", Value::Array(databases.into_iter().map(Value::Map).collect()))]);
+    if !call.body.flag("nameOnly") {
+        let total = i64::try_from(total).unwrap_or(i64::MAX);
+        fields.push("totalSize", Value::Int64(total));
+        fields.push("totalSizeMb", Value::Int64(total >> 20));
+    }
+    call.answer(&fields)
+}

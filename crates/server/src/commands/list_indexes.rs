@@ -1,0 +1,32 @@
+//! `listIndexes`.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::batch::{FIRST_BATCH, FirstBatch};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Fields, Kind, optional, required};
+use crate::listing;
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        required("listIndexes", Kind::Text),
+        optional("cursor", Kind::Document),
+        optional("includeBuildUUIDs", Kind::Flag),
+    ],
+    access: Access::Collection(Action::ListIndexes),
+    ..Command::reading("listIndexes", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let namespace = call.namespace()?;
+    let collection = call.collection()?;
+    if collection.identity()?.is_none() {
+        return Err(CommandError::namespace_not_found(format!("ns does not exist: {namespace}")));
+    }
+    let list: Vec<_> = collection.indexes()?.into_iter().map(|index| index.definition).collect();
+    let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
+    let size = size.unwrap_or(FIRST_BATCH);
+    FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
+}

@@ -1,0 +1,42 @@
+//! The pipelines of `aggregate` and of its explanation.
+
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
+use crate::read;
+use alluvium::{Aggregate, Map, Value};
+use std::sync::Arc;
+
+/// The collection that a pipeline of a database is over; such a pipeline has documents of its own.
+const NO_COLLECTION: &str = "aggregate";
+
+/// The collection that a pipeline is over.
+pub(super) fn collection(argument: &Value) -> CommandResult<&str> {
+    match argument {
+        Value::String(name) => Ok(name),
+        number if number.as_f64() == Some(1.0) => Ok(NO_COLLECTION),
+        _ => {
+            let message = "Invalid command format: the 'aggregate' field must specify a collection name or 1";
+            Err(CommandError::failed_to_parse(message))
+        }
+    }
+}
+
+/// The pipeline of the command, or of one that is explained.
+pub(super) fn pipeline(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Aggregate> {
+    let stages = Value::Array(body.elements("pipeline").unwrap_or_default().to_vec());
+    let mut aggregate = call.collection_called(collection).aggregate(stages);
+    if let Some(collation) = body.document("collation") {
+        aggregate = aggregate.collation(collation);
+    }
+    if let Some(variables) = body.document("let") {
+        aggregate = aggregate.variables(variables);
+    }
+    if let Some(hint) = read::hint(body) {
+        aggregate = aggregate.hint(hint);
+    }
+    if body.get("allowDiskUse").is_some() {
+        aggregate = aggregate.allow_disk_use(body.flag("allowDiskUse"));
+    }
+    Ok(aggregate.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+}

@@ -1,0 +1,35 @@
+//! Settings of a server.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// The settings of a server.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The addresses to listen at.
+    pub listen: Vec<SocketAddr>,
+    /// The paths of Unix sockets to listen at.
+    pub sockets: Vec<PathBuf>,
+    /// The name of the replica set that the server is the only member of; `None` for a server of its own.
+    pub replica_set: Option<String>,
+    /// The most connections at a time.
+    pub connections_max: usize,
+    /// The most requests that are executed at a time; others wait.
+    pub threads: usize,
+    /// Commands for tests are accepted.
+    pub test_commands: bool,
+}
+
+impl Default for Config {
+    /// A replica set of one member with the name `alluvium`, which listens nowhere.
+    fn default() -> Self {
+        Self {
+            listen: Vec::new(),
+            sockets: Vec::new(),
+            replica_set: Some("alluvium".to_owned()),
+            connections_max: 20_000,
+            threads: 64,
+            test_commands: false,
+        }
+    }
+}

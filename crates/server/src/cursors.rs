@@ -1,0 +1,231 @@
+//! Cursors that clients have not read to the end.
+
+use crate::error::{CommandError, CommandResult};
+use alluvium::{Cursor, Document};
+use alluvium_env::Env;
+use alluvium_env::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The most open cursors.
+const CURSORS_MAX: usize = 10_000;
+
+/// A cursor that was not read for this long is closed.
+pub(crate) const IDLE: Duration = Duration::from_secs(600);
+
+/// What a cursor reads.
+pub(crate) enum Documents {
+    /// A query or a pipeline, with a document that did not fit the last batch.
+    Query(Box<Cursor>, Option<Document>),
+    /// Documents that were made at once, in reverse order.
+    List(Vec<Document>),
+}
+
+impl Documents {
+    /// Documents of a list, in its order.
+    pub(crate) fn of(mut list: Vec<Document>) -> Self {
+        list.reverse();
+        Self::List(list)
+    }
+
+    /// The next document.
+    ///
+    /// # Errors
+    /// Errors of the query.
+    pub(crate) fn next(&mut self) -> alluvium::Result<Option<Document>> {
+        match self {
+            Self::Query(cursor, kept) => match kept.take() {
+                Some(document) => Ok(Some(document)),
+                None => cursor.next().transpose(),
+            },
+            Self::List(list) => Ok(list.pop()),
+        }
+    }
+
+    /// Returns a document that was read last.
+    pub(crate) fn give_back(&mut self, document: Document) {
+        match self {
+            Self::Query(_, kept) => *kept = Some(document),
+            Self::List(list) => list.push(document),
+        }
+    }
+}
+
+/// An open cursor.
+pub(crate) struct OpenCursor {
+    /// What it reads.
+    pub documents: Documents,
+    /// `database.collection`.
+    pub namespace: String,
+    /// The user who opened it; only this user may read it.
+    pub user: Option<String>,
+    /// The session that it belongs to.
+    pub session: Option<Vec<u8>>,
+    /// Ends its query.
+    pub stop: Arc<AtomicBool>,
+    /// True if it stays open however long it is not read.
+    pub never_expires: bool,
+}
+
+/// A cursor in the registry.
+enum Entry {
+    Idle {
+        cursor: Box<OpenCursor>,
+        since: Duration,
+    },
+    /// A thread reads it.
+    Busy {
+        stop: Arc<AtomicBool>,
+        namespace: String,
+        user: Option<String>,
+        session: Option<Vec<u8>>,
+    },
+}
+
+/// The open cursors by their numbers.
+pub(crate) struct Cursors {
+    entries: Mutex<HashMap<i64, Entry>>,
+    env: Env,
+}
+
+/// What became of a cursor that was to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Killed {
+    /// It was closed.
+    Killed,
+    /// It does not exist.
+    NotFound,
+}
+
+impl Cursors {
+    pub(crate) fn new(env: Env) -> Self {
+        Self { entries: Mutex::new(HashMap::new()), env }
+    }
+
+    /// Keeps a cursor, and returns its number.
+    ///
+    /// # Errors
+    /// Error 146 if there are too many.
+    pub(crate) fn keep(&self, cursor: OpenCursor) -> CommandResult<i64> {
+        let mut entries = self.entries.lock();
+        if entries.len() >= CURSORS_MAX {
+            let message = format!("there are {CURSORS_MAX} open cursors already: close some, or read them to the end");
+            return Err(CommandError::new(146, "ExceededMemoryLimit", message));
+        }
+        let id = loop {
+            // Positive, so that no client takes it for an error.
+            let id = (self.env.rng.next_u64() >> 1).cast_signed();
+            if id != 0 && !entries.contains_key(&id) {
+                break id;
+            }
+        };
+        entries.insert(id, Entry::Idle { cursor: Box::new(cursor), since: self.env.clock.now() });
+        Ok(id)
+    }
+
+    /// Takes a cursor to read it. It is given back by [`Cursors::give_back`], or closed by [`Cursors::close`].
+    ///
+    /// # Errors
+    /// Error 43 if it does not exist; 13 if it is another user's; 12051 if another thread reads it.
+    pub(crate) fn take(&self, id: i64, namespace: &str, user: Option<&str>) -> CommandResult<Box<OpenCursor>> {
+        let mut entries = self.entries.lock();
+        let missing = || CommandError::cursor_not_found(format!("cursor id {id} not found"));
+        match entries.get(&id).ok_or_else(missing)? {
+            Entry::Busy { .. } => Err(CommandError::cursor_in_use(format!("cursor id {id} is already in use"))),
+            Entry::Idle { cursor, .. } if cursor.namespace != namespace => {
+                let message = format!(
+                    "Requested getMore on namespace '{namespace}', but cursor belongs to a different namespace {}",
+                    cursor.namespace
+                );
+                Err(CommandError::unauthorized(message))
+            }
+            Entry::Idle { cursor, .. } if cursor.user.as_deref() != user => {
+                Err(CommandError::unauthorized(format!("cursor id {id} was not created by the authenticated user")))
+            }
+            Entry::Idle { cursor, .. } => {
+                let busy = Entry::Busy {
+                    stop: Arc::clone(&cursor.stop),
+                    namespace: cursor.namespace.clone(),
+                    user: cursor.user.clone(),
+                    session: cursor.session.clone(),
+                };
+                match entries.insert(id, busy) {
+                    Some(Entry::Idle { cursor, .. }) => Ok(cursor),
+                    _ => Err(missing()),
+                }
+            }
+        }
+    }
+
+    /// Keeps a cursor that was taken, unless it was closed in between.
+    pub(crate) fn give_back(&self, id: i64, cursor: Box<OpenCursor>) {
+        let mut entries = self.entries.lock();
+        if let Some(entry) = entries.get_mut(&id) {
+            *entry = Entry::Idle { cursor, since: self.env.clock.now() };
+        }
+    }
+
+    /// Forgets a cursor that was taken.
+    pub(crate) fn close(&self, id: i64) {
+        self.entries.lock().remove(&id);
+    }
+
+    /// Closes a cursor of a user; one that is read at the moment ends with an error.
+    pub(crate) fn kill(&self, id: i64, namespace: &str, user: Option<&str>) -> Killed {
+        let mut entries = self.entries.lock();
+        let is_of = |entry: &Entry| match entry {
+            Entry::Idle { cursor, .. } => cursor.namespace == namespace && cursor.user.as_deref() == user,
+            Entry::Busy { namespace: of, user: by, .. } => of == namespace && by.as_deref() == user,
+        };
+        if !entries.get(&id).is_some_and(is_of) {
+            return Killed::NotFound;
+        }
+        let entry = entries.remove(&id);
+        drop(entries);
+        stop(entry.into_iter());
+        Killed::Killed
+    }
+
+    /// Closes the cursors of some sessions.
+    pub(crate) fn kill_of_sessions(&self, sessions: &[Vec<u8>]) {
+        let is_of = |session: &Option<Vec<u8>>| session.as_ref().is_some_and(|id| sessions.contains(id));
+        self.kill_where(|entry| match entry {
+            Entry::Idle { cursor, .. } => is_of(&cursor.session),
+            Entry::Busy { session, .. } => is_of(session),
+        });
+    }
+
+    /// Closes cursors that were not read for long.
+    pub(crate) fn expire(&self) {
+        let now = self.env.clock.now();
+        self.kill_where(|entry| match entry {
+            Entry::Idle { cursor, since } => !cursor.never_expires && now.saturating_sub(*since) > IDLE,
+            Entry::Busy { .. } => false,
+        });
+    }
+
+    fn kill_where(&self, is_of: impl Fn(&Entry) -> bool) {
+        let mut entries = self.entries.lock();
+        let ids: Vec<i64> = entries.iter().filter(|(_, entry)| is_of(entry)).map(|(id, _)| *id).collect();
+        let killed: Vec<Entry> = ids.into_iter().filter_map(|id| entries.remove(&id)).collect();
+        drop(entries);
+        stop(killed.into_iter());
+    }
+
+    /// The number of open cursors.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.lock().len()
+    }
+}
+
+/// Ends the queries of cursors. Dropping one reads files, so no lock is held.
+fn stop(entries: impl Iterator<Item = Entry>) {
+    for entry in entries {
+        match &entry {
+            Entry::Idle { cursor, .. } => cursor.stop.store(true, Ordering::Relaxed),
+            Entry::Busy { stop, .. } => stop.store(true, Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! From a request to its reply.
+
+use crate::call::Call;
+use crate::client::Client;
+use crate::commands::{self, Command};
+use crate::concern::{ReadLevel, WriteConcern};
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{self, Fields};
+use crate::operations::Operation;
+use crate::sessions;
+use crate::shared::{Counters, Shared};
+use alluvium::{Map, Value};
+use alluvium_document::BsonBuilder;
+use alluvium_wire::{Form, Request, reply};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Executes a request. Returns the bytes before the header of the reply is completed; `None` if the client expects
+/// none.
+pub(crate) fn execute(shared: &Shared, client: &Client, request: Request, stop: Arc<AtomicBool>) -> Option<Vec<u8>> {
+    Counters::add(&shared.counters.requests, 1);
+    let (form, silent) = (request.form, request.more_to_come);
+    let outcome = run(shared, client, request, stop);
+    let unacknowledged = matches!(&outcome, Ok((_, true)));
+    if silent || unacknowledged {
+        return None;
+    }
+    let finished = outcome.and_then(|(builder, _)| complete(builder));
+    Some(finished.unwrap_or_else(|error| failed(form, &error)))
+}
+
+/// The reply to a message that is no request.
+pub(crate) fn refused(form: Form, error: &CommandError) -> Vec<u8> {
+    failed(form, error)
+}
+
+/// Runs a command. Also returns true if it is a write that is not acknowledged.
+fn run(
+    shared: &Shared,
+    client: &Client,
+    request: Request,
+    stop: Arc<AtomicBool>,
+) -> CommandResult<(BsonBuilder, bool)> {
+    let Request { form, body, sequences, .. } = request;
+    let name = body.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
+    let command =
+        commands::find(name).ok_or_else(|| CommandError::command_not_found(format!("no such command: '{name}'")))?;
+    if shared.stopping.load(Ordering::Relaxed) {
+        return Err(CommandError::new(91, "ShutdownInProgress", "the server is shutting down"));
+    }
+    let db = database_of(&body, command)?;
+    check(command, &body, &sequences)?;
+    let write_concern = if command.writes { WriteConcern::parse(&body)? } else { WriteConcern::default() };
+    let unacknowledged = write_concern.unacknowledged;
+    if ReadLevel::parse(&body)? == ReadLevel::Majority {
+        // What was read before this could be lost in a power cut; this server is the majority.
+        shared.db.sync()?;
+    }
+    let session = sessions::identifier(&body)?;
+    if let Some(id) = &session {
+        shared.sessions.touch(id)?;
+    }
+    let _listed = shared.operations.begin(Operation {
+        command: command.name,
+        namespace: namespace(&db, &body),
+        connection: client.id,
+        client: client.address.clone(),
+        began: shared.env.clock.now(),
+        stop: Arc::clone(&stop),
+    });
+    let mut call = Call { shared, client, name: command.name, db, body, sequences, session, stop, form, write_concern };
+    if !commands::counts_itself(command.name) {
+        Counters::add(&shared.counters.commands, 1);
+    }
+    let mut builder = (command.run)(&mut call)?;
+    if let Some(error) = &call.write_concern.unsatisfiable {
+        let mut described = Map::from([("code", Value::from(error.code)), ("codeName", Value::from(error.name))]);
+        described.push("errmsg", error.message.as_str());
+        builder.put("writeConcernError", &Value::Map(described))?;
+    }
+    Ok((builder, unacknowledged))
+}
+
+/// The namespace that a command is listed with.
+fn namespace(db: &str, body: &Map) -> String {
+    match body.entries.first() {
+        Some((_, Value::String(collection))) => format!("{db}.{collection}"),
+        _ => db.to_owned(),
+    }
+}
+
+fn database_of(body: &Map, command: &Command) -> CommandResult<String> {
+    let db = match body.get("$db") {
+        Some(Value::String(db)) => db.to_string(),
+        Some(_) => return Err(CommandError::type_mismatch("the field $db must be a string")),
+        None => return Err(CommandError::missing_field("OP_MSG requests require a $db argument")),
+    };
+    if command.admin_only && db != "admin" {
+        let message = format!("{} may only be run against the admin database.", command.name);
+        return Err(CommandError::unauthorized(message));
+    }
+    Ok(db)
+}
+
+/// Checks the fields of a command.
+fn check(command: &Command, body: &Map, sequences: &[alluvium_wire::Sequence]) -> CommandResult<()> {
+    for sequence in sequences {
+        let is_known = |field: &fields::Field| field.name == sequence.name && field.kind == fields::Kind::Documents;
+        if !command.fields.iter().any(is_known) {
+            let message = format!("BSON field '{}.{}' is an unknown field.", command.name, sequence.name);
+            return Err(CommandError::unknown_field(message));
+        }
+    }
+    let is_sent_beside = |name: &str| sequences.iter().any(|sequence| sequence.name == name);
+    let in_body = command.fields.iter().filter(|field| !is_sent_beside(field.name)).copied().collect::<Vec<_>>();
+    fields::check(command.name, &in_body, body)?;
+    fields::check(command.name, fields::COMMON, body)?;
+    if let Some(millis) = body.integer("maxTimeMS")
+        && !(0..=i64::from(i32::MAX)).contains(&millis)
+    {
+        let message = format!("{millis} value for maxTimeMS is out of range [0, 2147483647]");
+        return Err(CommandError::bad_value(message));
+    }
+    if body.flag("startTransaction") || body.get("autocommit").is_some() {
+        let message = "Transactions are not supported yet: write each document by itself, or several by bulkWrite";
+        return Err(CommandError::illegal_operation(message));
+    }
+    Ok(())
+}
+
+fn complete(mut builder: BsonBuilder) -> CommandResult<Vec<u8>> {
+    builder.put("ok", &Value::from(1.0))?;
+    Ok(builder.finish()?)
+}
+
+fn failed(form: Form, error: &CommandError) -> Vec<u8> {
+    let mut fields = Map::from([("ok", Value::from(0.0))]);
+    fields.push("errmsg", error.message.as_str());
+    fields.push("code", error.code);
+    fields.push("codeName", error.name);
+    for (name, value) in &error.fields.entries {
+        fields.push(name.clone(), value.clone());
+    }
+    let mut bytes = reply::begin(form);
+    // Without a name or text that BSON refuses, this cannot fail; an empty document is a reply, too.
+    if alluvium_document::bson::encode_document(&fields, &mut bytes).is_err() {
+        bytes.extend_from_slice(&[5, 0, 0, 0, 0]);
+    }
+    bytes
+}

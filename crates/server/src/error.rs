@@ -1,0 +1,143 @@
+//! Errors that commands answer with.
+
+use alluvium::{ErrorKind, Map, Value};
+
+/// An error of a command, as a client sees it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{name} ({code}): {message}")]
+pub(crate) struct CommandError {
+    /// MongoDB's code.
+    pub code: i32,
+    /// MongoDB's name of the code.
+    pub name: &'static str,
+    /// What failed, and what to do.
+    pub message: String,
+    /// Other fields of the reply, such as `keyValue`.
+    pub fields: Map,
+}
+
+/// The result of a command.
+pub(crate) type CommandResult<T> = Result<T, CommandError>;
+
+macro_rules! codes {
+    ($($function:ident = $code:literal $name:literal,)*) => {
+        impl CommandError {
+            $(
+                #[doc = concat!("Error ", $code, ", ", $name, ".")]
+                pub(crate) fn $function(message: impl Into<String>) -> Self {
+                    Self::new($code, $name, message)
+                }
+            )*
+        }
+    };
+}
+
+codes! {
+    internal = 1 "InternalError",
+    bad_value = 2 "BadValue",
+    failed_to_parse = 9 "FailedToParse",
+    unauthorized = 13 "Unauthorized",
+    type_mismatch = 14 "TypeMismatch",
+    invalid_length = 16 "InvalidLength",
+    illegal_operation = 20 "IllegalOperation",
+    invalid_bson = 22 "InvalidBSON",
+    namespace_not_found = 26 "NamespaceNotFound",
+    cursor_not_found = 43 "CursorNotFound",
+    namespace_exists = 48 "NamespaceExists",
+    command_not_found = 59 "CommandNotFound",
+    invalid_options = 72 "InvalidOptions",
+    invalid_namespace = 73 "InvalidNamespace",
+    no_replication = 76 "NoReplicationEnabled",
+    unsatisfiable_write_concern = 100 "UnsatisfiableWriteConcern",
+    not_supported = 115 "CommandNotSupported",
+    cursor_in_use = 12051 "Location12051",
+    missing_field = 40414 "IDLFailedToParse",
+    unknown_field = 40415 "Location40415",
+}
+
+impl CommandError {
+    /// An error with a code that has no function of its own.
+    pub(crate) fn new(code: i32, name: &'static str, message: impl Into<String>) -> Self {
+        Self { code, name, message: message.into(), fields: Map::new() }
+    }
+
+    /// Adds a field to the reply.
+    pub(crate) fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
+        self.fields.push(field, value);
+        self
+    }
+
+    /// The fields of a reply, or of one write's error: code, message and details.
+    pub(crate) fn describe(&self, map: &mut Map) {
+        map.push("code", self.code);
+        map.push("errmsg", self.message.as_str());
+        for (name, value) in &self.fields.entries {
+            map.push(name.clone(), value.clone());
+        }
+    }
+
+    /// True if no further write can succeed.
+    pub(crate) fn is_fatal(&self) -> bool {
+        matches!(self.name, "ShutdownInProgress" | "WriteUnavailable")
+    }
+}
+
+impl From<alluvium::Error> for CommandError {
+    fn from(error: alluvium::Error) -> Self {
+        let (code, name) = error.code().unwrap_or_else(|| by_kind(error.kind()));
+        match error {
+            alluvium::Error::DuplicateKey { collection, id } => duplicate_id(&collection, &id),
+            alluvium::Error::DuplicateIndexKey { collection, index, key_value, .. } => {
+                let shown = Value::Map((*key_value).clone());
+                let pattern = key_value.entries.iter().map(|(path, _)| (path.clone(), Value::Int32(1)));
+                let pattern = Map { entries: pattern.collect() };
+                let message =
+                    format!("E11000 duplicate key error collection: {collection} index: {index} dup key: {shown}");
+                Self::new(11000, "DuplicateKey", message).with("keyPattern", pattern).with("keyValue", *key_value)
+            }
+            alluvium::Error::Validation { details, .. } => {
+                Self::new(code, name, "Document failed validation").with("errInfo", *details)
+            }
+            error => Self::new(code, name, error.to_string()),
+        }
+    }
+}
+
+/// The error for an `_id` that is taken; it is given as extended JSON.
+fn duplicate_id(collection: &str, id: &str) -> CommandError {
+    let message = format!("E11000 duplicate key error collection: {collection} index: _id_ dup key: {{ _id: {id} }}");
+    let value = alluvium_document::json::parse(id.as_bytes()).unwrap_or(Value::Null);
+    CommandError::new(11000, "DuplicateKey", message)
+        .with("keyPattern", Map::from([("_id", Value::Int32(1))]))
+        .with("keyValue", Map::from([("_id", value)]))
+}
+
+/// The code for an error of the library that MongoDB has no counterpart of.
+fn by_kind(kind: ErrorKind) -> (i32, &'static str) {
+    match kind {
+        ErrorKind::DuplicateKey => (11000, "DuplicateKey"),
+        ErrorKind::Namespace => (26, "NamespaceNotFound"),
+        ErrorKind::Invalid | ErrorKind::Open => (2, "BadValue"),
+        ErrorKind::ReadOnly | ErrorKind::InUse => (20, "IllegalOperation"),
+        ErrorKind::Corruption => (301, "DataCorruptionDetected"),
+        ErrorKind::NoSpace => (14031, "OutOfDiskSpace"),
+        ErrorKind::Poisoned | ErrorKind::OutcomeUnknown => (96, "OperationFailed"),
+        ErrorKind::SnapshotTooOld => (239, "SnapshotTooOld"),
+        ErrorKind::Closed => (91, "ShutdownInProgress"),
+        ErrorKind::Stopped => (11601, "Interrupted"),
+        ErrorKind::TimedOut => (50, "MaxTimeMSExpired"),
+        _ => (8, "UnknownError"),
+    }
+}
+
+impl From<alluvium_document::bson::BsonError> for CommandError {
+    fn from(error: alluvium_document::bson::BsonError) -> Self {
+        Self::invalid_bson(error.to_string())
+    }
+}
+
+impl From<alluvium::DocumentError> for CommandError {
+    fn from(error: alluvium::DocumentError) -> Self {
+        Self::invalid_bson(error.to_string())
+    }
+}

@@ -1,0 +1,31 @@
+//! A server for MongoDB's clients over a database of Alluvium.
+//!
+//! [`Server::bind`] listens, [`Server::run`] serves connections. Each connection is a task of tokio that reads and
+//! writes; requests are executed by a limited number of threads. Every command has a file in `commands`, and an entry
+//! in its registry.
+
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod access;
+mod batch;
+mod call;
+mod client;
+mod commands;
+mod concern;
+mod config;
+mod connection;
+mod cursors;
+mod dispatch;
+mod error;
+mod fields;
+mod listener;
+mod listing;
+mod operations;
+mod read;
+mod sessions;
+mod shared;
+mod writes;
+
+pub use config::Config;
+pub use listener::{ServeError, Server};

@@ -1,0 +1,232 @@
+//! Accepts connections.
+
+use crate::client::Client;
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::shared::Shared;
+use alluvium::Database;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+/// The time between two looks at cursors that were not read.
+const HOUSEKEEPING: Duration = Duration::from_secs(10);
+/// The pause after an error of accepting, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// The time that running requests have to end when the server ends.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The reason why a server cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// It cannot listen at an address.
+    #[error("cannot listen at {address}: {source}: choose another address, or end the program that uses it")]
+    Listen {
+        /// The address, or the path of a socket.
+        address: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The system refuses threads.
+    #[error("cannot start the threads of the server: {0}")]
+    Threads(io::Error),
+}
+
+/// A server that listens, and does not accept connections yet.
+pub struct Server {
+    runtime: tokio::runtime::Runtime,
+    listeners: Vec<TcpListener>,
+    sockets: Vec<(UnixListener, SocketFile)>,
+    shared: Arc<Shared>,
+}
+
+/// The file of a Unix socket, which is removed with this.
+struct SocketFile(PathBuf);
+
+impl Server {
+    /// Listens at the addresses of the settings.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub fn bind(db: &Database, config: Config) -> Result<Self, ServeError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("alluvium-net")
+            .worker_threads(2)
+            .max_blocking_threads(config.threads.max(1))
+            .build()
+            .map_err(ServeError::Threads)?;
+        let (listeners, sockets) = runtime.block_on(async { bind_all(&config).await })?;
+        let first = listeners.iter().find_map(|listener| listener.local_addr().ok());
+        let address = match (first, sockets.first()) {
+            (Some(address), _) => address.to_string(),
+            (None, Some((_, file))) => file.0.display().to_string(),
+            (None, None) => "localhost:27017".to_owned(),
+        };
+        let shared = Arc::new(Shared::new(db.clone(), config, address));
+        Ok(Self { runtime, listeners, sockets, shared })
+    }
+
+    /// The addresses that it listens at; of a port 0, the port that the system chose.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
+    /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are
+    /// finished, or end after ten seconds.
+    pub fn run(self, stopped: impl FnOnce() + Send + 'static) {
+        let Self { runtime, listeners, sockets, shared } = self;
+        runtime.block_on(async {
+            let (stop, stopping) = watch::channel(false);
+            let permits = Arc::new(Semaphore::new(shared.config.threads.max(1)));
+            let mut accepting = JoinSet::new();
+            let mut files = Vec::new();
+            for listener in listeners {
+                let acceptor = Acceptor::new(&shared, &permits, &stopping);
+                accepting.spawn(async move { acceptor.tcp(listener).await });
+            }
+            for (listener, file) in sockets {
+                let acceptor = Acceptor::new(&shared, &permits, &stopping);
+                let path = file.0.display().to_string();
+                files.push(file);
+                accepting.spawn(async move { acceptor.unix(listener, path).await });
+            }
+            let keeping = tokio::spawn(keep_house(Arc::clone(&shared)));
+            let waiting = alluvium_env::thread::spawn("alluvium-stop", stopped);
+            let _ended = tokio::task::spawn_blocking(move || waiting.join()).await;
+            shared.stopping.store(true, Ordering::Relaxed);
+            let _no_receiver_is_fine = stop.send(true);
+            keeping.abort();
+            let _late = tokio::time::timeout(GRACE, async { while accepting.join_next().await.is_some() {} }).await;
+        });
+        runtime.shutdown_timeout(GRACE);
+    }
+}
+
+async fn keep_house(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(HOUSEKEEPING).await;
+        shared.cursors.expire();
+        let ended = shared.sessions.expire();
+        shared.cursors.kill_of_sessions(&ended);
+    }
+}
+
+type Bound = (Vec<TcpListener>, Vec<(UnixListener, SocketFile)>);
+
+async fn bind_all(config: &Config) -> Result<Bound, ServeError> {
+    let failed = |address: String| move |source| ServeError::Listen { address, source };
+    let (mut listeners, mut sockets) = (Vec::new(), Vec::new());
+    for address in &config.listen {
+        listeners.push(TcpListener::bind(address).await.map_err(failed(address.to_string()))?);
+    }
+    for path in &config.sockets {
+        sockets.push(bind_socket(path).await.map_err(failed(path.display().to_string()))?);
+    }
+    Ok((listeners, sockets))
+}
+
+/// Listens at a Unix socket. One that a killed process has left is replaced.
+// Sockets are not files of the database: they are no part of what a power cut is simulated for.
+#[allow(clippy::disallowed_methods)]
+async fn bind_socket(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
+    if path.exists() && tokio::net::UnixStream::connect(path).await.is_err() {
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    Ok((listener, SocketFile(path.to_owned())))
+}
+
+impl Drop for SocketFile {
+    #[allow(clippy::disallowed_methods)]
+    fn drop(&mut self) {
+        let _may_be_gone = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Accepts the connections of one listener.
+struct Acceptor {
+    shared: Arc<Shared>,
+    permits: Arc<Semaphore>,
+    stopping: watch::Receiver<bool>,
+    connections: JoinSet<()>,
+}
+
+impl Acceptor {
+    fn new(shared: &Arc<Shared>, permits: &Arc<Semaphore>, stopping: &watch::Receiver<bool>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            permits: Arc::clone(permits),
+            stopping: stopping.clone(),
+            connections: JoinSet::new(),
+        }
+    }
+
+    async fn tcp(mut self, listener: TcpListener) {
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, address)) => {
+                        // Replies are written at once: nothing is gained by waiting for more bytes.
+                        let _works_without = stream.set_nodelay(true);
+                        self.serve(stream, address.to_string());
+                    }
+                    Err(error) => pause(&error).await,
+                },
+                _ = self.stopping.changed() => break,
+            }
+            while self.connections.try_join_next().is_some() {}
+        }
+        drop(listener);
+        while self.connections.join_next().await.is_some() {}
+    }
+
+    async fn unix(mut self, listener: UnixListener, path: String) {
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => self.serve(stream, path.clone()),
+                    Err(error) => pause(&error).await,
+                },
+                _ = self.stopping.changed() => break,
+            }
+            while self.connections.try_join_next().is_some() {}
+        }
+        drop(listener);
+        while self.connections.join_next().await.is_some() {}
+    }
+
+    fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&mut self, stream: S, address: String) {
+        let counters = &self.shared.counters;
+        if counters.connections.load(Ordering::Relaxed) >= self.shared.config.connections_max {
+            log::warn!(
+                "a connection from {address} was refused: there are {} already",
+                self.shared.config.connections_max
+            );
+            return;
+        }
+        counters.connections.fetch_add(1, Ordering::Relaxed);
+        counters.connections_total.fetch_add(1, Ordering::Relaxed);
+        let id = self.shared.last_connection.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let client = Client::new(id, address);
+        let shared = Arc::clone(&self.shared);
+        let (permits, stopping) = (Arc::clone(&self.permits), self.stopping.clone());
+        self.connections.spawn(async move {
+            Connection::new(stream, Arc::clone(&shared), client, permits, stopping).serve().await;
+            shared.counters.connections.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+}
+
+async fn pause(error: &io::Error) {
+    log::warn!("a connection could not be accepted: {error}");
+    tokio::time::sleep(ACCEPT_PAUSE).await;
+}

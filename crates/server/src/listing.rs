@@ -1,0 +1,27 @@
+//! Lists of things that are no documents of a collection, filtered as if they were.
+
+use crate::call::Call;
+use crate::error::CommandResult;
+use alluvium::{Document, Map, Value};
+
+/// The entries of a list that match a filter.
+///
+/// # Errors
+/// Errors of the filter.
+pub(crate) fn filtered(call: &Call<'_>, list: Vec<Map>, filter: Option<&Map>) -> CommandResult<Vec<Map>> {
+    let Some(filter) = filter.filter(|filter| !filter.is_empty()) else { return Ok(list) };
+    let documents = Map::from([("$documents", Value::Array(list.into_iter().map(Value::Map).collect()))]);
+    let matching = Map::from([("$match", Value::Map(filter.clone()))]);
+    let stages = Value::Array(vec![Value::Map(documents), Value::Map(matching)]);
+    let found = call.collection_called("list").aggregate(stages).run()?;
+    let map = |document: alluvium::Result<Document>| Ok(document?.to_map().map_err(alluvium::Error::from)?);
+    found.map(map).collect()
+}
+
+/// Maps as documents.
+///
+/// # Errors
+/// Error 22 for one that is nested too deep.
+pub(crate) fn documents(list: &[Map]) -> CommandResult<Vec<Document>> {
+    list.iter().map(|map| Ok(Document::from_map(map).map_err(alluvium::Error::from)?)).collect()
+}

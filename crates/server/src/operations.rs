@@ -1,0 +1,71 @@
+//! The operations that run at the moment.
+
+use alluvium_env::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A running command.
+#[derive(Debug, Clone)]
+pub(crate) struct Operation {
+    /// The name of the command.
+    pub command: &'static str,
+    /// The database, or `database.collection`.
+    pub namespace: String,
+    /// The number of its connection.
+    pub connection: i32,
+    /// The address of its client.
+    pub client: String,
+    /// When it began, on the server's clock.
+    pub began: Duration,
+    /// Ends it.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Running commands by their numbers.
+#[derive(Default)]
+pub(crate) struct Operations {
+    running: Mutex<Running>,
+}
+
+#[derive(Default)]
+struct Running {
+    last: i32,
+    by_number: BTreeMap<i32, Operation>,
+}
+
+/// A command that is in the list until this is dropped.
+pub(crate) struct Listed<'a> {
+    operations: &'a Operations,
+    number: i32,
+}
+
+impl Operations {
+    /// Adds a command to the list.
+    pub(crate) fn begin(&self, operation: Operation) -> Listed<'_> {
+        let mut running = self.running.lock();
+        running.last = running.last.wrapping_add(1).max(1);
+        let number = running.last;
+        running.by_number.insert(number, operation);
+        Listed { operations: self, number }
+    }
+
+    /// The commands with their numbers.
+    pub(crate) fn list(&self) -> Vec<(i32, Operation)> {
+        self.running.lock().by_number.iter().map(|(number, operation)| (*number, operation.clone())).collect()
+    }
+
+    /// Ends a command at its next step.
+    pub(crate) fn kill(&self, number: i32) {
+        if let Some(operation) = self.running.lock().by_number.get(&number) {
+            operation.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        self.operations.running.lock().by_number.remove(&self.number);
+    }
+}

@@ -1,0 +1,90 @@
+//! Common parts of commands that write.
+
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
+use alluvium::{Map, Value};
+use alluvium_document::BsonBuilder;
+
+/// The most statements of one command, as `hello` announces it.
+pub(crate) const STATEMENTS_MAX: usize = 100_000;
+
+/// True unless the command says that its statements are independent.
+pub(crate) fn is_ordered(body: &Map) -> bool {
+    body.get("ordered").is_none() || body.flag("ordered")
+}
+
+/// An error without statements, or with too many.
+///
+/// # Errors
+/// Error 16.
+pub(crate) fn check_count(statements: usize) -> CommandResult<()> {
+    match statements {
+        1..=STATEMENTS_MAX => Ok(()),
+        _ => {
+            let message =
+                format!("Write batch sizes must be between 1 and {STATEMENTS_MAX}. Got {statements} operations.");
+            Err(CommandError::invalid_length(message))
+        }
+    }
+}
+
+/// What the statements of a command have done.
+pub(crate) struct Outcome {
+    ordered: bool,
+    over: bool,
+    /// Documents that were inserted, matched or deleted.
+    pub matched: u64,
+    /// Documents that updates have changed.
+    pub modified: u64,
+    /// The positions of upserts, and the `_id`s that they inserted.
+    pub upserted: Vec<(usize, Value)>,
+    errors: Vec<Value>,
+}
+
+impl Outcome {
+    pub(crate) fn new(ordered: bool) -> Self {
+        Self { ordered, over: false, matched: 0, modified: 0, upserted: Vec::new(), errors: Vec::new() }
+    }
+
+    /// True if no further statement may run.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Notes that a statement failed.
+    pub(crate) fn fail(&mut self, at: usize, error: CommandError) {
+        self.over |= self.ordered || error.is_fatal();
+        let mut described = Map::from([("index", int(at as u64))]);
+        error.describe(&mut described);
+        self.errors.push(Value::Map(described));
+    }
+
+    /// The reply: `n`, `nModified` of updates, `upserted`, `writeErrors`.
+    ///
+    /// # Errors
+    /// Error 22 if a value cannot be encoded.
+    pub(crate) fn reply(self, call: &Call<'_>, modified: Option<u64>) -> CommandResult<BsonBuilder> {
+        let mut builder = call.reply();
+        builder.put("n", &int(self.matched + self.upserted.len() as u64))?;
+        if let Some(modified) = modified {
+            builder.put("nModified", &int(modified))?;
+        }
+        if !self.upserted.is_empty() {
+            let each = |(at, id): (usize, Value)| Value::Map(Map::from([("index", int(at as u64)), ("_id", id)]));
+            builder.put("upserted", &Value::Array(self.upserted.into_iter().map(each).collect()))?;
+        }
+        if !self.errors.is_empty() {
+            builder.put("writeErrors", &Value::Array(self.errors))?;
+        }
+        Ok(builder)
+    }
+}
+
+/// A count as MongoDB sends it: an int, or a long if it is large.
+pub(crate) fn int(n: u64) -> Value {
+    match i32::try_from(n) {
+        Ok(n) => Value::Int32(n),
+        Err(_) => Value::Int64(i64::try_from(n).unwrap_or(i64::MAX)),
+    }
+}

@@ -1,0 +1,20 @@
+//! MongoDB's wire protocol: messages from bytes and to bytes, without any I/O.
+//!
+//! A server reads a [`Header`], then the rest of the message, and passes the whole to [`Request::parse`]. A message of
+//! `OP_COMPRESSED` is first given to [`compression::decompress`]. Replies are encoded by [`reply`].
+//!
+//! The format is that of MongoDB's manual, "MongoDB Wire Protocol" and "OP_MSG" in the specifications of its drivers.
+
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod compression;
+mod cursor;
+mod error;
+mod header;
+pub mod reply;
+mod request;
+
+pub use error::WireError;
+pub use header::{HEADER_BYTES, Header, MAX_MESSAGE_BYTES, OpCode};
+pub use request::{Form, Request, Sequence};
