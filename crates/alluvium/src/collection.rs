@@ -6,6 +6,7 @@ use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::read::from_document;
+use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, DocumentFor, FromDocument, Map, Value};
 use alluvium_store::Durability;
@@ -162,6 +163,28 @@ impl<T> Collection<T> {
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.target.durability = durability;
+        self
+    }
+
+    /// A handle on the same collection whose writes put a record of themselves into another collection, by the same
+    /// batch: either both are there after a crash, or neither. The record replaces an existing one with its `_id`. Only
+    /// inserts, and writes of one document by filter, are recorded; a write that changes nothing is not.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # use alluvium::{WriteRecord, doc};
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let fields = std::sync::Arc::new(|written: &alluvium::Written| doc! {"changed": written.changed});
+    /// let record = WriteRecord { collection: "requests".to_owned(), id: 17.into(), fields };
+    /// pets.with_record(record).update_one(r#"{"_id": "rex"}"#, r#"{"$inc": {"age": 1}}"#).run()?;
+    /// // A program that was interrupted looks here before it repeats the update:
+    /// assert_eq!(db.collection("requests").get(17)?.unwrap().to_string(), r#"{"_id":17,"changed":true}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn with_record(mut self, record: WriteRecord) -> Self {
+        self.target = self.target.recording(record);
         self
     }
 

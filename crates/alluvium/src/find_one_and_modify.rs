@@ -2,7 +2,7 @@
 
 use crate::filter_write::FilterRequest;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{Explanation, Hint, project};
+use alluvium_collections::find::{Explanation, Hint};
 use alluvium_collections::read::from_document;
 use alluvium_collections::results::{FindOneAndModifyResult, ReturnDocument};
 use alluvium_document::{Document, FromDocument, IntoDocument};
@@ -240,8 +240,8 @@ impl<T> FindOneAndModify<T> {
         // A delete inserts nothing.
         self.write.upsert &= !deletes;
         let name = self.write.target.name()?.clone();
-        let (done, query) = self.write.job(Some(self.returned), |job| job.one())?;
-        let document = done.document.map(|document| from_document(&name, project(&query, document)?)).transpose()?;
+        let (done, _) = self.write.job(Some(self.returned), |job| job.one())?;
+        let document = done.document.map(|document| from_document(&name, document)).transpose()?;
         Ok(FindOneAndModifyResult::new(document, done.matched, done.upserted_id))
     }
 

@@ -75,7 +75,7 @@ pub use alluvium_collections::options::View;
 pub use alluvium_collections::pipeline::{PipelineExplanation, StageReport};
 pub use alluvium_collections::read_only::ReadOnlyContent;
 pub use alluvium_collections::results::{
-    BulkWriteResult, DeleteResult, FindOneAndModifyResult, ReturnDocument, UpdateResult, Version,
+    BulkWriteResult, DeleteResult, FindOneAndModifyResult, ReturnDocument, UpdateResult, Version, WriteRecord, Written,
 };
 pub use alluvium_collections::snapshot::Snapshot;
 pub use alluvium_collections::space::{InputBytes, Space};

@@ -4,9 +4,11 @@ use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::names::{FullName, InvalidName};
 use alluvium_collections::read::Reader;
+use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_collections::write::Writer;
+use alluvium_collections::write::{Record, Writer};
 use alluvium_store::Durability;
+use std::sync::Arc;
 
 /// The name of a collection, with the durability of writes to it. The name is validated on use.
 #[derive(Clone)]
@@ -14,12 +16,26 @@ pub(crate) struct Target {
     pub engine: EngineHandle,
     name: std::result::Result<FullName, InvalidName>,
     pub durability: Durability,
+    record: Option<Arc<Recorded>>,
+}
+
+/// The record of a write, and the name of its collection.
+struct Recorded {
+    record: WriteRecord,
+    name: std::result::Result<FullName, InvalidName>,
 }
 
 impl Target {
     pub fn new(engine: &EngineHandle, name: std::result::Result<FullName, InvalidName>) -> Self {
         let durability = engine.store().options().durability;
-        Self { engine: engine.clone(), name, durability }
+        Self { engine: engine.clone(), name, durability, record: None }
+    }
+
+    /// The same collection, whose writes put this record.
+    pub fn recording(mut self, record: WriteRecord) -> Self {
+        let name = FullName::parse(&record.collection);
+        self.record = Some(Arc::new(Recorded { record, name }));
+        self
     }
 
     pub fn name(&self) -> Result<&FullName> {
@@ -27,7 +43,11 @@ impl Target {
     }
 
     pub fn writer(&self) -> Result<Writer<'_>> {
-        Ok(Writer { engine: &self.engine, name: self.name()?, durability: self.durability })
+        let record = match self.record.as_deref() {
+            None => None,
+            Some(Recorded { record, name }) => Some(Record { record, name: name.as_ref().map_err(Clone::clone)? }),
+        };
+        Ok(Writer { engine: &self.engine, name: self.name()?, durability: self.durability, record })
     }
 
     /// A reader of the latest documents, or of those at a snapshot.

@@ -11,10 +11,10 @@ mod found;
 
 use crate::by_id::{Change, change_by};
 use crate::error::{Error, Result};
-use crate::find::{Execution, Explanation, Query};
+use crate::find::{Execution, Explanation, Query, project};
 use crate::ids;
 use crate::read::matches;
-use crate::results::{ReturnDocument, UpdateResult};
+use crate::results::{ReturnDocument, UpdateResult, Written};
 use crate::view::CollectionView;
 use crate::write::{Writer, demands_key};
 use alluvium_document::{Document, Draft, Value};
@@ -48,29 +48,6 @@ pub struct FilterWrite<'a> {
     pub upsert: bool,
     /// The version of the document to return.
     pub returned: Option<ReturnDocument>,
-}
-
-/// The result of a write of one document.
-#[derive(Default)]
-pub struct Written {
-    /// True if a document matched.
-    pub matched: bool,
-    /// True if it changed.
-    pub changed: bool,
-    /// The document before or after the write, as requested.
-    pub document: Option<Document>,
-    /// The `_id` of the inserted document.
-    pub upserted_id: Option<Value>,
-}
-
-impl From<Written> for UpdateResult {
-    fn from(written: Written) -> Self {
-        Self {
-            matched_count: u64::from(written.matched),
-            modified_count: u64::from(written.matched && written.changed),
-            upserted_id: written.upserted_id,
-        }
-    }
 }
 
 impl FilterWrite<'_> {
@@ -224,11 +201,19 @@ impl FilterWrite<'_> {
         let (filter, name) = (&self.query.filter, self.writer.name);
         match &self.action {
             Action::Delete => {
-                let document = self.writer.remove(id, |document| matches(filter, name, document))?;
-                Ok(Written { matched: document.is_some(), changed: true, document, upserted_id: None })
+                let written = |document: &Option<Document>| self.deleted(document.clone());
+                let document = self.writer.remove(id, |document| matches(filter, name, document), written)?;
+                self.deleted(document)
             }
             Action::Modify(modification) => self.modify(id, modification, filter),
         }
+    }
+
+    /// The result of a delete, which is the document if it was deleted.
+    fn deleted(&self, document: Option<Document>) -> Result<Written> {
+        let matched = document.is_some();
+        let document = document.map(|document| project(&self.query, document)).transpose()?;
+        Ok(Written { matched, changed: true, document, upserted_id: None })
     }
 
     fn modify(&self, id: &Value, modification: &Modification, filter: &Filter) -> Result<Written> {
@@ -237,7 +222,7 @@ impl FilterWrite<'_> {
             Modification::Update(update) if !update.needs_position() => Some(update),
             _ => None,
         };
-        let written = self.writer.rewrite(id, same, |draft| {
+        let rewrite = |draft: &mut Draft| {
             if !matches(filter, self.writer.name, draft.original())? {
                 return Ok((Change::Nothing, Written::default()));
             }
@@ -247,9 +232,11 @@ impl FilterWrite<'_> {
                 Some(ReturnDocument::After) => Some(after(draft)?),
                 _ => before,
             };
+            let document = document.map(|document| project(&self.query, document)).transpose()?;
             let changed = !matches!(change, Change::Nothing);
             Ok((change, Written { matched: true, changed, document, upserted_id: None }))
-        })?;
+        };
+        let written = self.writer.rewrite(id, same, rewrite, |written: &Written| Ok(Some(written.clone())))?;
         Ok(written.unwrap_or_default())
     }
 
@@ -337,13 +324,14 @@ impl FilterWrite<'_> {
             }
         };
         ids::ensure_id(&mut map, &self.writer.engine.env);
-        self.writer.insert(std::slice::from_ref(&map))?;
         let id = map.get(ids::ID).cloned().unwrap_or(Value::Null);
         let document = match self.returned {
-            Some(ReturnDocument::After) => Some(Document::from_map(&map)?),
+            Some(ReturnDocument::After) => Some(project(&self.query, Document::from_map(&map)?)?),
             _ => None,
         };
-        Ok(Written { upserted_id: Some(id), document, ..Written::default() })
+        let written = Written { upserted_id: Some(id), document, ..Written::default() };
+        self.writer.insert_with_result(std::slice::from_ref(&map), &written)?;
+        Ok(written)
     }
 }
 

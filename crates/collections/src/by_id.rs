@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::ids;
 use crate::names::FullName;
 use crate::read::Reader;
-use crate::results::{UpdateResult, Version};
+use crate::results::{UpdateResult, Version, Written};
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
 use crate::write::{WriteTxn, Writer};
@@ -36,7 +36,15 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// [`Error::DuplicateKey`], [`Error::InvalidDocument`], [`Error::InvalidId`]; as for any write.
     pub fn insert(&self, documents: &'a [Map]) -> Result<()> {
-        self.blind(|txn| documents.iter().try_for_each(|document| txn.insert(0, document)))
+        self.insert_with_result(documents, &Written::default())
+    }
+
+    /// As [`Writer::insert`]; `written` is what the record of the write is made of.
+    pub(crate) fn insert_with_result(&self, documents: &'a [Map], written: &Written) -> Result<()> {
+        self.blind(|txn| {
+            documents.iter().try_for_each(|document| txn.insert(0, document))?;
+            self.put_record(txn, written)
+        })
     }
 
     /// Puts a document that has its `_id`, replacing an existing one. Reads nothing.
@@ -82,7 +90,9 @@ impl<'a> Writer<'a> {
                     txn.insert_by(0, &map, Cow::Owned(id.clone()))?;
                     Ok(id)
                 };
-                texts.iter().map(insert).collect()
+                let ids = texts.iter().map(insert).collect::<Result<Vec<Value>>>()?;
+                self.put_record(txn, &Written::default())?;
+                Ok(ids)
             })
         })
     }
@@ -130,27 +140,40 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     /// As for any read and write; those of `predicate`.
-    pub fn remove(&self, id: &Value, mut predicate: impl FnMut(&Document) -> Result<bool>) -> Result<Option<Document>> {
-        let removed = self.rewrite(id, None, |draft| {
+    pub fn remove(
+        &self,
+        id: &Value,
+        mut predicate: impl FnMut(&Document) -> Result<bool>,
+        written: impl Fn(&Option<Document>) -> Result<Written>,
+    ) -> Result<Option<Document>> {
+        let remove = |draft: &mut Draft| {
             let document = draft.original().clone();
             Ok(if predicate(&document)? { (Change::Delete, Some(document)) } else { (Change::Nothing, None) })
-        })?;
+        };
+        let removed = self.rewrite(id, None, remove, |document| written(document).map(Some))?;
         Ok(removed.flatten())
     }
 
     /// Reads a document, calls `change` on it, and writes it back, with no other write of it in
     /// between. `change` is called again when the write starts over; returns the value of its last
     /// call, or `None` if the document does not exist. If `change` applies an update, that is
-    /// passed as `update`: then a write that touches no index writes no entries.
+    /// passed as `update`: then a write that touches no index writes no entries. The record of a write that changes
+    /// something is made of what `written` returns.
     pub(crate) fn rewrite<T>(
         &self,
         id: &Value,
         update: Option<&Update>,
         mut change: impl FnMut(&mut Draft) -> Result<(Change, T)>,
+        written: impl Fn(&T) -> Result<Option<Written>>,
     ) -> Result<Option<T>> {
         let key = ids::id_key(id)?;
         self.reading(&key, |state, txn| {
             let changed = self.change_read(state, txn, &key, id, update, &mut change);
+            if let (Ok(Some(value)), true) = (&changed, self.record.is_some() && !txn.is_empty())
+                && let Some(written) = written(value)?
+            {
+                self.put_record(txn, &written)?;
+            }
             // The error names the document that is damaged, or to which the update cannot be
             // applied.
             changed.map_err(|error| error.of_document(self.name, id))
@@ -191,10 +214,11 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// As for any read and write; those of `change`.
     pub fn modify(&self, id: &Value, mut change: impl FnMut(&mut Draft) -> Result<bool>) -> Result<bool> {
-        let found = self.rewrite(id, None, |draft| {
+        let change = |draft: &mut Draft| {
             let change = if change(draft)? { Change::Row } else { Change::Nothing };
             Ok((change, ()))
-        })?;
+        };
+        let found = self.rewrite(id, None, change, no_record)?;
         Ok(found.is_some())
     }
 
@@ -203,11 +227,12 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// [`Error::UpdateOf`] if it cannot be applied; as for any read and write.
     pub fn update(&self, id: &Value, update: &Update) -> Result<UpdateResult> {
-        let changed = self.rewrite(id, Some(update), |draft| {
+        let apply = |draft: &mut Draft| {
             let context = self.engine.update_context();
             let changed = update.apply(draft, &context)?.changed;
             Ok((change_by(update, &context, changed), changed))
-        })?;
+        };
+        let changed = self.rewrite(id, Some(update), apply, no_record)?;
         Ok(UpdateResult {
             matched_count: u64::from(changed.is_some()),
             modified_count: u64::from(changed == Some(true)),
@@ -247,7 +272,7 @@ impl<'a> Writer<'a> {
     /// As for any read and write.
     pub fn replace_if(&self, id: &Value, version: Version, document: &Map) -> Result<bool> {
         let key = ids::id_key(id)?;
-        let replaced = self.rewrite(id, None, |draft| {
+        let replace = |draft: &mut Draft| {
             // The document is locked, so its visible version does not change.
             let state = self.engine.catalog.find(self.name)?;
             let current = state.map(|state| self.engine.store().version(state.documents, &key)).transpose()?;
@@ -256,9 +281,15 @@ impl<'a> Writer<'a> {
                 draft.replace(document.clone());
             }
             Ok((if is_same { Change::Row } else { Change::Nothing }, is_same))
-        })?;
+        };
+        let replaced = self.rewrite(id, None, replace, no_record)?;
         Ok(replaced == Some(true))
     }
+}
+
+/// For writes that are never recorded.
+fn no_record<T>(_: &T) -> Result<Option<Written>> {
+    Ok(None)
 }
 
 /// A document and its version.

@@ -5,9 +5,10 @@ use crate::error::{Error, Result};
 use crate::ids::id_key;
 use crate::index::Index;
 use crate::index_scan::IndexScan;
+use crate::results::Written;
 use crate::view::CollectionView;
 use crate::write::Writer;
-use alluvium_document::{Value, key};
+use alluvium_document::{Document, Value, key};
 use alluvium_query::index::Order;
 use alluvium_store::Bounds;
 use hashbrown::HashSet;
@@ -28,7 +29,7 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
         let now_ms = engine.env.clock.unix_millis();
         let cutoff_ms = now_ms.saturating_sub(i64::from(after_s) * 1000);
         let mut expiry = Expiry {
-            writer: Writer { engine, name: &name, durability: engine.store().options().durability },
+            writer: Writer { engine, name: &name, durability: engine.store().options().durability, record: None },
             index: &index,
             cutoff_ms,
             deleted: 0,
@@ -78,7 +79,7 @@ impl Expiry<'_> {
                 }
                 let key = id_key(&id)?;
                 // The document is read again under its lock: its date may have changed.
-                let removed = self.writer.remove(&id, |document| {
+                let is_expired = |document: &Document| {
                     // An index that was dropped concurrently, perhaps with its collection, no
                     // longer deletes anything.
                     let known = engine.catalog.require(name)?.indexes();
@@ -88,7 +89,8 @@ impl Expiry<'_> {
                     let keys = self.index.stored_keys_of(document)?.keys;
                     let (low, high) = dates(self.index, self.cutoff_ms);
                     Ok(keys.iter().any(|key| key.bytes >= low && key.bytes <= high))
-                });
+                };
+                let removed = self.writer.remove(&id, is_expired, |_| Ok(Written::default()));
                 match removed {
                     Ok(removed) => self.deleted += u64::from(removed.is_some()),
                     Err(error) => {

@@ -1,6 +1,8 @@
 //! Results of writes.
 
-use alluvium_document::Value;
+use alluvium_document::{Document, Map, Value};
+use std::fmt;
+use std::sync::Arc;
 
 /// The counts of an update, as MongoDB's drivers report them.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -12,6 +14,51 @@ pub struct UpdateResult {
     pub modified_count: u64,
     /// The `_id` of the document that an upsert inserted.
     pub upserted_id: Option<Value>,
+}
+
+/// The result of a write of one document.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    /// True if a document matched.
+    pub matched: bool,
+    /// True if it changed.
+    pub changed: bool,
+    /// The document before or after the write, as requested, with the fields that were requested.
+    pub document: Option<Document>,
+    /// The `_id` of the document that an upsert inserted.
+    pub upserted_id: Option<Value>,
+}
+
+impl From<Written> for UpdateResult {
+    fn from(written: Written) -> Self {
+        Self {
+            matched_count: u64::from(written.matched),
+            modified_count: u64::from(written.matched && written.changed),
+            upserted_id: written.upserted_id,
+        }
+    }
+}
+
+/// A document that the batch of a write puts into another collection, made of the result of the write: so that a
+/// program that does not know whether its write happened finds out, also after a crash. A write that changes nothing
+/// puts no record.
+#[derive(Clone)]
+pub struct WriteRecord {
+    /// The full name of the collection.
+    pub collection: String,
+    /// The `_id` of the record. An existing document is replaced.
+    pub id: Value,
+    /// Makes the other fields of the record. It is called again if the write starts over.
+    pub fields: Arc<dyn Fn(&Written) -> Map + Send + Sync>,
+}
+
+impl fmt::Debug for WriteRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteRecord")
+            .field("collection", &self.collection)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Which document `get_and_update` and `find_one_and_update` return.

@@ -26,4 +26,4 @@ pub(crate) use txn::{DocumentLock, Named, Reads, execute, retry};
 pub use txn::{Locked, WriteTxn};
 pub(crate) use unique::{Collection, demands_key, duplicate_key};
 pub use unique::{Sequence, Taken};
-pub use writer::Writer;
+pub use writer::{Record, Writer};

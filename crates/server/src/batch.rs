@@ -81,6 +81,9 @@ impl FirstBatch {
         let id = if more && !self.single && !done { self.keep(call)? } else { 0 };
         builder.put("id", &Value::Int64(id))?;
         builder.put("ns", &namespace)?;
+        if let Some(at) = &call.snapshot {
+            builder.put("atClusterTime", &Value::Timestamp(at.time))?;
+        }
         builder.close()?;
         Ok(builder)
     }

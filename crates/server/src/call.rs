@@ -4,8 +4,9 @@ use crate::client::Client;
 use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
+use crate::retries::{self, Retry};
 use crate::shared::Shared;
-use alluvium::{Collection, Map, Value};
+use alluvium::{Collection, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
 use alluvium_document::bson::decode_document;
 use alluvium_wire::{Form, Sequence, reply};
@@ -35,6 +36,18 @@ pub(crate) struct Call<'a> {
     pub form: Form,
     /// How writes are acknowledged.
     pub write_concern: WriteConcern,
+    /// The records of a retryable write.
+    pub retry: Option<Retry>,
+    /// What a read sees, if it asks for a snapshot.
+    pub snapshot: Option<ReadAt>,
+}
+
+/// A snapshot that a command reads at, and its cluster time.
+pub(crate) struct ReadAt {
+    /// The snapshot.
+    pub snapshot: Snapshot,
+    /// Its time.
+    pub time: Timestamp,
 }
 
 impl Call<'_> {
@@ -83,6 +96,41 @@ impl Call<'_> {
         match self.write_concern.durability() {
             Some(durability) => collection.with_durability(durability),
             None => collection,
+        }
+    }
+
+    /// As [`Call::collection_called`], for the statement at a position: of a retryable write, its record is put, too.
+    pub(crate) fn recording(
+        &self,
+        name: &str,
+        at: usize,
+        result: impl Fn(&Written) -> Map + Send + Sync + 'static,
+    ) -> Collection {
+        let collection = self.collection_called(name);
+        match &self.retry {
+            Some(retry) => collection.with_record(retry.record(at, result)),
+            None => collection,
+        }
+    }
+
+    /// The result of the statement at a position, if it was carried out by an earlier attempt.
+    pub(crate) fn earlier_result(&self, at: usize) -> Option<Map> {
+        self.retry.as_ref()?.done(at).map(retries::result)
+    }
+
+    /// The snapshot to read at.
+    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
+        self.snapshot.as_ref().map(|at| &at.snapshot)
+    }
+
+    /// Notes the numbers that the client gave the statements of a retryable write.
+    ///
+    /// # Errors
+    /// Error 72.
+    pub(crate) fn number_statements(&mut self, count: usize) -> CommandResult<()> {
+        match &mut self.retry {
+            Some(retry) => retry.number_statements(self.body.elements("stmtIds"), count),
+            None => Ok(()),
         }
     }
 

@@ -58,6 +58,10 @@ pub(crate) struct Command {
     pub admin_only: bool,
     /// True if it may write: then it has a write concern.
     pub writes: bool,
+    /// True if a repetition of it is not applied again.
+    pub retryable: bool,
+    /// True if it can read at a snapshot.
+    pub reads_snapshots: bool,
     /// Carries it out. The fields that the registry lists have been checked.
     pub run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
 }
@@ -66,7 +70,17 @@ impl Command {
     /// A command without fields that does not write.
     const fn reading(name: &'static str, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Self {
         let (aliases, fields): (&[&str], &[Field]) = (&[], &[]);
-        Self { name, aliases, fields, access: Access::Login, admin_only: false, writes: false, run }
+        Self {
+            name,
+            aliases,
+            fields,
+            access: Access::Login,
+            admin_only: false,
+            writes: false,
+            retryable: false,
+            reads_snapshots: false,
+            run,
+        }
     }
 
     /// A command without fields that may write.

@@ -2,7 +2,7 @@
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
-use alluvium::{Durability, Map, Value};
+use alluvium::{Durability, Map, Timestamp, Value};
 
 /// How a write is acknowledged.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -71,21 +71,58 @@ pub(crate) enum ReadLevel {
     Snapshot,
 }
 
-impl ReadLevel {
-    /// The level of a command's read concern.
+/// The read concern of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReadConcern {
+    /// The level.
+    pub level: ReadLevel,
+    /// The read must see all writes up to this time.
+    pub after: Option<Timestamp>,
+    /// The time of the snapshot.
+    pub at: Option<Timestamp>,
+}
+
+impl ReadConcern {
+    /// The read concern of a command.
     ///
     /// # Errors
-    /// Error 9 for an unknown one.
+    /// Error 2 for an unknown level, 14 for a time of another type, 72 for times that do not fit the level.
     pub(crate) fn parse(body: &Map) -> CommandResult<Self> {
-        match body.document("readConcern").and_then(|concern| concern.text("level")) {
-            None | Some("local" | "available") => Ok(Self::Local),
-            Some("majority" | "linearizable") => Ok(Self::Majority),
-            Some("snapshot") => Ok(Self::Snapshot),
+        let Some(given) = body.document("readConcern") else {
+            return Ok(Self { level: ReadLevel::Local, after: None, at: None });
+        };
+        let level = match given.text("level") {
+            None | Some("local" | "available") => ReadLevel::Local,
+            Some("majority" | "linearizable") => ReadLevel::Majority,
+            Some("snapshot") => ReadLevel::Snapshot,
             Some(other) => {
                 let message =
                     format!("Enumeration value '{other}' for field 'readConcern.level' is not a valid value.");
-                Err(CommandError::bad_value(message))
+                return Err(CommandError::bad_value(message));
             }
+        };
+        let (after, at) = (time(given, "afterClusterTime")?, time(given, "atClusterTime")?);
+        if at.is_some() && level != ReadLevel::Snapshot {
+            return Err(CommandError::invalid_options(
+                "readConcern.atClusterTime is allowed with level: snapshot only",
+            ));
+        }
+        if at.is_some() && after.is_some() {
+            return Err(CommandError::invalid_options("Specifying a timestamp for readConcern snapshot twice"));
+        }
+        Ok(Self { level, after, at })
+    }
+}
+
+fn time(concern: &Map, name: &str) -> CommandResult<Option<Timestamp>> {
+    match concern.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Timestamp(time)) => Ok(Some(*time)),
+        Some(other) => {
+            let found = other.type_name();
+            let message =
+                format!("BSON field 'readConcern.{name}' is the wrong type '{found}', expected type 'timestamp'");
+            Err(CommandError::type_mismatch(message))
         }
     }
 }

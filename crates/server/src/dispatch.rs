@@ -1,15 +1,17 @@
 //! From a request to its reply.
 
-use crate::call::Call;
+use crate::call::{Call, ReadAt};
 use crate::client::Client;
 use crate::commands::{self, Command};
-use crate::concern::{ReadLevel, WriteConcern};
+use crate::concern::{ReadConcern, ReadLevel, WriteConcern};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Fields};
 use crate::operations::Operation;
-use crate::sessions;
+use crate::retries::Retry;
+use crate::sessions::{self, CheckedOut};
 use crate::shared::{Counters, Shared};
-use alluvium::{Map, Value};
+use crate::snapshots::number;
+use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_wire::{Form, Request, reply};
 use std::sync::Arc;
@@ -20,18 +22,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) fn execute(shared: &Shared, client: &Client, request: Request, stop: Arc<AtomicBool>) -> Option<Vec<u8>> {
     Counters::add(&shared.counters.requests, 1);
     let (form, silent) = (request.form, request.more_to_come);
+    let can_retry = request.body.contains("txnNumber");
     let outcome = run(shared, client, request, stop);
     let unacknowledged = matches!(&outcome, Ok((_, true)));
     if silent || unacknowledged {
         return None;
     }
-    let finished = outcome.and_then(|(builder, _)| complete(builder));
-    Some(finished.unwrap_or_else(|error| failed(form, &error)))
+    let finished = outcome.and_then(|(builder, _)| complete(shared, builder));
+    Some(finished.unwrap_or_else(|error| {
+        let mut fields = Map::new();
+        if can_retry && error.is_worth_a_retry() {
+            fields.push("errorLabels", Value::Array(vec![Value::from("RetryableWriteError")]));
+        }
+        fields.entries.extend(cluster_time(shared).entries);
+        failed(form, &error, fields)
+    }))
 }
 
 /// The reply to a message that is no request.
 pub(crate) fn refused(form: Form, error: &CommandError) -> Vec<u8> {
-    failed(form, error)
+    failed(form, error, Map::new())
 }
 
 /// Runs a command. Also returns true if it is a write that is not acknowledged.
@@ -52,10 +62,6 @@ fn run(
     check(command, &body, &sequences)?;
     let write_concern = if command.writes { WriteConcern::parse(&body)? } else { WriteConcern::default() };
     let unacknowledged = write_concern.unacknowledged;
-    if ReadLevel::parse(&body)? == ReadLevel::Majority {
-        // What was read before this could be lost in a power cut; this server is the majority.
-        shared.db.sync()?;
-    }
     let session = sessions::identifier(&body)?;
     if let Some(id) = &session {
         shared.sessions.touch(id)?;
@@ -68,7 +74,23 @@ fn run(
         began: shared.env.clock.now(),
         stop: Arc::clone(&stop),
     });
-    let mut call = Call { shared, client, name: command.name, db, body, sequences, session, stop, form, write_concern };
+    let snapshot = read_concern(shared, command, &body)?;
+    let retry = begin_retry(shared, client, command, &body, session.as_deref(), &stop)?;
+    let (_checked_out, retry) = retry.map_or((None, None), |(checked_out, retry)| (Some(checked_out), Some(retry)));
+    let mut call = Call {
+        shared,
+        client,
+        name: command.name,
+        db,
+        body,
+        sequences,
+        session,
+        stop,
+        form,
+        write_concern,
+        retry,
+        snapshot,
+    };
     if !commands::counts_itself(command.name) {
         Counters::add(&shared.counters.commands, 1);
     }
@@ -79,6 +101,56 @@ fn run(
         builder.put("writeConcernError", &Value::Map(described))?;
     }
     Ok((builder, unacknowledged))
+}
+
+/// The records of a retryable write, and its session, which is held until the write has ended.
+fn begin_retry<'a>(
+    shared: &'a Shared,
+    client: &Client,
+    command: &Command,
+    body: &Map,
+    session: Option<&[u8]>,
+    stop: &AtomicBool,
+) -> CommandResult<Option<(CheckedOut<'a>, Retry)>> {
+    let Some(number) = body.integer("txnNumber").filter(|_| command.retryable) else { return Ok(None) };
+    if shared.config.replica_set.is_none() {
+        let message = "Transaction numbers are only allowed on a replica set member or mongos";
+        return Err(CommandError::illegal_operation(message));
+    }
+    let Some(session) = session else {
+        return Err(CommandError::invalid_options("Transaction number requires a session ID to also be specified"));
+    };
+    let checked_out = shared.sessions.check_out(session, number, stop)?;
+    let retry = Retry::load(&shared.db, &checked_out, session, client.user(), number)?;
+    Ok(Some((checked_out, retry)))
+}
+
+/// Waits for what a read has to see, and returns the snapshot that it reads at, if it asks for one.
+fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult<Option<ReadAt>> {
+    let concern = ReadConcern::parse(body)?;
+    if let Some(after) = concern.after
+        && number(after) > shared.db.store().visible()
+    {
+        let message = "readConcern afterClusterTime value must not be greater than the current clusterTime";
+        return Err(CommandError::invalid_options(message));
+    }
+    match concern.level {
+        ReadLevel::Local => Ok(None),
+        ReadLevel::Majority => {
+            // What was written before this could be lost in a power cut; this server is the majority.
+            shared.db.sync()?;
+            Ok(None)
+        }
+        ReadLevel::Snapshot if command.reads_snapshots => {
+            let (snapshot, time) = shared.snapshots.get(&shared.db, concern.at)?;
+            shared.db.sync()?;
+            Ok(Some(ReadAt { snapshot, time }))
+        }
+        ReadLevel::Snapshot => {
+            let message = format!("the command {} does not support read concern snapshot", command.name);
+            Err(CommandError::invalid_options(message))
+        }
+    }
 }
 
 /// The namespace that a command is listed with.
@@ -128,19 +200,33 @@ fn check(command: &Command, body: &Map, sequences: &[alluvium_wire::Sequence]) -
     Ok(())
 }
 
-fn complete(mut builder: BsonBuilder) -> CommandResult<Vec<u8>> {
+fn complete(shared: &Shared, mut builder: BsonBuilder) -> CommandResult<Vec<u8>> {
     builder.put("ok", &Value::from(1.0))?;
+    for (name, value) in &cluster_time(shared).entries {
+        builder.put(name.as_str().unwrap_or_default(), value)?;
+    }
     Ok(builder.finish()?)
 }
 
-fn failed(form: Form, error: &CommandError) -> Vec<u8> {
+/// The fields of every reply of a member of a replica set.
+fn cluster_time(shared: &Shared) -> Map {
+    if shared.config.replica_set.is_none() {
+        return Map::new();
+    }
+    let time = Value::Timestamp(shared.time());
+    let signature =
+        Map::from([("hash", Value::Binary(Binary { subtype: 0, bytes: vec![0; 20] })), ("keyId", Value::Int64(0))]);
+    let cluster = Map::from([("clusterTime", time.clone()), ("signature", Value::Map(signature))]);
+    Map::from([("$clusterTime", Value::Map(cluster)), ("operationTime", time)])
+}
+
+fn failed(form: Form, error: &CommandError, more: Map) -> Vec<u8> {
     let mut fields = Map::from([("ok", Value::from(0.0))]);
     fields.push("errmsg", error.message.as_str());
     fields.push("code", error.code);
     fields.push("codeName", error.name);
-    for (name, value) in &error.fields.entries {
-        fields.push(name.clone(), value.clone());
-    }
+    fields.entries.extend(error.fields.entries.iter().cloned());
+    fields.entries.extend(more.entries);
     let mut bytes = reply::begin(form);
     // Without a name or text that BSON refuses, this cannot fail; an empty document is a reply, too.
     if alluvium_document::bson::encode_document(&fields, &mut bytes).is_err() {

@@ -76,6 +76,12 @@ impl CommandError {
         }
     }
 
+    /// True if a retryable write with this error may succeed if it is repeated, by the list of the drivers' specification.
+    pub(crate) fn is_worth_a_retry(&self) -> bool {
+        const CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
+        CODES.contains(&self.code)
+    }
+
     /// True if no further write can succeed.
     pub(crate) fn is_fatal(&self) -> bool {
         matches!(self.name, "ShutdownInProgress" | "WriteUnavailable")

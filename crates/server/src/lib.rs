@@ -23,8 +23,10 @@ mod listener;
 mod listing;
 mod operations;
 mod read;
+mod retries;
 mod sessions;
 mod shared;
+mod snapshots;
 mod writes;
 
 pub use config::Config;

@@ -111,11 +111,12 @@ impl Server {
 }
 
 async fn keep_house(shared: Arc<Shared>) {
+    let known = Arc::clone(&shared);
+    let _logged = tokio::task::spawn_blocking(move || known.remember_sessions()).await;
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
-        shared.cursors.expire();
-        let ended = shared.sessions.expire();
-        shared.cursors.kill_of_sessions(&ended);
+        let shared = Arc::clone(&shared);
+        let _logged = tokio::task::spawn_blocking(move || shared.expire()).await;
     }
 }
 

@@ -4,24 +4,47 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Map, Value};
 use alluvium_env::Env;
-use alluvium_env::sync::Mutex;
+use alluvium_env::sync::{Condvar, Mutex};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A session ends if it was not used for this long: what `hello` announces as 30 minutes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The most sessions, as in MongoDB.
 const SESSIONS_MAX: usize = 1_000_000;
+/// The time between two looks at whether the client of a waiting write is gone.
+const STOP_CHECK: Duration = Duration::from_millis(50);
 
 /// The sessions in use, by their identifiers.
 pub(crate) struct Sessions {
-    last_used: Mutex<HashMap<Vec<u8>, Duration>>,
+    by_id: Mutex<HashMap<Vec<u8>, Session>>,
+    /// Notified when a retryable write of a session has ended.
+    ended: Condvar,
     env: Env,
+}
+
+#[derive(Default)]
+struct Session {
+    last_used: Duration,
+    /// The highest number of a retryable write since the start of the server.
+    number: Option<i64>,
+    /// A retryable write runs.
+    busy: bool,
+}
+
+/// A retryable write of a session, which runs alone in its session.
+pub(crate) struct CheckedOut<'a> {
+    sessions: &'a Sessions,
+    id: Vec<u8>,
+    /// True if the session has used a lower number since the start of the server, and none as high: then the write is
+    /// certainly not a repetition.
+    pub is_new: bool,
 }
 
 impl Sessions {
     pub(crate) fn new(env: Env) -> Self {
-        Self { last_used: Mutex::new(HashMap::new()), env }
+        Self { by_id: Mutex::new(HashMap::new()), ended: Condvar::new(), env }
     }
 
     /// Notes that a session is used.
@@ -30,22 +53,48 @@ impl Sessions {
     /// Error 261 if there are too many.
     pub(crate) fn touch(&self, id: &[u8]) -> CommandResult<()> {
         let now = self.env.clock.now();
-        let mut sessions = self.last_used.lock();
-        if let Some(used) = sessions.get_mut(id) {
-            *used = now;
+        let mut sessions = self.by_id.lock();
+        if let Some(session) = sessions.get_mut(id) {
+            session.last_used = now;
             return Ok(());
         }
         if sessions.len() >= SESSIONS_MAX {
             let message = "Unable to add session into the cache because the number of active sessions is too high";
             return Err(CommandError::new(261, "TooManyLogicalSessions", message));
         }
-        sessions.insert(id.to_vec(), now);
+        sessions.insert(id.to_vec(), Session { last_used: now, ..Session::default() });
         Ok(())
+    }
+
+    /// Begins a retryable write. Waits for one that runs in the session: a client repeats a write whose reply it does
+    /// not get, while the first one may still run.
+    ///
+    /// # Errors
+    /// Error 225 if the session has used a higher number; 11601 if `stop` is set.
+    pub(crate) fn check_out(&self, id: &[u8], number: i64, stop: &AtomicBool) -> CommandResult<CheckedOut<'_>> {
+        let mut sessions = self.by_id.lock();
+        loop {
+            let session = sessions.entry(id.to_vec()).or_default();
+            if let Some(latest) = session.number.filter(|latest| *latest > number) {
+                return Err(too_old(number, latest));
+            }
+            if !session.busy {
+                let is_new = session.number.is_some_and(|latest| latest < number);
+                session.busy = true;
+                session.number = Some(number);
+                session.last_used = self.env.clock.now();
+                return Ok(CheckedOut { sessions: self, id: id.to_vec(), is_new });
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(CommandError::new(11601, "Interrupted", "operation was interrupted"));
+            }
+            self.ended.wait_for(&mut sessions, STOP_CHECK);
+        }
     }
 
     /// Ends sessions.
     pub(crate) fn end(&self, ids: &[Vec<u8>]) {
-        let mut sessions = self.last_used.lock();
+        let mut sessions = self.by_id.lock();
         for id in ids {
             sessions.remove(id);
         }
@@ -54,10 +103,10 @@ impl Sessions {
     /// Removes the sessions that were not used for long, and returns their identifiers.
     pub(crate) fn expire(&self) -> Vec<Vec<u8>> {
         let now = self.env.clock.now();
-        let mut sessions = self.last_used.lock();
-        let is_old = |used: &Duration| now.saturating_sub(*used) > TIMEOUT;
-        let expired: Vec<Vec<u8>> =
-            sessions.iter().filter(|(_, used)| is_old(used)).map(|(id, _)| id.clone()).collect();
+        let mut sessions = self.by_id.lock();
+        let is_old = |session: &Session| !session.busy && now.saturating_sub(session.last_used) > TIMEOUT;
+        let old = sessions.iter().filter(|(_, session)| is_old(session));
+        let expired: Vec<Vec<u8>> = old.map(|(id, _)| id.clone()).collect();
         for id in &expired {
             sessions.remove(id);
         }
@@ -66,13 +115,31 @@ impl Sessions {
 
     /// The identifiers of all sessions.
     pub(crate) fn all(&self) -> Vec<Vec<u8>> {
-        self.last_used.lock().keys().cloned().collect()
+        self.by_id.lock().keys().cloned().collect()
     }
 
     /// The number of sessions.
     pub(crate) fn len(&self) -> usize {
-        self.last_used.lock().len()
+        self.by_id.lock().len()
     }
+}
+
+impl Drop for CheckedOut<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.sessions.by_id.lock().get_mut(&self.id) {
+            session.busy = false;
+        }
+        self.sessions.ended.notify_all();
+    }
+}
+
+/// The error for a retryable write with a number below one that its session has used.
+pub(crate) fn too_old(number: i64, latest: i64) -> CommandError {
+    let message = format!(
+        "Retryable write with txnNumber {number} is prohibited on session because a newer retryable write with \
+         txnNumber {latest} has already started on this session."
+    );
+    CommandError::new(225, "TransactionTooOld", message)
 }
 
 /// The identifier of the session of a command: the bytes of a UUID.

@@ -3,7 +3,9 @@
 use crate::config::Config;
 use crate::cursors::Cursors;
 use crate::operations::Operations;
+use crate::retries;
 use crate::sessions::Sessions;
+use crate::snapshots::{Snapshots, timestamp};
 use alluvium::env::Env;
 use alluvium::{Database, Timestamp};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
@@ -21,6 +23,8 @@ pub(crate) struct Shared {
     pub cursors: Cursors,
     /// Sessions in use.
     pub sessions: Sessions,
+    /// Snapshots that clients read at.
+    pub snapshots: Snapshots,
     /// Running commands.
     pub operations: Operations,
     /// Counts for `serverStatus`.
@@ -69,6 +73,7 @@ impl Shared {
             election_id,
             cursors: Cursors::new(env.clone()),
             sessions: Sessions::new(env.clone()),
+            snapshots: Snapshots::new(env.clone()),
             operations: Operations::default(),
             counters: Counters::default(),
             started: env.clock.now(),
@@ -81,14 +86,37 @@ impl Shared {
         }
     }
 
+    /// Ends cursors, sessions and snapshots that were not used for long.
+    pub(crate) fn expire(&self) {
+        self.cursors.expire();
+        self.snapshots.expire();
+        self.end_sessions(&self.sessions.expire());
+    }
+
+    /// Closes the cursors of sessions that have ended, and deletes the records of their writes.
+    pub(crate) fn end_sessions(&self, sessions: &[Vec<u8>]) {
+        self.cursors.kill_of_sessions(sessions);
+        if let Err(error) = retries::forget(&self.db, sessions) {
+            log::warn!("the records of ended sessions could not be deleted: {error}");
+        }
+    }
+
+    /// Notes the sessions of an earlier run, so that their records are deleted when they end.
+    pub(crate) fn remember_sessions(&self) {
+        match retries::sessions(&self.db) {
+            Ok(sessions) => {
+                for session in sessions {
+                    if self.sessions.touch(&session).is_err() {
+                        return;
+                    }
+                }
+            }
+            Err(error) => log::warn!("the records of retryable writes could not be read: {error}"),
+        }
+    }
+
     /// The time of the last visible write: the number of the operation, as a timestamp.
     pub(crate) fn time(&self) -> Timestamp {
         timestamp(self.db.store().visible())
     }
-}
-
-/// The timestamp of an operation. The first 32 bits are at least 1, because clients take zero for no time.
-fn timestamp(number: u64) -> Timestamp {
-    let [high, low] = [number >> 32, number & 0xffff_ffff].map(|half| u32::try_from(half).unwrap_or(u32::MAX));
-    Timestamp { time: high.saturating_add(1), increment: low.max(1) }
 }

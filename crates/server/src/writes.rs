@@ -40,16 +40,30 @@ pub(crate) struct Outcome {
     /// The positions of upserts, and the `_id`s that they inserted.
     pub upserted: Vec<(usize, Value)>,
     errors: Vec<Value>,
+    retried: Vec<Value>,
 }
 
 impl Outcome {
     pub(crate) fn new(ordered: bool) -> Self {
-        Self { ordered, over: false, matched: 0, modified: 0, upserted: Vec::new(), errors: Vec::new() }
+        Self {
+            ordered,
+            over: false,
+            matched: 0,
+            modified: 0,
+            upserted: Vec::new(),
+            errors: Vec::new(),
+            retried: Vec::new(),
+        }
     }
 
     /// True if no further statement may run.
     pub(crate) fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// Notes that a statement was carried out by an earlier attempt.
+    pub(crate) fn retried(&mut self, call: &Call<'_>, at: usize) {
+        self.retried.extend(call.retry.as_ref().map(|retry| Value::Int32(retry.statement(at))));
     }
 
     /// Notes that a statement failed.
@@ -76,6 +90,9 @@ impl Outcome {
         }
         if !self.errors.is_empty() {
             builder.put("writeErrors", &Value::Array(self.errors))?;
+        }
+        if !self.retried.is_empty() {
+            builder.put("retriedStmtIds", &Value::Array(self.retried))?;
         }
         Ok(builder)
     }

@@ -193,7 +193,9 @@ fn execute_reading<'a, T>(
             claimed.extend(more);
             continue;
         }
-        if let ([group], [_]) = (groups, reads.locks) {
+        if let ([group, ..], [_, others @ ..]) = (groups, reads.locks)
+            && others.iter().all(|lock| lock.group != 0)
+        {
             group.state.change_size.note(bytes);
         }
         let locked = Locked { txn, durability, locks, _admitted: admitted };
@@ -228,7 +230,7 @@ impl<'a> WriteTxn<'a> {
     }
 
     /// True if it writes nothing.
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.batch.is_empty()
     }
 

@@ -3,8 +3,11 @@
 use super::txn::{DocumentLock, Named, Reads, WriteTxn, execute, retry};
 use crate::engine::EngineHandle;
 use crate::error::Result;
+use crate::ids;
 use crate::names::FullName;
+use crate::results::{WriteRecord, Written};
 use crate::state::CollectionState;
+use alluvium_document::Value;
 use alluvium_store::{Durability, LockMode};
 use std::sync::Arc;
 
@@ -17,7 +20,21 @@ pub struct Writer<'a> {
     pub name: &'a FullName,
     /// When writes are acknowledged.
     pub durability: Durability,
+    /// The record of each write, and its collection.
+    pub record: Option<Record<'a>>,
 }
+
+/// The record of a write, and the name of its collection.
+#[derive(Clone, Copy)]
+pub struct Record<'a> {
+    /// The record.
+    pub record: &'a WriteRecord,
+    /// Its collection.
+    pub name: &'a FullName,
+}
+
+/// The place of the record's collection among those of a write.
+const OF_RECORD: usize = 1;
 
 impl<'a> Writer<'a> {
     /// Makes a write that reads no documents, and creates the collection if it does not exist.
@@ -46,7 +63,24 @@ impl<'a> Writer<'a> {
         encode: &mut impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
     ) -> Result<T> {
         let group = Named { name: self.name, state };
-        execute(self.engine.store(), &[group], self.durability, None, encode)
+        match self.record_group()? {
+            None => execute(self.engine.store(), &[group], self.durability, None, encode),
+            Some(record) => execute(self.engine.store(), &[group, record], self.durability, None, encode),
+        }
+    }
+
+    /// The collection of the record, which is created if it does not exist.
+    fn record_group(&self) -> Result<Option<Named<'a>>> {
+        let Some(Record { name, .. }) = self.record else { return Ok(None) };
+        Ok(Some(Named { name, state: self.engine.catalog.find_or_create(name)? }))
+    }
+
+    /// Adds the record of a write with this result to its batch.
+    pub(crate) fn put_record(&self, txn: &mut WriteTxn<'a>, written: &Written) -> Result<()> {
+        let Some(Record { record, .. }) = self.record else { return Ok(()) };
+        let mut map = (record.fields)(written);
+        map.entries.insert(0, (Value::from(ids::ID), record.id.clone()));
+        txn.put(OF_RECORD, &map)
     }
 
     /// The collection; `None` if it does not exist and the database takes writes.
@@ -66,12 +100,21 @@ impl<'a> Writer<'a> {
         key: &[u8],
         mut encode: impl FnMut(&Arc<CollectionState>, &mut WriteTxn<'a>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        let locks = [DocumentLock { group: 0, key: key.to_vec(), mode: LockMode::Exclusive }];
+        let lock = DocumentLock { group: 0, key: key.to_vec(), mode: LockMode::Exclusive };
+        let mut locks = vec![lock];
+        if let Some(Record { record, .. }) = self.record {
+            let key = ids::id_key(&record.id)?;
+            locks.push(DocumentLock { group: OF_RECORD, key, mode: LockMode::Exclusive });
+        }
         retry(self.engine, || {
             let Some(state) = self.existing()? else { return Ok(None) };
             let reads = Reads { locks: &locks, reserve_bytes: state.change_size.reserve() };
             let group = Named { name: self.name, state: state.clone() };
-            execute(self.engine.store(), &[group], self.durability, Some(reads), |txn| encode(&state, txn))
+            let (store, durability) = (self.engine.store(), self.durability);
+            match self.record_group()? {
+                None => execute(store, &[group], durability, Some(reads), |txn| encode(&state, txn)),
+                Some(record) => execute(store, &[group, record], durability, Some(reads), |txn| encode(&state, txn)),
+            }
         })
     }
 }

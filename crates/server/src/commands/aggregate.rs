@@ -25,6 +25,7 @@ pub(super) const COMMAND: Command = Command {
         optional("bypassDocumentValidation", Kind::Flag),
     ],
     access: Access::ByFields,
+    reads_snapshots: true,
     // `$out` and `$merge` write.
     ..Command::writing("aggregate", run)
 };

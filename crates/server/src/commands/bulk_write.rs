@@ -17,6 +17,7 @@ pub(super) const COMMAND: Command = Command {
         optional("ops", Kind::Documents),
         optional("nsInfo", Kind::Documents),
         optional("ordered", Kind::Flag),
+        optional("stmtIds", Kind::Array),
         optional("errorsOnly", Kind::Flag),
         optional("bypassDocumentValidation", Kind::Flag),
         optional("let", Kind::Document),
@@ -24,6 +25,7 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::ByFields,
     admin_only: true,
+    retryable: true,
     ..Command::writing("bulkWrite", run)
 };
 
@@ -67,10 +69,11 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     for operation in &operations {
         check(operation, names.len())?;
     }
+    call.number_statements(operations.len())?;
     let (ordered, errors_only) = (writes::is_ordered(&call.body), call.body.flag("errorsOnly"));
     let (mut totals, mut results) = (Totals::default(), Vec::new());
     for (at, operation) in operations.into_iter().enumerate() {
-        let outcome = write(call, operation, &names, &mut totals);
+        let outcome = write(call, at, operation, &names, &mut totals);
         let failed = outcome.is_err();
         let mut result = Map::from([("ok", Value::from(if failed { 0.0 } else { 1.0 })), ("idx", int(at as u64))]);
         match outcome {
@@ -143,11 +146,16 @@ fn check(operation: &Map, namespaces: usize) -> CommandResult<()> {
 
 fn write(
     call: &mut Call<'_>,
+    position: usize,
     mut operation: Map,
     names: &[(String, String)],
     totals: &mut Totals,
 ) -> CommandResult<Map> {
     let (name, _) = fields_of(&operation)?;
+    if call.retry.is_some() && name != "insert" && operation.flag("multi") {
+        return Err(CommandError::invalid_options("Cannot use retryable writes with multi=true"));
+    }
+    let earlier = call.earlier_result(position);
     let at = operation.integer(name).and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
     let (db, collection) = names.get(at).ok_or_else(|| CommandError::bad_value("an invalid nsInfo index"))?;
     call.db.clone_from(db);
@@ -156,8 +164,8 @@ fn write(
     match name {
         "insert" => {
             Counters::add(&counters.inserts, 1);
-            if let Some(Value::Map(document)) = operation.remove("document") {
-                call.collection_called(collection).insert_one(document)?;
+            if let (Some(Value::Map(document)), None) = (operation.remove("document"), earlier) {
+                call.recording(collection, position, |_| Map::from([("n", Value::Int32(1))])).insert_one(document)?;
             }
             totals.inserted += 1;
             Ok(n(1))
@@ -165,16 +173,19 @@ fn write(
         "update" => {
             Counters::add(&counters.updates, 1);
             rename(&mut operation, &[("filter", "q"), ("updateMods", "u"), ("constants", "c")]);
-            let done = update::update(call, collection, &operation, call.body.document("let"))?.run()?;
-            totals.modified += done.modified_count;
-            let mut result = n(done.matched_count + u64::from(done.upserted_id.is_some()));
-            result.push("nModified", int(done.modified_count));
-            match done.upserted_id {
+            let done = match earlier {
+                Some(result) => update::Done::of(&result),
+                None => update::change(call, collection, position, &operation)?,
+            };
+            totals.modified += done.modified;
+            let mut result = n(done.matched + u64::from(done.upserted.is_some()));
+            result.push("nModified", int(done.modified));
+            match done.upserted {
                 Some(id) => {
                     totals.upserted += 1;
                     result.push("upserted", Map::from([("_id", id)]));
                 }
-                None => totals.matched += done.matched_count,
+                None => totals.matched += done.matched,
             }
             Ok(result)
         }
@@ -182,9 +193,16 @@ fn write(
             Counters::add(&counters.deletes, 1);
             rename(&mut operation, &[("filter", "q")]);
             operation.push("limit", i32::from(!operation.flag("multi")));
-            let done = delete::delete(call, collection, &operation, call.body.document("let"))?.run()?;
-            totals.deleted += done.deleted_count;
-            Ok(n(done.deleted_count))
+            let deleted = match earlier {
+                Some(result) => result.count("n")?.unwrap_or(0),
+                None => {
+                    let collection = call.recording(collection, position, delete::describe);
+                    let delete = delete::delete(call, &collection, &operation, call.body.document("let"))?;
+                    delete.run()?.deleted_count
+                }
+            };
+            totals.deleted += deleted;
+            Ok(n(deleted))
         }
     }
 }

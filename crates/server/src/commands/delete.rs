@@ -8,7 +8,7 @@ use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::read;
 use crate::shared::Counters;
 use crate::writes::{self, Outcome};
-use alluvium::{Delete, Map};
+use alluvium::{Collection, Delete, Map, Value, Written};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 
@@ -17,9 +17,11 @@ pub(super) const COMMAND: Command = Command {
         required("delete", Kind::Text),
         required("deletes", Kind::Documents),
         optional("ordered", Kind::Flag),
+        optional("stmtIds", Kind::Array),
         optional("let", Kind::Document),
     ],
     access: Access::Collection(Action::Remove),
+    retryable: true,
     ..Command::writing("delete", run)
 };
 
@@ -38,10 +40,20 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     for statement in &statements {
         fields::check("delete.deletes", STATEMENT, statement)?;
     }
+    if call.retry.is_some() && statements.iter().any(|statement| statement.integer("limit") == Some(0)) {
+        return Err(CommandError::invalid_options("Cannot use retryable writes with limit=0"));
+    }
+    call.number_statements(statements.len())?;
     Counters::add(&call.shared.counters.deletes, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
     for (at, statement) in statements.iter().enumerate() {
-        match delete(call, &name, statement, call.body.document("let")).and_then(|delete| Ok(delete.run()?)) {
+        if let Some(result) = call.earlier_result(at) {
+            outcome.retried(call, at);
+            outcome.matched += result.count("n")?.unwrap_or(0);
+            continue;
+        }
+        let collection = call.recording(&name, at, describe);
+        match delete(call, &collection, statement, call.body.document("let")).and_then(|delete| Ok(delete.run()?)) {
             Ok(done) => outcome.matched += done.deleted_count,
             Err(error) => outcome.fail(at, error),
         }
@@ -52,14 +64,18 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     outcome.reply(call, None)
 }
 
+/// The result of a statement in its record.
+pub(super) fn describe(written: &Written) -> Map {
+    Map::from([("n", Value::Int32(i32::from(written.matched)))])
+}
+
 /// The delete of one statement.
 pub(super) fn delete(
     call: &Call<'_>,
-    collection: &str,
+    collection: &Collection,
     statement: &Map,
     variables: Option<&Map>,
 ) -> CommandResult<Delete> {
-    let collection = call.collection_called(collection);
     let filter = statement.document("q").cloned().unwrap_or_default();
     let mut delete = match statement.integer("limit") {
         Some(0) => collection.delete_many(filter),

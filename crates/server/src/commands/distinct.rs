@@ -19,13 +19,18 @@ pub(super) const COMMAND: Command = Command {
         optional("hint", Kind::TextOrDocument),
     ],
     access: Access::Collection(Action::Find),
+    reads_snapshots: true,
     ..Command::reading("distinct", run)
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let key = call.body.text("key").unwrap_or_default();
     let values = query(call, call.collection_name()?, &call.body)?.distinct(key)?;
-    call.answer(&Map::from([("values", Value::Array(values))]))
+    let mut fields = Map::from([("values", Value::Array(values))]);
+    if let Some(at) = &call.snapshot {
+        fields.push("atClusterTime", Value::Timestamp(at.time));
+    }
+    call.answer(&fields)
 }
 
 /// The query of the command, or of one that is explained.
@@ -33,6 +38,9 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     let mut find = call.collection_called(collection).find(body.document("query").cloned().unwrap_or_default());
     if let Some(collation) = body.document("collation") {
         find = find.collation(collation);
+    }
+    if let Some(snapshot) = call.snapshot() {
+        find = find.at(snapshot);
     }
     if let Some(hint) = read::hint(body) {
         find = find.hint(hint);

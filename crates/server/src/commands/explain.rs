@@ -39,13 +39,17 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         "aggregate" => return aggregate(call, &collection, &explained),
         "update" => {
             let statement = only_statement(&explained, "updates")?;
-            update::update(call, &collection, statement, explained.document("let"))?.explain()?
+            update::update(call, &call.collection_called(&collection), statement, explained.document("let"))?
+                .explain()?
         }
         "delete" => {
             let statement = only_statement(&explained, "deletes")?;
-            delete::delete(call, &collection, statement, explained.document("let"))?.explain()?
+            delete::delete(call, &call.collection_called(&collection), statement, explained.document("let"))?
+                .explain()?
         }
-        "findAndModify" | "findandmodify" => find_and_modify::modification(call, &collection, &explained)?.explain()?,
+        "findAndModify" | "findandmodify" => {
+            find_and_modify::modification(call, &call.collection_called(&collection), &explained)?.explain()?
+        }
         other => {
             let message = format!("Explain failed due to unknown command: {other}");
             return Err(CommandError::command_not_found(message));

@@ -37,6 +37,7 @@ pub(super) const COMMAND: Command = Command {
         optional("max", Kind::Document),
     ],
     access: Access::Collection(Action::Find),
+    reads_snapshots: true,
     ..Command::reading("find", run)
 };
 
@@ -72,6 +73,9 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     }
     if let Some(hint) = read::hint(body) {
         find = find.hint(hint);
+    }
+    if let Some(snapshot) = call.snapshot() {
+        find = find.at(snapshot);
     }
     if body.get("allowDiskUse").is_some() {
         find = find.allow_disk_use(body.flag("allowDiskUse"));

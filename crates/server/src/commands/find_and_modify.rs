@@ -7,7 +7,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::read;
-use alluvium::{Document, FindOneAndModify, Map, ReturnDocument, Value};
+use alluvium::{Collection, Document, FindOneAndModify, Map, ReturnDocument, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 
@@ -27,31 +27,49 @@ pub(super) const COMMAND: Command = Command {
         optional("collation", Kind::Document),
         optional("let", Kind::Document),
         optional("bypassDocumentValidation", Kind::Flag),
+        optional("stmtId", Kind::Integer),
     ],
     access: Access::Collection(Action::Update),
+    retryable: true,
     ..Command::writing("findAndModify", run)
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    if let Some(number) = call.body.get("stmtId").cloned() {
+        call.body.push("stmtIds", Value::Array(vec![number]));
+        call.number_statements(1)?;
+    }
+    if let Some(result) = call.earlier_result(0) {
+        return call.answer(&result);
+    }
     let removes = call.body.flag("remove");
-    let done = modification(call, call.collection_name()?, &call.body)?.run_with_outcome()?;
-    let mut last = Map::from([("n", Value::Int32(i32::from(done.matched || done.upserted_id.is_some())))]);
+    let collection = call.recording(call.collection_name()?, 0, move |written| {
+        let document = written.document.as_ref().and_then(|document| document.to_map().ok());
+        describe(removes, written.matched, written.upserted_id.as_ref(), document)
+    });
+    let done = modification(call, &collection, &call.body)?.run_with_outcome()?;
+    let document = done.document.as_ref().map(Document::to_map).transpose().map_err(alluvium::Error::from)?;
+    call.answer(&describe(removes, done.matched, done.upserted_id.as_ref(), document))
+}
+
+/// The fields of the reply, which the record of a retryable write keeps.
+fn describe(removes: bool, matched: bool, upserted: Option<&Value>, document: Option<Map>) -> Map {
+    let mut last = Map::from([("n", Value::Int32(i32::from(matched || upserted.is_some())))]);
     if !removes {
-        last.push("updatedExisting", done.matched);
-        if let Some(id) = &done.upserted_id {
+        last.push("updatedExisting", matched);
+        if let Some(id) = upserted {
             last.push("upserted", id.clone());
         }
     }
-    let document = match &done.document {
-        Some(document) => Value::Map(document.to_map().map_err(alluvium::Error::from)?),
-        None => Value::Null,
-    };
-    call.answer(&Map::from([("lastErrorObject", Value::Map(last)), ("value", document)]))
+    Map::from([("lastErrorObject", Value::Map(last)), ("value", document.map_or(Value::Null, Value::Map))])
 }
 
 /// The modification of the command, or of one that is explained.
-pub(super) fn modification(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<FindOneAndModify<Document>> {
-    let collection = call.collection_called(collection);
+pub(super) fn modification(
+    call: &Call<'_>,
+    collection: &Collection,
+    body: &Map,
+) -> CommandResult<FindOneAndModify<Document>> {
     let filter = body.document("query").cloned().unwrap_or_default();
     let (removes, upsert, new) = (body.flag("remove"), body.flag("upsert"), body.flag("new"));
     let wrong = |message: &str| Err(CommandError::failed_to_parse(message));

@@ -4,10 +4,10 @@ use super::Command;
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
-use crate::fields::{Kind, optional, required};
+use crate::fields::{Fields, Kind, optional, required};
 use crate::shared::Counters;
 use crate::writes::{self, Outcome};
-use alluvium::{Collection, Map};
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 /// The most documents of a batch of the store.
@@ -18,42 +18,59 @@ pub(super) const COMMAND: Command = Command {
         required("insert", Kind::Text),
         required("documents", Kind::Documents),
         optional("ordered", Kind::Flag),
+        optional("stmtIds", Kind::Array),
         optional("bypassDocumentValidation", Kind::Flag),
         optional("bypassEmptyTsReplacement", Kind::Flag),
     ],
     access: Access::Collection(Action::Insert),
+    retryable: true,
     ..Command::writing("insert", run)
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let collection = call.collection()?;
+    let name = call.collection_name()?.to_owned();
     let documents = call.take_documents("documents")?;
     writes::check_count(documents.len())?;
+    call.number_statements(documents.len())?;
     Counters::add(&call.shared.counters.inserts, documents.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
-    insert(&collection, &documents, &mut outcome);
+    insert(call, &name, &documents, &mut outcome);
     outcome.reply(call, None)
 }
 
 /// Inserts documents in batches. A batch with a wrong document writes nothing, and is inserted one by one instead, so
 /// that the others are written as far as the order allows.
-fn insert(collection: &Collection, documents: &[Map], outcome: &mut Outcome) {
-    for (chunk, at) in documents.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
+fn insert(call: &Call<'_>, name: &str, documents: &[Map], outcome: &mut Outcome) {
+    let mut at = 0;
+    while let Some(rest) = documents.get(at..).filter(|rest| !rest.is_empty() && !outcome.is_over()) {
+        if let Some(result) = call.earlier_result(at) {
+            let count = result.count("n").ok().flatten().unwrap_or(1);
+            outcome.retried(call, at);
+            outcome.matched += count;
+            at += usize::try_from(count).unwrap_or(1).max(1);
+            continue;
+        }
+        let fresh = (at..documents.len()).take(CHUNK).take_while(|at| call.earlier_result(*at).is_none()).count();
+        let chunk = rest.get(..fresh).unwrap_or_default();
+        let count = writes::int(chunk.len() as u64);
+        let collection = call.recording(name, at, move |_| Map::from([("n", count.clone())]));
+        if chunk.len() > 1 && collection.insert_many(chunk).is_ok() {
+            outcome.matched += chunk.len() as u64;
+        } else {
+            one_by_one(call, name, chunk, at, outcome);
+        }
+        at += chunk.len();
+    }
+}
+
+fn one_by_one(call: &Call<'_>, name: &str, chunk: &[Map], first: usize, outcome: &mut Outcome) {
+    for (document, at) in chunk.iter().zip(first..) {
         if outcome.is_over() {
             return;
         }
-        if chunk.len() > 1 && collection.insert_many(chunk).is_ok() {
-            outcome.matched += chunk.len() as u64;
-            continue;
-        }
-        for (document, at) in chunk.iter().zip(at..) {
-            if outcome.is_over() {
-                return;
-            }
-            match collection.insert_one(document) {
-                Ok(_) => outcome.matched += 1,
-                Err(error) => outcome.fail(at, error.into()),
-            }
+        match call.recording(name, at, |_| Map::from([("n", Value::Int32(1))])).insert_one(document) {
+            Ok(_) => outcome.matched += 1,
+            Err(error) => outcome.fail(at, error.into()),
         }
     }
 }

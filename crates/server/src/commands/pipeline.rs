@@ -32,6 +32,9 @@ pub(super) fn pipeline(call: &Call<'_>, collection: &str, body: &Map) -> Command
     if let Some(variables) = body.document("let") {
         aggregate = aggregate.variables(variables);
     }
+    if let Some(snapshot) = call.snapshot() {
+        aggregate = aggregate.at(snapshot);
+    }
     if let Some(hint) = read::hint(body) {
         aggregate = aggregate.hint(hint);
     }

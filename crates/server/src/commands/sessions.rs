@@ -72,14 +72,14 @@ fn refresh(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 
 fn end(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let sessions = listed(call)?;
-    call.shared.cursors.kill_of_sessions(&sessions);
     call.shared.sessions.end(&sessions);
+    call.shared.end_sessions(&sessions);
     Ok(call.reply())
 }
 
 fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let sessions = call.shared.sessions.all();
-    call.shared.cursors.kill_of_sessions(&sessions);
     call.shared.sessions.end(&sessions);
+    call.shared.end_sessions(&sessions);
     Ok(call.reply())
 }

@@ -8,7 +8,7 @@ use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::read;
 use crate::shared::Counters;
 use crate::writes::{self, Outcome};
-use alluvium::{Map, Update, Value};
+use alluvium::{Collection, Map, Update, Value, Written};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 
@@ -17,11 +17,13 @@ pub(super) const COMMAND: Command = Command {
         required("update", Kind::Text),
         required("updates", Kind::Documents),
         optional("ordered", Kind::Flag),
+        optional("stmtIds", Kind::Array),
         optional("let", Kind::Document),
         optional("bypassDocumentValidation", Kind::Flag),
         optional("bypassEmptyTsReplacement", Kind::Flag),
     ],
     access: Access::Collection(Action::Update),
+    retryable: true,
     ..Command::writing("update", run)
 };
 
@@ -45,14 +47,25 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     for statement in &statements {
         fields::check("update.updates", STATEMENT, statement)?;
     }
+    if call.retry.is_some() && statements.iter().any(|statement| statement.flag("multi")) {
+        return Err(CommandError::invalid_options("Cannot use retryable writes with multi=true"));
+    }
+    call.number_statements(statements.len())?;
     Counters::add(&call.shared.counters.updates, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
     for (at, statement) in statements.iter().enumerate() {
-        match update(call, &name, statement, call.body.document("let")).and_then(|update| Ok(update.run()?)) {
+        let done = match call.earlier_result(at) {
+            Some(result) => {
+                outcome.retried(call, at);
+                Ok(Done::of(&result))
+            }
+            None => change(call, &name, at, statement),
+        };
+        match done {
             Ok(done) => {
-                outcome.matched += done.matched_count;
-                outcome.modified += done.modified_count;
-                outcome.upserted.extend(done.upserted_id.map(|id| (at, id)));
+                outcome.matched += done.matched;
+                outcome.modified += done.modified;
+                outcome.upserted.extend(done.upserted.map(|id| (at, id)));
             }
             Err(error) => outcome.fail(at, error),
         }
@@ -64,14 +77,45 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     outcome.reply(call, Some(modified))
 }
 
+/// What a statement has done.
+pub(super) struct Done {
+    pub matched: u64,
+    pub modified: u64,
+    pub upserted: Option<Value>,
+}
+
+impl Done {
+    /// What a record says.
+    pub(super) fn of(result: &Map) -> Self {
+        let count = |name: &str| result.count(name).ok().flatten().unwrap_or(0);
+        Self { matched: count("n"), modified: count("nModified"), upserted: result.get("upserted").cloned() }
+    }
+
+    /// The result of a statement in its record.
+    pub(super) fn describe(written: &Written) -> Map {
+        let mut map = Map::from([("n", Value::Int32(i32::from(written.matched)))]);
+        map.push("nModified", i32::from(written.matched && written.changed));
+        if let Some(id) = &written.upserted_id {
+            map.push("upserted", id.clone());
+        }
+        map
+    }
+}
+
+/// Carries out the statement at a position.
+pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<Done> {
+    let collection = call.recording(name, at, Done::describe);
+    let done = update(call, &collection, statement, call.body.document("let"))?.run()?;
+    Ok(Done { matched: done.matched_count, modified: done.modified_count, upserted: done.upserted_id })
+}
+
 /// The update of one statement.
 pub(super) fn update(
     call: &Call<'_>,
-    collection: &str,
+    collection: &Collection,
     statement: &Map,
     variables: Option<&Map>,
 ) -> CommandResult<Update> {
-    let collection = call.collection_called(collection);
     let (filter, multi) = (statement.document("q").cloned().unwrap_or_default(), statement.flag("multi"));
     let mut update = match statement.get("u") {
         Some(Value::Map(change)) if is_replacement(change) => {

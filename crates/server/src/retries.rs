@@ -1,0 +1,154 @@
+//! Retryable writes: a client that gets no reply repeats a write, and the server answers it without applying it again.
+//!
+//! Each statement of such a write puts a record with its result into the collection `config.transactions`, by the same
+//! batch as the write itself, so a crash keeps both or neither. The `_id` of a record has the session, its user and the
+//! position of the statement, and the record has the number of the write. So a session has as many records as its
+//! largest command had statements, and they are deleted when the session ends.
+
+use crate::error::{CommandError, CommandResult};
+use crate::sessions::{CheckedOut, too_old};
+use alluvium::{Binary, Database, Map, Value, WriteRecord, Written};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The collection of the records.
+const RECORDS: &str = "config.transactions";
+/// The binary subtype of UUIDs.
+const UUID: u8 = 4;
+
+/// A write that may be a repetition.
+pub(crate) struct Retry {
+    session: Vec<u8>,
+    user: Option<String>,
+    number: i64,
+    /// The records of the statements that were carried out before.
+    done: HashMap<i32, Map>,
+    /// The numbers of the statements, if the client sent them.
+    statements: Option<Vec<i32>>,
+}
+
+impl Retry {
+    /// Reads the records of a write, unless it is certainly the first attempt.
+    ///
+    /// # Errors
+    /// Error 225 if the session has a record with a higher number; errors of reading.
+    pub(crate) fn load(
+        db: &Database,
+        checked_out: &CheckedOut<'_>,
+        session: &[u8],
+        user: Option<String>,
+        number: i64,
+    ) -> CommandResult<Self> {
+        let mut retry = Self { session: session.to_vec(), user, number, done: HashMap::new(), statements: None };
+        if checked_out.is_new {
+            return Ok(retry);
+        }
+        for record in of_session(db, session)? {
+            let record = record?.to_map().map_err(alluvium::Error::from)?;
+            let id = record.get("_id").and_then(Value::as_map).cloned().unwrap_or_default();
+            if id.get("user").and_then(Value::as_str) != retry.user.as_deref() {
+                continue;
+            }
+            let latest = record.get("number").and_then(Value::as_i64).unwrap_or(i64::MIN);
+            if latest > number {
+                return Err(too_old(number, latest));
+            }
+            let statement = id.get("statement").and_then(Value::as_i64).and_then(|at| i32::try_from(at).ok());
+            if let (Some(statement), true) = (statement, latest == number) {
+                retry.done.insert(statement, record);
+            }
+        }
+        Ok(retry)
+    }
+
+    /// Sets the numbers of the statements.
+    ///
+    /// # Errors
+    /// Error 72 if they are not as many as the statements.
+    pub(crate) fn number_statements(&mut self, statements: Option<&[Value]>, count: usize) -> CommandResult<()> {
+        let Some(given) = statements else { return Ok(()) };
+        let numbers = given.iter().map(|number| number.as_i64().and_then(|number| i32::try_from(number).ok()));
+        match numbers.collect::<Option<Vec<i32>>>() {
+            Some(numbers) if numbers.len() == count => self.statements = Some(numbers),
+            _ => {
+                return Err(CommandError::invalid_options(
+                    "Number of statement ids must match the number of statements",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the statement at a position.
+    pub(crate) fn statement(&self, at: usize) -> i32 {
+        let given = self.statements.as_ref().and_then(|numbers| numbers.get(at).copied());
+        given.unwrap_or_else(|| i32::try_from(at).unwrap_or(i32::MAX))
+    }
+
+    /// The record of the statement at a position, if it was carried out before.
+    pub(crate) fn done(&self, at: usize) -> Option<&Map> {
+        self.done.get(&self.statement(at))
+    }
+
+    /// The record that the statement at a position puts.
+    pub(crate) fn record(&self, at: usize, result: impl Fn(&Written) -> Map + Send + Sync + 'static) -> WriteRecord {
+        let number = self.number;
+        let fields = move |written: &Written| {
+            let mut fields = Map::from([("number", Value::Int64(number))]);
+            fields.push("result", Value::Map(result(written)));
+            fields
+        };
+        let mut id = session_id(&self.session);
+        id.push("user", self.user.as_deref().map_or(Value::Null, Value::from));
+        id.push("statement", self.statement(at));
+        WriteRecord { collection: RECORDS.to_owned(), id: Value::Map(id), fields: Arc::new(fields) }
+    }
+}
+
+/// The result in a record.
+pub(crate) fn result(record: &Map) -> Map {
+    record.get("result").and_then(Value::as_map).cloned().unwrap_or_default()
+}
+
+fn session_id(session: &[u8]) -> Map {
+    Map::from([("id", Value::Binary(Binary { subtype: UUID, bytes: session.to_vec() }))])
+}
+
+/// The records of a session.
+fn of_session(db: &Database, session: &[u8]) -> alluvium::Result<alluvium::Cursor> {
+    let mut end = session_id(session);
+    end.push("user", Value::MaxKey);
+    db.collection(RECORDS).scan().from(Value::Map(session_id(session))).to(Value::Map(end)).run()
+}
+
+/// Deletes the records of sessions that have ended.
+///
+/// # Errors
+/// As for any read and write.
+pub(crate) fn forget(db: &Database, sessions: &[Vec<u8>]) -> alluvium::Result<()> {
+    let records = db.collection(RECORDS);
+    for session in sessions {
+        for record in of_session(db, session)? {
+            records.delete(record?.id().clone())?;
+        }
+    }
+    Ok(())
+}
+
+/// The sessions that have records, of an earlier run of the server.
+///
+/// # Errors
+/// As for any read.
+pub(crate) fn sessions(db: &Database) -> alluvium::Result<Vec<Vec<u8>>> {
+    let mut found: Vec<Vec<u8>> = Vec::new();
+    let mut cursor = db.collection(RECORDS).scan().run()?;
+    while let Some(fields) = cursor.next_fields(&["_id"])? {
+        let id = fields.get("_id").and_then(Value::as_map).and_then(|id| id.get("id"));
+        if let Some(Value::Binary(uuid)) = id
+            && found.last() != Some(&uuid.bytes)
+        {
+            found.push(uuid.bytes.clone());
+        }
+    }
+    Ok(found)
+}
