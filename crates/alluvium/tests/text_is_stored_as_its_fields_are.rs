@@ -120,6 +120,41 @@ fn text_is_stored_as_its_fields_are() {
     assert!(inserted > 1000 && refused > 200, "{inserted}, {refused}");
 }
 
+#[test]
+fn bson_is_stored_as_its_fields_are() {
+    let (mut inserted, mut straight) = (0, 0);
+    for seed in 0..20 {
+        let db = Database::in_memory().unwrap();
+        let (bytes, maps) = (db.collection("bytes"), db.collection("maps"));
+        for collection in [&bytes, &maps] {
+            // A collection that does not exist is made of decoded documents.
+            collection.put("first", r#"{"kind":"cat"}"#).unwrap();
+            if seed % 2 == 0 {
+                collection.create_index(r#"{"u":1}"#).options(r#"{"unique":true,"sparse":true}"#).run().unwrap();
+                collection.create_index(r#"{"tag":1,"kind":-1}"#).run().unwrap();
+            }
+        }
+        let rng = SeededRng::new(seed);
+        for _ in 0..400 {
+            let Ok(document) = Document::from_json(text(&rng)) else { continue };
+            let (map, bson) = (document.to_map().unwrap(), document.to_bson_bytes().unwrap());
+            straight += u32::from(map.entries.first().is_some_and(|(name, _)| name.as_str() == Some("_id")));
+            let of_bytes = said(bytes.insert_many([alluvium::Bson(&bson)]), "bytes");
+            assert_eq!(of_bytes, said(maps.insert_many([&map]), "maps"), "seed {seed}: {document}");
+            inserted += u32::from(!of_bytes.starts_with("error"));
+            let mut damaged = bson.clone();
+            let at = (rng.next_u64() % bson.len() as u64) as usize;
+            damaged[at] ^= 0x80;
+            if alluvium_document::bson::decode_document(&damaged).is_err() {
+                assert!(bytes.insert_many([alluvium::Bson(&bson), alluvium::Bson(&damaged)]).is_err(), "{damaged:?}");
+            }
+        }
+        assert_eq!(documents(&bytes), documents(&maps), "seed {seed}");
+        assert!(db.verify().run().unwrap().damage.is_empty(), "seed {seed}");
+    }
+    assert!(inserted > 1000 && straight > 1000, "{inserted}, {straight}");
+}
+
 /// The keys and rows of a collection that is the only one of its database.
 fn rows(db: &Database) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut rows = Vec::new();

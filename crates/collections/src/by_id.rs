@@ -9,6 +9,7 @@ use crate::results::{UpdateResult, Version, Written};
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
 use crate::write::{WriteTxn, Writer};
+use alluvium_document::bson_row::BsonRowEncoder;
 use alluvium_document::{Document, Draft, Given, Map, Value};
 use alluvium_query::update::{Context, Update};
 use std::borrow::Cow;
@@ -62,8 +63,13 @@ impl<'a> Writer<'a> {
     /// As [`Writer::insert`]; [`Error::Json`].
     pub fn insert_given(&self, documents: Vec<Given>) -> Result<Vec<Value>> {
         let is_text = |given: &Given| matches!(given, Given::Json(_));
+        let is_bson = |given: &Given| matches!(given, Given::Bson(_));
         // What is wrong must not create a collection.
-        if !documents.iter().all(is_text) || self.engine.catalog.find(self.name)?.is_none() {
+        let exists = self.engine.catalog.find(self.name)?.is_some();
+        if exists && documents.iter().all(is_bson) {
+            return self.insert_bson(&documents);
+        }
+        if !documents.iter().all(is_text) || !exists {
             let maps = documents.into_iter().map(|given| {
                 let mut map = given.into_fields()?;
                 ids::ensure_id(&mut map, &self.engine.env);
@@ -94,6 +100,28 @@ impl<'a> Writer<'a> {
                 self.put_record(txn, &Written::default())?;
                 Ok(ids)
             })
+        })
+    }
+
+    /// As [`Writer::insert_given`], of documents that are given as BSON.
+    fn insert_bson(&self, documents: &[Given]) -> Result<Vec<Value>> {
+        let mut encoder = BsonRowEncoder::default();
+        self.blind(|txn| {
+            let mut ids = Vec::with_capacity(documents.len());
+            for given in documents {
+                let Given::Bson(bytes) = given else { continue };
+                if let Some(id) = txn.insert_bson(&mut encoder, bytes)? {
+                    ids.push(id);
+                    continue;
+                }
+                let mut map = given.clone().into_fields()?;
+                ids::ensure_id(&mut map, &self.engine.env);
+                let id = map.get(ids::ID).cloned().unwrap_or(Value::Null);
+                txn.insert_by(0, &map, Cow::Owned(id.clone()))?;
+                ids.push(id);
+            }
+            self.put_record(txn, &Written::default())?;
+            Ok(ids)
         })
     }
 

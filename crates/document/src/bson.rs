@@ -10,6 +10,7 @@ use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Times
 mod convert;
 mod decode;
 
+pub(crate) use decode::value_of;
 pub use decode::{decode_document, take_document};
 
 pub(crate) mod tag {

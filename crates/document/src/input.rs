@@ -71,6 +71,20 @@ impl IntoDocument for &Document {
     }
 }
 
+/// A document as its bytes in BSON. Inserts store it without decoding it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bson<'a>(pub &'a [u8]);
+
+impl IntoDocument for Bson<'_> {
+    fn into_map(self) -> Result<Map, InputError> {
+        Given::Bson(self.0.to_vec()).into_fields()
+    }
+
+    fn into_given(self) -> Result<Given, InputError> {
+        Ok(Given::Bson(self.0.to_vec()))
+    }
+}
+
 /// Accepted as a document of a collection of `T`: if `T` is [`Document`], any document
 /// ([`IntoDocument`]), otherwise only `T` and `&T`.
 pub trait DocumentFor<T> {

@@ -9,6 +9,7 @@
 pub mod arbitrary;
 pub mod bson;
 mod bson_builder;
+pub mod bson_row;
 pub mod calendar;
 pub mod compare;
 pub mod decimal;
@@ -30,6 +31,6 @@ pub use bson_builder::BsonBuilder;
 pub use decimal::{Decimal, DecimalError};
 pub use document::{Document, DocumentError, InexactError};
 pub use draft::Draft;
-pub use input::{DocumentFor, FromDocument, FromDocumentError, IntoDocument};
+pub use input::{Bson, DocumentFor, FromDocument, FromDocumentError, IntoDocument};
 pub use serde::{Given, InputError};
 pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Text, Timestamp, Value};

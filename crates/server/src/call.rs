@@ -145,8 +145,7 @@ impl Call<'_> {
     /// # Errors
     /// Error 22 for damaged ones, error 40414 without the field, error 14 if it has elements that are no documents.
     pub(crate) fn take_documents(&mut self, field: &str) -> CommandResult<Vec<Map>> {
-        if let Some(at) = self.sequences.iter().position(|sequence| sequence.name == field) {
-            let sequence = self.sequences.swap_remove(at);
+        if let Some(sequence) = self.take_sequence(field) {
             let decode = |raw: Result<&[u8], alluvium_wire::WireError>| {
                 let raw = raw.map_err(|error| CommandError::invalid_bson(error.to_string()))?;
                 Ok(decode_document(raw)?)
@@ -175,6 +174,12 @@ impl Call<'_> {
                 Err(CommandError::missing_field(message))
             }
         }
+    }
+
+    /// The documents of an array field as their bytes, if they were sent beside the body.
+    pub(crate) fn take_sequence(&mut self, field: &str) -> Option<Sequence> {
+        let at = self.sequences.iter().position(|sequence| sequence.name == field)?;
+        Some(self.sequences.swap_remove(at))
     }
 
     /// An empty reply, to which fields are added.

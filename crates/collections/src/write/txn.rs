@@ -1,7 +1,7 @@
 //! A write on its way: see the [module](super).
 
 mod bulk;
-mod json;
+mod text;
 
 use super::entries::{Entries, Puts};
 use super::unique::Collection;

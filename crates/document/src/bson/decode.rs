@@ -25,6 +25,19 @@ pub fn take_document(bytes: &[u8]) -> Result<(Map, usize), BsonError> {
     Ok((map, reader.at))
 }
 
+/// Decodes a value of a type that fills `bytes`; `levels` is the number of levels that it may nest.
+///
+/// # Errors
+/// [`BsonError`]; offsets are those in `bytes`.
+pub(crate) fn value_of(tag: u8, bytes: &[u8], levels: usize) -> Result<Value, BsonError> {
+    let mut reader = Reader { bytes, at: 0, end: bytes.len() };
+    let value = reader.value(tag, levels)?;
+    match reader.at == bytes.len() {
+        true => Ok(value),
+        false => Err(reader.invalid("a value that ends before its length")),
+    }
+}
+
 /// Invariant: `at <= end <= bytes.len()`. `end` is the end of the innermost document.
 struct Reader<'a> {
     bytes: &'a [u8],

@@ -24,6 +24,8 @@ pub enum Given {
     Fields(Map),
     /// JSON text, which may be malformed.
     Json(String),
+    /// BSON, which may be damaged.
+    Bson(Vec<u8>),
 }
 
 impl Given {
@@ -35,6 +37,9 @@ impl Given {
         match self {
             Self::Fields(map) => Ok(map),
             Self::Json(text) => Self::parse(&text),
+            Self::Bson(bytes) => {
+                crate::bson::decode_document(&bytes).map_err(|error| InputError::Invalid(error.to_string()))
+            }
         }
     }
 

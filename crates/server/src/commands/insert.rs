@@ -3,11 +3,11 @@
 use super::Command;
 use crate::access::{Access, Action};
 use crate::call::Call;
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::shared::Counters;
 use crate::writes::{self, Outcome};
-use alluvium::{Map, Value};
+use alluvium::{Bson, Document, DocumentFor, Map, Value};
 use alluvium_document::BsonBuilder;
 
 /// The most documents of a batch of the store.
@@ -28,19 +28,32 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    match call.take_sequence("documents") {
+        Some(sequence) => {
+            let raw = sequence.iter().collect::<Result<Vec<_>, _>>();
+            let raw = raw.map_err(|error| CommandError::invalid_bson(error.to_string()))?;
+            insert_all(call, &raw.into_iter().map(Bson).collect::<Vec<_>>())
+        }
+        None => {
+            let documents = call.take_documents("documents")?;
+            insert_all(call, &documents.iter().collect::<Vec<&Map>>())
+        }
+    }
+}
+
+fn insert_all<D: Copy + DocumentFor<Document>>(call: &mut Call<'_>, documents: &[D]) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
-    let documents = call.take_documents("documents")?;
     writes::check_count(documents.len())?;
     call.number_statements(documents.len())?;
     Counters::add(&call.shared.counters.inserts, documents.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
-    insert(call, &name, &documents, &mut outcome);
+    insert(call, &name, documents, &mut outcome);
     outcome.reply(call, None)
 }
 
 /// Inserts documents in batches. A batch with a wrong document writes nothing, and is inserted one by one instead, so
 /// that the others are written as far as the order allows.
-fn insert(call: &Call<'_>, name: &str, documents: &[Map], outcome: &mut Outcome) {
+fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, documents: &[D], outcome: &mut Outcome) {
     let mut at = 0;
     while let Some(rest) = documents.get(at..).filter(|rest| !rest.is_empty() && !outcome.is_over()) {
         if let Some(result) = call.earlier_result(at) {
@@ -54,7 +67,7 @@ fn insert(call: &Call<'_>, name: &str, documents: &[Map], outcome: &mut Outcome)
         let chunk = rest.get(..fresh).unwrap_or_default();
         let count = writes::int(chunk.len() as u64);
         let collection = call.recording(name, at, move |_| Map::from([("n", count.clone())]));
-        if chunk.len() > 1 && collection.insert_many(chunk).is_ok() {
+        if chunk.len() > 1 && collection.insert_many(chunk.iter().copied()).is_ok() {
             outcome.matched += chunk.len() as u64;
         } else {
             one_by_one(call, name, chunk, at, outcome);
@@ -63,8 +76,14 @@ fn insert(call: &Call<'_>, name: &str, documents: &[Map], outcome: &mut Outcome)
     }
 }
 
-fn one_by_one(call: &Call<'_>, name: &str, chunk: &[Map], first: usize, outcome: &mut Outcome) {
-    for (document, at) in chunk.iter().zip(first..) {
+fn one_by_one<D: Copy + DocumentFor<Document>>(
+    call: &Call<'_>,
+    name: &str,
+    chunk: &[D],
+    first: usize,
+    outcome: &mut Outcome,
+) {
+    for (document, at) in chunk.iter().copied().zip(first..) {
         if outcome.is_over() {
             return;
         }

@@ -1,9 +1,10 @@
-//! Writes of documents that are given as JSON text.
+//! Writes of documents that are given as JSON text or as BSON, and encoded without a tree of values.
 
 use super::{Absent, WriteTxn};
-use crate::error::Result;
-use crate::ids::{CHECKED_TEXT_BYTES_MIN, id_key};
+use crate::error::{Error, Result};
+use crate::ids::{CHECKED_TEXT_BYTES_MIN, check_size, id_key};
 use alluvium_document::Value;
+use alluvium_document::bson_row::{BsonRowEncoder, EncodedBson};
 use alluvium_document::shape::Shape;
 use alluvium_document::speculate::Encoder;
 use std::borrow::Cow;
@@ -49,6 +50,22 @@ impl WriteTxn<'_> {
         };
         self.add_encoded(&encoded)?;
         self.absent.push(Absent { group: 0, key: encoded.key, id: Cow::Owned(id.clone()) });
+        Ok(Some(id))
+    }
+
+    /// Inserts a document that is given as BSON into the first collection. Returns its `_id`; `None`, and nothing is
+    /// added, if it has to be decoded.
+    pub(crate) fn insert_bson(&mut self, encoder: &mut BsonRowEncoder, bytes: &[u8]) -> Result<Option<Value>> {
+        check_size(bytes.len())?;
+        self.row.clear();
+        let group = &mut self.groups[0];
+        let encoded = encoder
+            .encode(bytes, &group.state.shapes, &mut self.row, &mut group.shapes)
+            .map_err(|error| Error::InvalidDocument(error.to_string()))?;
+        let Some(EncodedBson { id, key }) = encoded else { return Ok(None) };
+        group.put_encoded(&mut self.batch, &key, &self.row)?;
+        self.drop_large_row();
+        self.absent.push(Absent { group: 0, key, id: Cow::Owned(id.clone()) });
         Ok(Some(id))
     }
 
