@@ -264,9 +264,12 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
-        let query = Query::new(self.request, moment(self.origin.env()))?;
+        let mut query = Query::new(self.request, moment(self.origin.env()))?;
         if let Some((engine, name, at)) = self.origin.view()? {
             return Ok(Cursor::piped(PipelineRun::of_query(engine, name, at, query)?, self.batch_size).typed());
+        }
+        if let Some(cursor) = self.origin.find_by_id(&mut query)? {
+            return Ok(cursor.typed());
         }
         Ok(Cursor::found(self.origin.execute(query, false)?, self.batch_size).typed())
     }

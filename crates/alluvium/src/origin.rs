@@ -4,7 +4,7 @@ use crate::target::Target;
 use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{Execution, Query};
+use alluvium_collections::find::{Execution, Query, find_by_id};
 use alluvium_collections::names::FullName;
 use alluvium_collections::pipeline::{PipelineRequest, PipelineRun};
 use alluvium_collections::read_only::ReadOnlyDocuments;
@@ -46,6 +46,14 @@ impl Origin {
         let Self::Collection(target, at) = self else { return Ok(None) };
         let name = target.name()?;
         Ok(target.engine.catalog.view(name).is_some().then_some((&target.engine, name, at.as_ref())))
+    }
+
+    /// The cursor of a query that names one `_id`; `None` if it has to be planned.
+    pub fn find_by_id(&self, query: &mut Query) -> Result<Option<Cursor>> {
+        let Self::Collection(target, at) = self else { return Ok(None) };
+        let name = target.name()?;
+        let found = find_by_id(&target.engine, name, at.as_ref(), query)?;
+        Ok(found.map(|document| Cursor::document(document, name)))
     }
 
     /// Plans a query. If `timed`, the time of each step is measured.

@@ -46,6 +46,8 @@ enum Rows {
         _engine: EngineHandle,
     },
     ReadOnly(alluvium_readonly::Scan, ReadOnlyDocuments),
+    /// A document that was read at once.
+    Document(Option<Document>),
     /// The documents of a query, and the batch size.
     Found(Box<Execution>, usize),
     /// The documents of a pipeline, and the batch size.
@@ -91,6 +93,11 @@ impl Cursor {
     pub fn found(execution: Execution, batch_size: usize) -> Self {
         let name = execution.collection().clone();
         Self { rows: Rows::Found(Box::new(execution), batch_size), name, remaining: u64::MAX, values: PhantomData }
+    }
+
+    /// A cursor over a document that was found by its `_id`, or over nothing.
+    pub fn document(document: Option<Document>, name: &FullName) -> Self {
+        Self { rows: Rows::Document(document), name: name.clone(), remaining: u64::MAX, values: PhantomData }
     }
 
     /// A cursor over the documents of a pipeline, with `batch_size` documents in a batch.
@@ -191,6 +198,7 @@ impl<T> Cursor<T> {
                 Some((key, row)) => store.document(key, row.to_vec()).map(Some),
                 None => Ok(None),
             },
+            Rows::Document(document) => Ok(document.take()),
             Rows::Found(execution, _) => execution.next_document(),
             Rows::Piped(pipeline, _) => pipeline.next_document(),
         }

@@ -3,6 +3,7 @@
 
 mod execution;
 mod explain;
+mod one;
 mod planning;
 mod query;
 mod request;
@@ -11,6 +12,7 @@ mod statistics;
 pub(crate) use execution::stage_bytes_max;
 pub use execution::{Execution, project};
 pub use explain::Explanation;
+pub use one::find_by_id;
 pub(crate) use query::IndexHint;
 pub use query::Query;
 pub use request::{FindRequest, Hint, moment};

@@ -1,32 +1,166 @@
-//! One connection: reads requests, has them executed, and writes replies.
+//! One connection: a task reads requests, another executes them and writes replies.
+//!
+//! A request is executed on the thread of its task, so that it passes to no other thread. The threads are as many as
+//! requests may run at a time, and two more, which wait for connections. The task that reads notices that the
+//! client is gone, and ends the request that runs.
 
 use crate::client::Client;
 use crate::dispatch;
 use crate::error::CommandError;
 use crate::shared::{Counters, Shared};
+use alluvium_env::sync::Mutex;
 use alluvium_wire::compression::{Compressor, compress, decompress};
 use alluvium_wire::reply::{Ids, finish};
 use alluvium_wire::{Form, HEADER_BYTES, Header, OpCode, Request, WireError};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Semaphore, watch};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::sync::{Semaphore, mpsc, watch};
 
-/// A client that sends requests without reading replies is not read beyond this many bytes.
-const AHEAD_BYTES_MAX: usize = 1 << 16;
+/// The messages of a client that are read before the first is answered.
+const AHEAD: usize = 1;
+/// The least and the most bytes that are read at once. The declared length of a message is not reserved at once: a
+/// client that sends a length and no bytes costs nothing.
+const READ_BYTES_MIN: usize = 4 << 10;
+const READ_BYTES_MAX: usize = 1 << 20;
 
 /// A connection.
 pub(crate) struct Connection<S> {
     stream: S,
     shared: Arc<Shared>,
-    client: Arc<Client>,
+    client: Client,
     /// Requests that are executed at a time.
     permits: Arc<Semaphore>,
     /// Changes when the server ends.
     stopping: watch::Receiver<bool>,
+}
+
+/// The request that runs.
+#[derive(Default)]
+struct Running {
+    /// Ends it.
+    stop: Mutex<Option<Arc<AtomicBool>>>,
+    /// True once the client is gone.
+    is_gone: AtomicBool,
+}
+
+impl Running {
+    /// Begins a request.
+    fn begin(&self) -> Arc<AtomicBool> {
+        let stop = Arc::new(AtomicBool::new(false));
+        *self.stop.lock() = Some(Arc::clone(&stop));
+        stop.store(self.is_gone.load(Ordering::SeqCst), Ordering::SeqCst);
+        stop
+    }
+
+    /// Ends the request that runs, and those after it.
+    fn end(&self) {
+        self.is_gone.store(true, Ordering::SeqCst);
+        if let Some(stop) = &*self.stop.lock() {
+            stop.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Send + 'static> Connection<S> {
+    pub(crate) fn new(
+        stream: S,
+        shared: Arc<Shared>,
+        client: Client,
+        permits: Arc<Semaphore>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        Self { stream, shared, client, permits, stopping }
+    }
+
+    /// Serves the connection until it ends. Errors of the connection end it, and are logged.
+    pub(crate) async fn serve(self) {
+        let Self { stream, shared, client, permits, stopping } = self;
+        let (id, address) = (client.id, client.address.clone());
+        let (read, write) = tokio::io::split(stream);
+        let (sender, messages) = mpsc::channel(AHEAD);
+        let running = Arc::new(Running::default());
+        let reader = Reader { stream: read, stopping, buffer: Vec::new(), running: Arc::clone(&running) };
+        let reading = tokio::spawn(reader.run(sender));
+        let mut executor = Executor { stream: write, shared, client, permits, running, last_reply: 0 };
+        match executor.run(messages).await {
+            Ok(()) => log::debug!("connection {id} from {address} ended"),
+            Err(error) => log::info!("connection {id} from {address} ended: {error}"),
+        }
+        reading.abort();
+    }
+}
+
+/// The task that reads messages.
+struct Reader<S> {
+    stream: ReadHalf<S>,
+    stopping: watch::Receiver<bool>,
     /// Bytes that were read and not yet used.
     buffer: Vec<u8>,
+    running: Arc<Running>,
+}
+
+impl<S: AsyncRead + AsyncWrite> Reader<S> {
+    /// Reads until the client is gone, the server ends, or the client sends what is no message.
+    async fn run(mut self, messages: mpsc::Sender<io::Result<Vec<u8>>>) {
+        let mut stopping = self.stopping.clone();
+        loop {
+            let message = tokio::select! {
+                message = self.next() => message,
+                _ = stopping.changed() => return,
+            };
+            let (message, ends) = match message {
+                Ok(Some(message)) => (Ok(message), false),
+                Ok(None) => {
+                    self.running.end();
+                    return;
+                }
+                Err(error) => (Err(error), true),
+            };
+            if ends {
+                self.running.end();
+            }
+            if messages.send(message).await.is_err() || ends {
+                return;
+            }
+        }
+    }
+
+    /// The next whole message; `None` if the client has ended the connection between two messages.
+    async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let length = match self.buffer.first_chunk::<HEADER_BYTES>() {
+                Some(head) => Some(Header::parse(head).map_err(invalid)?.length),
+                None => None,
+            };
+            if let Some(length) = length.filter(|length| *length <= self.buffer.len()) {
+                let rest = self.buffer.split_off(length);
+                return Ok(Some(std::mem::replace(&mut self.buffer, rest)));
+            }
+            let missing = length.unwrap_or(HEADER_BYTES) - self.buffer.len();
+            self.buffer.reserve(missing.clamp(READ_BYTES_MIN, READ_BYTES_MAX));
+            match self.stream.read_buf(&mut self.buffer).await? {
+                0 if self.buffer.is_empty() => return Ok(None),
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn invalid(error: WireError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// The task that executes requests and writes replies.
+struct Executor<S> {
+    stream: WriteHalf<S>,
+    shared: Arc<Shared>,
+    client: Client,
+    permits: Arc<Semaphore>,
+    running: Arc<Running>,
     /// The number of the last reply.
     last_reply: i32,
 }
@@ -37,70 +171,21 @@ struct Received {
     compressor: Option<Compressor>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    pub(crate) fn new(
-        stream: S,
-        shared: Arc<Shared>,
-        client: Client,
-        permits: Arc<Semaphore>,
-        stopping: watch::Receiver<bool>,
-    ) -> Self {
-        Self { stream, shared, client: Arc::new(client), permits, stopping, buffer: Vec::new(), last_reply: 0 }
-    }
-
-    /// Serves the connection until it ends. Errors of the connection end it, and are logged.
-    pub(crate) async fn serve(mut self) {
-        match self.run().await {
-            Ok(()) => log::debug!("connection {} from {} ended", self.client.id, self.client.address),
-            Err(error) => log::info!("connection {} from {} ended: {error}", self.client.id, self.client.address),
-        }
-    }
-
-    async fn run(&mut self) -> io::Result<()> {
-        while let Some(message) = self.next_message().await? {
-            match receive(message) {
+impl<S: AsyncRead + AsyncWrite> Executor<S> {
+    async fn run(&mut self, mut messages: mpsc::Receiver<io::Result<Vec<u8>>>) -> io::Result<()> {
+        while let Some(message) = messages.recv().await {
+            let message = message?;
+            Counters::add(&self.shared.counters.bytes_in, message.len() as u64);
+            match receive(&message) {
                 Ok(received) => self.answer(received).await?,
-                Err((error, Some(ids))) => {
+                Err(Refused { error, ids: Some(ids) }) => {
                     let bytes = dispatch::refused(Form::Msg, &CommandError::invalid_bson(error.to_string()));
                     self.send(bytes, Form::Msg, ids, None).await?;
                 }
-                Err((error, None)) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+                Err(Refused { error, ids: None }) => return Err(invalid(error)),
             }
         }
         Ok(())
-    }
-
-    /// The next whole message; `None` if the client has ended the connection, or the server ends.
-    async fn next_message(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut wanted = HEADER_BYTES;
-        loop {
-            if let Some(head) = self.buffer.first_chunk::<HEADER_BYTES>() {
-                let header = Header::parse(head).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-                wanted = header.length;
-            }
-            if self.buffer.len() >= wanted && wanted > HEADER_BYTES {
-                break;
-            }
-            if wanted == HEADER_BYTES && self.buffer.len() == HEADER_BYTES {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, WireError::Truncated));
-            }
-            // The declared length is not reserved at once: a client that sends a length and no bytes costs nothing.
-            let read = tokio::select! {
-                read = self.stream.read_buf(&mut self.buffer) => read?,
-                _ = self.stopping.changed() => return Ok(None),
-            };
-            match (read, self.buffer.is_empty()) {
-                (0, true) => return Ok(None),
-                (0, false) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                _ => {}
-            }
-        }
-        Counters::add(&self.shared.counters.bytes_in, wanted as u64);
-        if self.buffer.len() == wanted {
-            return Ok(Some(std::mem::take(&mut self.buffer)));
-        }
-        let rest = self.buffer.split_off(wanted);
-        Ok(Some(std::mem::replace(&mut self.buffer, rest)))
     }
 
     async fn answer(&mut self, received: Received) -> io::Result<()> {
@@ -108,33 +193,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let (form, request_id) = (request.form, request.request_id);
         // Before a login, and for logins, replies are never compressed.
         let compressor = compressor.filter(|_| !is_plain(&request));
-        let stop = Arc::new(AtomicBool::new(false));
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(io::Error::other)?;
-        let (shared, client, stops) = (Arc::clone(&self.shared), Arc::clone(&self.client), Arc::clone(&stop));
-        let mut job = tokio::task::spawn_blocking(move || {
-            let _held = permit;
-            dispatch::execute(&shared, &client, request, stops)
-        });
-        let reply = loop {
-            if self.buffer.len() >= AHEAD_BYTES_MAX {
-                break job.await;
-            }
-            tokio::select! {
-                done = &mut job => break done,
-                read = self.stream.read_buf(&mut self.buffer) => {
-                    if !matches!(read, Ok(1..)) {
-                        // The client is gone: its work ends.
-                        stop.store(true, Ordering::Relaxed);
-                        break job.await;
-                    }
-                }
-            }
-        };
-        let bytes = match reply {
+        let permit = self.permits.acquire().await.map_err(io::Error::other)?;
+        let stop = self.running.begin();
+        // Nothing of the server is used after a panic but what is shared by threads, which no panic leaves locked.
+        let executed = catch_unwind(AssertUnwindSafe(|| dispatch::execute(&self.shared, &self.client, request, stop)));
+        drop(permit);
+        let bytes = match executed {
             Ok(None) => return Ok(()),
             Ok(Some(bytes)) => bytes,
-            Err(error) => {
-                log::error!("a command failed by a fault of this program: {error}");
+            Err(_) => {
+                log::error!("a command failed by a fault of this program, whose message is on standard error");
                 let error = CommandError::internal("the command failed by a fault of the server: see its log");
                 dispatch::refused(form, &error)
             }
@@ -156,19 +224,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 }
 
-/// Reads a request. With its numbers if only a document in it is damaged, and the connection may continue.
-fn receive(message: Vec<u8>) -> Result<Received, (WireError, Option<Ids>)> {
-    let head = message.first_chunk::<HEADER_BYTES>().ok_or((WireError::Truncated, None))?;
-    let header = Header::parse(head).map_err(|error| (error, None))?;
+/// A message that is no request.
+struct Refused {
+    error: WireError,
+    /// Its numbers, if only a document in it is damaged and the connection may continue.
+    ids: Option<Ids>,
+}
+
+/// Reads a request.
+fn receive(message: &[u8]) -> Result<Received, Refused> {
+    let of_connection = |error: WireError| Refused { error, ids: None };
+    let head = message.first_chunk::<HEADER_BYTES>().ok_or(of_connection(WireError::Truncated))?;
+    let header = Header::parse(head).map_err(of_connection)?;
     let ids = Ids { request_id: 0, response_to: header.request_id };
     let parse = |header: &Header, bytes: &[u8]| {
-        Request::parse(header, bytes).map_err(|error| (error, error.is_of_document().then_some(ids)))
+        Request::parse(header, bytes).map_err(|error| Refused { error, ids: error.is_of_document().then_some(ids) })
     };
     if header.op_code == OpCode::Compressed {
-        let (inner, bytes, compressor) = decompress(&header, &message).map_err(|error| (error, None))?;
+        let (inner, bytes, compressor) = decompress(&header, message).map_err(of_connection)?;
         return Ok(Received { request: parse(&inner, &bytes)?, compressor: Some(compressor) });
     }
-    Ok(Received { request: parse(&header, &message)?, compressor: None })
+    Ok(Received { request: parse(&header, message)?, compressor: None })
 }
 
 /// True for commands whose replies are never compressed.

@@ -16,6 +16,10 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+/// Threads for connections, besides those that execute requests.
+const IO_THREADS: usize = 2;
+/// Threads for housekeeping.
+const BLOCKING_THREADS: usize = 4;
 /// The time between two looks at cursors that were not read.
 const HOUSEKEEPING: Duration = Duration::from_secs(10);
 /// The pause after an error of accepting, such as too many open files.
@@ -59,8 +63,8 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("alluvium-net")
-            .worker_threads(2)
-            .max_blocking_threads(config.threads.max(1))
+            .worker_threads(config.threads.max(1) + IO_THREADS)
+            .max_blocking_threads(BLOCKING_THREADS)
             .build()
             .map_err(ServeError::Threads)?;
         let (listeners, sockets) = runtime.block_on(async { bind_all(&config).await })?;

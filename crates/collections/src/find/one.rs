@@ -1,0 +1,34 @@
+//! Queries that name one `_id`, and nothing else.
+
+use super::execution::project;
+use super::query::Query;
+use crate::engine::EngineHandle;
+use crate::error::Result;
+use crate::ids;
+use crate::names::FullName;
+use crate::read::Reader;
+use crate::snapshot::Snapshot;
+use alluvium_document::Document;
+
+/// The result of a query that names one `_id` and has no other condition, which is read without a plan. `None` if it
+/// has to be planned.
+///
+/// # Errors
+/// As for any query.
+pub fn find_by_id(
+    engine: &EngineHandle,
+    name: &FullName,
+    at: Option<&Snapshot>,
+    query: &mut Query,
+) -> Result<Option<Option<Document>>> {
+    let Some(id) = query.filter.named_id().filter(|_| query.hint.is_none()).cloned() else { return Ok(None) };
+    // A value that no `_id` has.
+    let Ok(key) = ids::id_key(&id) else { return Ok(None) };
+    query.begin(&engine.env);
+    query.request.limits.check(&engine.env)?;
+    if query.skip > 0 {
+        return Ok(Some(None));
+    }
+    let found = Reader::new(engine, name, at)?.get_key(&key, &id)?;
+    Ok(Some(found.map(|document| project(query, document)).transpose()?))
+}
