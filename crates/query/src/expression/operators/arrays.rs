@@ -179,34 +179,31 @@ fn index_of(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>)
             format!("$indexOfArray takes an array, this is of type {}", array.type_name()),
         );
     };
-    let Some((start, end)) = bounds("$indexOfArray", values, elements.len())? else { return NULL };
+    let (start, end) = bounds("$indexOfArray", values, elements.len())?;
     let wanted = values.get(1).and_then(Option::as_deref).unwrap_or(&Value::Undefined);
     let is_wanted = |element: &Value| compare_by(collation, element, wanted).is_eq();
     let found = elements.get(start..end).and_then(|part| part.iter().position(is_wanted));
     some(found.map_or(-1, |at| i32::try_from(start + at).unwrap_or(i32::MAX)))
 }
 
-/// The start and end of a search from the third and fourth argument; `None` if one is null.
+/// The start and end of a search from the third and fourth argument; the end is at most `len`, and
+/// may be before the start.
 pub(super) fn bounds(
     operator: &str,
     values: &[Operand<'_>],
     len: usize,
-) -> Result<Option<(usize, usize)>, super::ExpressionError> {
+) -> Result<(usize, usize), super::ExpressionError> {
     let mut places = [0, len];
-    for (at, place) in places.iter_mut().enumerate() {
-        let Some(value) = values.get(at + 2).and_then(Option::as_deref) else { continue };
-        if is_nullish(Some(value)) {
-            return Ok(None);
-        }
-        let Some(n) = whole_32(value) else {
+    for (place, value) in places.iter_mut().zip(values.iter().skip(2)) {
+        let Some(n) = value.as_deref().and_then(whole_32) else {
             return fail(ErrorCode::Location40096, format!("the positions of {operator} must be integers of 32 bits"));
         };
         let Ok(n) = usize::try_from(n) else {
             return fail(ErrorCode::Location40097, format!("the positions of {operator} must be at least 0"));
         };
-        *place = n.min(len);
+        *place = n;
     }
-    Ok(Some((places[0], places[1].max(places[0]))))
+    Ok((places[0], places[1].min(len)))
 }
 
 fn range(_: &Operator, values: &[Operand<'_>]) -> Outcome {

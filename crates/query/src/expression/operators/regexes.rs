@@ -120,7 +120,8 @@ fn regex(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&
 fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str) -> Outcome {
     let mut found = Vec::new();
     let mut at = 0;
-    while at <= input.len() {
+    // The end of a text is searched only if the text is empty.
+    while found.is_empty() || at < input.len() {
         let Some(groups) = pattern.groups(input, at)? else { break };
         let Some(Some((start, end))) = groups.first().copied() else { break };
         found.push(described(input, &groups, start, end));

@@ -7,6 +7,7 @@ use super::{NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, g
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
 use alluvium_document::Value;
+use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[Operator] = &[
     any_number("$concat", concat),
@@ -106,18 +107,36 @@ fn index_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         );
     };
     let len = if by_bytes { input.len() } else { input.chars().count() };
-    let Some((start, end)) = bounds(operator.name, values, len)? else { return NULL };
-    let byte = |place: usize| match by_bytes {
-        true => place,
-        false => input.char_indices().nth(place).map_or(input.len(), |(at, _)| at),
+    let (start, end) = bounds(operator.name, values, len)?;
+    let found = match (start.cmp(&end), by_bytes) {
+        (Ordering::Greater, _) => None,
+        (_, true) => byte_place(input, wanted, start, end),
+        (_, false) => character_place(input, wanted, start, end),
     };
-    let (from, to) = (byte(start), byte(end));
-    let found = input.get(from..to).and_then(|part| part.find(wanted.as_str()));
-    some(match found {
-        None => -1,
-        Some(at) if by_bytes => i32::try_from(from + at).unwrap_or(i32::MAX),
-        Some(at) => i32::try_from(input[..from + at].chars().count()).unwrap_or(i32::MAX),
-    })
+    some(found.map_or(-1, |at| i32::try_from(at).unwrap_or(i32::MAX)))
+}
+
+/// The first byte from `start` on at which `wanted` is in the first `end` bytes.
+fn byte_place(input: &str, wanted: &str, start: usize, end: usize) -> Option<usize> {
+    if wanted.is_empty() {
+        return Some(start);
+    }
+    // Text only begins and ends where characters do.
+    let from = (start..=end).find(|at| input.is_char_boundary(*at))?;
+    let to = (from..=end).rev().find(|at| input.is_char_boundary(*at))?;
+    input.get(from..to)?.find(wanted).map(|at| from + at)
+}
+
+/// The first character from `start` on, and before `end`, at which `wanted` begins; it may end
+/// after `end`, as in MongoDB.
+fn character_place(input: &str, wanted: &str, start: usize, end: usize) -> Option<usize> {
+    if input.is_empty() && wanted.is_empty() {
+        return Some(0);
+    }
+    let (from, _) = input.char_indices().nth(start)?;
+    let rest = input.get(from..)?;
+    let place = start + rest.get(..rest.find(wanted)?)?.chars().count();
+    (place < end).then_some(place)
 }
 
 fn split(_: &Operator, values: &[Operand<'_>]) -> Outcome {
