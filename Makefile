@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .PHONY: help demo check style test counts counts-update schedules orders data setup mutants soak sanitize races miri dist deb peers \
-	peers-check fuzz-check
+	peers-check fuzz-check oracle
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
@@ -16,6 +16,7 @@ help:
 	@echo "make peers    build bench-peers: Alluvium beside RocksDB, SQLite, LMDB and others (bench-peers/README.md)"
 	@echo "make soak     run models, crashes, faults, kills, flips, histories and fuzz targets for SECONDS=600 on new seeds"
 	@echo "make sanitize run tests under AddressSanitizer; make races: ThreadSanitizer; make miri: the interpreter (nightly)"
+	@echo "make oracle   compare filters, updates and pipelines with mingo and mongomock: CASES=3000 SEED=1 (npm, python3)"
 	@echo "make mutants  put known mistakes into the sources, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together); DOCS=100000 makes less of it.
@@ -83,6 +84,10 @@ soak:
 
 mutants:
 	tests/mutants/run
+
+# Other implementations of MongoDB's language, on random cases.
+oracle:
+	tests/oracle/run $(or $(CASES),3000) $(or $(SEED),1)
 
 # These need a nightly compiler: see tests/sanitize/run.
 sanitize:
