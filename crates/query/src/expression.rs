@@ -38,6 +38,7 @@ use crate::pattern::Patterns;
 use alluvium_document::Value;
 pub use error::{EvaluateError, ExpressionError};
 use node::Node;
+pub(crate) use node::PathComparison;
 pub use operand::is_true;
 pub(crate) use operators::numbers::Sum;
 pub use scope::Scope;
@@ -121,10 +122,11 @@ impl Expression {
         }
     }
 
-    /// The paths that have one constant value in every document for which the expression is true.
-    pub(crate) fn equalities(&self) -> Vec<(&alluvium_document::path::FieldPath, &Value)> {
+    /// The calls of operators with a path and a constant that are true in every document for which the
+    /// expression is true.
+    pub(crate) fn comparisons(&self) -> Vec<PathComparison<'_>> {
         let mut found = Vec::new();
-        self.node.equalities(&mut found);
+        self.node.comparisons(&mut found);
         found
     }
 

@@ -16,7 +16,7 @@ use alluvium_query::index::{Definition, MAX_PART_BYTES};
 use alluvium_query::plan::{Collection, Hint, Index, IndexScan, Needs, Node, Place, Query, plan};
 use alluvium_query::sort::{Direction, SortPart};
 use common::rules::{RULES, respelled, rules, with_rules};
-use common::{arbitrary, filters, focused, nested};
+use common::{arbitrary, computed, filters, focused, nested};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -556,6 +556,33 @@ proptest! {
     ) {
         let needs = needs.as_deref().map_or(Needs::Documents, Needs::Paths);
         check(&world, &filter, &sort, &counts, needs, limit);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6000))]
+
+    #[test]
+    fn every_way_finds_what_expressions_compare(
+        world in prop_oneof![
+            world(focused::document(), index(keys_through_arrays())).boxed(),
+            world(arbitrary::document(), index(keys())).boxed(),
+            world(long_document(), index(long_keys())).boxed(),
+        ],
+        filter in computed::filter(prop_oneof![(0i32..4).prop_map(Value::from), arbitrary::value(), long_value()].boxed()),
+        sort in sort(),
+        counts in vec(1u64..2000, 4),
+        limit in prop::option::of(0u64..4),
+        of_indexes in vec(0..RULES.len(), 4),
+        of_query in 0..RULES.len(),
+    ) {
+        let mut world = world;
+        let indexes = world.indexes.iter().zip(&of_indexes);
+        world.indexes = indexes.map(|(index, at)| with_rules(index, *at)).collect();
+        let World { documents, indexes } = &mut world;
+        documents.retain(|document| indexes.iter().all(|index| index.keys(document).is_ok()));
+        let rules = rules(of_query);
+        check_collated(&world, &filter, &sort, &counts, Needs::Documents, limit, rules.as_ref());
     }
 }
 

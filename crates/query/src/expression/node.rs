@@ -73,6 +73,17 @@ pub(super) enum Node {
     Prepared(Box<PreparedCall>),
 }
 
+/// A call of an operator with the value at a path and a constant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathComparison<'n> {
+    /// The name of the operator, with its dollar sign.
+    pub operator: &'static str,
+    pub path: &'n FieldPath,
+    pub constant: &'n Value,
+    /// The constant is the first argument.
+    pub is_reversed: bool,
+}
+
 /// A call of an operator that keeps what was made of its constants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PreparedCall {
@@ -93,14 +104,18 @@ impl PreparedCall {
 }
 
 impl Node {
-    /// Collects the paths that have one constant value in every document for which the expression is
-    /// true.
-    pub fn equalities<'n>(&'n self, out: &mut Vec<(&'n FieldPath, &'n Value)>) {
+    /// Collects the calls of operators with a path and a constant, or the other way round, that are
+    /// true in every document for which the expression is true.
+    pub fn comparisons<'n>(&'n self, out: &mut Vec<PathComparison<'n>>) {
         match self {
-            Self::And(nodes) => nodes.iter().for_each(|node| node.equalities(out)),
-            Self::Call { operator, arguments, .. } if operator.name == "$eq" => match &arguments[..] {
-                [Some(Self::Field(path)), Some(Self::Constant(value))]
-                | [Some(Self::Constant(value)), Some(Self::Field(path))] => out.push((path, value)),
+            Self::And(nodes) => nodes.iter().for_each(|node| node.comparisons(out)),
+            Self::Call { operator, arguments, .. } => match &arguments[..] {
+                [Some(Self::Field(path)), Some(Self::Constant(constant))] => {
+                    out.push(PathComparison { operator: operator.name, path, constant, is_reversed: false });
+                }
+                [Some(Self::Constant(constant)), Some(Self::Field(path))] => {
+                    out.push(PathComparison { operator: operator.name, path, constant, is_reversed: true });
+                }
                 _ => {}
             },
             _ => {}

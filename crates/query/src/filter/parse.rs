@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::bits::{Bits, Wanted, truncated};
 use super::schema::Schema;
-use super::tree::{Clause, Comparison, Computed, Condition, Demands, In, Operand, Path, Shaped, Test};
+use super::tree::{Clause, Comparison, Computed, Condition, Demands, In, Operand, Ordered, Path, Shaped, Test};
 use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
 use crate::code::ErrorCode;
@@ -187,18 +187,27 @@ fn computed(operand: &Value, level: Level<'_>) -> Result<Vec<Clause>> {
         return Err(bad("$expr is a condition on whole documents: it cannot be inside of $elemMatch"));
     };
     let expression = Expression::parse_in(operand, variables)?;
-    let mut clauses: Vec<Clause> = Vec::new();
-    for (path, value) in expression.equalities() {
-        // An array of the document contains an equal element, but not so in the other direction.
-        if let Ok(path) = self::path(path.as_str())
-            && !path.steps.iter().any(|step| step.position.is_some())
-            && !matches!(value, Value::Array(_) | Value::Regex(_) | Value::Undefined)
+    let (mut clauses, mut orders) = (Vec::new(), Vec::new());
+    for found in expression.comparisons() {
+        let Some(comparison) = Comparison::of_name(found.operator) else { continue };
+        let comparison = if found.is_reversed { comparison.reversed() } else { comparison };
+        let Ok(path) = self::path(found.path.as_str()) else { continue };
+        if path.steps.iter().any(|step| step.position.is_some())
+            || matches!(found.constant, Value::Array(_) | Value::Regex(_) | Value::Undefined)
         {
-            let condition = Condition::Test(Test::Compare(Comparison::Equal, Operand::new(value.clone())));
-            clauses.push(Clause::Field { path, condition });
+            continue;
+        }
+        let operand = Operand::new(found.constant.clone());
+        match comparison {
+            // An array of the document contains an equal element, but not so in the other direction.
+            Comparison::Equal => {
+                clauses.push(Clause::Field { path, condition: Condition::Test(Test::Compare(comparison, operand)) });
+            }
+            // A filter with these operators compares values of one type only, and elements of arrays.
+            _ => orders.push(Ordered { path, comparison, operand }),
         }
     }
-    clauses.push(Clause::Expression(Box::new(Computed { expression, written: operand.clone() })));
+    clauses.push(Clause::Expression(Box::new(Computed { expression, written: operand.clone(), orders })));
     Ok(clauses)
 }
 

@@ -78,6 +78,25 @@ pub(crate) struct Computed {
     pub expression: Expression,
     /// As it was written.
     pub written: Value,
+    /// Comparisons that hold for every document for which the expression is true, for the planner.
+    pub orders: Vec<Ordered>,
+}
+
+/// A comparison of the value at a path with a constant, as expressions compare: by the order of all
+/// types, an array as a whole, and a missing value below null.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ordered {
+    pub path: Path,
+    /// Not [`Comparison::Equal`].
+    pub comparison: Comparison,
+    pub operand: Operand,
+}
+
+impl Ordered {
+    /// True if values above the operand meet it, and not those below.
+    pub fn is_above(&self) -> bool {
+        matches!(self.comparison, Comparison::Greater | Comparison::GreaterOrEqual)
+    }
 }
 
 /// The path to the values that a condition tests.
@@ -148,6 +167,17 @@ impl Comparison {
             "$lte" => Self::LessOrEqual,
             _ => return None,
         })
+    }
+
+    /// The comparison with its sides exchanged.
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Equal => Self::Equal,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+        }
     }
 
     pub fn name(self) -> &'static str {
@@ -252,7 +282,11 @@ impl Filter {
                 Clause::Or(branches) | Clause::Nor(branches) => {
                     branches.iter_mut().for_each(|branch| branch.collate(collation));
                 }
-                Clause::Expression(_) | Clause::Schema(_) => {}
+                // The expression itself has its collation from its parser.
+                Clause::Expression(computed) => {
+                    computed.orders.iter_mut().for_each(|order| order.operand.collate(collation));
+                }
+                Clause::Schema(_) => {}
             }
         }
     }

@@ -1,12 +1,13 @@
 //! Derives the bounds of index parts from conditions.
 
 use alluvium_document::Value;
+use alluvium_document::compare::type_rank;
 use alluvium_document::value::Regex;
 
 use super::interval::{Edge, Interval, Intervals, bracket};
 use crate::collation::Collation;
 use crate::filter::bits::Bits;
-use crate::filter::tree::{Comparison, Condition, Test};
+use crate::filter::tree::{Comparison, Condition, Ordered, Test};
 use crate::filter::types::TypeSet;
 use crate::filter::{ElementFilter, Form};
 use crate::pattern::Pattern;
@@ -70,6 +71,28 @@ impl Bounds {
         // A position may lead to an array whose elements have keys but do not count for conditions.
         bounds.exact &= !of.has_positions();
         bounds
+    }
+
+    /// The bounds on the keys of an index with this collation for a comparison of an expression. A key
+    /// within them proves nothing.
+    pub fn of_order(order: &Ordered, of: KeySource, collation: Option<&Collation>) -> Self {
+        let Some(value) = order.operand.as_key(collation) else { return Self::all() };
+        // The keys of an array are those of its elements, and it is compared as a whole.
+        let arrays = type_rank(&Value::Array(Vec::new()));
+        let takes_arrays = if order.is_above() { order.operand.rank <= arrays } else { order.operand.rank >= arrays };
+        let may_be_array = matches!(of, KeySource::Path { multikey: true, .. });
+        if of.has_positions() || (may_be_array && takes_arrays) {
+            return Self::all();
+        }
+        let after = matches!(order.comparison, Comparison::Greater | Comparison::LessOrEqual);
+        let edge = Edge { value: value.into_owned(), after };
+        Self::inexact(match order.is_above() {
+            true => Intervals::one(edge, Edge::after(Value::MaxKey)),
+            // A missing value is below null, and has the key null.
+            false => {
+                Intervals::union([Intervals::one(Edge::before(Value::MinKey), edge), Intervals::point(Value::Null)])
+            }
+        })
     }
 
     /// The bounds for: at least one of the conditions does not hold.

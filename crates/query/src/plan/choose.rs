@@ -250,6 +250,9 @@ impl<'a> Planner<'a> {
                 proved.push(at);
             }
         }
+        for (_, order) in predicates.orders("_id") {
+            set = set.intersection(&Bounds::of_order(order, of, None).set);
+        }
         (set, proved)
     }
 

@@ -5,6 +5,8 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use alluvium_document::Value;
+use alluvium_document::compare::type_rank;
 use alluvium_document::path::array_index;
 use alluvium_document::row::ID;
 
@@ -14,7 +16,7 @@ use super::interval::Intervals;
 use super::ranges::PartBounds;
 use super::selectivity::width;
 use crate::collation::Collation;
-use crate::filter::tree::{Clause, Condition, Test};
+use crate::filter::tree::{Clause, Condition, Ordered, Test};
 use crate::filter::{Filter, Form};
 use crate::index::{Definition, Order, Part};
 
@@ -40,8 +42,15 @@ impl<'a> Paths<'a> {
     /// The indexes with the path of a clause. If the clause is on fields of elements, also those
     /// with paths below it.
     fn indexes(&self, clause: &Clause) -> u64 {
-        let Clause::Field { path, condition } = clause else { return 0 };
-        let own = self.0.get(&*path.text).copied().unwrap_or_default();
+        let own = |path: &str| self.0.get(path).copied().unwrap_or_default();
+        let (path, condition) = match clause {
+            Clause::Field { path, condition } => (path, condition),
+            Clause::Expression(computed) => {
+                return computed.orders.iter().fold(0, |all, order| all | own(&order.path.text));
+            }
+            _ => return 0,
+        };
+        let own = own(&path.text);
         match fields_of(condition) {
             None => own,
             Some(_) => own | self.below(&path.text),
@@ -155,6 +164,14 @@ impl ClauseBounds {
             positive: is_positive(condition),
         }
     }
+
+    fn of_order(clause: usize, order: &Ordered, of: KeySource, collation: Option<&Collation>) -> Self {
+        let set = Bounds::of_order(order, of, collation).set;
+        // A path through an array has a value, an array, even if no element has one.
+        let arrays = type_rank(&Value::Array(Vec::new()));
+        let positive = order.is_above() && order.operand.rank > arrays;
+        Self { clause, width: width(&set), exact: false, set: Set::new(set), element_of: None, positive }
+    }
 }
 
 impl<'f> Predicates<'f> {
@@ -163,8 +180,22 @@ impl<'f> Predicates<'f> {
         let mut of_elements = Vec::new();
         let mut indexes = 0;
         for (number, clause) in filter.clauses.iter().enumerate() {
-            let Clause::Field { path, condition } = clause else { continue };
             indexes |= paths.indexes(clause);
+            let (path, condition) = match clause {
+                Clause::Field { path, condition } => (path, condition),
+                Clause::Expression(computed) => {
+                    for order in &computed.orders {
+                        let known = paths.0.contains_key(&*order.path.text);
+                        let all = known.then(|| at.entry(&order.path.text).or_default());
+                        // Once for all comparisons of an expression.
+                        if let Some(all) = all.filter(|all| all.last() != Some(&number) && all.len() < CONDITIONS_MAX) {
+                            all.push(number);
+                        }
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
             if paths.0.contains_key(&*path.text) {
                 let all = at.entry(&path.text).or_default();
                 if all.len() < CONDITIONS_MAX {
@@ -190,6 +221,19 @@ impl<'f> Predicates<'f> {
             Clause::Field { condition, .. } => Some((*at, condition)),
             _ => None,
         })
+    }
+
+    /// The comparisons of expressions at a path from which bounds are derived, with their clauses.
+    pub fn orders(&self, path: &str) -> impl Iterator<Item = (usize, &'f Ordered)> {
+        let clauses: &'f [Clause] = &self.filter.clauses;
+        let of_clause = move |at: &usize| match &clauses[*at] {
+            Clause::Expression(computed) => computed.orders.iter(),
+            _ => [].iter(),
+        };
+        let all = self.at.get(path).into_iter().flatten();
+        let all = all.flat_map(move |at| of_clause(at).map(move |order| (*at, order)));
+        let path = path.to_owned();
+        all.filter(move |(_, order)| *order.path.text == *path).take(CONDITIONS_MAX)
     }
 
     /// The bounds that the clauses set on a part's path, in an index with this collation.
@@ -218,6 +262,8 @@ impl<'f> Predicates<'f> {
         if positions {
             return found;
         }
+        let one = |(clause, order)| ClauseBounds::of_order(clause, order, of, collation);
+        found.extend(self.orders(path).map(one));
         for clause in &self.of_elements {
             let Clause::Field { path: array, condition } = &self.filter.clauses[*clause] else { continue };
             let rest = path.strip_prefix(&*array.text).and_then(|rest| rest.strip_prefix('.'));

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod arbitrary;
+pub mod computed;
 pub mod filters;
 pub mod focused;
 pub mod golden;
