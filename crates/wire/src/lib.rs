@@ -14,6 +14,7 @@ mod error;
 mod header;
 pub mod reply;
 mod request;
+pub mod scram;
 
 pub use error::WireError;
 pub use header::{HEADER_BYTES, Header, MAX_MESSAGE_BYTES, OpCode};
