@@ -6,6 +6,12 @@ pub const DEFAULT_LOGICAL: &str = "main";
 /// What names of collections begin with that `$out` fills. Other names that begin with `system.` are refused, too.
 const TEMPORARY: &str = "system.out.";
 
+/// The database of [`OF_SERVER`].
+const ADMIN: &str = "admin";
+
+/// The collections of a server in the logical database `admin`: the only ones whose names begin with `system.`.
+const OF_SERVER: [&str; 3] = ["system.users", "system.roles", "system.version"];
+
 /// A name that MongoDB's rules do not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the name {name:?} is not allowed: {reason}")]
@@ -43,7 +49,9 @@ impl FullName {
     /// [`InvalidName`].
     pub fn new(logical: &str, collection: &str) -> Result<Self, InvalidName> {
         check_logical(logical)?;
-        check_collection(collection)?;
+        if logical != ADMIN || !OF_SERVER.contains(&collection) {
+            check_collection(collection)?;
+        }
         Ok(Self { logical: logical.to_owned(), collection: collection.to_owned() })
     }
 

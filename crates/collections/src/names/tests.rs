@@ -18,3 +18,13 @@ fn names_that_mongodb_refuses_are_refused() {
     assert!(FullName::parse(&format!("{}.c", "x".repeat(64))).is_err());
     FullName::parse("Käse.日本").unwrap();
 }
+
+#[test]
+fn only_the_collections_of_a_server_begin_with_system() {
+    for good in ["admin.system.users", "admin.system.roles", "admin.system.version"] {
+        assert_eq!(FullName::parse(good).unwrap().to_string(), good);
+    }
+    for bad in ["admin.system.users2", "admin.system.", "admin.system.views", "main.system.users", "a.system.roles"] {
+        assert!(FullName::parse(bad).is_err(), "{bad}");
+    }
+}
