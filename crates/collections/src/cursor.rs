@@ -2,7 +2,7 @@
 
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{BATCH_SIZE, Execution};
+use crate::find::{BATCH_SIZE, Execution, Explanation};
 use crate::ids::id_key;
 use crate::names::FullName;
 use crate::pipeline::PipelineRun;
@@ -181,6 +181,15 @@ impl<T> Cursor<T> {
             self.remaining = 0;
         }
         item
+    }
+
+    /// The plan of a query, and its cost so far; `None` of a scan, of a pipeline, and of a query that was answered
+    /// without a plan.
+    pub fn explanation(&self) -> Option<Explanation> {
+        match &self.rows {
+            Rows::Found(execution, _) => Some(execution.explained()),
+            _ => None,
+        }
     }
 
     /// The collection.

@@ -76,6 +76,9 @@ impl FirstBatch {
         builder.open_array("firstBatch")?;
         let more = fill(&mut builder, &mut self.documents, self.size)?;
         builder.close()?;
+        if let Documents::Query(cursor, _) = &self.documents {
+            call.note_plan(cursor);
+        }
         let done = self.limit.is_some_and(|limit| limit <= self.size);
         let namespace = Value::from(self.namespace.as_str());
         let id = if more && !self.single && !done { self.keep(call)? } else { 0 };

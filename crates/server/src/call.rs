@@ -6,10 +6,12 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::retries::{self, Retry};
 use crate::shared::Shared;
-use alluvium::{Collection, Map, Snapshot, Timestamp, Value, Written};
+use crate::slow::Level;
+use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
 use alluvium_document::bson::decode_document;
 use alluvium_wire::{Form, Sequence, reply};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -40,6 +42,10 @@ pub(crate) struct Call<'a> {
     pub retry: Option<Retry>,
     /// What a read sees, if it asks for a snapshot.
     pub snapshot: Option<ReadAt>,
+    /// When it began, on the server's clock.
+    pub began: Duration,
+    /// The plan of a query that takes long.
+    pub plan: RefCell<Option<Map>>,
 }
 
 /// A snapshot that a command reads at, and its cluster time.
@@ -131,6 +137,15 @@ impl Call<'_> {
         match &mut self.retry {
             Some(retry) => retry.number_statements(self.body.elements("stmtIds"), count),
             None => Ok(()),
+        }
+    }
+
+    /// Keeps the plan of the query for the profiler, if the command takes long or all commands are kept.
+    pub(crate) fn note_plan(&self, cursor: &Cursor) {
+        let time = self.shared.env.clock.now().saturating_sub(self.began);
+        let slow = &self.shared.slow;
+        if time >= slow.threshold() || slow.level(&self.db) == Level::All {
+            *self.plan.borrow_mut() = cursor.explanation().map(|plan| plan.to_map());
         }
     }
 

@@ -43,6 +43,8 @@ use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::Field;
 use alluvium_document::BsonBuilder;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// A command.
 pub(crate) struct Command {
@@ -149,9 +151,15 @@ static REGISTRY: &[Command] = &[
     diagnostics::WHATS_MY_URI,
 ];
 
+/// The places in the registry by name.
+static PLACES: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
+    let names = |command: &'static Command| [command.name].into_iter().chain(command.aliases.iter().copied());
+    REGISTRY.iter().enumerate().flat_map(|(at, command)| names(command).map(move |name| (name, at))).collect()
+});
+
 /// The command with a name.
 pub(crate) fn find(name: &str) -> Option<&'static Command> {
-    REGISTRY.iter().find(|command| command.name == name || command.aliases.contains(&name))
+    REGISTRY.get(*PLACES.get(name)?)
 }
 
 /// All commands, in alphabetical order.

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub struct Config {
     /// The addresses to listen at.
     pub listen: Vec<SocketAddr>,
+    /// The addresses for monitors: `/metrics`, `/health` and `/ready` over HTTP.
+    pub admin_listen: Vec<SocketAddr>,
     /// The paths of Unix sockets to listen at.
     pub sockets: Vec<PathBuf>,
     /// The name of the replica set that the server is the only member of; `None` for a server of its own.
@@ -25,6 +27,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: Vec::new(),
+            admin_listen: Vec::new(),
             sockets: Vec::new(),
             replica_set: Some("alluvium".to_owned()),
             connections_max: 20_000,

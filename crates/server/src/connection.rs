@@ -7,7 +7,8 @@
 use crate::client::Client;
 use crate::dispatch;
 use crate::error::CommandError;
-use crate::shared::{Counters, Shared};
+use crate::figures::Figures;
+use crate::shared::Shared;
 use alluvium_env::sync::Mutex;
 use alluvium_wire::compression::{Compressor, compress, decompress};
 use alluvium_wire::reply::{Ids, finish};
@@ -175,7 +176,7 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
     async fn run(&mut self, mut messages: mpsc::Receiver<io::Result<Vec<u8>>>) -> io::Result<()> {
         while let Some(message) = messages.recv().await {
             let message = message?;
-            Counters::add(&self.shared.counters.bytes_in, message.len() as u64);
+            Figures::add(&self.shared.figures.bytes_in, message.len() as u64);
             match receive(&message) {
                 Ok(received) => self.answer(received).await?,
                 Err(Refused { error, ids: Some(ids) }) => {
@@ -218,7 +219,7 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
             Some(compressor) => compress(&message, compressor).map_err(io::Error::other)?,
             None => message,
         };
-        Counters::add(&self.shared.counters.bytes_out, message.len() as u64);
+        Figures::add(&self.shared.figures.bytes_out, message.len() as u64);
         self.stream.write_all(&message).await?;
         self.stream.flush().await
     }

@@ -6,24 +6,35 @@ use crate::commands::{self, Command};
 use crate::concern::{ReadConcern, ReadLevel, WriteConcern};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Fields};
+use crate::figures::Figures;
 use crate::operations::Operation;
 use crate::retries::Retry;
 use crate::sessions::{self, CheckedOut};
-use crate::shared::{Counters, Shared};
+use crate::shared::Shared;
+use crate::slow::Level;
 use crate::snapshots::number;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_wire::{Form, Request, reply};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Executes a request. Returns the bytes before the header of the reply is completed; `None` if the client expects
 /// none.
 pub(crate) fn execute(shared: &Shared, client: &Client, request: Request, stop: Arc<AtomicBool>) -> Option<Vec<u8>> {
-    Counters::add(&shared.counters.requests, 1);
+    Figures::add(&shared.figures.requests, 1);
     let (form, silent) = (request.form, request.more_to_come);
     let can_retry = request.body.contains("txnNumber");
-    let outcome = run(shared, client, request, stop);
+    let name = request.body.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
+    let Some(command) = commands::find(name) else {
+        let error = CommandError::command_not_found(format!("no such command: '{name}'"));
+        return (!silent).then(|| failed(form, &error, cluster_time(shared)));
+    };
+    let began = shared.env.clock.now();
+    let outcome = run(shared, client, command, request, stop);
+    let time = shared.env.clock.now().saturating_sub(began);
+    shared.figures.note(command.name, time, outcome.is_err());
     let unacknowledged = matches!(&outcome, Ok((_, true)));
     if silent || unacknowledged {
         return None;
@@ -48,13 +59,11 @@ pub(crate) fn refused(form: Form, error: &CommandError) -> Vec<u8> {
 fn run(
     shared: &Shared,
     client: &Client,
+    command: &'static Command,
     request: Request,
     stop: Arc<AtomicBool>,
 ) -> CommandResult<(BsonBuilder, bool)> {
     let Request { form, body, sequences, .. } = request;
-    let name = body.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
-    let command =
-        commands::find(name).ok_or_else(|| CommandError::command_not_found(format!("no such command: '{name}'")))?;
     if shared.stopping.load(Ordering::Relaxed) {
         return Err(CommandError::new(91, "ShutdownInProgress", "the server is shutting down"));
     }
@@ -90,17 +99,51 @@ fn run(
         write_concern,
         retry,
         snapshot,
+        began: shared.env.clock.now(),
+        plan: RefCell::new(None),
     };
     if !commands::counts_itself(command.name) {
-        Counters::add(&shared.counters.commands, 1);
+        Figures::add(&shared.figures.commands, 1);
     }
-    let mut builder = (command.run)(&mut call)?;
+    let result = (command.run)(&mut call);
+    note_slow(&call, result.as_ref().err());
+    let mut builder = result?;
     if let Some(error) = &call.write_concern.unsatisfiable {
         let mut described = Map::from([("code", Value::from(error.code)), ("codeName", Value::from(error.name))]);
         described.push("errmsg", error.message.as_str());
         builder.put("writeConcernError", &Value::Map(described))?;
     }
     Ok((builder, unacknowledged))
+}
+
+/// Logs a command that took long, and keeps it for `system.profile`.
+fn note_slow(call: &Call<'_>, error: Option<&CommandError>) {
+    let time = call.shared.env.clock.now().saturating_sub(call.began);
+    let is_slow = time >= call.shared.slow.threshold();
+    if !is_slow && call.shared.slow.level(&call.db) == Level::Off {
+        return;
+    }
+    let namespace = namespace(&call.db, &call.body);
+    let plan = call.plan.borrow_mut().take();
+    if is_slow {
+        let shown = plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", Value::Map(plan.clone())));
+        log::info!("slow operation: {} ms, {} of {namespace}{shown}", time.as_millis(), call.name);
+    }
+    call.shared.slow.note(&call.db, is_slow, || {
+        let mut entry = Map::from([("op", Value::from(call.name)), ("ns", Value::from(namespace))]);
+        entry.push("command", Value::Map(call.body.clone()));
+        entry.push("millis", i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+        entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
+        entry.push("client", call.client.address.as_str());
+        if let Some(plan) = plan {
+            entry.push("execStats", Value::Map(plan));
+        }
+        if let Some(error) = error {
+            entry.push("errCode", error.code);
+            entry.push("errMsg", error.message.as_str());
+        }
+        entry
+    });
 }
 
 /// The records of a retryable write, and its session, which is held until the write has ended.

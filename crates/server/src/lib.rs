@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod access;
+mod admin;
 mod batch;
 mod call;
 mod client;
@@ -19,13 +20,17 @@ mod cursors;
 mod dispatch;
 mod error;
 mod fields;
+mod figures;
 mod listener;
 mod listing;
+mod metrics;
 mod operations;
+mod profile;
 mod read;
 mod retries;
 mod sessions;
 mod shared;
+mod slow;
 mod snapshots;
 mod writes;
 

@@ -1,5 +1,6 @@
 //! Accepts connections.
 
+use crate::admin;
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
@@ -48,6 +49,7 @@ pub struct Server {
     runtime: tokio::runtime::Runtime,
     listeners: Vec<TcpListener>,
     sockets: Vec<(UnixListener, SocketFile)>,
+    monitors: Vec<TcpListener>,
     shared: Arc<Shared>,
 }
 
@@ -67,7 +69,7 @@ impl Server {
             .max_blocking_threads(BLOCKING_THREADS)
             .build()
             .map_err(ServeError::Threads)?;
-        let (listeners, sockets) = runtime.block_on(async { bind_all(&config).await })?;
+        let Bound { listeners, sockets, monitors } = runtime.block_on(async { bind_all(&config).await })?;
         let first = listeners.iter().find_map(|listener| listener.local_addr().ok());
         let address = match (first, sockets.first()) {
             (Some(address), _) => address.to_string(),
@@ -75,7 +77,7 @@ impl Server {
             (None, None) => "localhost:27017".to_owned(),
         };
         let shared = Arc::new(Shared::new(db.clone(), config, address));
-        Ok(Self { runtime, listeners, sockets, shared })
+        Ok(Self { runtime, listeners, sockets, monitors, shared })
     }
 
     /// The addresses that it listens at; of a port 0, the port that the system chose.
@@ -83,10 +85,15 @@ impl Server {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
+    /// The addresses that it answers monitors at.
+    pub fn admin_addresses(&self) -> Vec<SocketAddr> {
+        self.monitors.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
     /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are
     /// finished, or end after ten seconds.
     pub fn run(self, stopped: impl FnOnce() + Send + 'static) {
-        let Self { runtime, listeners, sockets, shared } = self;
+        let Self { runtime, listeners, sockets, monitors, shared } = self;
         runtime.block_on(async {
             let (stop, stopping) = watch::channel(false);
             let permits = Arc::new(Semaphore::new(shared.config.threads.max(1)));
@@ -101,6 +108,9 @@ impl Server {
                 let path = file.0.display().to_string();
                 files.push(file);
                 accepting.spawn(async move { acceptor.unix(listener, path).await });
+            }
+            for listener in monitors {
+                tokio::spawn(admin::serve(listener, Arc::clone(&shared)));
             }
             let keeping = tokio::spawn(keep_house(Arc::clone(&shared)));
             let waiting = alluvium_env::thread::spawn("alluvium-stop", stopped);
@@ -124,18 +134,26 @@ async fn keep_house(shared: Arc<Shared>) {
     }
 }
 
-type Bound = (Vec<TcpListener>, Vec<(UnixListener, SocketFile)>);
+/// What a server listens at.
+struct Bound {
+    listeners: Vec<TcpListener>,
+    sockets: Vec<(UnixListener, SocketFile)>,
+    monitors: Vec<TcpListener>,
+}
 
 async fn bind_all(config: &Config) -> Result<Bound, ServeError> {
     let failed = |address: String| move |source| ServeError::Listen { address, source };
-    let (mut listeners, mut sockets) = (Vec::new(), Vec::new());
+    let mut bound = Bound { listeners: Vec::new(), sockets: Vec::new(), monitors: Vec::new() };
     for address in &config.listen {
-        listeners.push(TcpListener::bind(address).await.map_err(failed(address.to_string()))?);
+        bound.listeners.push(TcpListener::bind(address).await.map_err(failed(address.to_string()))?);
+    }
+    for address in &config.admin_listen {
+        bound.monitors.push(TcpListener::bind(address).await.map_err(failed(address.to_string()))?);
     }
     for path in &config.sockets {
-        sockets.push(bind_socket(path).await.map_err(failed(path.display().to_string()))?);
+        bound.sockets.push(bind_socket(path).await.map_err(failed(path.display().to_string()))?);
     }
-    Ok((listeners, sockets))
+    Ok(bound)
 }
 
 /// Listens at a Unix socket. One that a killed process has left is replaced.
@@ -210,7 +228,7 @@ impl Acceptor {
     }
 
     fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&mut self, stream: S, address: String) {
-        let counters = &self.shared.counters;
+        let counters = &self.shared.figures;
         if counters.connections.load(Ordering::Relaxed) >= self.shared.config.connections_max {
             log::warn!(
                 "a connection from {address} was refused: there are {} already",
@@ -226,7 +244,7 @@ impl Acceptor {
         let (permits, stopping) = (Arc::clone(&self.permits), self.stopping.clone());
         self.connections.spawn(async move {
             Connection::new(stream, Arc::clone(&shared), client, permits, stopping).serve().await;
-            shared.counters.connections.fetch_sub(1, Ordering::Relaxed);
+            shared.figures.connections.fetch_sub(1, Ordering::Relaxed);
         });
     }
 }

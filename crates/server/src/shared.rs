@@ -2,13 +2,15 @@
 
 use crate::config::Config;
 use crate::cursors::Cursors;
+use crate::figures::Figures;
 use crate::operations::Operations;
 use crate::retries;
 use crate::sessions::Sessions;
+use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
 use alluvium::env::Env;
 use alluvium::{Database, Timestamp};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32};
 use std::time::Duration;
 
 /// The state of a server.
@@ -27,8 +29,10 @@ pub(crate) struct Shared {
     pub snapshots: Snapshots,
     /// Running commands.
     pub operations: Operations,
-    /// Counts for `serverStatus`.
-    pub counters: Counters,
+    /// Counts and latencies.
+    pub figures: Figures,
+    /// Slow operations.
+    pub slow: SlowOperations,
     /// The address in `hello`, `host:port`.
     pub address: String,
     /// Another one for each start of the server, larger than those before it.
@@ -39,29 +43,6 @@ pub(crate) struct Shared {
     pub stopping: AtomicBool,
     /// The number of the last connection.
     pub last_connection: AtomicI32,
-}
-
-/// Counts since the start.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub inserts: AtomicU64,
-    pub queries: AtomicU64,
-    pub updates: AtomicU64,
-    pub deletes: AtomicU64,
-    pub get_mores: AtomicU64,
-    pub commands: AtomicU64,
-    pub bytes_in: AtomicU64,
-    pub bytes_out: AtomicU64,
-    pub requests: AtomicU64,
-    pub connections: AtomicUsize,
-    pub connections_total: AtomicU64,
-}
-
-impl Counters {
-    /// Adds to a count.
-    pub(crate) fn add(count: &AtomicU64, n: u64) {
-        count.fetch_add(n, Ordering::Relaxed);
-    }
 }
 
 impl Shared {
@@ -75,7 +56,8 @@ impl Shared {
             sessions: Sessions::new(env.clone()),
             snapshots: Snapshots::new(env.clone()),
             operations: Operations::default(),
-            counters: Counters::default(),
+            figures: Figures::new(),
+            slow: SlowOperations::default(),
             started: env.clock.now(),
             stopping: AtomicBool::new(false),
             last_connection: AtomicI32::new(0),

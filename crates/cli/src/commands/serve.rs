@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// An address to listen at; may be repeated
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:27017")]
     listen: Vec<String>,
+    /// An address for monitors, which get /metrics (Prometheus), /health and /ready over HTTP; may be repeated
+    #[arg(long, value_name = "HOST:PORT")]
+    admin_listen: Vec<String>,
     /// A Unix socket to listen at; may be repeated
     #[arg(long, value_name = "PATH")]
     socket: Vec<PathBuf>,
@@ -62,6 +65,9 @@ impl Args {
             for address in server.addresses() {
                 out.text(&format!("listening at {address}\n"))?;
             }
+            for address in server.admin_addresses() {
+                out.text(&format!("answering monitors at http://{address}/metrics\n"))?;
+            }
             for path in &self.socket {
                 out.text(&format!("listening at {}\n", text::path(path)))?;
             }
@@ -77,13 +83,17 @@ impl Args {
     }
 
     fn config(&self) -> Outcome<Config> {
-        let mut listen = Vec::new();
+        let (mut listen, mut admin_listen) = (Vec::new(), Vec::new());
         for address in &self.listen {
-            listen.extend(resolved(address)?);
+            listen.extend(resolved("--listen", address)?);
+        }
+        for address in &self.admin_listen {
+            admin_listen.extend(resolved("--admin-listen", address)?);
         }
         let replica_set = (!self.standalone).then(|| self.replica_set.clone());
         Ok(Config {
             listen,
+            admin_listen,
             sockets: self.socket.clone(),
             replica_set,
             connections_max: self.connections,
@@ -94,11 +104,11 @@ impl Args {
 }
 
 /// The addresses of a host and a port.
-fn resolved(address: &str) -> Outcome<Vec<SocketAddr>> {
+fn resolved(option: &str, address: &str) -> Outcome<Vec<SocketAddr>> {
     match address.to_socket_addrs() {
         Ok(addresses) => Ok(addresses.collect()),
         Err(error) => {
-            Err(Failure::Usage(format!("--listen {address}: {error}: write HOST:PORT, such as 127.0.0.1:27017")))
+            Err(Failure::Usage(format!("{option} {address}: {error}: write HOST:PORT, such as 127.0.0.1:27017")))
         }
     }
 }

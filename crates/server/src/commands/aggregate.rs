@@ -7,8 +7,9 @@ use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::figures::Figures;
+use crate::profile;
 use crate::read;
-use crate::shared::Counters;
 use alluvium::Value;
 use alluvium_document::BsonBuilder;
 
@@ -31,7 +32,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    Counters::add(&call.shared.counters.queries, 1);
+    Figures::add(&call.shared.figures.queries, 1);
     let stages = call.body.elements("pipeline").unwrap_or_default();
     if let Some(Value::Map(first)) = stages.first()
         && first.contains("$currentOp")
@@ -53,6 +54,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             return Err(CommandError::failed_to_parse(message));
         }
     };
+    if profile::is_read(&collection) {
+        let cursor = profile::pipeline(call, stages.iter().cloned())?;
+        return FirstBatch { size, ..FirstBatch::of(cursor, namespace) }.reply(call);
+    }
     if read::is_of_server(&namespace) {
         return FirstBatch::of_list(Vec::new(), namespace).reply(call);
     }

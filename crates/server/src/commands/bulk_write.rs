@@ -6,8 +6,8 @@ use crate::batch::FirstBatch;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::figures::Figures;
 use crate::listing;
-use crate::shared::Counters;
 use crate::writes::{self, int};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -159,11 +159,11 @@ fn write(
     let at = operation.integer(name).and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
     let (db, collection) = names.get(at).ok_or_else(|| CommandError::bad_value("an invalid nsInfo index"))?;
     call.db.clone_from(db);
-    let counters = &call.shared.counters;
+    let counters = &call.shared.figures;
     let n = |count: u64| Map::from([("n", int(count))]);
     match name {
         "insert" => {
-            Counters::add(&counters.inserts, 1);
+            Figures::add(&counters.inserts, 1);
             if let (Some(Value::Map(document)), None) = (operation.remove("document"), earlier) {
                 call.recording(collection, position, |_| Map::from([("n", Value::Int32(1))])).insert_one(document)?;
             }
@@ -171,7 +171,7 @@ fn write(
             Ok(n(1))
         }
         "update" => {
-            Counters::add(&counters.updates, 1);
+            Figures::add(&counters.updates, 1);
             rename(&mut operation, &[("filter", "q"), ("updateMods", "u"), ("constants", "c")]);
             let done = match earlier {
                 Some(result) => update::Done::of(&result),
@@ -190,7 +190,7 @@ fn write(
             Ok(result)
         }
         _ => {
-            Counters::add(&counters.deletes, 1);
+            Figures::add(&counters.deletes, 1);
             rename(&mut operation, &[("filter", "q")]);
             operation.push("limit", i32::from(!operation.flag("multi")));
             let deleted = match earlier {

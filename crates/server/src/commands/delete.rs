@@ -5,8 +5,8 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::figures::Figures;
 use crate::read;
-use crate::shared::Counters;
 use crate::writes::{self, Outcome};
 use alluvium::{Collection, Delete, Map, Value, Written};
 use alluvium_document::BsonBuilder;
@@ -44,7 +44,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::invalid_options("Cannot use retryable writes with limit=0"));
     }
     call.number_statements(statements.len())?;
-    Counters::add(&call.shared.counters.deletes, statements.len() as u64);
+    Figures::add(&call.shared.figures.deletes, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
     for (at, statement) in statements.iter().enumerate() {
         if let Some(result) = call.earlier_result(at) {

@@ -6,6 +6,7 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::slow::Level;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -86,21 +87,52 @@ pub(super) const PROFILE: Command = Command {
     ..Command::reading("profile", profile)
 };
 
+/// Sets what `system.profile` keeps of a database. The time from which on an operation is slow is that of all databases,
+/// as in MongoDB.
 fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    match call.body.integer("profile") {
-        Some(-1 | 0) => call.answer(&Map::from([
-            ("was", Value::Int32(0)),
-            ("slowms", Value::Int32(100)),
-            ("sampleRate", Value::from(1.0)),
-        ])),
-        _ => Err(CommandError::not_supported("the profiler is not supported: slow operations are in the log")),
+    let slow = &call.shared.slow;
+    let was = match slow.level(&call.db) {
+        Level::Off => 0,
+        Level::Slow => 1,
+        Level::All => 2,
+    };
+    let threshold = i32::try_from(slow.threshold().as_millis()).unwrap_or(i32::MAX);
+    let level = match call.body.integer("profile") {
+        Some(-1) => None,
+        Some(0) => Some(Level::Off),
+        Some(1) => Some(Level::Slow),
+        Some(2) => Some(Level::All),
+        _ => return Err(CommandError::bad_value("the level of the profiler is -1, 0, 1 or 2")),
+    };
+    if let Some(level) = level {
+        slow.set_level(&call.db, level);
+        if let Some(millis) = call.body.integer("slowms") {
+            slow.set_threshold(u64::try_from(millis).unwrap_or(0));
+        }
     }
+    call.answer(&Map::from([
+        ("was", Value::Int32(was)),
+        ("slowms", Value::Int32(threshold)),
+        ("sampleRate", Value::from(1.0)),
+    ]))
 }
 
 pub(super) const TOP: Command =
     Command { access: Access::Server(Action::Top), admin_only: true, ..Command::reading("top", top) };
 
 fn top(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let totals = Map::from([("note", Value::from("all times in microseconds"))]);
+    let each = call.shared.figures.latencies().into_iter().map(|of| {
+        let micros = of.histogram.mean() * of.histogram.len() as f64;
+        let totals = Map::from([
+            ("time", Value::Int64(micros as i64)),
+            ("count", Value::Int64(of.histogram.len().cast_signed())),
+            ("failures", Value::Int64(of.failures.cast_signed())),
+            ("p50", Value::Int64(of.histogram.value_at_quantile(0.5).cast_signed())),
+            ("p99", Value::Int64(of.histogram.value_at_quantile(0.99).cast_signed())),
+        ]);
+        (Value::from(of.command), Value::Map(totals))
+    });
+    let mut totals = Map::from([("note", Value::from("all times in microseconds, by command"))]);
+    totals.entries.extend(each);
     call.answer(&Map::from([("totals", Value::Map(totals))]))
 }

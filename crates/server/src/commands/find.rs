@@ -6,8 +6,9 @@ use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
+use crate::figures::Figures;
+use crate::profile;
 use crate::read;
-use crate::shared::Counters;
 use alluvium::{Find, Map};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
@@ -42,12 +43,15 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    Counters::add(&call.shared.counters.queries, 1);
+    Figures::add(&call.shared.figures.queries, 1);
     let namespace = call.namespace()?;
     let size = call.body.count("batchSize")?.unwrap_or(FIRST_BATCH);
     let limit = call.body.count("limit")?.filter(|limit| *limit > 0);
     let single = call.body.flag("singleBatch");
     let never_expires = call.body.flag("noCursorTimeout");
+    if profile::is_read(call.collection_name()?) {
+        return FirstBatch { size, limit, single, ..profile::find(call)? }.reply(call);
+    }
     if read::is_of_server(&namespace) {
         return FirstBatch { size, ..FirstBatch::of_list(Vec::new(), namespace) }.reply(call);
     }

@@ -4,9 +4,10 @@ use super::Command;
 use crate::access::Access;
 use crate::batch::fill;
 use crate::call::Call;
+use crate::cursors::Documents;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
-use crate::shared::Counters;
+use crate::figures::Figures;
 use alluvium::Value;
 use alluvium_document::BsonBuilder;
 
@@ -23,7 +24,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    Counters::add(&call.shared.counters.get_mores, 1);
+    Figures::add(&call.shared.figures.get_mores, 1);
     let id = call.body.integer("getMore").unwrap_or(0);
     let namespace = format!("{}.{}", call.db, call.body.text("collection").unwrap_or_default());
     let size = match call.body.count("batchSize")? {
@@ -39,6 +40,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let mut cursor = cursors.take(id, &namespace, user.as_deref())?;
     let mut builder = call.reply();
     let filled = read(&mut builder, &mut cursor.documents, size);
+    if let Documents::Query(query, _) = &cursor.documents {
+        call.note_plan(query);
+    }
     let more = match filled {
         Ok(more) => more,
         Err(error) => {
@@ -56,7 +60,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(builder)
 }
 
-fn read(builder: &mut BsonBuilder, documents: &mut crate::cursors::Documents, size: u64) -> CommandResult<bool> {
+fn read(builder: &mut BsonBuilder, documents: &mut Documents, size: u64) -> CommandResult<bool> {
     builder.open_document("cursor")?;
     builder.open_array("nextBatch")?;
     let more = fill(builder, documents, size)?;

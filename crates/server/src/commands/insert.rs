@@ -5,7 +5,7 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
-use crate::shared::Counters;
+use crate::figures::Figures;
 use crate::writes::{self, Outcome};
 use alluvium::{Bson, Document, DocumentFor, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -45,7 +45,7 @@ fn insert_all<D: Copy + DocumentFor<Document>>(call: &mut Call<'_>, documents: &
     let name = call.collection_name()?.to_owned();
     writes::check_count(documents.len())?;
     call.number_statements(documents.len())?;
-    Counters::add(&call.shared.counters.inserts, documents.len() as u64);
+    Figures::add(&call.shared.figures.inserts, documents.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
     insert(call, &name, documents, &mut outcome);
     outcome.reply(call, None)

@@ -13,7 +13,7 @@ pub(super) const COMMAND: Command =
     Command { access: Access::Server(Action::ServerStatus), ..Command::reading("serverStatus", run) };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let (shared, counters) = (call.shared, &call.shared.counters);
+    let (shared, counters) = (call.shared, &call.shared.figures);
     let count = |count: &AtomicU64| Value::Int64(count.load(Ordering::Relaxed).cast_signed());
     let uptime = shared.env.clock.now().saturating_sub(shared.started);
     let open = counters.connections.load(Ordering::Relaxed);
@@ -74,7 +74,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 
 /// Running commands, bytes of the network, and counts of commands.
 fn add_traffic(call: &Call<'_>, fields: &mut Map) {
-    let counters = &call.shared.counters;
+    let counters = &call.shared.figures;
     let count = |count: &AtomicU64| Value::Int64(count.load(Ordering::Relaxed).cast_signed());
     let running = i64::try_from(call.shared.operations.list().len()).unwrap_or(i64::MAX);
     let queue = |active: i64| {

@@ -5,8 +5,8 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::figures::Figures;
 use crate::read;
-use crate::shared::Counters;
 use crate::writes::{self, Outcome};
 use alluvium::{Collection, Map, Update, Value, Written};
 use alluvium_document::BsonBuilder;
@@ -51,7 +51,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::invalid_options("Cannot use retryable writes with multi=true"));
     }
     call.number_statements(statements.len())?;
-    Counters::add(&call.shared.counters.updates, statements.len() as u64);
+    Figures::add(&call.shared.figures.updates, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
     for (at, statement) in statements.iter().enumerate() {
         let done = match call.earlier_result(at) {
