@@ -4,7 +4,7 @@
 use crate::exit::{Failure, INTERRUPTED, Outcome};
 use alluvium_env::sync::Mutex;
 use libc::SIGXFSZ;
-use signal_hook::consts::{SIGINT, TERM_SIGNALS};
+use signal_hook::consts::{SIGHUP, SIGINT, TERM_SIGNALS};
 use signal_hook::{SigId, flag, low_level};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +44,14 @@ pub fn survive_large_files() {
     // A handler that does nothing lets the write return its error. Without one, the signal ends the
     // process as before.
     let _as_before = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
+/// Installs a handler for SIGHUP: each one sets the flag, which the caller resets.
+pub(crate) fn hang_up() -> Outcome<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    flag::register(SIGHUP, Arc::clone(&flag))
+        .map_err(|error| Failure::Other(format!("cannot handle the signal SIGHUP: {error}")))?;
+    Ok(flag)
 }
 
 /// Set by the first signal.

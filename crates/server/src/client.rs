@@ -1,5 +1,6 @@
 //! What is known about a connection.
 
+use crate::security::login::Peer;
 use alluvium::Map;
 use alluvium_env::sync::Mutex;
 
@@ -9,17 +10,19 @@ pub(crate) struct Client {
     pub id: i32,
     /// The address, or the path of the socket.
     pub address: String,
+    /// The other end, and the login.
+    pub peer: Peer,
     /// What the client says about itself in `hello`.
     pub metadata: Mutex<Option<Map>>,
 }
 
 impl Client {
-    pub(crate) fn new(id: i32, address: String) -> Self {
-        Self { id, address, metadata: Mutex::new(None) }
+    pub(crate) fn new(id: i32, peer: Peer) -> Self {
+        Self { id, address: peer.address.clone(), peer, metadata: Mutex::new(None) }
     }
 
-    /// The user who is logged in.
+    /// The user who is logged in, as `db.name`.
     pub(crate) fn user(&self) -> Option<String> {
-        None
+        self.peer.login().map(|login| login.name.id())
     }
 }

@@ -21,22 +21,28 @@ mod explain;
 mod find;
 mod find_and_modify;
 mod get_more;
+mod grants;
 mod hello;
 mod insert;
 mod kill_cursors;
 mod list_collections;
 mod list_databases;
 mod list_indexes;
+mod login;
 mod maintenance;
 mod parameters;
 mod ping;
 mod pipeline;
 mod rename_collection;
 mod replication;
+mod roles;
+mod roles_info;
 mod server_status;
 mod sessions;
 mod transactions;
 mod update;
+mod users;
+mod users_info;
 
 use crate::access::Access;
 use crate::call::Call;
@@ -95,6 +101,7 @@ impl Command {
 static REGISTRY: &[Command] = &[
     transactions::ABORT,
     aggregate::COMMAND,
+    login::AUTHENTICATE,
     build_info::COMMAND,
     bulk_write::COMMAND,
     coll_mod::COMMAND,
@@ -105,14 +112,20 @@ static REGISTRY: &[Command] = &[
     count::COMMAND,
     create::COMMAND,
     create_indexes::COMMAND,
+    roles::CREATE,
+    users::CREATE,
     current_op::COMMAND,
     coll_stats::DATA_SIZE,
     db_stats::COMMAND,
     delete::COMMAND,
     distinct::COMMAND,
     drop::COMMAND,
+    roles::DROP_ALL,
+    users::DROP_ALL,
     drop_database::COMMAND,
     drop_indexes::COMMAND,
+    roles::DROP,
+    users::DROP,
     sessions::END,
     explain::COMMAND,
     find::COMMAND,
@@ -122,6 +135,9 @@ static REGISTRY: &[Command] = &[
     diagnostics::GET_LOG,
     get_more::COMMAND,
     parameters::GET,
+    grants::GRANT_PRIVILEGES,
+    grants::GRANT_TO_ROLE,
+    grants::GRANT_TO_USER,
     hello::COMMAND,
     diagnostics::HOST_INFO,
     insert::COMMAND,
@@ -135,6 +151,7 @@ static REGISTRY: &[Command] = &[
     diagnostics::LIST_COMMANDS,
     list_databases::COMMAND,
     list_indexes::COMMAND,
+    login::LOGOUT,
     ping::COMMAND,
     diagnostics::PROFILE,
     sessions::REFRESH,
@@ -142,11 +159,20 @@ static REGISTRY: &[Command] = &[
     replication::CONFIG,
     replication::STATUS,
     replication::INITIATE,
+    grants::REVOKE_PRIVILEGES,
+    grants::REVOKE_FROM_ROLE,
+    grants::REVOKE_FROM_USER,
+    roles_info::COMMAND,
+    login::CONTINUE,
+    login::START,
     server_status::COMMAND,
     parameters::SET,
     sessions::START,
     diagnostics::TOP,
     update::COMMAND,
+    roles::UPDATE,
+    users::UPDATE,
+    users_info::COMMAND,
     maintenance::VALIDATE,
     diagnostics::WHATS_MY_URI,
 ];
@@ -171,3 +197,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
 pub(crate) fn counts_itself(name: &str) -> bool {
     ["insert", "find", "aggregate", "update", "delete", "getMore", "bulkWrite"].contains(&name)
 }
+
+#[cfg(test)]
+mod tests;

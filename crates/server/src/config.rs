@@ -18,6 +18,10 @@ pub struct Config {
     pub connections_max: usize,
     /// The most requests that are executed at a time; others wait.
     pub threads: usize,
+    /// Commands need a login, as soon as there is a user. Before, connections of other machines may do nothing.
+    pub authentication: bool,
+    /// The file that gets a line for each login, refusal and act of administration.
+    pub audit: Option<PathBuf>,
     /// Commands for tests are accepted.
     pub test_commands: bool,
 }
@@ -32,6 +36,8 @@ impl Default for Config {
             replica_set: Some("alluvium".to_owned()),
             connections_max: 20_000,
             threads: 64,
+            authentication: true,
+            audit: None,
             test_commands: false,
         }
     }

@@ -199,6 +199,11 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         // Nothing of the server is used after a panic but what is shared by threads, which no panic leaves locked.
         let executed = catch_unwind(AssertUnwindSafe(|| dispatch::execute(&self.shared, &self.client, request, stop)));
         drop(permit);
+        let delay = self.client.peer.take_delay();
+        if !delay.is_zero() {
+            // After logins that failed. The request has given its permit back, and no thread waits.
+            tokio::time::sleep(delay).await;
+        }
         let bytes = match executed {
             Ok(None) => return Ok(()),
             Ok(Some(bytes)) => bytes,

@@ -9,6 +9,7 @@ use crate::fields::{self, Fields};
 use crate::figures::Figures;
 use crate::operations::Operation;
 use crate::retries::Retry;
+use crate::security::check::{Wanted, is_secret};
 use crate::sessions::{self, CheckedOut};
 use crate::shared::Shared;
 use crate::slow::Level;
@@ -68,6 +69,8 @@ fn run(
         return Err(CommandError::new(91, "ShutdownInProgress", "the server is shutting down"));
     }
     let db = database_of(&body, command)?;
+    let wanted = Wanted { name: command.name, access: command.access, db: &db, body: &body, sequences: &sequences };
+    shared.security.check(&client.peer, &wanted)?;
     check(command, &body, &sequences)?;
     let write_concern = if command.writes { WriteConcern::parse(&body)? } else { WriteConcern::default() };
     let unacknowledged = write_concern.unacknowledged;
@@ -75,9 +78,10 @@ fn run(
     if let Some(id) = &session {
         shared.sessions.touch(id)?;
     }
+    let listed_as = namespace(&db, &body);
     let _listed = shared.operations.begin(Operation {
         command: command.name,
-        namespace: namespace(&db, &body),
+        namespace: listed_as.clone(),
         connection: client.id,
         client: client.address.clone(),
         began: shared.env.clock.now(),
@@ -105,7 +109,7 @@ fn run(
     if !commands::counts_itself(command.name) {
         Figures::add(&shared.figures.commands, 1);
     }
-    let result = (command.run)(&mut call);
+    let result = shared.security.recorded(&client.peer, command.name, &listed_as, || (command.run)(&mut call));
     note_slow(&call, result.as_ref().err());
     let mut builder = result?;
     if let Some(error) = &call.write_concern.unsatisfiable {
@@ -131,7 +135,9 @@ fn note_slow(call: &Call<'_>, error: Option<&CommandError>) {
     }
     call.shared.slow.note(&call.db, is_slow, || {
         let mut entry = Map::from([("op", Value::from(call.name)), ("ns", Value::from(namespace))]);
-        entry.push("command", Value::Map(call.body.clone()));
+        // Passwords are not kept.
+        let shown = if is_secret(call.name) { Map::from([(call.name, Value::from(1))]) } else { call.body.clone() };
+        entry.push("command", Value::Map(shown));
         entry.push("millis", i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
         entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
         entry.push("client", call.client.address.as_str());

@@ -27,7 +27,9 @@ mod metrics;
 mod operations;
 mod profile;
 mod read;
+mod reload;
 mod retries;
+mod security;
 mod sessions;
 mod shared;
 mod slow;
@@ -36,3 +38,4 @@ mod writes;
 
 pub use config::Config;
 pub use listener::{ServeError, Server};
+pub use reload::Reloader;

@@ -4,6 +4,9 @@ use crate::admin;
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::security::Security;
+use crate::security::audit::Audit;
+use crate::security::login::Peer;
 use crate::shared::Shared;
 use alluvium::Database;
 use std::io;
@@ -39,6 +42,15 @@ pub enum ServeError {
         /// The system's error.
         source: io::Error,
     },
+    /// Other machines could reach a database that has no users.
+    #[error("the database has no users, and would be open to every machine that reaches {0}: create a user first")]
+    Unprotected(SocketAddr),
+    /// The audit log cannot be opened.
+    #[error("cannot open the audit log: {0}")]
+    Audit(alluvium_env::Error),
+    /// The users of the database cannot be read.
+    #[error("cannot read the users of the database: {0}")]
+    Users(String),
     /// The system refuses threads.
     #[error("cannot start the threads of the server: {0}")]
     Threads(io::Error),
@@ -69,6 +81,13 @@ impl Server {
             .max_blocking_threads(BLOCKING_THREADS)
             .build()
             .map_err(ServeError::Threads)?;
+        let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).map_err(ServeError::Audit)?;
+        let security = Security::open(db, config.authentication, audit);
+        let security = security.map_err(|error| ServeError::Users(error.message))?;
+        let is_open = |address: &&SocketAddr| !address.ip().to_canonical().is_loopback();
+        if let Some(address) = config.listen.iter().find(is_open).filter(|_| security.is_open_to_all()) {
+            return Err(ServeError::Unprotected(*address));
+        }
         let Bound { listeners, sockets, monitors } = runtime.block_on(async { bind_all(&config).await })?;
         let first = listeners.iter().find_map(|listener| listener.local_addr().ok());
         let address = match (first, sockets.first()) {
@@ -76,7 +95,7 @@ impl Server {
             (None, Some((_, file))) => file.0.display().to_string(),
             (None, None) => "localhost:27017".to_owned(),
         };
-        let shared = Arc::new(Shared::new(db.clone(), config, address));
+        let shared = Arc::new(Shared::new(db.clone(), config, address, security));
         Ok(Self { runtime, listeners, sockets, monitors, shared })
     }
 
@@ -88,6 +107,11 @@ impl Server {
     /// The addresses that it answers monitors at.
     pub fn admin_addresses(&self) -> Vec<SocketAddr> {
         self.monitors.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
+    /// What all connections share.
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
     }
 
     /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are
@@ -200,7 +224,8 @@ impl Acceptor {
                     Ok((stream, address)) => {
                         // Replies are written at once: nothing is gained by waiting for more bytes.
                         let _works_without = stream.set_nodelay(true);
-                        self.serve(stream, address.to_string());
+                        let peer = Peer::network(address.to_string(), address.ip(), None);
+                        self.serve(stream, peer);
                     }
                     Err(error) => pause(&error).await,
                 },
@@ -216,7 +241,7 @@ impl Acceptor {
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => self.serve(stream, path.clone()),
+                    Ok((stream, _)) => self.serve(stream, Peer::socket(path.clone())),
                     Err(error) => pause(&error).await,
                 },
                 _ = self.stopping.changed() => break,
@@ -227,11 +252,12 @@ impl Acceptor {
         while self.connections.join_next().await.is_some() {}
     }
 
-    fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&mut self, stream: S, address: String) {
+    fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&mut self, stream: S, peer: Peer) {
         let counters = &self.shared.figures;
         if counters.connections.load(Ordering::Relaxed) >= self.shared.config.connections_max {
             log::warn!(
-                "a connection from {address} was refused: there are {} already",
+                "a connection from {} was refused: there are {} already",
+                peer.address,
                 self.shared.config.connections_max
             );
             return;
@@ -239,7 +265,7 @@ impl Acceptor {
         counters.connections.fetch_add(1, Ordering::Relaxed);
         counters.connections_total.fetch_add(1, Ordering::Relaxed);
         let id = self.shared.last_connection.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let client = Client::new(id, address);
+        let client = Client::new(id, peer);
         let shared = Arc::clone(&self.shared);
         let (permits, stopping) = (Arc::clone(&self.permits), self.stopping.clone());
         self.connections.spawn(async move {

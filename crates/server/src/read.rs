@@ -8,7 +8,7 @@ use alluvium::{Hint, Map, Value};
 /// empty.
 pub(crate) fn is_of_server(namespace: &str) -> bool {
     let collection = namespace.split_once('.').map_or("", |(_, collection)| collection);
-    collection.starts_with("system.") && !["system.users", "system.roles"].contains(&collection)
+    collection.starts_with("system.") && !["system.users", "system.roles", "system.version"].contains(&collection)
 }
 
 /// The index that a command names.

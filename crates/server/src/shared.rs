@@ -5,6 +5,7 @@ use crate::cursors::Cursors;
 use crate::figures::Figures;
 use crate::operations::Operations;
 use crate::retries;
+use crate::security::Security;
 use crate::sessions::Sessions;
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub sessions: Sessions,
     /// Snapshots that clients read at.
     pub snapshots: Snapshots,
+    /// Users, logins, and what is allowed.
+    pub security: Security,
     /// Running commands.
     pub operations: Operations,
     /// Counts and latencies.
@@ -46,7 +49,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(db: Database, config: Config, address: String) -> Self {
+    pub(crate) fn new(db: Database, config: Config, address: String, security: Security) -> Self {
         let env = db.as_ref().env.clone();
         let mut election_id = [0; 12];
         election_id[4..].copy_from_slice(&env.clock.unix_millis().to_be_bytes());
@@ -55,6 +58,7 @@ impl Shared {
             cursors: Cursors::new(env.clone()),
             sessions: Sessions::new(env.clone()),
             snapshots: Snapshots::new(env.clone()),
+            security,
             operations: Operations::default(),
             figures: Figures::new(),
             slow: SlowOperations::default(),

@@ -4,12 +4,13 @@ use crate::exit::{Failure, Outcome};
 use crate::output::Output;
 use crate::session;
 use crate::settings::database::DatabaseArgs;
-use crate::signals::{SIGNAL_CHECK, Stop};
+use crate::signals::{self, SIGNAL_CHECK, Stop};
 use crate::text;
 use alluvium_env::sync::{Condvar, Mutex};
-use alluvium_server::{Config, Server};
+use alluvium_server::{Config, Reloader, ServeError, Server};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 /// Arguments of `serve`.
 #[derive(Debug, clap::Args)]
@@ -18,9 +19,13 @@ use std::path::PathBuf;
   mongosh mongodb://localhost:27017/main
 
   alluvium serve my.db --listen 127.0.0.1:27018 --socket /run/alluvium.sock
+  alluvium serve my.db --listen 0.0.0.0:27017 --audit audit.jsonl
 
 Serves the database to MongoDB's drivers, shell and tools, until ctrl-C or SIGTERM; creates it if it does not exist. The collection `pets` is \
-`pets` of the database `main` there; `shop.orders` is `orders` of `shop`. docs/COMPATIBILITY.md lists what is supported.")]
+`pets` of the database `main` there; `shop.orders` is `orders` of `shop`. docs/COMPATIBILITY.md lists what is supported.
+
+Every connection of this machine may do everything until the first user is created (createUser). From then on, every connection has to log in. \
+docs/SERVER.md has more about users.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
@@ -45,6 +50,12 @@ pub(crate) struct Args {
     /// The most requests that are executed at a time
     #[arg(long, value_name = "N", default_value_t = 64)]
     threads: usize,
+    /// Let every connection do everything, even if the database has users
+    #[arg(long)]
+    without_authentication: bool,
+    /// A file that gets a line of JSON for each login, refusal and act of administration; SIGHUP opens it again
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Accept commands that only tests need, such as configureFailPoint
     #[arg(long)]
     enable_test_commands: bool,
@@ -59,8 +70,10 @@ impl Args {
         self.database.refuse_read_only("build a database of it with export and load, and serve that")?;
         let config = self.config()?;
         let stop = Stop::on_signals()?;
+        let hang_up = signals::hang_up()?;
         self.database.with_created(|database| {
-            let server = Server::bind(database, config).map_err(|error| Failure::Other(error.to_string()))?;
+            let server = Server::bind(database, config).map_err(failed)?;
+            let reloader = Reloader::new(&server);
             let mut out = Output::new();
             for address in server.addresses() {
                 out.text(&format!("listening at {address}\n"))?;
@@ -76,6 +89,11 @@ impl Args {
                 let (nothing, never) = (Mutex::new(()), Condvar::new());
                 while !stop.is_set() {
                     never.wait_for(&mut nothing.lock(), SIGNAL_CHECK);
+                    if hang_up.swap(false, Ordering::Relaxed)
+                        && let Err(error) = reloader.reload()
+                    {
+                        log::error!("SIGHUP: {error}");
+                    }
                 }
             });
             Ok(())
@@ -98,9 +116,23 @@ impl Args {
             replica_set,
             connections_max: self.connections,
             threads: self.threads,
+            authentication: !self.without_authentication,
+            audit: self.audit.clone(),
             test_commands: self.enable_test_commands,
         })
     }
+}
+
+fn failed(error: ServeError) -> Failure {
+    let help = match error {
+        ServeError::Unprotected(_) => {
+            ".\nServe it at 127.0.0.1 (the default), and create the first user there with mongosh:\n  \
+             db.getSiblingDB(\"admin\").createUser({user: \"admin\", pwd: passwordPrompt(), roles: [\"root\"]})\n\
+             Or serve it to everyone with --without-authentication"
+        }
+        _ => "",
+    };
+    Failure::Other(format!("{error}{help}"))
 }
 
 /// The addresses of a host and a port.

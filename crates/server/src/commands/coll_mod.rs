@@ -1,7 +1,7 @@
 //! `collMod`: changes the options of a collection.
 
 use super::{Command, create};
-use crate::access::{Access, Action};
+use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
@@ -24,7 +24,7 @@ pub(super) const COMMAND: Command = Command {
         optional("cappedMax", Kind::Integer),
         optional("dryRun", Kind::Flag),
     ],
-    access: Access::Collection(Action::CollMod),
+    access: Access::ByFields,
     ..Command::writing("collMod", run)
 };
 

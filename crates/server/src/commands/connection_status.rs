@@ -1,10 +1,12 @@
-//! `connectionStatus`: the users of a connection.
+//! `connectionStatus`: the user of a connection.
 
 use super::Command;
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::CommandResult;
-use crate::fields::{Kind, optional};
+use crate::fields::{Fields, Kind, optional};
+use crate::security::name::Name;
+use crate::security::records::roles_to_value;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -15,7 +17,20 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let empty = || Value::Array(Vec::new());
-    let info = Map::from([("authenticatedUsers", empty()), ("authenticatedUserRoles", empty())]);
+    let (mut users, mut roles, mut privileges) = (Vec::new(), Vec::new(), Value::Array(Vec::new()));
+    if let Some(login) = call.client.peer.login() {
+        let content = call.shared.security.directory.content()?;
+        // A user who was dropped has lost the login.
+        if let (Some(user), Some(allowed)) = (content.users.get(&login.name), login.privileges(&content)) {
+            users.push(Value::Map(login.name.to_map("user")));
+            roles = content.inherited(&user.roles).into_iter().collect::<Vec<Name>>();
+            privileges = allowed.to_value();
+        }
+    }
+    let mut info =
+        Map::from([("authenticatedUsers", Value::Array(users)), ("authenticatedUserRoles", roles_to_value(&roles))]);
+    if call.body.flag("showPrivileges") {
+        info.push("authenticatedUserPrivileges", privileges);
+    }
     call.answer(&Map::from([("authInfo", Value::Map(info))]))
 }

@@ -1,7 +1,7 @@
 //! `create`: a collection or a view.
 
 use super::Command;
-use crate::access::{Access, Action};
+use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
@@ -33,7 +33,7 @@ pub(super) const COMMAND: Command = Command {
         optional("flags", Kind::Integer),
         optional("temp", Kind::Flag),
     ],
-    access: Access::Database(Action::CreateCollection),
+    access: Access::ByFields,
     ..Command::writing("create", run)
 };
 

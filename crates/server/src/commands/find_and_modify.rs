@@ -2,7 +2,7 @@
 
 use super::Command;
 use super::update::is_replacement;
-use crate::access::{Access, Action};
+use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
@@ -29,7 +29,7 @@ pub(super) const COMMAND: Command = Command {
         optional("bypassDocumentValidation", Kind::Flag),
         optional("stmtId", Kind::Integer),
     ],
-    access: Access::Collection(Action::Update),
+    access: Access::ByFields,
     retryable: true,
     ..Command::writing("findAndModify", run)
 };

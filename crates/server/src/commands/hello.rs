@@ -63,6 +63,7 @@ fn run(call: &mut Call<'_>, legacy: bool) -> CommandResult<BsonBuilder> {
     if !compression.is_empty() {
         fields.push("compression", Value::Array(compression));
     }
+    super::login::add_to_hello(call, &mut fields)?;
     call.answer(&fields)
 }
 

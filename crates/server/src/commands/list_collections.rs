@@ -7,6 +7,7 @@ use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional};
 use crate::listing;
+use crate::security::privilege::Need;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -20,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
         optional("nameOnly", Kind::Flag),
         optional("authorizedCollections", Kind::Flag),
     ],
-    access: Access::Database(Action::ListCollections),
+    access: Access::ByFields,
     ..Command::reading("listCollections", run)
 };
 
@@ -37,12 +38,28 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             list.push(entry(name, "view", name_only, view.to_map(), Map::from([("readOnly", Value::from(true))])));
         }
     }
+    if call.body.flag("authorizedCollections") {
+        retain_readable(call, &mut list)?;
+    }
     list.sort_by(|a, b| Fields::text(a, "name").cmp(&Fields::text(b, "name")));
     let list = listing::filtered(call, list, call.body.document("filter"))?;
     let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
     let namespace = format!("{}.$cmd.listCollections", call.db);
     let size = size.unwrap_or(FIRST_BATCH);
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
+}
+
+/// Keeps the collections that the user may read.
+fn retain_readable(call: &Call<'_>, list: &mut Vec<Map>) -> CommandResult<()> {
+    let mut readable = Vec::new();
+    for entry in list.drain(..) {
+        let name = entry.text("name").unwrap_or_default();
+        if call.shared.security.may(&call.client.peer, &Need::collection(call.db.as_str(), name, Action::Find))? {
+            readable.push(entry);
+        }
+    }
+    *list = readable;
+    Ok(())
 }
 
 fn of_collection(call: &Call<'_>, name: &str, name_only: bool) -> CommandResult<Map> {

@@ -1,11 +1,12 @@
 //! `listDatabases`.
 
 use super::Command;
-use crate::access::Access;
+use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional};
 use crate::listing;
+use crate::security::privilege::Need;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use std::collections::BTreeMap;
@@ -35,8 +36,14 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let database = name.split_once('.').map_or(name.as_str(), |(database, _)| database);
         sizes.entry(database.to_owned()).or_default();
     }
+    let lists_all = Need::server(Action::ListDatabases);
+    let all = !call.body.flag("authorizedDatabases") && call.shared.security.may(&call.client.peer, &lists_all)?;
     let (mut databases, mut total) = (Vec::new(), 0);
     for (name, bytes) in sizes {
+        // Users without the right to list all databases see their own.
+        if !all && !call.shared.security.may_reach(&call.client.peer, &name)? {
+            continue;
+        }
         let mut map = Map::from([("name", Value::from(name))]);
         if !call.body.flag("nameOnly") {
             map.push("sizeOnDisk", Value::Int64(i64::try_from(bytes).unwrap_or(i64::MAX)));

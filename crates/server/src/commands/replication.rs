@@ -13,7 +13,7 @@ const fn command(name: &'static str, access: Access, run: fn(&mut Call<'_>) -> C
 }
 
 pub(super) const STATUS: Command = command("replSetGetStatus", Access::Server(Action::ReplSetGetStatus), status);
-pub(super) const CONFIG: Command = command("replSetGetConfig", Access::Server(Action::ReplSetConfigure), config);
+pub(super) const CONFIG: Command = command("replSetGetConfig", Access::Server(Action::ReplSetGetConfig), config);
 pub(super) const INITIATE: Command = command("replSetInitiate", Access::Server(Action::ReplSetConfigure), initiate);
 
 /// The name of the replica set.

@@ -1,7 +1,7 @@
 //! `update`: changes documents by operators, pipelines or replacements.
 
 use super::Command;
-use crate::access::{Access, Action};
+use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
         optional("bypassDocumentValidation", Kind::Flag),
         optional("bypassEmptyTsReplacement", Kind::Flag),
     ],
-    access: Access::Collection(Action::Update),
+    access: Access::ByFields,
     retryable: true,
     ..Command::writing("update", run)
 };

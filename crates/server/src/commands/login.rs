@@ -1,0 +1,96 @@
+//! `saslStart`, `saslContinue`, `authenticate`, `logout`, and the logins that begin in `hello`.
+
+use super::Command;
+use crate::access::Access;
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::security::login::{X509, payload};
+use alluvium::Map;
+use alluvium_document::BsonBuilder;
+
+const START_FIELDS: &[Field] = &[
+    required("mechanism", Kind::Text),
+    required("payload", Kind::Any),
+    optional("autoAuthorize", Kind::Any),
+    optional("options", Kind::Document),
+];
+
+pub(super) const START: Command =
+    Command { fields: START_FIELDS, access: Access::Open, ..Command::reading("saslStart", start) };
+
+pub(super) const CONTINUE: Command = Command {
+    fields: &[required("conversationId", Kind::Integer), required("payload", Kind::Any)],
+    access: Access::Open,
+    ..Command::reading("saslContinue", proceed)
+};
+
+pub(super) const AUTHENTICATE: Command = Command {
+    fields: &[optional("mechanism", Kind::Text), optional("user", Kind::Text)],
+    access: Access::Open,
+    ..Command::reading("authenticate", authenticate)
+};
+
+pub(super) const LOGOUT: Command = Command { access: Access::Open, ..Command::reading("logout", log_out) };
+
+fn start(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let reply = begin(call, &call.body, &call.db)?;
+    call.answer(&reply)
+}
+
+/// Begins a conversation with the fields of `saslStart`.
+fn begin(call: &Call<'_>, body: &Map, db: &str) -> CommandResult<Map> {
+    let mechanism = body.text("mechanism").unwrap_or_default();
+    let skips = body.document("options").is_some_and(|options| options.flag("skipEmptyExchange"));
+    let payload = payload(body.get("payload"))?;
+    call.shared.security.start(&call.client.peer, db, mechanism, &payload, skips)
+}
+
+fn proceed(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let conversation = call.body.integer("conversationId").unwrap_or(0);
+    let payload = payload(call.body.get("payload"))?;
+    let reply = call.shared.security.proceed(&call.client.peer, conversation, &payload)?;
+    call.answer(&reply)
+}
+
+fn authenticate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let reply = by_certificate(call, &call.body)?;
+    call.answer(&reply)
+}
+
+fn by_certificate(call: &Call<'_>, body: &Map) -> CommandResult<Map> {
+    match body.text("mechanism") {
+        Some(X509) => call.shared.security.log_in_by_certificate(&call.client.peer, body.text("user")),
+        other => {
+            let message = format!("Auth mechanism {} is not supported by authenticate", other.unwrap_or_default());
+            Err(CommandError::new(334, "MechanismUnavailable", message))
+        }
+    }
+}
+
+fn log_out(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    call.client.peer.log_out();
+    Ok(call.reply())
+}
+
+/// Adds what `hello` answers about logins: the mechanisms of a user, and the first reply of a conversation that the
+/// client has begun without knowing whether it will succeed. If it does not, the field is missing.
+pub(super) fn add_to_hello(call: &Call<'_>, reply: &mut Map) -> CommandResult<()> {
+    if let Some(user) = call.body.text("saslSupportedMechs") {
+        let mechanisms = call.shared.security.mechanisms(user)?;
+        reply.push("saslSupportedMechs", mechanisms);
+    }
+    if let Some(speculative) = call.body.document("speculativeAuthenticate") {
+        let db = speculative.text("db").unwrap_or(&call.db);
+        let answer = match speculative.contains("saslStart") {
+            true => fields::check("saslStart", START_FIELDS, speculative).and_then(|()| begin(call, speculative, db)),
+            // If there is no user for the certificate, the client sees the error of its next attempt.
+            false => by_certificate(call, speculative),
+        };
+        match answer {
+            Ok(answer) => reply.push("speculativeAuthenticate", answer),
+            Err(error) => log::debug!("a speculative login failed: {error}"),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Users, roles, logins, and what a user may do.
+//!
+//! A login fills the [`login::State`] of a connection. [`check`] compares what a command needs ([`needs`]) with the
+//! privileges that the roles of the user give, which [`directory`] reads from the collections `admin.system.users` and
+//! `admin.system.roles`.
+
+pub(crate) mod audit;
+pub(crate) mod built_in;
+pub(crate) mod check;
+pub(crate) mod directory;
+pub(crate) mod failures;
+pub(crate) mod login;
+pub(crate) mod name;
+pub(crate) mod needs;
+pub(crate) mod privilege;
+pub(crate) mod random;
+pub(crate) mod records;
+
+use crate::error::CommandResult;
+use alluvium::Database;
+use audit::Audit;
+use directory::Directory;
+use failures::Failures;
+
+/// The security of a server: shared by all connections.
+pub(crate) struct Security {
+    /// Users and roles.
+    pub directory: Directory,
+    /// Logins that failed.
+    pub failures: Failures,
+    /// The log of logins, refusals and administration.
+    pub audit: Audit,
+    /// False if every connection may do everything.
+    required: bool,
+    /// What the made-up credentials of unknown users are derived from.
+    secret: [u8; 32],
+}
+
+impl Security {
+    /// Reads the users of a database.
+    ///
+    /// # Errors
+    /// Errors of reading the users, of random numbers, and of the audit log.
+    pub(crate) fn open(db: &Database, required: bool, audit: Audit) -> CommandResult<Self> {
+        let env = db.as_ref().env.clone();
+        Ok(Self {
+            directory: Directory::open(db)?,
+            failures: Failures::new(env),
+            audit,
+            required,
+            secret: random::bytes()?,
+        })
+    }
+
+    /// True if commands need a login, and there is no user who could log in.
+    pub(crate) fn is_open_to_all(&self) -> bool {
+        self.required && !self.directory.has_users()
+    }
+
+    /// True if commands need a login. Before the first user is created, connections of the same machine do not.
+    pub(crate) fn is_enforced(&self, is_local: bool) -> bool {
+        self.required && (self.directory.has_users() || !is_local)
+    }
+}

@@ -1,0 +1,185 @@
+//! The one place where commands are allowed or refused.
+
+use super::Security;
+use super::audit::Event;
+use super::login::{Login, Peer};
+use super::name::ADMIN;
+use super::needs::{self, Needs, Subject};
+use super::privilege::{Need, Target};
+use crate::access::{Access, Action};
+use crate::error::{CommandError, CommandResult};
+use alluvium::Map;
+use alluvium_wire::Sequence;
+
+/// The collections that only the commands for users and roles change.
+const PROTECTED: [&str; 3] = ["system.users", "system.roles", "system.version"];
+/// The actions that change nothing.
+const READING: [Action; 9] = [
+    Action::Find,
+    Action::CollStats,
+    Action::DbStats,
+    Action::IndexStats,
+    Action::ListIndexes,
+    Action::PlanCacheRead,
+    Action::ChangeStream,
+    Action::DbHash,
+    Action::Validate,
+];
+
+/// The commands that are written to the audit log.
+const ADMINISTRATION: [&str; 21] = [
+    "createRole",
+    "createUser",
+    "drop",
+    "dropAllRolesFromDatabase",
+    "dropAllUsersFromDatabase",
+    "dropDatabase",
+    "dropIndexes",
+    "dropRole",
+    "dropUser",
+    "grantPrivilegesToRole",
+    "grantRolesToRole",
+    "grantRolesToUser",
+    "killOp",
+    "logout",
+    "renameCollection",
+    "revokePrivilegesFromRole",
+    "revokeRolesFromRole",
+    "revokeRolesFromUser",
+    "setParameter",
+    "updateRole",
+    "updateUser",
+];
+
+/// True for a command whose fields are secrets, which no log may have.
+pub(crate) fn is_secret(command: &str) -> bool {
+    ["authenticate", "createUser", "hello", "isMaster", "saslContinue", "saslStart", "updateUser"].contains(&command)
+}
+
+/// A command that a client has sent.
+pub(crate) struct Wanted<'a> {
+    /// The name.
+    pub name: &'static str,
+    /// What it needs.
+    pub access: Access,
+    /// The database that it is sent to.
+    pub db: &'a str,
+    /// The fields.
+    pub body: &'a Map,
+    /// Arrays of documents that were sent beside the fields.
+    pub sequences: &'a [Sequence],
+}
+
+impl Security {
+    /// Checks that a client may run a command.
+    ///
+    /// # Errors
+    /// Error 13 if it may not; errors of malformed fields, and of reading the users.
+    pub(crate) fn check(&self, peer: &Peer, wanted: &Wanted<'_>) -> CommandResult<()> {
+        let refused = self.allow(peer, wanted);
+        if let Err(error) = &refused
+            && error.code == 13
+        {
+            self.write_event("refused", peer, peer.login(), [wanted.name, wanted.db], Some(error));
+        }
+        refused
+    }
+
+    fn allow(&self, peer: &Peer, wanted: &Wanted<'_>) -> CommandResult<()> {
+        if wanted.access == Access::Open {
+            return Ok(());
+        }
+        let enforced = self.is_enforced(peer.is_local);
+        let login = if enforced { peer.login() } else { None };
+        let privileges = if enforced { Some(self.privileges(login.as_ref(), wanted.name)?) } else { None };
+        let user = login.as_ref().map(|login| &login.name);
+        let mut subject = Subject { db: wanted.db, body: wanted.body, sequences: wanted.sequences, user, exact: false };
+        let needs = needs::of(wanted.name, wanted.access, &subject)?;
+        if needs.iter().any(is_protected) {
+            return Err(refusal(wanted));
+        }
+        let Some(privileges) = privileges else { return Ok(()) };
+        let satisfied = |needs: &Needs<'_>| needs.iter().all(|need| privileges.allow(need));
+        if satisfied(&needs) {
+            return Ok(());
+        }
+        subject.exact = true;
+        match satisfied(&needs::of(wanted.name, wanted.access, &subject)?) {
+            true => Ok(()),
+            false => Err(refusal(wanted)),
+        }
+    }
+
+    /// True if the user of a connection may do something, for commands that show only a part to some users.
+    ///
+    /// # Errors
+    /// Errors of reading the users.
+    pub(crate) fn may(&self, peer: &Peer, need: &Need<'_>) -> CommandResult<bool> {
+        if !self.is_enforced(peer.is_local) {
+            return Ok(true);
+        }
+        Ok(self.privileges(peer.login().as_ref(), "")?.allow(need))
+    }
+
+    /// True if the user of a connection has any privilege in a database.
+    ///
+    /// # Errors
+    /// Errors of reading the users.
+    pub(crate) fn may_reach(&self, peer: &Peer, db: &str) -> CommandResult<bool> {
+        if !self.is_enforced(peer.is_local) {
+            return Ok(true);
+        }
+        Ok(self.privileges(peer.login().as_ref(), "")?.reach(db))
+    }
+
+    /// Carries out a command. One of administration is written to the audit log, with its result.
+    ///
+    /// # Errors
+    /// Errors of the command.
+    pub(crate) fn recorded<T>(
+        &self,
+        peer: &Peer,
+        command: &str,
+        namespace: &str,
+        run: impl FnOnce() -> CommandResult<T>,
+    ) -> CommandResult<T> {
+        if !ADMINISTRATION.contains(&command) {
+            return run();
+        }
+        // The command may end the login.
+        let login = peer.login();
+        let done = run();
+        self.write_event("administration", peer, login, [command, namespace], done.as_ref().err());
+        done
+    }
+
+    /// Writes a line of the audit log.
+    fn write_event(
+        &self,
+        kind: &'static str,
+        peer: &Peer,
+        login: Option<Login>,
+        [command, namespace]: [&str; 2],
+        error: Option<&CommandError>,
+    ) {
+        self.audit.write(&Event {
+            kind,
+            address: &peer.address,
+            user: login.map(|login| login.name.to_string()),
+            command,
+            namespace,
+            error: error.map(|error| (error.code, error.name)),
+        });
+    }
+}
+
+/// True for a change of a collection that the server keeps for itself: even an administrator is refused.
+fn is_protected(need: &Need<'_>) -> bool {
+    let Target::Collection(db, collection) = &need.target else { return false };
+    db == ADMIN && PROTECTED.contains(&&**collection) && !READING.contains(&need.action)
+}
+
+fn refusal(wanted: &Wanted<'_>) -> CommandError {
+    let Wanted { name, db, .. } = wanted;
+    CommandError::unauthorized(format!("not authorized on {db} to execute command {name}"))
+}

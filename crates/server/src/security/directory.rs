@@ -1,0 +1,231 @@
+//! The users and roles of a server: read from the store once, and again after a change.
+
+use super::built_in;
+use super::name::{ADMIN, Name};
+use super::privilege::Privileges;
+use super::records::{Role, User};
+use crate::error::{CommandError, CommandResult};
+use alluvium::{Collection, Database, Durability, Map, Value};
+use alluvium_env::sync::Mutex;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The version of the format of users, which MongoDB's tools read.
+const SCHEMA_VERSION: i32 = 5;
+
+/// The users and roles of the store.
+pub(crate) struct Directory {
+    db: Database,
+    /// What was read last; `None` after a change. A reader that finds none holds the lock while it reads.
+    content: Mutex<Option<Arc<Content>>>,
+    /// Held by the thread that changes users or roles, from reading to writing.
+    changing: Mutex<()>,
+    has_users: AtomicBool,
+}
+
+/// All users and roles.
+#[derive(Default)]
+pub(crate) struct Content {
+    /// The users by their names.
+    pub users: BTreeMap<Name, User>,
+    /// The roles that are not built in, by their names.
+    pub roles: BTreeMap<Name, Role>,
+    /// The privileges of users who have run commands.
+    privileges: Mutex<HashMap<Name, Arc<Privileges>>>,
+}
+
+/// A change of the store.
+pub(crate) enum Change {
+    /// Writes a user.
+    Put(User),
+    /// Removes a user.
+    Remove(Name),
+    /// Writes a role.
+    PutRole(Role),
+    /// Removes a role.
+    RemoveRole(Name),
+}
+
+impl Directory {
+    /// Reads the users and roles.
+    ///
+    /// # Errors
+    /// Errors of reading.
+    pub(crate) fn open(db: &Database) -> CommandResult<Self> {
+        let directory = Self {
+            db: db.clone(),
+            content: Mutex::new(None),
+            changing: Mutex::new(()),
+            has_users: AtomicBool::new(false),
+        };
+        directory.content()?;
+        Ok(directory)
+    }
+
+    /// True if there is a user, even one whose document is damaged.
+    pub(crate) fn has_users(&self) -> bool {
+        self.has_users.load(Ordering::Acquire)
+    }
+
+    fn collection(&self, name: &str) -> Collection {
+        self.db.logical_database(ADMIN).collection(name).with_durability(Durability::Sync)
+    }
+
+    fn documents(&self, name: &str) -> CommandResult<Vec<Map>> {
+        let mut documents = Vec::new();
+        for document in self.collection(name).find(Map::new()).run()? {
+            documents.push(document?.to_map().map_err(alluvium::Error::from)?);
+        }
+        Ok(documents)
+    }
+
+    /// The users and roles.
+    ///
+    /// # Errors
+    /// Errors of reading. Documents that are damaged are logged, and left out.
+    pub(crate) fn content(&self) -> CommandResult<Arc<Content>> {
+        let mut cached = self.content.lock();
+        if let Some(content) = &*cached {
+            return Ok(Arc::clone(content));
+        }
+        let mut content = Content::default();
+        let users = self.documents("system.users")?;
+        for document in &users {
+            match User::from_map(document) {
+                Ok(user) => drop(content.users.insert(user.name.clone(), user)),
+                Err(error) => log::error!("a user in admin.system.users cannot log in: {error}"),
+            }
+        }
+        for document in self.documents("system.roles")? {
+            match Role::from_map(&document) {
+                Ok(role) => drop(content.roles.insert(role.name.clone(), role)),
+                Err(error) => log::error!("a role in admin.system.roles is ignored: {error}"),
+            }
+        }
+        self.has_users.store(!users.is_empty(), Ordering::Release);
+        let content = Arc::new(content);
+        *cached = Some(Arc::clone(&content));
+        Ok(content)
+    }
+
+    /// Changes users and roles: `plan` makes the changes from what exists. Each is on the disk when this returns. A
+    /// crash may leave the first ones without the others, so that privileges are given last and taken away first.
+    ///
+    /// # Errors
+    /// Errors of the plan, and of reading and writing.
+    pub(crate) fn change(&self, plan: impl FnOnce(&Content) -> CommandResult<Vec<Change>>) -> CommandResult<()> {
+        let _changing = self.changing.lock();
+        let content = self.content()?;
+        let changes = plan(&content)?;
+        let mut written = Ok(());
+        for change in changes {
+            written = self.write(change);
+            if written.is_err() {
+                break;
+            }
+        }
+        *self.content.lock() = None;
+        self.content()?;
+        written
+    }
+
+    fn write(&self, change: Change) -> CommandResult<()> {
+        let (users, roles) = (self.collection("system.users"), self.collection("system.roles"));
+        match change {
+            Change::Put(user) => {
+                let version = self.collection("system.version");
+                if version.get(Value::from("authSchema"))?.is_none() {
+                    version.put("authSchema", Map::from([("currentVersion", SCHEMA_VERSION)]))?;
+                }
+                users.put(user.name.id(), user.to_map())?;
+            }
+            Change::Remove(name) => users.delete(name.id())?,
+            Change::PutRole(role) => roles.put(role.name.id(), role.to_map())?,
+            Change::RemoveRole(name) => roles.delete(name.id())?,
+        }
+        Ok(())
+    }
+}
+
+impl Content {
+    /// The user with a name.
+    ///
+    /// # Errors
+    /// Error 11 if it does not exist.
+    pub(crate) fn user(&self, name: &Name) -> CommandResult<&User> {
+        let missing = || {
+            CommandError::new(
+                11,
+                "UserNotFound",
+                format!("Could not find user \"{}\" for db \"{}\"", name.name, name.db),
+            )
+        };
+        self.users.get(name).ok_or_else(missing)
+    }
+
+    /// The role with a name, which is not built in.
+    ///
+    /// # Errors
+    /// Error 31 if it does not exist, error 55 for a built-in one.
+    pub(crate) fn role(&self, name: &Name) -> CommandResult<&Role> {
+        if built_in::privileges(name).is_some() {
+            let message = format!("{name} is a built-in role and cannot be modified");
+            return Err(CommandError::new(55, "InvalidRoleModification", message));
+        }
+        self.roles.get(name).ok_or_else(|| missing_role(name))
+    }
+
+    /// Checks that roles exist.
+    ///
+    /// # Errors
+    /// Error 31 for one that does not.
+    pub(crate) fn check_roles(&self, roles: &[Name]) -> CommandResult<()> {
+        let exists = |role: &Name| self.roles.contains_key(role) || built_in::privileges(role).is_some();
+        match roles.iter().find(|role| !exists(role)) {
+            Some(role) => Err(missing_role(role)),
+            None => Ok(()),
+        }
+    }
+
+    /// Roles and all roles that they inherit from.
+    pub(crate) fn inherited(&self, roles: &[Name]) -> BTreeSet<Name> {
+        let (mut found, mut open) = (BTreeSet::new(), roles.to_vec());
+        while let Some(role) = open.pop() {
+            if let Some(known) = self.roles.get(&role) {
+                open.extend(known.roles.iter().filter(|role| !found.contains(*role)).cloned());
+            }
+            found.insert(role);
+        }
+        found
+    }
+
+    /// The privileges of roles, with those that they inherit. A role that does not exist gives none.
+    pub(crate) fn privileges_of_roles(&self, roles: &[Name]) -> Privileges {
+        let mut privileges = Privileges::default();
+        for role in self.inherited(roles) {
+            if let Some(own) = built_in::privileges(&role) {
+                privileges.add(own);
+            } else if let Some(known) = self.roles.get(&role) {
+                privileges.add(known.privileges.list().iter().cloned());
+            }
+        }
+        privileges
+    }
+
+    /// The privileges of a user; `None` if the user does not exist any more, or is another one of the same name.
+    pub(crate) fn privileges(&self, name: &Name, id: &[u8]) -> Option<Arc<Privileges>> {
+        let user = self.users.get(name).filter(|user| user.id == id)?;
+        let mut known = self.privileges.lock();
+        if let Some(privileges) = known.get(name) {
+            return Some(Arc::clone(privileges));
+        }
+        let privileges = Arc::new(self.privileges_of_roles(&user.roles));
+        known.insert(name.clone(), Arc::clone(&privileges));
+        Some(privileges)
+    }
+}
+
+fn missing_role(name: &Name) -> CommandError {
+    CommandError::new(31, "RoleNotFound", format!("Could not find role: {name}"))
+}
