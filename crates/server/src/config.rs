@@ -1,5 +1,6 @@
 //! Settings of a server.
 
+use crate::tls::TlsFiles;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -16,6 +17,10 @@ pub struct Config {
     pub replica_set: Option<String>,
     /// The most connections at a time.
     pub connections_max: usize,
+    /// The most connections of one address at a time; 0 is no limit.
+    pub connections_per_address: usize,
+    /// Connections at addresses of the network use TLS with these files; those at Unix sockets do not.
+    pub tls: Option<TlsFiles>,
     /// The most requests that are executed at a time; others wait.
     pub threads: usize,
     /// Commands need a login, as soon as there is a user. Before, connections of other machines may do nothing.
@@ -35,6 +40,8 @@ impl Default for Config {
             sockets: Vec::new(),
             replica_set: Some("alluvium".to_owned()),
             connections_max: 20_000,
+            connections_per_address: 0,
+            tls: None,
             threads: 64,
             authentication: true,
             audit: None,

@@ -25,6 +25,7 @@ mod listener;
 mod listing;
 mod metrics;
 mod operations;
+mod peers;
 mod profile;
 mod read;
 mod reload;
@@ -34,8 +35,10 @@ mod sessions;
 mod shared;
 mod slow;
 mod snapshots;
+mod tls;
 mod writes;
 
 pub use config::Config;
 pub use listener::{ServeError, Server};
 pub use reload::Reloader;
+pub use tls::{TlsError, TlsFiles};

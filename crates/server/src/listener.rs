@@ -8,6 +8,7 @@ use crate::security::Security;
 use crate::security::audit::Audit;
 use crate::security::login::Peer;
 use crate::shared::Shared;
+use crate::tls::{Tls, TlsError};
 use alluvium::Database;
 use std::io;
 use std::net::SocketAddr;
@@ -16,9 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_rustls::server::TlsStream;
 
 /// Threads for connections, besides those that execute requests.
 const IO_THREADS: usize = 2;
@@ -48,6 +50,9 @@ pub enum ServeError {
     /// The audit log cannot be opened.
     #[error("cannot open the audit log: {0}")]
     Audit(alluvium_env::Error),
+    /// TLS cannot be used.
+    #[error("cannot use TLS: {0}")]
+    Tls(TlsError),
     /// The users of the database cannot be read.
     #[error("cannot read the users of the database: {0}")]
     Users(String),
@@ -84,6 +89,8 @@ impl Server {
         let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).map_err(ServeError::Audit)?;
         let security = Security::open(db, config.authentication, audit);
         let security = security.map_err(|error| ServeError::Users(error.message))?;
+        let tls = config.tls.clone().map(|files| Tls::open(&db.as_ref().env, files));
+        let tls = tls.transpose().map_err(ServeError::Tls)?;
         let is_open = |address: &&SocketAddr| !address.ip().to_canonical().is_loopback();
         if let Some(address) = config.listen.iter().find(is_open).filter(|_| security.is_open_to_all()) {
             return Err(ServeError::Unprotected(*address));
@@ -95,7 +102,7 @@ impl Server {
             (None, Some((_, file))) => file.0.display().to_string(),
             (None, None) => "localhost:27017".to_owned(),
         };
-        let shared = Arc::new(Shared::new(db.clone(), config, address, security));
+        let shared = Arc::new(Shared::new(db.clone(), config, address, security, tls));
         Ok(Self { runtime, listeners, sockets, monitors, shared })
     }
 
@@ -224,8 +231,12 @@ impl Acceptor {
                     Ok((stream, address)) => {
                         // Replies are written at once: nothing is gained by waiting for more bytes.
                         let _works_without = stream.set_nodelay(true);
-                        let peer = Peer::network(address.to_string(), address.ip(), None);
-                        self.serve(stream, peer);
+                        let peer = Peer::network(address.to_string(), address.ip());
+                        if self.shared.tls.is_some() {
+                            self.serve(peer, handshake(Arc::clone(&self.shared), stream));
+                        } else {
+                            self.serve(peer, async { Ok((stream, None)) });
+                        }
                     }
                     Err(error) => pause(&error).await,
                 },
@@ -241,7 +252,7 @@ impl Acceptor {
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => self.serve(stream, Peer::socket(path.clone())),
+                    Ok((stream, _)) => self.serve(Peer::socket(path.clone()), async { Ok((stream, None)) }),
                     Err(error) => pause(&error).await,
                 },
                 _ = self.stopping.changed() => break,
@@ -252,7 +263,12 @@ impl Acceptor {
         while self.connections.join_next().await.is_some() {}
     }
 
-    fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&mut self, stream: S, peer: Peer) {
+    /// Serves a connection. `open` makes it ready, and returns the subject of the client's certificate.
+    fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        &mut self,
+        mut peer: Peer,
+        open: impl Future<Output = io::Result<(S, Option<String>)>> + Send + 'static,
+    ) {
         let counters = &self.shared.figures;
         if counters.connections.load(Ordering::Relaxed) >= self.shared.config.connections_max {
             log::warn!(
@@ -262,16 +278,35 @@ impl Acceptor {
             );
             return;
         }
+        let Some(admitted) = self.shared.peers.admit(&peer.host) else {
+            log::warn!("a connection from {} was refused: this address has too many", peer.address);
+            return;
+        };
         counters.connections.fetch_add(1, Ordering::Relaxed);
         counters.connections_total.fetch_add(1, Ordering::Relaxed);
         let id = self.shared.last_connection.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let client = Client::new(id, peer);
         let shared = Arc::clone(&self.shared);
         let (permits, stopping) = (Arc::clone(&self.permits), self.stopping.clone());
         self.connections.spawn(async move {
-            Connection::new(stream, Arc::clone(&shared), client, permits, stopping).serve().await;
+            let _admitted = admitted;
+            match open.await {
+                Ok((stream, certificate)) => {
+                    peer.certificate = certificate;
+                    let client = Client::new(id, peer);
+                    Connection::new(stream, Arc::clone(&shared), client, permits, stopping).serve().await;
+                }
+                Err(error) => log::info!("a connection from {} ended: {error}", peer.address),
+            }
             shared.figures.connections.fetch_sub(1, Ordering::Relaxed);
         });
+    }
+}
+
+/// The handshake of TLS.
+async fn handshake(shared: Arc<Shared>, stream: TcpStream) -> io::Result<(TlsStream<TcpStream>, Option<String>)> {
+    match &shared.tls {
+        Some(tls) => tls.accept(stream).await,
+        None => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 

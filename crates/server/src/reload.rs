@@ -16,11 +16,14 @@ impl Reloader {
         Self { shared: server.shared() }
     }
 
-    /// Opens the audit log again.
+    /// Opens the audit log again, and reads the certificates of TLS for later connections.
     ///
     /// # Errors
-    /// [`ServeError::Audit`]: the previous file stays in use.
+    /// [`ServeError::Audit`], [`ServeError::Tls`]: the previous file or certificates stay in use.
     pub fn reload(&self) -> Result<(), ServeError> {
+        if let Some(tls) = &self.shared.tls {
+            tls.reload().map_err(ServeError::Tls)?;
+        }
         self.shared.security.audit.reopen().map_err(ServeError::Audit)
     }
 }

@@ -4,13 +4,16 @@ use crate::config::Config;
 use crate::cursors::Cursors;
 use crate::figures::Figures;
 use crate::operations::Operations;
+use crate::peers::Peers;
 use crate::retries;
 use crate::security::Security;
 use crate::sessions::Sessions;
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
+use crate::tls::Tls;
 use alluvium::env::Env;
 use alluvium::{Database, Timestamp};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 use std::time::Duration;
 
@@ -28,6 +31,10 @@ pub(crate) struct Shared {
     pub sessions: Sessions,
     /// Snapshots that clients read at.
     pub snapshots: Snapshots,
+    /// Certificates, if the server uses TLS.
+    pub tls: Option<Tls>,
+    /// The connections of each address.
+    pub peers: Arc<Peers>,
     /// Users, logins, and what is allowed.
     pub security: Security,
     /// Running commands.
@@ -49,7 +56,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(db: Database, config: Config, address: String, security: Security) -> Self {
+    pub(crate) fn new(db: Database, config: Config, address: String, security: Security, tls: Option<Tls>) -> Self {
         let env = db.as_ref().env.clone();
         let mut election_id = [0; 12];
         election_id[4..].copy_from_slice(&env.clock.unix_millis().to_be_bytes());
@@ -58,6 +65,8 @@ impl Shared {
             cursors: Cursors::new(env.clone()),
             sessions: Sessions::new(env.clone()),
             snapshots: Snapshots::new(env.clone()),
+            tls,
+            peers: Peers::new(config.connections_per_address),
             security,
             operations: Operations::default(),
             figures: Figures::new(),

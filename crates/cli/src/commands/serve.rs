@@ -7,7 +7,7 @@ use crate::settings::database::DatabaseArgs;
 use crate::signals::{self, SIGNAL_CHECK, Stop};
 use crate::text;
 use alluvium_env::sync::{Condvar, Mutex};
-use alluvium_server::{Config, Reloader, ServeError, Server};
+use alluvium_server::{Config, Reloader, ServeError, Server, TlsFiles};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -47,12 +47,27 @@ pub(crate) struct Args {
     /// The most connections at a time
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     connections: usize,
+    /// The most connections of one address at a time; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    connections_per_address: usize,
     /// The most requests that are executed at a time
     #[arg(long, value_name = "N", default_value_t = 64)]
     threads: usize,
     /// Let every connection do everything, even if the database has users
     #[arg(long)]
     without_authentication: bool,
+    /// The certificate of the server in PEM, with its chain: all TCP connections use TLS then; SIGHUP reads the files again
+    #[arg(long, value_name = "FILE")]
+    tls_certificate: Option<PathBuf>,
+    /// The private key of the certificate in PEM, if it is not in the same file
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// The authorities of the certificates of clients in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_ca: Option<PathBuf>,
+    /// Refuse clients without a certificate
+    #[arg(long, requires = "tls_ca")]
+    tls_require_client_certificate: bool,
     /// A file that gets a line of JSON for each login, refusal and act of administration; SIGHUP opens it again
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
@@ -115,6 +130,13 @@ impl Args {
             sockets: self.socket.clone(),
             replica_set,
             connections_max: self.connections,
+            connections_per_address: self.connections_per_address,
+            tls: self.tls_certificate.as_ref().map(|certificate| TlsFiles {
+                certificate: certificate.clone(),
+                key: self.tls_key.clone(),
+                authorities: self.tls_ca.clone(),
+                requires_client_certificate: self.tls_require_client_certificate,
+            }),
             threads: self.threads,
             authentication: !self.without_authentication,
             audit: self.audit.clone(),

@@ -71,10 +71,10 @@ struct Pending {
 
 impl Peer {
     /// A peer at an address of the network.
-    pub(crate) fn network(address: String, ip: IpAddr, certificate: Option<String>) -> Self {
+    pub(crate) fn network(address: String, ip: IpAddr) -> Self {
         let ip = ip.to_canonical();
         let (host, is_local) = (ip.to_string(), ip.is_loopback());
-        Self { address, host, is_local, certificate, state: Mutex::default() }
+        Self { address, host, is_local, certificate: None, state: Mutex::default() }
     }
 
     /// A peer at a Unix socket.
