@@ -82,6 +82,7 @@ fn run(
     let _listed = shared.operations.begin(Operation {
         command: command.name,
         namespace: listed_as.clone(),
+        comment: body.get("comment").cloned(),
         connection: client.id,
         client: client.address.clone(),
         began: shared.env.clock.now(),

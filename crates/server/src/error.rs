@@ -1,5 +1,6 @@
 //! Errors that commands answer with.
 
+use crate::shell_text;
 use alluvium::{ErrorKind, Map, Value};
 
 /// An error of a command, as a client sees it.
@@ -94,7 +95,7 @@ impl From<alluvium::Error> for CommandError {
         match error {
             alluvium::Error::DuplicateKey { collection, id } => duplicate_id(&collection, &id),
             alluvium::Error::DuplicateIndexKey { collection, index, key_value, .. } => {
-                let shown = Value::Map((*key_value).clone());
+                let shown = shell_text::of_map(&key_value);
                 let pattern = key_value.entries.iter().map(|(path, _)| (path.clone(), Value::Int32(1)));
                 let pattern = Map { entries: pattern.collect() };
                 let message =
@@ -111,11 +112,13 @@ impl From<alluvium::Error> for CommandError {
 
 /// The error for an `_id` that is taken; it is given as extended JSON.
 fn duplicate_id(collection: &str, id: &str) -> CommandError {
-    let message = format!("E11000 duplicate key error collection: {collection} index: _id_ dup key: {{ _id: {id} }}");
     let value = alluvium_document::json::parse(id.as_bytes()).unwrap_or(Value::Null);
+    let value = Map::from([("_id", value)]);
+    let shown = shell_text::of_map(&value);
+    let message = format!("E11000 duplicate key error collection: {collection} index: _id_ dup key: {shown}");
     CommandError::new(11000, "DuplicateKey", message)
         .with("keyPattern", Map::from([("_id", Value::Int32(1))]))
-        .with("keyValue", Map::from([("_id", value)]))
+        .with("keyValue", value)
 }
 
 /// The code for an error of the library that MongoDB has no counterpart of.

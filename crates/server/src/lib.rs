@@ -33,6 +33,7 @@ mod retries;
 mod security;
 mod sessions;
 mod shared;
+mod shell_text;
 mod slow;
 mod snapshots;
 mod tls;

@@ -10,12 +10,17 @@ use alluvium::{Document, Map, Value};
 /// Errors of the filter.
 pub(crate) fn filtered(call: &Call<'_>, list: Vec<Map>, filter: Option<&Map>) -> CommandResult<Vec<Map>> {
     let Some(filter) = filter.filter(|filter| !filter.is_empty()) else { return Ok(list) };
-    let documents = Map::from([("$documents", Value::Array(list.into_iter().map(Value::Map).collect()))]);
     let matching = Map::from([("$match", Value::Map(filter.clone()))]);
-    let stages = Value::Array(vec![Value::Map(documents), Value::Map(matching)]);
+    let stages = Value::Array(vec![stage(list), Value::Map(matching)]);
     let found = call.collection_called("list").aggregate(stages).run()?;
     let map = |document: alluvium::Result<Document>| Ok(document?.to_map().map_err(alluvium::Error::from)?);
     found.map(map).collect()
+}
+
+/// A stage whose documents are the entries of a list. They are literal: a validator among them is no expression.
+pub(crate) fn stage(list: Vec<Map>) -> Value {
+    let literal = Map::from([("$literal", Value::Array(list.into_iter().map(Value::Map).collect()))]);
+    Value::Map(Map::from([("$documents", Value::Map(literal))]))
 }
 
 /// Maps as documents.

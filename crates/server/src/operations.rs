@@ -1,5 +1,6 @@
 //! The operations that run at the moment.
 
+use alluvium::Value;
 use alluvium_env::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub(crate) struct Operation {
     pub command: &'static str,
     /// The database, or `database.collection`.
     pub namespace: String,
+    /// The comment that the client gave it.
+    pub comment: Option<Value>,
     /// The number of its connection.
     pub connection: i32,
     /// The address of its client.

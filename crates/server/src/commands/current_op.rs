@@ -40,8 +40,7 @@ pub(super) fn pipeline(call: &Call<'_>) -> CommandResult<BsonBuilder> {
         let message = "$currentOp must be run against the 'admin' database with {aggregate: 1}";
         return Err(CommandError::invalid_namespace(message));
     }
-    let documents = Value::Array(list(call).into_iter().map(Value::Map).collect());
-    let mut stages = vec![Value::Map(Map::from([("$documents", documents)]))];
+    let mut stages = vec![listing::stage(list(call))];
     stages.extend(call.body.elements("pipeline").unwrap_or_default().iter().skip(1).cloned());
     let cursor = call.collection_called("list").aggregate(Value::Array(stages)).run()?;
     FirstBatch::of(cursor, "admin.$cmd.aggregate".to_owned()).reply(call)
@@ -53,6 +52,11 @@ fn list(call: &Call<'_>) -> Vec<Map> {
     operations
         .map(|(number, operation)| {
             let time = now.saturating_sub(operation.began);
+            let argument = operation.namespace.split_once('.').map(|(_, collection)| Value::from(collection));
+            let mut command = Map::from([(operation.command, argument.unwrap_or(Value::Int32(1)))]);
+            if let Some(comment) = operation.comment {
+                command.push("comment", comment);
+            }
             Map::from([
                 ("type", Value::from("op")),
                 ("host", Value::from(call.shared.address.as_str())),
@@ -65,7 +69,7 @@ fn list(call: &Call<'_>) -> Vec<Map> {
                 ("microsecs_running", Value::Int64(i64::try_from(time.as_micros()).unwrap_or(i64::MAX))),
                 ("op", Value::from(if operation.command == "getMore" { "getmore" } else { "command" })),
                 ("ns", Value::from(operation.namespace)),
-                ("command", Value::Map(Map::from([(operation.command, Value::Int32(1))]))),
+                ("command", Value::Map(command)),
             ])
         })
         .collect()
