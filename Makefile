@@ -2,14 +2,15 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo check style test counts counts-update schedules orders data setup mutants soak sanitize races miri dist deb peers \
-	peers-check fuzz-check oracle
+.PHONY: help demo check style test counts counts-update schedules orders data clients clients-quick setup mutants soak sanitize races \
+	miri dist deb peers peers-check fuzz-check oracle
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
 	@echo "make check    format, lints, tidy checks, and unit tests of the crates that differ from the main branch (minutes)"
 	@echo "make test     all of that, and all tests: also under a seeded scheduler and in a model of memory"
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
+	@echo "make clients  run MongoDB's drivers, shell and test launchers against the built program (pip, npm, go, mvn; minutes)"
 	@echo "make counts   count the instructions of hot paths, and compare them with a table (make test does that; valgrind)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
@@ -48,7 +49,16 @@ style:
 test: setup data style
 	$(MAKE) peers-check fuzz-check
 	$(CARGO) test --locked --workspace
+	$(MAKE) clients-quick
 	$(MAKE) counts schedules orders
+
+# Real clients of the server, installed into cargo's target folder.
+clients:
+	tests/clients/run
+
+# With the program that the tests before this have built.
+clients-quick:
+	ALLUVIUM=$${CARGO_TARGET_DIR:-target}/debug/alluvium tests/clients/run --quick
 
 # The instructions of hot paths, beside those of crates/counts/table.txt.
 counts: setup

@@ -1,0 +1,155 @@
+// What programs with mongoose do.
+import mongoose from 'mongoose';
+import { equal, fails, ok, runAll, step } from './steps.mjs';
+
+const { Schema } = mongoose;
+await mongoose.connect(process.env.MONGODB_URI, { dbName: 'clients_mongoose' });
+await mongoose.connection.dropDatabase();
+
+const authorSchema = new Schema({
+  email: { type: String, unique: true, required: true, lowercase: true },
+  name: { first: String, last: String },
+  born: Date,
+  tags: [String],
+  score: { type: Number, min: 0, default: 0 },
+  balance: Schema.Types.Decimal128,
+  settings: { type: Map, of: String },
+}, { timestamps: true });
+authorSchema.index({ 'name.last': 1, 'name.first': 1 });
+authorSchema.index({ born: 1 }, { expireAfterSeconds: 10 ** 9 });
+authorSchema.virtual('fullName').get(function () { return `${this.name.first} ${this.name.last}`; });
+const Author = mongoose.model('Author', authorSchema);
+
+const Book = mongoose.model('Book', new Schema({
+  title: { type: String, required: true },
+  author: { type: Schema.Types.ObjectId, ref: 'Author' },
+  chapters: [{ title: String, pages: Number }],
+  key: Schema.Types.UUID,
+  cover: Buffer,
+}, { optimisticConcurrency: true }));
+
+const Shape = mongoose.model('Shape', new Schema({ area: Number }, { discriminatorKey: 'kind' }));
+const Circle = Shape.discriminator('Circle', new Schema({ radius: Number }));
+let ann;
+
+step('indexes are built', async () => {
+  await Author.init();
+  equal((await Author.collection.indexes()).length, 4);
+  equal(await Author.syncIndexes(), []);
+  equal(await Author.diffIndexes(), { toDrop: [], toCreate: [] });
+});
+
+step('saves and loads', async () => {
+  ann = await Author.create({ email: 'ANN@example.org', name: { first: 'Ann', last: 'Lee' }, balance: '1.10', settings: { lang: 'en' } });
+  const found = await Author.findById(ann.id);
+  equal([found.email, found.fullName, found.balance.toString(), found.settings.get('lang')], ['ann@example.org', 'Ann Lee', '1.10', 'en']);
+  ok(found.createdAt instanceof Date);
+});
+
+step('duplicates and validation', async () => {
+  const error = await fails(11000, Author.create({ email: 'ann@example.org' }));
+  equal(error.keyValue, { email: 'ann@example.org' });
+  const invalid = await fails(undefined, Author.create({ email: 'x', score: -1 }));
+  equal(invalid.name, 'ValidationError');
+});
+
+step('changes only what changed', async () => {
+  const found = await Author.findOne({ email: 'ann@example.org' });
+  found.tags.push('a', 'b');
+  found.score += 5;
+  found.settings.set('color', 'red');
+  await found.save();
+  found.tags.pull('a');
+  await found.save();
+  const again = await Author.findById(found.id).lean();
+  equal([again.tags, again.score, again.settings.color ?? again.settings.get('color')], [['b'], 5, 'red']);
+});
+
+step('populates', async () => {
+  await Book.create([1, 2, 3].map(i => ({ title: `b${i}`, author: ann, chapters: [{ title: 'one', pages: i }], cover: Buffer.from('x') })));
+  const books = await Book.find().sort('-title').populate('author', 'email').exec();
+  equal(books.map(b => [b.title, b.author.email]), [['b3', 'ann@example.org'], ['b2', 'ann@example.org'], ['b1', 'ann@example.org']]);
+});
+
+step('versions', async () => {
+  const [one, two] = [await Book.findOne({ title: 'b1' }), await Book.findOne({ title: 'b1' })];
+  one.title = 'first';
+  await one.save();
+  two.title = 'second';
+  equal((await fails(undefined, two.save())).name, 'VersionError');
+});
+
+step('queries', async () => {
+  equal(await Book.countDocuments({ 'chapters.pages': { $gte: 2 } }), 2);
+  equal((await Book.find({ title: /^B/i }).select('title -_id').limit(1).lean())[0], { title: 'b2' });
+  equal(await Book.exists({ title: 'none' }), null);
+  equal((await Book.distinct('title')).sort(), ['b2', 'b3', 'first']);
+  equal((await Book.where('chapters.pages').gt(1).lt(3)).length, 1);
+  equal(await Book.estimatedDocumentCount(), 3);
+});
+
+step('updates', async () => {
+  equal((await Book.updateMany({}, { $push: { chapters: { title: 'two', pages: 9 } } })).modifiedCount, 3);
+  const found = await Book.findOneAndUpdate({ title: 'b2' }, { $set: { 'chapters.$[c].pages': 10 } }, { arrayFilters: [{ 'c.title': 'two' }], returnDocument: 'after' });
+  equal(found.chapters[1].pages, 10);
+  const up = await Author.findOneAndUpdate({ email: 'new@example.org' }, { score: 3 }, { upsert: true, returnDocument: 'after', setDefaultsOnInsert: true });
+  equal(up.score, 3);
+  equal((await Author.deleteOne({ email: 'new@example.org' })).deletedCount, 1);
+  equal((await Author.updateOne({ _id: ann._id }, [{ $set: { score: { $add: ['$score', 1] } } }], { updatePipeline: true })).modifiedCount, 1);
+});
+
+step('bulk writes', async () => {
+  const done = await Book.bulkWrite([
+    { insertOne: { document: { title: 'x' } } },
+    { updateOne: { filter: { title: 'x' }, update: { title: 'y' } } },
+    { deleteOne: { filter: { title: 'y' } } },
+  ]);
+  equal([done.insertedCount, done.modifiedCount, done.deletedCount], [1, 1, 1]);
+  equal((await Book.insertMany([{ title: 'm1' }, { title: 'm2' }])).length, 2);
+  const changed = await Book.find({ title: /^m/ });
+  changed.forEach(b => { b.title += '!'; });
+  await Book.bulkSave(changed);
+  equal(await Book.countDocuments({ title: /!$/ }), 2);
+});
+
+step('cursors', async () => {
+  let n = 0;
+  for await (const book of Book.find().cursor({ batchSize: 2 })) n += book.title ? 1 : 0;
+  equal(n, 5);
+  await Book.find().cursor().eachAsync(() => { n -= 1; }, { parallel: 2 });
+  equal(n, 0);
+});
+
+step('aggregation', async () => {
+  const done = await Book.aggregate([
+    { $match: { author: ann._id } }, { $unwind: '$chapters' },
+    { $group: { _id: '$author', pages: { $sum: '$chapters.pages' } } },
+    { $lookup: { from: 'authors', localField: '_id', foreignField: '_id', as: 'who' } },
+  ]);
+  equal([done.length, done[0].pages, done[0].who[0].email], [1, 34, 'ann@example.org']);
+});
+
+step('discriminators', async () => {
+  await Circle.create({ area: 3, radius: 1 });
+  await Shape.create({ area: 9 });
+  equal([await Shape.countDocuments(), await Circle.countDocuments()], [2, 1]);
+  ok((await Shape.findOne({ kind: 'Circle' })) instanceof Circle);
+});
+
+step('sessions and transactions', async () => {
+  const session = await mongoose.startSession();
+  equal((await Author.findById(ann.id).session(session)).email, 'ann@example.org');
+  await session.endSession();
+  const error = await fails(undefined, mongoose.connection.transaction(s => Author.create([{ email: 't@x' }], { session: s })));
+  equal(error.originalError.code, 20);
+});
+
+step('connections', async () => {
+  equal(mongoose.connection.readyState, 1);
+  ok((await mongoose.connection.listCollections()).length >= 3);
+  await Author.createCollection();
+  await mongoose.connection.createCollection('capless');
+  await mongoose.connection.dropCollection('capless');
+});
+
+await runAll(() => mongoose.disconnect());
