@@ -4,6 +4,7 @@ use crate::batch::FirstBatch;
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::Fields;
+use crate::listing;
 use alluvium::{Cursor, Map, Value};
 
 /// The collection of the entries.
@@ -23,7 +24,7 @@ fn stage(name: &str, operand: impl Into<Value>) -> Value {
 /// # Errors
 /// Errors of the stages.
 pub(crate) fn pipeline(call: &Call<'_>, stages: impl IntoIterator<Item = Value>) -> CommandResult<Cursor> {
-    let mut all = vec![stage("$documents", Value::Array(call.shared.slow.entries(&call.db)))];
+    let mut all = vec![listing::stage(call.shared.slow.entries(&call.db))];
     all.extend(stages);
     Ok(call.collection_called("profile").aggregate(Value::Array(all)).run()?)
 }

@@ -1,6 +1,6 @@
 //! Slow operations: in the log, and in `system.profile` of databases whose profiler is on.
 
-use alluvium::{Map, Value};
+use alluvium::Map;
 use alluvium_env::sync::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -75,9 +75,9 @@ impl SlowOperations {
     }
 
     /// The entries of a database, the oldest first.
-    pub(crate) fn entries(&self, db: &str) -> Vec<Value> {
+    pub(crate) fn entries(&self, db: &str) -> Vec<Map> {
         let state = self.state.lock();
         let of_db = state.entries.iter().filter(|entry| entry.db == db);
-        of_db.map(|entry| Value::Map(entry.fields.clone())).collect()
+        of_db.map(|entry| entry.fields.clone()).collect()
     }
 }

@@ -8,6 +8,7 @@
 mod catalog;
 mod copies;
 mod documents;
+mod messages;
 mod pipelines;
 mod questions;
 mod sealed;
@@ -46,6 +47,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("index_files", copies::index_files),
     ("metadata", copies::metadata),
     ("catalog", catalog::catalog),
+    ("messages", messages::messages),
 ];
 
 /// Runs a target by its name.

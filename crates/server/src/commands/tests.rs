@@ -1,3 +1,5 @@
+mod registry;
+
 use super::*;
 use crate::access::Action;
 use crate::security::Security;

@@ -1,0 +1,157 @@
+//! Clients whose server is killed with -9 repeat what was not acknowledged, with the same numbers, as drivers do: after
+//! the server has started again, every write has been applied exactly once, and nothing acknowledged is lost.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod common;
+
+use alluvium::{Binary, Map, Value, doc};
+use alluvium_document::bson::{decode_document, encode_document};
+use common::Place;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+const CLIENTS: usize = 4;
+const KILLS: usize = 4;
+/// Acknowledged writes between two kills.
+const WRITES_BETWEEN: u64 = 150;
+
+/// Starts the server; returns it with its port.
+fn serve(place: &Place) -> (Child, u16) {
+    let arguments = ["serve", "db", "--listen", "127.0.0.1:0", "--memory", "16M"];
+    let mut command: Command = place.command(&arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+    loop {
+        let mut line = String::new();
+        assert!(lines.read_line(&mut line).expect("text") > 0, "the server ended");
+        if let Some(address) = line.strip_prefix("listening at ") {
+            let port = address.trim().rsplit(':').next().expect("a port").parse().expect("a port");
+            return (child, port);
+        }
+    }
+}
+
+/// Sends a command; `None` if the server is gone.
+fn run(stream: &mut TcpStream, mut body: Map) -> Option<Map> {
+    body.push("$db", "shop");
+    let mut message = vec![0; 16];
+    message[12..].copy_from_slice(&2013_i32.to_le_bytes());
+    message.extend_from_slice(&[0; 5]);
+    encode_document(&body, &mut message).expect("BSON");
+    let length = u32::try_from(message.len()).expect("short");
+    message[..4].copy_from_slice(&length.to_le_bytes());
+    stream.write_all(&message).ok()?;
+    let mut head = [0; 16];
+    stream.read_exact(&mut head).ok()?;
+    let length = u32::from_le_bytes(*head.first_chunk().expect("16 bytes")) as usize;
+    let mut rest = vec![0; length - 16];
+    stream.read_exact(&mut rest).ok()?;
+    Some(decode_document(&rest[5..]).expect("BSON"))
+}
+
+/// What the clients share.
+struct Shared {
+    port: AtomicU64,
+    acknowledged: AtomicU64,
+    done: AtomicBool,
+}
+
+/// One statement, with its session and number.
+fn statement(client: usize, number: i64) -> Map {
+    let mut body = match number % 4 {
+        0 => doc! {"update": "counters", "updates": [{"q": {"_id": client as i64}, "u": {"$inc": {"n": 1}}}]},
+        1 => doc! {"insert": "log", "documents": [{"client": client as i64, "number": number}]},
+        2 => {
+            doc! {"findAndModify": "counters", "query": {"_id": client as i64}, "update": {"$inc": {"m": 1}}, "new": true}
+        }
+        _ => doc! {"update": "counters", "updates": [{"q": {"_id": "all"}, "u": {"$inc": {"n": 1}}, "upsert": true}]},
+    };
+    let session = Binary { subtype: 4, bytes: vec![client as u8 + 1; 16] };
+    body.push("lsid", doc! {"id": Value::Binary(session)});
+    body.push("txnNumber", Value::Int64(number));
+    body
+}
+
+/// Writes until the end, each with its own number; repeats one until it is acknowledged. Returns the count.
+fn client(shared: &Shared, client: usize) -> i64 {
+    let mut number = 0;
+    let mut stream: Option<TcpStream> = None;
+    while !shared.done.load(Ordering::SeqCst) {
+        let reply = loop {
+            let port = shared.port.load(Ordering::SeqCst) as u16;
+            if stream.is_none() {
+                stream = TcpStream::connect(("127.0.0.1", port)).ok();
+            }
+            let reply = stream.as_mut().and_then(|stream| run(stream, statement(client, number)));
+            match reply {
+                Some(reply) => break reply,
+                None => {
+                    stream = None;
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            }
+        };
+        assert_eq!(reply.get("ok").and_then(Value::as_f64), Some(1.0), "{reply:?}");
+        assert!(reply.get("writeErrors").is_none(), "{reply:?}");
+        if number % 4 == 2 {
+            let m = reply.get("value").and_then(Value::as_map).and_then(|value| value.get("m")).and_then(Value::as_i64);
+            assert_eq!(m, Some(number / 4 + 1), "the document after this write, also of a repetition");
+        }
+        number += 1;
+        shared.acknowledged.fetch_add(1, Ordering::SeqCst);
+    }
+    number
+}
+
+#[test]
+fn a_killed_server_applies_retried_writes_once() {
+    let place = Place::new();
+    let (mut server, port) = serve(&place);
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the server");
+    for client in 0..CLIENTS {
+        let insert = doc! {"insert": "counters", "documents": [{"_id": client as i64, "n": 0, "m": 0}]};
+        run(&mut stream, insert).expect("a reply");
+    }
+    let (port, zero) = (AtomicU64::new(u64::from(port)), AtomicU64::new(0));
+    let shared = Shared { port, acknowledged: zero, done: AtomicBool::new(false) };
+    let counts: Vec<i64> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|at| {
+                scope.spawn({
+                    let shared = &shared;
+                    move || client(shared, at)
+                })
+            })
+            .collect();
+        for _ in 0..KILLS {
+            let before = shared.acknowledged.load(Ordering::SeqCst);
+            while shared.acknowledged.load(Ordering::SeqCst) < before + WRITES_BETWEEN {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            server.kill().expect("a child");
+            server.wait().expect("a child");
+            let (next, port) = serve(&place);
+            server = next;
+            shared.port.store(u64::from(port), Ordering::SeqCst);
+        }
+        shared.done.store(true, Ordering::SeqCst);
+        clients.into_iter().map(|client| client.join().expect("a client")).collect()
+    });
+    server.kill().expect("a child");
+    server.wait().expect("a child");
+    let of_kind = |count: i64, kind: i64| (0..count).filter(|number| number % 4 == kind).count();
+    for (client, count) in counts.iter().enumerate() {
+        let text = place.json(&["get", "db", "shop.counters", &client.to_string()]);
+        assert_eq!(text["n"], of_kind(*count, 0), "client {client}: {text}");
+        assert_eq!(text["m"], of_kind(*count, 2), "client {client}: {text}");
+        let filter = format!(r#"{{"client": {client}}}"#);
+        assert_eq!(place.good(&["count", "db", "shop.log", &filter]).trim(), of_kind(*count, 1).to_string());
+    }
+    let all = place.json(&["get", "db", "shop.counters", "all"]);
+    assert_eq!(all["n"], counts.iter().map(|count| of_kind(*count, 3)).sum::<usize>());
+    place.good(&["verify", "db"]);
+}
