@@ -188,6 +188,23 @@ impl<T> Collection<T> {
         self
     }
 
+    /// A handle on the same collection whose writes are not checked by the collection's validator, such as those of a
+    /// program that restores documents.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.set_validator(r#"{"age": {"$exists": true}}"#).run()?;
+    /// assert!(pets.insert_one(r#"{"_id": "rex"}"#).is_err());
+    /// pets.clone().without_validation().insert_one(r#"{"_id": "rex"}"#)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn without_validation(mut self) -> Self {
+        self.target.validates = false;
+        self
+    }
+
     /// The durability of this handle's writes.
     ///
     /// ```

@@ -16,6 +16,8 @@ pub(crate) struct Target {
     pub engine: EngineHandle,
     name: std::result::Result<FullName, InvalidName>,
     pub durability: Durability,
+    /// False if documents are written that the collection's validator would refuse.
+    pub validates: bool,
     record: Option<Arc<Recorded>>,
 }
 
@@ -28,7 +30,7 @@ struct Recorded {
 impl Target {
     pub fn new(engine: &EngineHandle, name: std::result::Result<FullName, InvalidName>) -> Self {
         let durability = engine.store().options().durability;
-        Self { engine: engine.clone(), name, durability, record: None }
+        Self { engine: engine.clone(), name, durability, validates: true, record: None }
     }
 
     /// The same collection, whose writes put this record.
@@ -47,7 +49,7 @@ impl Target {
             None => None,
             Some(Recorded { record, name }) => Some(Record { record, name: name.as_ref().map_err(Clone::clone)? }),
         };
-        Ok(Writer { engine: &self.engine, name: self.name()?, durability: self.durability, record })
+        Ok(Writer { engine: &self.engine, name: self.name()?, durability: self.durability, validates: self.validates, record })
     }
 
     /// A reader of the latest documents, or of those at a snapshot.

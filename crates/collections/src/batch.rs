@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
                 Some(group) => group,
                 None => {
                     let state = engine.catalog.find_or_create(collection)?;
-                    plan.groups.push(Named { name: collection, state });
+                    plan.groups.push(Named { name: collection, state, validates: true });
                     plan.groups.len() - 1
                 }
             };
@@ -154,7 +154,7 @@ impl<'a> Plan<'a> {
     }
 
     fn read(&self, engine: &EngineHandle, group: usize, key: &[u8], id: &Value) -> Result<Option<Map>> {
-        let Named { name, state } = &self.groups[group];
+        let Named { name, state, .. } = &self.groups[group];
         let reader = Reader::latest(engine.store(), state.clone(), name);
         let Some(document) = reader.get_key(key, id)? else { return Ok(None) };
         let damaged = |e: alluvium_document::row::RowError| Error::DamagedDocument {

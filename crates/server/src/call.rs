@@ -98,7 +98,10 @@ impl Call<'_> {
 
     /// A collection of the command's database.
     pub(crate) fn collection_called(&self, name: &str) -> Collection {
-        let collection = self.shared.db.logical_database(&self.db).collection(name);
+        let mut collection = self.shared.db.logical_database(&self.db).collection(name);
+        if self.body.flag("bypassDocumentValidation") {
+            collection = collection.without_validation();
+        }
         match self.write_concern.durability() {
             Some(durability) => collection.with_durability(durability),
             None => collection,

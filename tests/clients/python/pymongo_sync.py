@@ -538,6 +538,8 @@ def validators_refuse_documents(client, db):
         c.find_one_and_update({"name": "rex"}, {"$set": {"name": 1}})
     entry = next(iter(db.list_collections(filter={"name": "validated"})))
     equal(entry["options"]["validator"], schema)
+    c.insert_one({"_id": 8, "name": 8}, bypass_document_validation=True)
+    c.bulk_write([UpdateOne({"_id": 8}, {"$set": {"name": 9}})], bypass_document_validation=True)
     db.command("collMod", "validated", validator={}, validationLevel="off")
     c.insert_one({"name": 9})
 

@@ -17,7 +17,7 @@ use crate::trees::shape_key;
 use alluvium_document::row::encode_row;
 use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
-use alluvium_query::validator::ValidationAction;
+use alluvium_query::validator::{ValidationAction, Validator};
 use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Store, TreeId, WriteBatch};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ const KEPT_ROW_BYTES: usize = 1 << 20;
 pub struct Named<'a> {
     pub name: &'a FullName,
     pub state: Arc<CollectionState>,
+    /// False if documents are written that the collection's validator would refuse.
+    pub validates: bool,
 }
 
 /// A document to be locked: its collection (a place in the write's list), its key, and how.
@@ -52,6 +54,7 @@ struct Group<'a> {
     name: &'a FullName,
     state: Arc<CollectionState>,
     entries: Entries<'a>,
+    validates: bool,
     shapes: Vec<Arc<Shape>>,
     /// The first of `shapes` whose definitions are in the batch.
     shapes_put: usize,
@@ -216,7 +219,7 @@ impl<'a> WriteTxn<'a> {
     /// An empty write under the indexes that the collections have now.
     pub(crate) fn new(store: &'a Store, groups: &[Named<'a>]) -> Self {
         let mut batch = store.batch();
-        let group = |named: &Named<'a>| Group::new(named.name, named.state.clone());
+        let group = |named: &Named<'a>| Group::new(named);
         let groups: Vec<Group<'a>> = groups.iter().map(group).collect();
         for group in &groups {
             batch.expect_schema(group.state.documents, group.entries.schema());
@@ -326,7 +329,7 @@ impl<'a> WriteTxn<'a> {
         before: &Document,
         after: &Draft,
     ) -> Result<()> {
-        if self.groups[group].entries.set().validator().is_some() {
+        if self.groups[group].validator().is_some() {
             let document = Document::from_map(&after.clone().into_map()?)
                 .map_err(|error| Error::InvalidDocument(error.to_string()))?;
             self.groups[group].validate(&document, Some(before))?;
@@ -488,16 +491,23 @@ impl Locked<'_> {
 }
 
 impl<'a> Group<'a> {
-    fn new(name: &'a FullName, state: Arc<CollectionState>) -> Self {
+    fn new(named: &Named<'a>) -> Self {
+        let Named { name, state, validates } = named.clone();
         let entries = Entries::new(state.indexes(), name);
-        Self { name, state, entries, shapes: Vec::new(), shapes_put: 0 }
+        Self { name, state, entries, validates, shapes: Vec::new(), shapes_put: 0 }
+    }
+
+    /// The validator of the documents that are written.
+    #[inline]
+    fn validator(&self) -> Option<&Validator> {
+        self.entries.set().validator().filter(|_| self.validates)
     }
 
     /// Puts the row of a document. Every document that is written enters its batch here, so a rule
     /// on all documents belongs here.
     #[inline]
     fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8], before: Option<&Document>) -> Result<()> {
-        if self.entries.set().validator().is_some() {
+        if self.validator().is_some() {
             self.validate(&self.document(key, row)?, before)?;
         }
         batch.put(self.state.documents, key, row);
@@ -520,7 +530,7 @@ impl<'a> Group<'a> {
     /// An error if the collection's validator refuses a document that is written in place of `before`.
     #[cold]
     fn validate(&self, document: &Document, before: Option<&Document>) -> Result<()> {
-        let Some(validator) = self.entries.set().validator() else { return Ok(()) };
+        let Some(validator) = self.validator() else { return Ok(()) };
         let Some(details) = validator.refusal(document, before)? else { return Ok(()) };
         let (collection, id) = (self.name.to_string(), id_text(document.id()));
         let refused = Error::Validation { collection, id, details: Box::new(details) };

@@ -20,6 +20,8 @@ pub struct Writer<'a> {
     pub name: &'a FullName,
     /// When writes are acknowledged.
     pub durability: Durability,
+    /// False if documents are written that the collection's validator would refuse.
+    pub validates: bool,
     /// The record of each write, and its collection.
     pub record: Option<Record<'a>>,
 }
@@ -62,7 +64,7 @@ impl<'a> Writer<'a> {
         state: Arc<CollectionState>,
         encode: &mut impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
     ) -> Result<T> {
-        let group = Named { name: self.name, state };
+        let group = Named { name: self.name, state, validates: self.validates };
         match self.record_group()? {
             None => execute(self.engine.store(), &[group], self.durability, None, encode),
             Some(record) => execute(self.engine.store(), &[group, record], self.durability, None, encode),
@@ -72,7 +74,7 @@ impl<'a> Writer<'a> {
     /// The collection of the record, which is created if it does not exist.
     fn record_group(&self) -> Result<Option<Named<'a>>> {
         let Some(Record { name, .. }) = self.record else { return Ok(None) };
-        Ok(Some(Named { name, state: self.engine.catalog.find_or_create(name)? }))
+        Ok(Some(Named { name, state: self.engine.catalog.find_or_create(name)?, validates: false }))
     }
 
     /// Adds the record of a write with this result to its batch.
@@ -109,7 +111,7 @@ impl<'a> Writer<'a> {
         retry(self.engine, || {
             let Some(state) = self.existing()? else { return Ok(None) };
             let reads = Reads { locks: &locks, reserve_bytes: state.change_size.reserve() };
-            let group = Named { name: self.name, state: state.clone() };
+            let group = Named { name: self.name, state: state.clone(), validates: self.validates };
             let (store, durability) = (self.engine.store(), self.durability);
             match self.record_group()? {
                 None => execute(store, &[group], durability, Some(reads), |txn| encode(&state, txn)),

@@ -16,7 +16,7 @@ impl<'a> WriteTxn<'a> {
     /// An empty write to one collection, with room for `bytes` of rows: see
     /// [`WriteTxn::put_encoded`].
     pub fn with_room(engine: &'a Engine, name: &'a FullName, state: &Arc<CollectionState>, bytes: usize) -> Self {
-        let mut txn = Self::new(engine.store(), &[Named { name, state: state.clone() }]);
+        let mut txn = Self::new(engine.store(), &[Named { name, state: state.clone(), validates: true }]);
         txn.batch.reserve(bytes);
         txn
     }
@@ -62,7 +62,7 @@ impl<'a> WriteTxn<'a> {
     /// An empty write to the same collection, under the indexes that it has now.
     fn empty(&self) -> Self {
         let group = &self.groups[0];
-        Self::new(self.store, &[Named { name: group.name, state: group.state.clone() }])
+        Self::new(self.store, &[Named { name: group.name, state: group.state.clone(), validates: group.validates }])
     }
 
     /// The same documents, with entries for the indexes that the collection has now.
