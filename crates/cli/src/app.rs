@@ -1,6 +1,6 @@
 //! From the command line to the exit code.
 
-use crate::commands::Command;
+use crate::commands::{Command, mongod};
 use crate::config::Config;
 use crate::context::Context;
 use crate::exit::{self, Outcome};
@@ -78,8 +78,11 @@ const NAME: &str = "alluvium";
 pub fn main() -> ExitCode {
     signals::survive_large_files();
     let env = Env::os();
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let arguments = mongod::by_name(std::env::args_os().collect());
     let program = Program::new(NAME, &arguments);
+    if let Err(failure) = mongod::refuse_config(&arguments) {
+        return program.end(Err(failure));
+    }
     match resolve(&env, &variable, arguments) {
         Err(error) => match suggestions::of(&error) {
             Some(failure) => program.end(Err(failure)),

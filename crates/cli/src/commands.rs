@@ -21,6 +21,7 @@ mod index;
 mod inspect;
 pub mod load;
 mod man;
+pub(crate) mod mongod;
 mod multivalue;
 mod put;
 mod rename;
@@ -85,6 +86,8 @@ pub(crate) enum Command {
     Load(load::Args),
     /// Write the manual pages
     Man(man::Args),
+    /// Serve as MongoDB's mongod does, with its arguments and its log
+    Mongod(mongod::Args),
     /// Store many sorted values under a key: put, get, delete, load
     #[command(subcommand)]
     Mv(multivalue::Command),
@@ -141,6 +144,7 @@ impl Command {
             Self::Inspect(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Man(args) => args.run(context),
+            Self::Mongod(args) => args.run(),
             Self::Mv(command) => command.run(),
             Self::Put(args) => args.run(),
             Self::Rename(args) => args.run(),

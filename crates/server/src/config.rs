@@ -4,6 +4,9 @@ use crate::tls::TlsFiles;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// The version of MongoDB whose commands are followed, which clients compare.
+pub const MONGODB_VERSION: &str = "8.0.0";
+
 /// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Config {

@@ -39,7 +39,7 @@ mod snapshots;
 mod tls;
 mod writes;
 
-pub use config::Config;
+pub use config::{Config, MONGODB_VERSION};
 pub use listener::{ServeError, Server};
 pub use reload::Reloader;
 pub use tls::{TlsError, TlsFiles};

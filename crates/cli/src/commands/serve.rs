@@ -157,6 +157,16 @@ fn failed(error: ServeError) -> Failure {
     Failure::Other(format!("{error}{help}"))
 }
 
+/// Returns when a signal has come.
+pub(super) fn until_signal(stop: Stop) -> impl FnOnce() + Send + 'static {
+    move || {
+        let (nothing, never) = (Mutex::new(()), Condvar::new());
+        while !stop.is_set() {
+            never.wait_for(&mut nothing.lock(), SIGNAL_CHECK);
+        }
+    }
+}
+
 /// The addresses of a host and a port.
 fn resolved(option: &str, address: &str) -> Outcome<Vec<SocketAddr>> {
     match address.to_socket_addrs() {

@@ -8,8 +8,7 @@ use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
-/// The version of MongoDB whose commands are followed, which clients compare.
-pub(super) const VERSION: &str = "8.0.0";
+pub(super) const VERSION: &str = crate::config::MONGODB_VERSION;
 
 pub(super) const COMMAND: Command =
     Command { aliases: &["buildinfo"], access: Access::Open, ..Command::reading("buildInfo", run) };

@@ -4,6 +4,7 @@ use super::Command;
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
 use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -79,8 +80,16 @@ fn config(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&Map::from([("config", Value::Map(config))]))
 }
 
-/// The set exists from the start, so that launchers of test servers can go on.
+/// The set exists from the start: a configuration that names it, and no more than one member, is accepted as done.
 fn initiate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    set(call.shared)?;
-    Err(CommandError::new(23, "AlreadyInitialized", "already initialized"))
+    let name = set(call.shared)?;
+    let Some(config) = call.argument().as_map() else { return Ok(call.reply()) };
+    let invalid = |message: String| Err(CommandError::new(93, "InvalidReplicaSetConfig", message));
+    if let Some(given) = config.text("_id").filter(|given| *given != name) {
+        return invalid(format!("the configuration names the set '{given}', and the server was started with '{name}'"));
+    }
+    match config.elements("members").unwrap_or_default() {
+        [] | [_] => Ok(call.reply()),
+        members => invalid(format!("the set has one member, this server; the configuration has {}", members.len())),
+    }
 }

@@ -1,0 +1,278 @@
+//! `alluvium mongod`: a server with the arguments and the log of MongoDB's `mongod`, for launchers that expect it.
+
+mod log;
+
+use crate::commands::serve;
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+use crate::settings::database::LEAST_MEMORY;
+use crate::signals::Stop;
+use crate::text;
+use alluvium::{Builder, Database, Map, Value};
+use alluvium_env::Env;
+use alluvium_server::{Config, MONGODB_VERSION, Server};
+use log::{Component, Log};
+use std::ffi::OsString;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+
+/// The name by which the program is this command.
+pub(crate) const NAME: &str = "mongod";
+
+/// The `--dbpath` of a database without files.
+const IN_MEMORY: &str = ":memory:";
+
+/// The directory of the database in `--dbpath`, unless that is a database.
+const DIRECTORY: &str = "alluvium";
+
+/// Arguments of `mongod`, by the names that MongoDB gives them.
+#[derive(Debug, clap::Args)]
+#[command(
+    disable_version_flag = true,
+    after_help = "Examples:
+  alluvium mongod --dbpath /data --port 27017 --replSet rs0
+  alluvium mongod --dbpath :memory: --port 27018
+
+Takes the place of MongoDB's server where a launcher starts one, such as a library for tests; the program is this command as well \
+if it is called by the name mongod. The database is the directory `alluvium` in --dbpath, or --dbpath itself if that is a database. \
+The log lines that launchers wait for are printed in MongoDB's format."
+)]
+pub(crate) struct Args {
+    /// The directory of the data, which must exist; :memory: for a database without files
+    #[arg(long, value_name = "DIRECTORY", default_value = "/data/db")]
+    dbpath: PathBuf,
+    /// The port
+    #[arg(long, value_name = "PORT", default_value_t = 27017)]
+    port: u16,
+    /// The addresses to listen at, separated by commas
+    #[arg(long = "bind_ip", value_name = "HOSTS", default_value = "localhost")]
+    bind_ip: String,
+    /// Listen at all addresses
+    #[arg(long = "bind_ip_all")]
+    bind_ip_all: bool,
+    /// The name of the replica set whose only member the server is; it needs no initiation
+    #[arg(long = "replSet", value_name = "NAME")]
+    repl_set: Option<String>,
+    /// Write the log to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    logpath: Option<PathBuf>,
+    /// Append to the log file; by default the existing one is renamed
+    #[arg(long, requires = "logpath")]
+    logappend: bool,
+    /// The directory of the Unix socket, which is named mongodb-PORT.sock
+    #[arg(long = "unixSocketPrefix", value_name = "DIRECTORY", default_value = "/tmp")]
+    unix_socket_prefix: PathBuf,
+    /// Listen at no Unix socket
+    #[arg(long)]
+    nounixsocket: bool,
+    /// The memory budget in GiB
+    #[arg(long = "wiredTigerCacheSizeGB", value_name = "GIB")]
+    cache_gib: Option<f64>,
+    /// The most connections at a time
+    #[arg(long = "maxConns", value_name = "N", default_value_t = 20_000)]
+    max_conns: usize,
+    /// A parameter as NAME=VALUE: enableTestCommands has an effect, others are accepted
+    #[arg(long = "setParameter", value_name = "NAME=VALUE")]
+    set_parameter: Vec<String>,
+    /// inMemory and ephemeralForTest keep the data in memory; others have no effect
+    #[arg(long = "storageEngine", value_name = "NAME")]
+    storage_engine: Option<String>,
+    /// Serve without logins, which is the default
+    #[arg(long, conflicts_with = "auth")]
+    noauth: bool,
+    /// Refused: logins are not supported
+    #[arg(long)]
+    auth: bool,
+    /// Refused: start the program in the background
+    #[arg(long)]
+    fork: bool,
+    /// Print the version
+    #[arg(long)]
+    version: bool,
+    #[command(flatten)]
+    ignored: Ignored,
+}
+
+/// Arguments that launchers pass and that have no effect.
+#[derive(Debug, clap::Args)]
+struct Ignored {
+    #[arg(long, hide = true)]
+    quiet: bool,
+    #[arg(short, long, hide = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    #[arg(long, hide = true)]
+    ipv6: bool,
+    #[arg(long = "journal", hide = true)] // tidy: allow
+    with_log: bool,
+    #[arg(long = "nojournal", hide = true)] // tidy: allow
+    without_log: bool,
+    #[arg(long, hide = true)]
+    directoryperdb: bool,
+    #[arg(long, hide = true)]
+    noscripting: bool,
+    #[arg(long = "oplogSize", hide = true)]
+    oplog_size: Option<u64>,
+    #[arg(long, hide = true)]
+    slowms: Option<i64>,
+}
+
+/// Refuses a configuration file, before `--config` is read as that of Alluvium.
+pub(crate) fn refuse_config(arguments: &[OsString]) -> Outcome {
+    let is_config = |argument: &OsString| {
+        let text = argument.to_string_lossy();
+        text == "--config" || text.starts_with("--config=") || text == "-f"
+    };
+    let is_mongod = arguments.get(1).is_some_and(|name| name == NAME);
+    match is_mongod && arguments.iter().any(is_config) {
+        true => Err(Failure::Usage(
+            "mongod --config: configuration files of MongoDB are not read: write the settings as arguments".to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The arguments of a program that was called by the name `mongod`, as those of this command.
+pub(crate) fn by_name(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_mongod = arguments.first().is_some_and(|program| Path::new(program).file_name() == Some(NAME.as_ref()));
+    if is_mongod {
+        arguments.splice(..1, ["alluvium".into(), NAME.into()]);
+    }
+    arguments
+}
+
+impl Args {
+    /// Serves until a signal.
+    pub(crate) fn run(&self) -> Outcome {
+        if self.version {
+            return print_version();
+        }
+        self.refuse()?;
+        let stop = Stop::on_signals()?;
+        let env = Env::os();
+        let log = Log::open(&env, self.logpath.as_deref(), self.logappend)?;
+        let starting = [
+            ("pid", Value::Int64(std::process::id().into())),
+            ("port", Value::Int32(self.port.into())),
+            ("dbPath", Value::from(self.dbpath.display().to_string())),
+            ("architecture", Value::from("64-bit")),
+        ];
+        log.line(Component::Control, 4_615_611, "initandlisten", "MongoDB starting", Map::from(starting))?;
+        self.serve(&env, &log, stop)?;
+        let code = Map::from([("exitCode", Value::Int32(0))]);
+        log.line(Component::Control, 23_138, "initandlisten", "Shutting down", code)
+    }
+
+    fn refuse(&self) -> Outcome {
+        let refused = match self {
+            Self { fork: true, .. } => "--fork: start the program in the background instead",
+            Self { auth: true, .. } => "--auth: logins are not supported yet",
+            _ => return self.check_parameters(),
+        };
+        Err(Failure::Usage(refused.to_owned()))
+    }
+
+    fn check_parameters(&self) -> Outcome {
+        match self.set_parameter.iter().find(|parameter| !parameter.contains('=')) {
+            Some(wrong) => Err(Failure::Usage(format!("--setParameter {wrong}: write NAME=VALUE"))),
+            None => Ok(()),
+        }
+    }
+
+    fn serve(&self, env: &Env, log: &Log, stop: Stop) -> Outcome {
+        let config = self.config()?;
+        // Launchers parse the line of an error, so no other line follows it.
+        let database = self.open(env).inspect_err(|failure| {
+            log.error(20_557, "DBException in initAndListen, terminating", &failure.to_string());
+        })?;
+        let server = Server::bind(&database, config).map_err(|error| {
+            log.error(20_568, "Error setting up listener", &error.to_string());
+            Failure::Other(error.to_string())
+        })?;
+        for address in server.addresses() {
+            let address = Map::from([("address", Value::from(address.ip().to_string()))]);
+            log.line(Component::Network, 23_015, "listener", "Listening on", address)?;
+        }
+        let port = server.addresses().first().map_or(self.port, SocketAddr::port);
+        let waiting = Map::from([("port", Value::Int32(port.into())), ("ssl", Value::from("off"))]);
+        log.line(Component::Network, 23_016, "listener", "Waiting for connections", waiting)?;
+        if self.repl_set.is_some() {
+            let states = Map::from([("newState", Value::from("PRIMARY")), ("oldState", Value::from("SECONDARY"))]);
+            log.line(Component::Replication, 21_358, "OplogApplier-0", "Replica set state transition", states)?;
+            let primary = "Transition to primary complete; database writes are now permitted";
+            log.line(Component::Replication, 21_331, "OplogApplier-0", primary, Map::new())?;
+        }
+        server.run(serve::until_signal(stop));
+        Ok(database.close()?)
+    }
+
+    fn config(&self) -> Outcome<Config> {
+        let hosts = if self.bind_ip_all || self.bind_ip == "*" { "0.0.0.0" } else { &self.bind_ip };
+        let (mut listen, mut sockets) = (Vec::new(), Vec::new());
+        for host in hosts.split(',').map(str::trim).filter(|host| !host.is_empty()) {
+            match host.starts_with('/') {
+                true => sockets.push(PathBuf::from(host)),
+                false => listen.extend(resolved(host, self.port)?),
+            }
+        }
+        if !self.nounixsocket && self.port != 0 {
+            sockets.push(self.unix_socket_prefix.join(format!("mongodb-{}.sock", self.port)));
+        }
+        let is_set = |parameter: &String| ["enableTestCommands=1", "enableTestCommands=true"].contains(&&**parameter);
+        Ok(Config {
+            listen,
+            sockets,
+            replica_set: self.repl_set.clone(),
+            connections_max: self.max_conns,
+            test_commands: self.set_parameter.iter().any(is_set),
+            ..Config::default()
+        })
+    }
+
+    /// Opens the database, or one in memory.
+    fn open(&self, env: &Env) -> Outcome<Database> {
+        let mut builder = Database::builder();
+        if let Some(gib) = self.cache_gib {
+            let bytes = ((gib * (1_u64 << 30) as f64) as usize).max(usize::try_from(LEAST_MEMORY).unwrap_or(0));
+            crate::allocator::prepare(bytes);
+            builder = builder.memory(bytes);
+        }
+        let engine = self.storage_engine.as_deref().unwrap_or_default();
+        if self.dbpath == Path::new(IN_MEMORY) || ["inMemory", "ephemeralForTest"].contains(&engine) {
+            let env = Env { fs: Env::in_memory(0).fs, ..env.clone() };
+            return Ok(builder.env(env).open("memory")?);
+        }
+        if !env.fs.exists(&self.dbpath)? {
+            return Err(Failure::Other(format!(
+                "NonExistentPath: Data directory {} not found: create it, or choose another one by --dbpath",
+                text::path(&self.dbpath)
+            )));
+        }
+        Ok(builder.clone().open(self.directory(&builder)?)?)
+    }
+
+    fn directory(&self, builder: &Builder) -> Outcome<PathBuf> {
+        Ok(if builder.is_there(&self.dbpath)? { self.dbpath.clone() } else { self.dbpath.join(DIRECTORY) })
+    }
+}
+
+fn print_version() -> Outcome {
+    let mut out = Output::new();
+    out.text(&format!("db version v{MONGODB_VERSION}\nBuild Info: "))?;
+    let alluvium = env!("CARGO_PKG_VERSION");
+    out.json(
+        &serde_json::json!({"version": MONGODB_VERSION, "gitVersion": alluvium, "modules": [], "alluvium": alluvium}),
+    )?;
+    out.finish()
+}
+
+/// The addresses of a host. The name `localhost` is that of IPv4 alone, as for `mongod` without `--ipv6`.
+fn resolved(host: &str, port: u16) -> Outcome<Vec<SocketAddr>> {
+    let name = if host == "localhost" { "127.0.0.1" } else { host };
+    match (name, port).to_socket_addrs() {
+        Ok(addresses) => Ok(addresses.collect()),
+        Err(error) => Err(Failure::Usage(format!("--bind_ip {host}: {error}: write a name or an address"))),
+    }
+}
+
+#[cfg(test)]
+mod tests;
