@@ -284,3 +284,6 @@ fn failed(form: Form, error: &CommandError, more: Map) -> Vec<u8> {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests;
