@@ -72,6 +72,9 @@ fn the_result_of_a_query_is_exported() {
     assert_eq!(export(&fields), "at.x\n2\n8\n14\n");
     place.good(&["index", "create", "db", "pets", "{\"kind\": 1}"]);
     assert_eq!(export(&["--where", "{kind: 'dog'}"]).lines().count(), 3);
+    let collated = |arguments: &[&str]| export(&[arguments, &["--collation", "{locale: 'en', strength: 2}"]].concat());
+    assert_eq!(collated(&["--where", "{kind: 'DOG'}"]), dogs);
+    assert_eq!(collated(&["--pipeline", "[{$match: {kind: 'DOG'}}, {$sort: {_id: 1}}]"]).lines().count(), 3);
     assert_eq!(export(&["--where", "{kind: 'bird'}", "--format", "json"]), "[\n]\n");
     place.good(&["export", "db", "pets", "--where", "{kind: 'dog'}", "-o", "dogs.bson"]);
     place.good(&["load", "db", "dogs", "dogs.bson"]);
@@ -83,6 +86,7 @@ fn the_result_of_a_query_is_exported() {
         (2, &["--sort", "{_id: 1}", "--reverse"], "--reverse is for an export"),
         (2, &["--where", "{"], "the filter of --where must be JSON"),
         (2, &["--sort", "{_id: 3}"], "sort"),
+        (2, &["--collation", "{locale: 'en'}"], "--collation is for the result of a query"),
         (2, &["--project", "{a: 1, b: 0}"], "b"),
         (2, &["--project", "{a: 1}", "--fields", "a"], "--fields and --project cannot be combined"),
     ] {

@@ -31,6 +31,7 @@ const CHUNK_BYTES: usize = 256 << 10;
   alluvium export my.db comments -o scores.csv --fields _id,author,score --from evn2 --to evn3
   alluvium export my.db comments -o top.csv --where '{\"score\": {\"$gt\": 100}}' --sort '{\"score\": -1}' --project '{\"body\": 0}' --limit 1000
   alluvium export my.db comments -o counts.csv --pipeline '[{\"$sortByCount\": \"$author\"}, {\"$limit\": 100}]'
+  alluvium export my.db users -o users.jsonl --sort '{\"name\": 1}' --collation '{\"locale\": \"de\"}'
   alluvium export my.db pets --canonical | alluvium load other.db pets -
 
 The export is a consistent snapshot of the collection. BSON and canonical JSON keep every type and the order of \

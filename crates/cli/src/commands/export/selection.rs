@@ -27,12 +27,17 @@ pub(super) struct SelectionArgs {
     /// Write the results of this pipeline, a JSON array of stages as in `aggregate`
     #[arg(long, value_name = "STAGES", conflicts_with_all = ["filter", "sort", "project"])]
     pipeline: Option<String>,
+    /// Compare strings by the rules of a language, as in MongoDB: {"locale": "en", "strength": 2} ignores case
+    #[arg(long, value_name = "JSON")]
+    collation: Option<String>,
 }
 
 /// The documents of an export.
 pub(super) struct Selection<'a> {
     arguments: &'a SelectionArgs,
     kind: Kind,
+    /// The options of the collation of a query or pipeline.
+    collation: Option<Map>,
 }
 
 enum Kind {
@@ -60,8 +65,13 @@ impl SelectionArgs {
             ("--pipeline", &self.pipeline),
         ];
         let Some((name, _)) = options.into_iter().find(|(_, text)| text.is_some()) else {
-            return Ok(Selection { arguments: self, kind: Kind::Range });
+            if self.collation.is_some() {
+                let what = "--collation is for the result of a query: it goes with --where, --sort or --pipeline";
+                return Err(Failure::Usage(what.to_owned()));
+            }
+            return Ok(Selection { arguments: self, kind: Kind::Range, collation: None });
         };
+        let collation = self.collation.as_deref().map(|options| map_of("--collation", options)).transpose()?;
         if let Some(range) = self.range.of_ids() {
             return Err(Failure::Usage(format!(
                 "{range} is for an export in order of _id, and {name} for the result of a query: write the range as part of \
@@ -80,7 +90,7 @@ impl SelectionArgs {
                 }
             }
         };
-        Ok(Selection { arguments: self, kind })
+        Ok(Selection { arguments: self, kind, collation })
     }
 
     fn stages(&self, text: &str) -> Outcome<Vec<Map>> {
@@ -114,6 +124,9 @@ impl Selection<'_> {
                 if let Some(projection) = projection {
                     find = find.projection(projection.clone());
                 }
+                if let Some(collation) = &self.collation {
+                    find = find.collation(collation.clone());
+                }
                 if let Some(snapshot) = at {
                     find = find.at(snapshot);
                 }
@@ -121,6 +134,9 @@ impl Selection<'_> {
             }
             Kind::Pipeline(stages) => {
                 let mut aggregate = pipelines::aggregate(collection, stages.clone(), stop);
+                if let Some(collation) = &self.collation {
+                    aggregate = aggregate.collation(collation.clone());
+                }
                 if let Some(snapshot) = at {
                     aggregate = aggregate.at(snapshot);
                 }
