@@ -24,8 +24,12 @@ pub(crate) struct Profile {
     /// The first one is the document itself; each of the others is a child of an earlier one.
     nodes: Vec<Node>,
     documents: u64,
+    /// The levels of fields that it has; a field of a document is on level 1.
+    levels: usize,
     /// True if there are more than [`MOST_FIELDS`].
     is_cut: bool,
+    /// True if there are fields below the levels.
+    is_deeper: bool,
 }
 
 /// A field, or the elements of an array.
@@ -33,6 +37,8 @@ pub(crate) struct Profile {
 struct Node {
     /// The name; `None` for the elements of an array.
     name: Option<String>,
+    /// The number of names in its path.
+    level: usize,
     children: Vec<usize>,
     by_name: HashMap<Text, usize>,
     elements: Option<usize>,
@@ -62,9 +68,9 @@ pub(crate) struct Field<'p> {
 }
 
 impl Profile {
-    /// A profile of no documents.
-    pub(crate) fn new() -> Self {
-        Self { nodes: vec![Node::default()], documents: 0, is_cut: false }
+    /// A profile of no documents, for the fields on the first `levels` levels.
+    pub(crate) fn new(levels: usize) -> Self {
+        Self { nodes: vec![Node::default()], documents: 0, levels, is_cut: false, is_deeper: false }
     }
 
     /// Adds a document.
@@ -76,6 +82,11 @@ impl Profile {
     /// The number of documents.
     pub(crate) fn documents(&self) -> u64 {
         self.documents
+    }
+
+    /// True if some fields were left out, because they are below the levels.
+    pub(crate) fn is_deeper(&self) -> bool {
+        self.is_deeper
     }
 
     /// True if some fields were left out, because there are too many.
@@ -117,12 +128,17 @@ impl Profile {
         if known.is_some() {
             return known;
         }
+        let level = self.nodes[parent].level + usize::from(name.is_some());
+        if level > self.levels {
+            self.is_deeper = true;
+            return None;
+        }
         if self.nodes.len() > MOST_FIELDS {
             self.is_cut = true;
             return None;
         }
         let at = self.nodes.len();
-        self.nodes.push(Node { name: name.map(ToString::to_string), ..Node::default() });
+        self.nodes.push(Node { name: name.map(ToString::to_string), level, ..Node::default() });
         let parent = &mut self.nodes[parent];
         parent.children.push(at);
         match name {

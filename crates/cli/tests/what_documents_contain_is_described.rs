@@ -88,6 +88,20 @@ fn a_sample_says_so_and_is_extrapolated() {
 }
 
 #[test]
+fn deep_fields_are_left_out_unless_asked_for() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "1", "{\"a\": {\"b\": {\"c\": {\"d\": {\"e\": 1}}}}}"]);
+    let shown = place.good(&["describe", "db", "c"]);
+    assert!(shown.starts_with("main.c: 1 document; it has fields below these: use --depth\n"), "{shown}");
+    assert!(shown.contains("\na.b.c ") && !shown.contains("a.b.c.d"), "{shown}");
+    let fields =
+        |depth| place.json(&["describe", "db", "c", "--json", "--depth", depth]).as_array().map_or(0, Vec::len);
+    assert_eq!((fields("1"), fields("4"), fields("0")), (2, 5, 6));
+    let whole = place.good(&["describe", "db", "c", "--depth", "0"]);
+    assert!(whole.starts_with("main.c: 1 document\n") && whole.contains("\na.b.c.d.e "), "{whole}");
+}
+
+#[test]
 fn several_collections_have_a_title_each() {
     let place = pets();
     place.good(&["put", "db", "empty", "1", "{}"]);

@@ -26,11 +26,12 @@ const SHOWN_CHARS: usize = 40;
   alluvium describe my.db comments
   alluvium describe my.db comments --sample 100000 --format markdown
   alluvium describe my.db comments --all --json
+  alluvium describe my.db comments --depth 0
 
 For each field: the types of its values, the share of documents that have it, the number of different values (~ marks an \
 estimate, + one that is only a part), the indexes that contain it, the smallest and the largest value, and examples. a.b is the field b of the \
 map a, and a[] is each element of the array a. By default a sample of 10,000 documents is read, from many places of the collection; \
---all reads all of them. Null, maps and arrays do not count as values.")]
+--all reads all of them. Fields within more than 3 maps are left out unless --depth has another number. Null, maps and arrays do not count as values.")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs<Reading>,
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Read all documents
     #[arg(long, conflicts_with = "sample")]
     all: bool,
+    /// Describe fields down to N levels of maps; 0 for all levels
+    #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true)]
+    depth: usize,
     #[command(flatten)]
     format: FormatArg,
     /// Print the figures of all fields as a JSON array
@@ -111,7 +115,7 @@ impl Args {
         documents: collections::DocumentCount,
         stop: &Stop,
     ) -> Outcome<Described> {
-        let mut profile = Profile::new();
+        let mut profile = Profile::new(if self.depth == 0 { usize::MAX } else { self.depth });
         let mut add = |map: &Map| profile.add(map);
         let extent = match self.all || documents.documents <= self.sample {
             true => sample::all(collection, stop, &mut add)?,
@@ -156,7 +160,11 @@ impl Described {
             Extent::Spread => format!("; described by a sample of {read}"),
             Extent::First => format!("; described by the first {read}"),
         };
-        let cut = if self.profile.is_cut() { "; it has more fields than these" } else { "" };
+        let cut = match (self.profile.is_cut(), self.profile.is_deeper()) {
+            (true, _) => "; it has more fields than these",
+            (false, true) => "; it has fields below these: use --depth",
+            (false, false) => "",
+        };
         let s = if documents.documents == 1 { "" } else { "s" };
         format!("{name}: {documents} document{s}{read}{cut}")
     }

@@ -2,7 +2,7 @@ use super::*;
 use alluvium_document::json;
 
 fn profile(documents: &[&str]) -> Profile {
-    let mut profile = Profile::new();
+    let mut profile = Profile::new(usize::MAX);
     for text in documents {
         let value = json::parse(text.as_bytes()).expect("JSON");
         profile.add(value.as_map().expect("a map"));
@@ -41,6 +41,20 @@ fn fields_have_types_and_presence() {
             "late 25% bool 100%",
         ]
     );
+}
+
+#[test]
+fn fields_below_the_levels_are_left_out() {
+    let document = json::parse(br#"{"a": {"b": {"c": 1}}, "l": [[{"d": {"e": 1}}]]}"#).expect("JSON");
+    let of_levels = |levels| {
+        let mut profile = Profile::new(levels);
+        profile.add(document.as_map().expect("a map"));
+        let paths: Vec<String> = profile.fields().into_iter().map(|field| field.path).collect();
+        (paths.join(" "), profile.is_deeper())
+    };
+    assert_eq!(of_levels(1), ("a l l[] l[][]".to_owned(), true));
+    assert_eq!(of_levels(2), ("a a.b l l[] l[][] l[][].d".to_owned(), true));
+    assert_eq!(of_levels(3), ("a a.b a.b.c l l[] l[][] l[][].d l[][].d.e".to_owned(), false));
 }
 
 #[test]
@@ -103,7 +117,7 @@ fn long_texts_are_kept_in_part() {
 
 #[test]
 fn names_that_are_data_do_not_take_all_memory() {
-    let mut profile = Profile::new();
+    let mut profile = Profile::new(usize::MAX);
     for n in 0..MOST_FIELDS + 10 {
         let mut map = Map::new();
         map.push("same", 1);
