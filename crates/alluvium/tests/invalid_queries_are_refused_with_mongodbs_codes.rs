@@ -368,3 +368,30 @@ fn a_wait_for_an_index_that_cannot_be_built_returns_the_reason() {
     }
     assert_eq!(code(c.drop_index("t_1_u_1").unwrap_err()), 27);
 }
+
+/// The document on which an expression fails is named.
+#[test]
+fn errors_of_expressions_name_the_document() {
+    let db = Database::in_memory().unwrap();
+    let c = db.collection("c");
+    c.insert_many([r#"{"_id": "x", "a": 1}"#, r#"{"_id": "y", "a": "text"}"#]).unwrap();
+    let wrong = "$abs takes numbers, this is of type string";
+    for stages in [
+        r#"[{"$project": {"r": {"$abs": "$a"}}}]"#,
+        r#"[{"$set": {"r": {"$abs": "$a"}}}]"#,
+        r#"[{"$replaceWith": {"r": {"$abs": "$a"}}}]"#,
+        r#"[{"$match": {"$expr": {"$abs": "$a"}}}]"#,
+        r#"[{"$limit": 5}, {"$match": {"$expr": {"$abs": "$a"}}}]"#,
+        r#"[{"$group": {"_id": {"$abs": "$a"}}}]"#,
+        r#"[{"$match": {"$expr": {"$abs": "$a"}}}, {"$group": {"_id": null}}]"#,
+        r#"[{"$group": {"_id": null, "r": {"$push": {"$abs": "$a"}}}}]"#,
+    ] {
+        let run = || c.aggregate(stages).run()?.collect::<Result<Vec<_>, _>>();
+        let message = run().unwrap_err().to_string();
+        assert_eq!(message, format!("document \"y\": {wrong}"), "{stages}");
+    }
+    let of_find = c.find(r#"{"$expr": {"$abs": "$a"}}"#).count().unwrap_err();
+    assert_eq!(of_find.to_string(), format!("document \"y\": {wrong}"));
+    let projected = c.find("{}").projection(r#"{"r": {"$abs": "$a"}}"#).run().unwrap().collect::<Result<Vec<_>, _>>();
+    assert_eq!(projected.unwrap_err().to_string(), format!("document \"y\": {wrong}"));
+}

@@ -189,7 +189,7 @@ fn no_value(name: &FullName, error: FromDocumentError) -> Error {
 pub(crate) fn matches(filter: &Filter, name: &FullName, document: &Document) -> Result<bool> {
     filter.matches(document).map_err(|error| match error {
         MatchError::Damaged(error) => damaged(name, document)(error),
-        MatchError::Filter(error) => error.into(),
+        MatchError::Filter(error) => error.of_document(document.id()).into(),
     })
 }
 

@@ -8,7 +8,7 @@ use crate::index_scan::EntryScan;
 use crate::read::{damaged, damaged_key, decode, decode_copy, matches};
 use crate::spill::Spill;
 use crate::view::CollectionView;
-use alluvium_document::row::RowError;
+use alluvium_document::row::{ID, RowError};
 use alluvium_document::{Document, Value};
 use alluvium_env::Env;
 use alluvium_exec::{
@@ -72,7 +72,10 @@ impl LocalDocuments {
             let matched = filter.is_empty()
                 || filter.matches_row(row).map_err(|error| match error {
                     MatchError::Damaged(error) => damaged(error),
-                    MatchError::Filter(error) => error.into(),
+                    MatchError::Filter(error) => match row.get(ID).ok().flatten().and_then(|id| id.to_value().ok()) {
+                        Some(id) => error.of_document(&id).into(),
+                        None => error.into(),
+                    },
                 })?;
             if matched {
                 count += 1;

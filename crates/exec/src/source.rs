@@ -282,6 +282,6 @@ pub trait Sorted {
 pub fn matches<S: Source>(source: &S, filter: &Filter, document: &Document) -> Result<bool, S::Error> {
     filter.matches(document).map_err(|error| match error {
         MatchError::Damaged(error) => source.damaged(document, error),
-        MatchError::Filter(error) => error.into(),
+        MatchError::Filter(error) => error.of_document(document.id()).into(),
     })
 }

@@ -189,6 +189,8 @@ impl Execution {
 pub fn project(query: &Query, document: Document) -> Result<Document> {
     match &query.projection {
         None => Ok(document),
-        Some(projection) => Ok(Document::from_map(&projection.apply(&document, &query.filter)?)?),
+        Some(projection) => Ok(Document::from_map(
+            &projection.apply(&document, &query.filter).map_err(|error| error.of_document(document.id()))?,
+        )?),
     }
 }

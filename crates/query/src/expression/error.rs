@@ -2,6 +2,7 @@
 
 use crate::code::ErrorCode;
 use crate::pattern::PatternError;
+use alluvium_document::Value;
 use alluvium_document::row::RowError;
 
 /// The reason why an expression is refused, or has no value, with MongoDB's code for it. The message
@@ -19,6 +20,12 @@ impl ExpressionError {
     /// An error with this code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
+    }
+
+    /// The error, with the `_id` of the document that the expression failed on.
+    #[cold]
+    pub fn of_document(self, id: &Value) -> Self {
+        Self { code: self.code, message: format!("document {id}: {}", self.message) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Errors of filters.
 
+use alluvium_document::Value;
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
@@ -65,6 +66,15 @@ impl FilterError {
             Self::InvalidRegexOptions(_) => ErrorCode::Location51108,
             Self::TooManySteps(_) => ErrorCode::Location51156,
             Self::Expression(error) => error.code,
+        }
+    }
+
+    /// The error, with the `_id` of the document if an expression failed on it.
+    #[cold]
+    pub fn of_document(self, id: &Value) -> Self {
+        match self {
+            Self::Expression(error) => Self::Expression(error.of_document(id)),
+            other => other,
         }
     }
 

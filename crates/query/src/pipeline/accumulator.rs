@@ -143,7 +143,7 @@ impl Accumulator {
 
     /// Adds a document to the state. Returns the bytes by which the state grows.
     pub fn add(&self, state: &mut State, record: RecordRef<'_>, scope: &mut Scope<'_>) -> Result<usize, PipelineError> {
-        let value = self.argument.evaluate(scope)?;
+        let value = self.argument.evaluate(scope).map_err(|error| record.failed(error))?;
         match &self.kind {
             Kind::Sorted { sort, last, .. } => {
                 let mut key = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::error::{PipelineError, refuse};
 use super::fields;
-use super::record::Record;
+use super::record::{Record, RecordRef};
 use crate::code::ErrorCode;
 use crate::expression::{Expression, MAX_VALUE_BYTES, Scope};
 use crate::filter::Filter;
@@ -60,7 +60,9 @@ impl Each {
     pub fn apply(&self, record: Record, out: &mut Vec<Record>) -> Result<(), PipelineError> {
         let record = match self {
             Self::Project(_, projection) => {
-                Record::Map(projection.apply(&record.into_document()?, &Filter::default())?)
+                let document = record.into_document()?;
+                let made = projection.apply(&document, &Filter::default());
+                Record::Map(made.map_err(|error| error.of_document(document.id()))?)
             }
             Self::Add(_, added) => Record::Map(add(record, added)?),
             Self::Replace(name, expression) => Record::Map(replaced(name, expression, &record)?),
@@ -87,7 +89,7 @@ fn add(record: Record, added: &[(FieldPath, Expression)]) -> Result<Map, Pipelin
     let mut scope = record.scope();
     let mut bytes = 0;
     for (path, expression) in added {
-        let value = expression.evaluate(&mut scope)?;
+        let value = expression.evaluate(&mut scope).map_err(|error| RecordRef::from(&record).failed(error))?;
         bytes += value.as_ref().map_or(0, bson::bson_size);
         if bytes > MAX_VALUE_BYTES {
             return Err(PipelineError::too_large("a stage"));
@@ -107,7 +109,7 @@ fn add(record: Record, added: &[(FieldPath, Expression)]) -> Result<Map, Pipelin
 }
 
 fn replaced(name: &str, expression: &Expression, record: &Record) -> Result<Map, PipelineError> {
-    match expression.evaluate(&mut record.scope())? {
+    match expression.evaluate(&mut record.scope()).map_err(|error| RecordRef::from(record).failed(error))? {
         Some(Value::Map(map)) => Ok(map),
         other => refuse(
             ErrorCode::Location40228,

@@ -79,7 +79,7 @@ impl Groups {
     /// MongoDB's limit, or the document is damaged.
     pub fn add(&mut self, record: RecordRef<'_>) -> Result<(), PipelineError> {
         let mut scope = record.scope();
-        let id = self.group.id.evaluate(&mut scope)?.unwrap_or_default();
+        let id = self.group.id.evaluate(&mut scope).map_err(|error| record.failed(error))?.unwrap_or_default();
         self.key.clear();
         encode_by(self.group.collation.as_ref(), &id, &mut self.key);
         let entry = entry(&mut self.table, &self.group, &self.key, id, &mut self.bytes)?;

@@ -1,11 +1,11 @@
 //! The documents that pass through a pipeline.
 
 use super::error::PipelineError;
-use crate::expression::Scope;
-use crate::filter::Filter;
+use crate::expression::{EvaluateError, Scope};
+use crate::filter::{Filter, FilterError, MatchError};
 use crate::sort::Sort;
 use alluvium_document::path::FieldPath;
-use alluvium_document::row::{MapRef, RowError};
+use alluvium_document::row::{ID, MapRef, RowError};
 use alluvium_document::{Document, Map, Value, bson};
 
 /// A document in a pipeline: as it is stored, until a stage changes it.
@@ -44,6 +44,24 @@ impl<'a> RecordRef<'a> {
             Self::Row(document) => Scope::of(document),
             Self::View(row) => Scope::of_ref(row),
             Self::Map(map) => Scope::of_map(map),
+        }
+    }
+
+    /// The `_id`, if there is one that can be read.
+    fn id(self) -> Option<Value> {
+        match self {
+            Self::Row(document) => Some(document.id().clone()),
+            Self::View(row) => row.get(ID).ok().flatten().and_then(|id| id.to_value().ok()),
+            Self::Map(map) => map.get(ID).cloned(),
+        }
+    }
+
+    /// The error of an expression on this record, with its `_id`.
+    #[cold]
+    pub(super) fn failed(self, error: EvaluateError) -> PipelineError {
+        match (error, self.id()) {
+            (EvaluateError::Expression(error), Some(id)) => PipelineError::Refused(error.of_document(&id)),
+            (error, _) => error.into(),
         }
     }
 
@@ -131,9 +149,16 @@ impl Record {
     /// # Errors
     /// The document is damaged, or a pattern takes too many steps.
     pub fn matches(&self, filter: &Filter) -> Result<bool, PipelineError> {
+        let failed = |error: FilterError| match RecordRef::from(self).id() {
+            Some(id) => PipelineError::from(error.of_document(&id)),
+            None => error.into(),
+        };
         match self {
-            Self::Row(document) => Ok(filter.matches(document)?),
-            Self::Map(map) => Ok(filter.matches_map(map)?),
+            Self::Row(document) => filter.matches(document).map_err(|error| match error {
+                MatchError::Filter(error) => failed(error),
+                damaged => damaged.into(),
+            }),
+            Self::Map(map) => filter.matches_map(map).map_err(failed),
         }
     }
 

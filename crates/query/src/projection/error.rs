@@ -1,5 +1,6 @@
 //! Errors of projections.
 
+use alluvium_document::Value;
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
@@ -35,6 +36,16 @@ pub enum ProjectionError {
 }
 
 impl ProjectionError {
+    /// The error, with the `_id` of the document if an expression failed on it.
+    #[cold]
+    pub fn of_document(self, id: &Value) -> Self {
+        match self {
+            Self::Expression(error) => Self::Expression(error.of_document(id)),
+            Self::Filter(error) => Self::Filter(error.of_document(id)),
+            other => other,
+        }
+    }
+
     /// MongoDB's code for the error.
     pub fn code(&self) -> ErrorCode {
         match self {

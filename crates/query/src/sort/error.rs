@@ -36,9 +36,10 @@ pub enum SortError {
     /// A document has too many combinations of positions and elements of arrays.
     #[error("cannot sort by '{0}': the arrays of a document combine in too many ways")]
     TooManyKeys(String),
-    /// The documents kept for the sort exceed the memory limit.
+    /// The documents kept for the sort exceed the memory limit, and it may not use files.
     #[error(
-        "a sort needs more than {limit} bytes of memory: use a smaller limit, a projection, or an index that sorts"
+        "a sort needs more than {limit} bytes of memory, and disk use is not allowed: allow it, or use a smaller limit \
+         or a projection"
     )]
     Memory {
         /// The limit in bytes.
