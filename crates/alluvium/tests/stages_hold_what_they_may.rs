@@ -71,14 +71,58 @@ fn groups_without_files_may_take_all_memory_of_a_stage() {
 fn what_cannot_continue_in_files_says_so() {
     let small = database(40);
     for stage in [
-        r#"{"$sample":{"size":5000}}"#,
         r#"{"$bucketAuto":{"groupBy":"$n","buckets":3}}"#,
-        r#"{"$densify":{"field":"n","range":{"step":1,"bounds":"full"}}}"#,
         r#"{"$graphLookup":{"from":"c","startWith":"$_id","connectFromField":"n","connectToField":"group","as":"all"}}"#,
     ] {
         let stages = format!(r#"[{{"$limit":10}},{stage},{{"$count":"n"}}]"#);
         assert_eq!(code(run(&small, &stages, true)), Some(292), "{stage}");
     }
-    let sampled = run(&database(8 << 20), r#"[{"$sample":{"size":5000}},{"$count":"n"}]"#, true).unwrap();
-    assert_eq!(sampled[0].get("n").and_then(alluvium::Value::as_i64), Some(5000));
+}
+
+#[test]
+fn sequences_continue_in_files() {
+    for bounds in [r#""full""#, "[-5,20]", r#""partition""#] {
+        let range = format!(r#""range":{{"step":2,"bounds":{bounds}}}"#);
+        let of = |gather_bytes: usize, files: bool| {
+            let stages = format!(
+                r#"[{{"$match":{{"n":{{"$not":{{"$mod":[5,0]}}}}}}}},{{"$limit":4000}},{{"$sort":{{"n":-1}}}},{{"$set":{{"group":{{"$mod":["$n",3]}}}}}},
+                    {{"$densify":{{"field":"n","partitionByFields":["group"],{range}}}}},{{"$project":{{"_id":0,"x":0}}}}]"#
+            );
+            run(&database(gather_bytes), &stages, files)
+        };
+        let in_memory = of(100 << 20, true).unwrap();
+        assert!(in_memory.len() > 4000, "{bounds}");
+        let number = |map: &Map, name| map.get(name).and_then(alluvium::Value::as_i64);
+        assert!(in_memory.is_sorted_by_key(|map| (number(map, "group"), number(map, "n"))), "{bounds}");
+        assert_eq!(of(40, true).unwrap(), in_memory, "{bounds}");
+        assert_eq!(code(of(40, false)), Some(292));
+    }
+}
+
+#[test]
+fn samples_continue_in_files() {
+    let sample = |gather_bytes: usize, size: usize, files: bool| {
+        let stages = format!(r#"[{{"$sample":{{"size":{size}}}}},{{"$project":{{"n":1}}}}]"#);
+        run(&database(gather_bytes), &stages, files)
+    };
+    for gather_bytes in [40, 100_000, 8 << 20] {
+        for size in [1, 1000, 10_000] {
+            let numbers = sample(gather_bytes, size, true).unwrap();
+            let numbers: Vec<i64> =
+                numbers.iter().filter_map(|map| map.get("n").and_then(alluvium::Value::as_i64)).collect();
+            let different: std::collections::BTreeSet<i64> = numbers.iter().copied().collect();
+            assert_eq!(
+                (numbers.len(), different.len()),
+                (size.min(DOCUMENTS as usize), numbers.len()),
+                "{gather_bytes}"
+            );
+            // In a random order, and from everywhere.
+            if size == 1000 {
+                assert!(
+                    !numbers.is_sorted() && different.iter().any(|n| *n < 1000) && different.iter().any(|n| *n >= 5000)
+                );
+            }
+        }
+    }
+    assert_eq!(code(sample(40, 1000, false)), Some(292));
 }

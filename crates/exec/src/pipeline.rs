@@ -7,7 +7,8 @@
 //! | `execution` | stages, one over the other |
 //! | `stream` | the trait of a stage under way, and the stages that hold no documents |
 //! | `gather` | documents in memory, or in files if they exceed their limit |
-//! | `sort`, `group`, `facet`, `sample` | stages that read all documents before they give any |
+//! | `ordered` | all documents of a stage in an order |
+//! | `sort`, `group`, `facet` | stages that read all documents before they give any |
 //! | `parallel` | groups by several threads |
 //! | `window` | `$setWindowFields`, `$densify` |
 //! | `lookup`, `graph` | stages that read other collections |
@@ -22,9 +23,9 @@ mod graph;
 mod group;
 mod host;
 mod lookup;
+mod ordered;
 mod parallel;
 mod run;
-mod sample;
 mod sort;
 mod stream;
 mod window;

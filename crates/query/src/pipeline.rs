@@ -39,7 +39,7 @@ mod window;
 
 pub use bucket::{AutoBuckets, BucketAuto};
 pub use changes::Changes;
-pub use densify::Densify;
+pub use densify::{Densify, Sequence};
 pub use each::{Each, Unwind, Unwound};
 pub use error::PipelineError;
 pub use group::{Group, Groups};

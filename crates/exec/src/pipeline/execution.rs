@@ -6,7 +6,6 @@ use super::group::Grouping;
 use super::host::{Host, Records};
 use super::lookup::Lookups;
 use super::run::{Run, Settings, StageReport};
-use super::sample::Sampling;
 use super::sort::Sorting;
 use super::stream::{
     AutoBucketing, Counted, Filtering, Limiting, Listed, Skipping, Source, Stream, Treating, Union, Unwinding, Writing,
@@ -75,14 +74,14 @@ fn over<H: Host + 'static>(input: Box<dyn Stream<H>>, stage: Stage, at: Option<u
         Stage::Limit(n) => Box::new(Limiting::new(input, n)),
         Stage::BucketAuto(stage) => Box::new(AutoBucketing::new(input, stage)),
         Stage::Window(stage) => Box::new(Windows::new(input, stage, at)),
-        Stage::Densify(stage) => Box::new(Densifying::new(input, stage)),
+        Stage::Densify(stage) => Box::new(Densifying::new(input, stage, at)),
         Stage::Facet(facets) => {
             Box::new(Facets::new(input, facets, at, |input, stages| stages_over(input, stages, false)))
         }
         Stage::Lookup(lookup) => Box::new(Lookups::new(input, lookup)),
         Stage::GraphLookup(lookup) => Box::new(Graph::new(input, lookup)),
         Stage::Union(union) => Box::new(Union::new(input, union)),
-        Stage::Sample(n) => Box::new(Sampling::new(input, n)),
+        Stage::Sample(n) => Box::new(Sorting::sample(input, n, at)),
         Stage::Documents(documents) => Box::new(Listed::new(documents)),
         // The host has put documents in their place.
         Stage::Statistics(_) => Box::new(Listed::new(Vec::new())),

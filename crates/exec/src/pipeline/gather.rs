@@ -37,11 +37,6 @@ impl<H: Host> Held<H> {
     pub fn add(&mut self, bytes: usize) -> Result<(), PipelineError> {
         self.set(self.bytes + bytes)
     }
-
-    /// Counts bytes that are not held any more.
-    pub fn subtract(&mut self, bytes: usize) {
-        self.bytes = self.bytes.saturating_sub(bytes);
-    }
 }
 
 type SortedOf<H> = <<H as Host>::Sorter as Sorter>::Sorted;

@@ -1,4 +1,4 @@
-//! `$sort`: all documents in an order, in memory or in files.
+//! `$sort` and `$sample`: documents in an order, in memory or in files.
 
 use super::gather::{Files, FromFiles, STEP};
 use super::host::Host;
@@ -8,15 +8,40 @@ use crate::source::MemoryAccount;
 use alluvium_query::pipeline::{PipelineError, Record};
 use alluvium_query::sort::{Sort, SortError, TopK};
 
-/// `$sort`, with the limit of a `$limit` after it.
+/// `$sort`, with the limit of a `$limit` after it, or `$sample`.
 pub(super) struct Sorting<H: Host> {
     input: Box<dyn Stream<H>>,
-    sort: Sort,
+    order: Order,
     limit: Option<u64>,
     /// Its report.
     at: Option<usize>,
     state: State<H>,
     account: Option<H::Account>,
+}
+
+enum Order {
+    Fields(Sort),
+    /// Each document has a random number, so that the first ones are a random sample.
+    Random,
+}
+
+impl Order {
+    fn stage(&self) -> &'static str {
+        match self {
+            Self::Fields(_) => "$sort",
+            Self::Random => "$sample",
+        }
+    }
+
+    fn put_key<H: Host>(&self, run: &Run<H>, record: &Record, key: &mut Vec<u8>) -> Result<(), PipelineError> {
+        match self {
+            Self::Fields(sort) => record.put_sort_key(sort, key),
+            Self::Random => {
+                key.extend(run.host.env().rng.next_u64().to_be_bytes());
+                Ok(())
+            }
+        }
+    }
 }
 
 enum State<H: Host> {
@@ -28,7 +53,12 @@ enum State<H: Host> {
 
 impl<H: Host> Sorting<H> {
     pub fn new(input: Box<dyn Stream<H>>, sort: Sort, limit: Option<u64>, at: Option<usize>) -> Self {
-        Self { input, sort, limit, at, state: State::Waiting, account: None }
+        Self { input, order: Order::Fields(sort), limit, at, state: State::Waiting, account: None }
+    }
+
+    /// `$sample` of `most` documents, in a random order.
+    pub fn sample(input: Box<dyn Stream<H>>, most: u64, at: Option<usize>) -> Self {
+        Self { input, order: Order::Random, limit: Some(most), at, state: State::Waiting, account: None }
     }
 
     fn gather(&mut self, run: &mut Run<H>) -> Result<State<H>, H::Error> {
@@ -39,7 +69,7 @@ impl<H: Host> Sorting<H> {
         while let Some(record) = self.input.next(run)? {
             run.tick()?;
             key.clear();
-            record.put_sort_key(&self.sort, &mut key)?;
+            self.order.put_key(run, &record, &mut key)?;
             let bytes = record.bytes();
             let mut record = Some(record);
             let offered = top.offer(&key, bytes, || record.take().unwrap_or_else(|| Record::Map(Default::default())));
@@ -48,6 +78,9 @@ impl<H: Host> Sorting<H> {
                 (Ok(_), _) => {}
                 (Err(SortError::Memory { .. }), Some(record)) if run.settings.allow_disk_use => {
                     return self.spill(run, top, key, record);
+                }
+                (Err(SortError::Memory { limit }), _) if matches!(self.order, Order::Random) => {
+                    return Err(PipelineError::too_much_memory(self.order.stage(), limit).into());
                 }
                 (Err(error), _) => return Err(PipelineError::from(error).into()),
             }
@@ -72,14 +105,15 @@ impl<H: Host> Sorting<H> {
             account.resize(bytes_max);
         }
         let limits = run.settings.limits.clone();
-        let mut files = Files::new(&run.host, "$sort", bytes_max);
+        let mut files = Files::new(&run.host, self.order.stage(), bytes_max);
         for (key, record) in top.into_sorted() {
             files.add(&limits, &key, record)?;
         }
         files.add(&limits, &key, record)?;
         while let Some(record) = self.input.next(run)? {
+            run.tick()?;
             key.clear();
-            record.put_sort_key(&self.sort, &mut key)?;
+            self.order.put_key(run, &record, &mut key)?;
             files.add(&limits, &key, record)?;
         }
         Ok(State::Files(files.finish(&limits)?, self.limit.unwrap_or(u64::MAX)))

@@ -1,12 +1,11 @@
 //! `$setWindowFields` and `$densify`: stages over sequences of documents.
 
-use super::gather::{Files, FromFiles, Held, STEP};
 use super::host::Host;
+use super::ordered::Ordered;
 use super::run::Run;
 use super::stream::Stream;
 use crate::limits::Interrupted;
-use crate::source::MemoryAccount;
-use alluvium_query::pipeline::{Densify, PipelineError, Record, WindowFields};
+use alluvium_query::pipeline::{Densify, PipelineError, Record, Sequence, WindowFields};
 use std::sync::Arc;
 
 /// `$setWindowFields`: the documents are sorted, in memory or in files; those of one partition are in memory
@@ -16,16 +15,11 @@ pub(super) struct Windows<H: Host> {
     stage: Arc<WindowFields>,
     /// Its report.
     at: Option<usize>,
-    sorted: Option<Sorted<H>>,
+    sorted: Option<Ordered<H>>,
     /// The first document of the next partition, with the partition's key.
     next: Option<(Vec<u8>, Record)>,
     made: std::vec::IntoIter<Record>,
     account: Option<H::Account>,
-}
-
-enum Sorted<H: Host> {
-    Memory(std::vec::IntoIter<Record>),
-    Files(FromFiles<H>),
 }
 
 impl<H: Host> Windows<H> {
@@ -33,56 +27,17 @@ impl<H: Host> Windows<H> {
         Self { input, stage, at, sorted: None, next: None, made: Vec::new().into_iter(), account: None }
     }
 
-    fn sort(&mut self, run: &mut Run<H>) -> Result<Sorted<H>, H::Error> {
-        let (bytes_max, limits) = (run.settings.stage_bytes_max, run.settings.limits.clone());
+    fn sort(&mut self, run: &mut Run<H>) -> Result<Ordered<H>, H::Error> {
         let account = self.account.insert(run.host.account());
-        let (mut records, mut bytes) = (Vec::new(), 0);
-        let mut files: Option<Files<H>> = None;
-        while let Some(record) = self.input.next(run)? {
-            run.tick()?;
-            let mut key = Vec::new();
-            self.stage.put_key(&record, &mut key)?;
-            if let Some(files) = &mut files {
-                files.add(&limits, &key, record)?;
-                continue;
-            }
-            bytes += record.bytes() + key.len();
-            records.push((key, record));
-            if bytes > account.bytes() {
-                account.resize(bytes + STEP);
-            }
-            if bytes > bytes_max {
-                if !run.settings.allow_disk_use {
-                    return Err(PipelineError::too_much_memory("$setWindowFields", bytes_max).into());
-                }
-                if let Some(at) = self.at {
-                    run.reports[at].spilled = true;
-                }
-                let mut new = Files::new(&run.host, "$setWindowFields", bytes_max);
-                for (key, record) in records.drain(..) {
-                    new.add(&limits, &key, record)?;
-                }
-                files = Some(new);
-            }
-        }
-        match files {
-            Some(files) => Ok(Sorted::Files(files.finish(&limits)?)),
-            None => {
-                records.sort_by(|(a, _), (b, _)| a.cmp(b));
-                let records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
-                Ok(Sorted::Memory(records.into_iter()))
-            }
-        }
+        let stage = &self.stage;
+        let key = &mut |record: &Record, key: &mut Vec<u8>| stage.put_key(record, key).map(drop);
+        Ordered::of(run, &mut *self.input, "$setWindowFields", self.at, account, key)
     }
 
     /// The next document in order, with the key of its partition.
     fn read(&mut self, run: &mut Run<H>) -> Result<Option<(Vec<u8>, Record)>, H::Error> {
-        let record = match &mut self.sorted {
-            None => None,
-            Some(Sorted::Memory(records)) => records.next(),
-            Some(Sorted::Files(files)) => files.next(&run.settings.limits)?,
-        };
-        let Some(record) = record else { return Ok(None) };
+        let Some(sorted) = &mut self.sorted else { return Ok(None) };
+        let Some(record) = sorted.next(&run.settings.limits)? else { return Ok(None) };
         let mut key = Vec::new();
         let len = self.stage.put_key(&record, &mut key)?;
         key.truncate(len);
@@ -106,7 +61,7 @@ impl<H: Host> Windows<H> {
             bytes += record.bytes();
             // What was in memory before fits; a partition from files may not.
             let bytes_max = run.settings.stage_bytes_max.max(PARTITION_BYTES_MIN);
-            if matches!(self.sorted, Some(Sorted::Files(_))) && bytes > bytes_max {
+            if matches!(self.sorted, Some(Ordered::Files(_))) && bytes > bytes_max {
                 return Err(PipelineError::too_much_memory("a partition of $setWindowFields", bytes_max).into());
             }
             records.push(record);
@@ -148,38 +103,55 @@ fn finished<H: Host>(run: &Run<H>, made: Result<Vec<Record>, PipelineError>) -> 
     Ok(made?)
 }
 
-/// `$densify`.
+/// `$densify`: the documents are sorted, in memory or in files.
 pub(super) struct Densifying<H: Host> {
     input: Box<dyn Stream<H>>,
-    stage: Arc<Densify>,
-    made: Option<std::vec::IntoIter<Record>>,
-    held: Option<Held<H>>,
+    /// Its report.
+    at: Option<usize>,
+    sequence: Sequence,
+    sorted: Option<Ordered<H>>,
+    /// What is returned next.
+    made: std::vec::IntoIter<Record>,
+    account: Option<H::Account>,
+    is_finished: bool,
 }
 
 impl<H: Host> Densifying<H> {
-    pub fn new(input: Box<dyn Stream<H>>, stage: Arc<Densify>) -> Self {
-        Self { input, stage, made: None, held: None }
+    pub fn new(input: Box<dyn Stream<H>>, stage: Arc<Densify>, at: Option<usize>) -> Self {
+        let (sequence, made) = (Sequence::new(stage), Vec::new().into_iter());
+        Self { input, at, sequence, sorted: None, made, account: None, is_finished: false }
     }
 }
 
 impl<H: Host> Stream<H> for Densifying<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
-        if self.made.is_none() {
-            let mut records = Vec::new();
-            let held = self.held.insert(Held::new(run, "$densify"));
-            while let Some(record) = self.input.next(run)? {
-                run.tick()?;
-                held.add(record.bytes())?;
-                records.push(record);
+        if self.sorted.is_none() {
+            let account = self.account.insert(run.host.account());
+            let sequence = &mut self.sequence;
+            let key = &mut |record: &Record, key: &mut Vec<u8>| sequence.see(record, key);
+            self.sorted = Some(Ordered::of(run, &mut *self.input, "$densify", self.at, account, key)?);
+        }
+        loop {
+            if let Some(record) = self.made.next() {
+                return Ok(Some(record));
             }
-            let (limits, env) = (&run.settings.limits, run.host.env());
-            let made = self.stage.apply(records, &|| limits.check(env).is_err());
-            self.made = Some(finished::<H>(run, made)?.into_iter());
+            if self.is_finished {
+                return Ok(None);
+            }
+            let next = match &mut self.sorted {
+                Some(sorted) => sorted.next(&run.settings.limits)?,
+                None => None,
+            };
+            let (mut made, limits, env) = (Vec::new(), &run.settings.limits, run.host.env());
+            let stop = &|| limits.check(env).is_err();
+            let pushed = match next {
+                Some(record) => self.sequence.push(record, stop, &mut made),
+                None => {
+                    (self.is_finished, self.account) = (true, None);
+                    self.sequence.finish(stop, &mut made)
+                }
+            };
+            self.made = finished::<H>(run, pushed.map(|()| made))?.into_iter();
         }
-        let next = self.made.as_mut().and_then(Iterator::next);
-        if next.is_none() {
-            self.held = None;
-        }
-        Ok(next)
     }
 }

@@ -9,6 +9,7 @@ use crate::collation::{Collation, encode_by};
 use alluvium_document::compare::compare;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
@@ -147,114 +148,22 @@ struct Room {
     bytes: usize,
 }
 
-/// A document with its place in the sequence.
-struct Placed {
+/// The place of a document in the sequence.
+struct Place {
     partition: Vec<u8>,
     value: Value,
-    record: Record,
 }
 
 impl Densify {
-    /// The documents, with those that were missing: by partition, and in the order of the field.
-    ///
-    /// # Errors
-    /// A value is neither a number, nor a date with a unit; more than 500,000 documents are missing, or 100 MiB of them;
-    /// [`PipelineError::Stopped`] if `stop` says so.
-    pub fn apply(&self, records: Vec<Record>, stop: &dyn Fn() -> bool) -> Result<Vec<Record>> {
-        let (mut placed, mut out) = (Vec::with_capacity(records.len()), Vec::new());
-        for record in records {
-            match record.value_at(&self.field)? {
-                // These have no place in the sequence.
-                None | Some(Value::Null | Value::Undefined) => out.push(record),
-                Some(value) => {
-                    self.check(&value)?;
-                    placed.push(Placed { partition: self.partition_of(&record)?, value, record });
-                }
+    fn place(&self, record: &Record) -> Result<Option<Place>> {
+        match record.value_at(&self.field)? {
+            // These have no place in the sequence.
+            None | Some(Value::Null | Value::Undefined) => Ok(None),
+            Some(value) => {
+                self.check(&value)?;
+                Ok(Some(Place { partition: self.partition_of(record)?, value }))
             }
         }
-        placed.sort_by(|a, b| a.partition.cmp(&b.partition).then_with(|| compare(&a.value, &b.value)));
-        let least = placed.iter().map(|placed| &placed.value).min_by(|a, b| compare(a, b)).cloned();
-        let most = placed.iter().map(|placed| &placed.value).max_by(|a, b| compare(a, b)).cloned();
-        let (mut room, mut rest) = (Room::default(), placed.into_iter().peekable());
-        if rest.peek().is_none() {
-            if let Bounds::Between(low, high) = &self.bounds
-                && self.partition.is_empty()
-            {
-                self.fill(&mut Vec::new().into_iter(), &Map::new(), low, high, false, stop, &mut room, &mut out)?;
-            }
-            return Ok(out);
-        }
-        while let Some(first) = rest.peek() {
-            let (partition, names) = (first.partition.clone(), self.names_of(&first.record)?);
-            let mut own = Vec::new();
-            while let Some(next) = rest.next_if(|next| next.partition == partition) {
-                own.push(next);
-            }
-            let (low, high, inclusive) = match (&self.bounds, &least, &most) {
-                (Bounds::Between(low, high), ..) => (low.clone(), high.clone(), false),
-                (Bounds::Full, Some(least), Some(most)) => (least.clone(), most.clone(), true),
-                _ => match (own.first(), own.last()) {
-                    (Some(first), Some(last)) => (first.value.clone(), last.value.clone(), true),
-                    _ => continue,
-                },
-            };
-            self.fill(&mut own.into_iter(), &names, &low, &high, inclusive, stop, &mut room, &mut out)?;
-        }
-        Ok(out)
-    }
-
-    /// Appends the documents of one partition, and those that are missing between two values.
-    #[allow(clippy::too_many_arguments, reason = "they are the state of one loop")]
-    fn fill(
-        &self,
-        own: &mut dyn Iterator<Item = Placed>,
-        names: &Map,
-        low: &Value,
-        high: &Value,
-        inclusive: bool,
-        stop: &dyn Fn() -> bool,
-        room: &mut Room,
-        out: &mut Vec<Record>,
-    ) -> Result<()> {
-        let mut own = own.peekable();
-        let mut at = low.clone();
-        loop {
-            if stop() {
-                return Err(PipelineError::Stopped);
-            }
-            let order = compare(&at, high);
-            if order.is_gt() || (order.is_eq() && !inclusive) {
-                break;
-            }
-            while let Some(next) = own.next_if(|next| compare(&next.value, &at).is_lt()) {
-                out.push(next.record);
-            }
-            if own.peek().is_some_and(|next| compare(&next.value, &at).is_eq()) {
-                while let Some(next) = own.next_if(|next| compare(&next.value, &at).is_eq()) {
-                    out.push(next.record);
-                }
-                at = offset(&at, &self.step, self.unit.as_deref())?;
-                continue;
-            }
-            room.added += 1;
-            if room.added > ADDED_MAX {
-                return refuse(
-                    ErrorCode::Location5897900,
-                    format!("$densify would add more than {ADDED_MAX} documents: choose a larger step"),
-                );
-            }
-            let mut map = names.clone();
-            self.field.set_in(&mut map, at.clone());
-            let record = Record::Map(map);
-            room.bytes += record.bytes();
-            if room.bytes > ADDED_BYTES_MAX {
-                return Err(PipelineError::too_much_memory("$densify", ADDED_BYTES_MAX));
-            }
-            out.push(record);
-            at = offset(&at, &self.step, self.unit.as_deref())?;
-        }
-        out.extend(own.map(|placed| placed.record));
-        Ok(())
     }
 
     fn check(&self, value: &Value) -> Result<()> {
@@ -291,5 +200,154 @@ impl Densify {
             }
         }
         Ok(map)
+    }
+}
+
+/// The documents of a `$densify`: first all of them are seen, in any order, then they come in the order
+/// of their keys, and those that are missing are made between them.
+pub struct Sequence {
+    stage: Arc<Densify>,
+    /// The least and the greatest value.
+    ends: Option<(Value, Value)>,
+    room: Room,
+    current: Option<Current>,
+}
+
+/// A partition under way.
+struct Current {
+    partition: Vec<u8>,
+    /// The fields that documents which are added have.
+    names: Map,
+    /// The next value of the sequence.
+    at: Value,
+    /// A document has it.
+    is_met: bool,
+    /// The end of the sequence; `None` for the last document of the partition.
+    high: Option<Value>,
+    inclusive: bool,
+}
+
+impl Current {
+    /// True if no more values are filled in.
+    fn is_done(&self) -> bool {
+        let order = self.high.as_ref().map(|high| compare(&self.at, high));
+        order.is_some_and(|order| order.is_gt() || (order.is_eq() && !self.inclusive))
+    }
+}
+
+impl Sequence {
+    /// No documents.
+    pub fn new(stage: Arc<Densify>) -> Self {
+        Self { stage, ends: None, room: Room::default(), current: None }
+    }
+
+    /// Sees a document, and appends its key: documents without a value come first, the others by
+    /// partition, and in the order of the field.
+    ///
+    /// # Errors
+    /// A value is neither a number, nor a date with a unit.
+    pub fn see(&mut self, record: &Record, key: &mut Vec<u8>) -> Result<()> {
+        let Some(Place { partition, value }) = self.stage.place(record)? else {
+            key.push(0);
+            return Ok(());
+        };
+        key.push(1);
+        key.extend_from_slice(&partition);
+        encode_by(None, &value, key);
+        match &mut self.ends {
+            None => self.ends = Some((value.clone(), value)),
+            Some((least, _)) if compare(&value, least).is_lt() => *least = value,
+            Some((_, most)) if compare(&value, most).is_gt() => *most = value,
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Appends the next document by the order of keys to `out`, after those that are missing before it.
+    ///
+    /// # Errors
+    /// More than 500,000 documents are missing, or 100 MiB of them; [`PipelineError::Stopped`] if `stop` is true.
+    pub fn push(&mut self, record: Record, stop: &dyn Fn() -> bool, out: &mut Vec<Record>) -> Result<()> {
+        let Some(Place { partition, value }) = self.stage.place(&record)? else {
+            out.push(record);
+            return Ok(());
+        };
+        if self.current.as_ref().is_none_or(|current| current.partition != partition) {
+            self.finish_partition(stop, out)?;
+            let (at, high, inclusive) = match (&self.stage.bounds, &self.ends) {
+                (Bounds::Between(low, high), _) => (low.clone(), Some(high.clone()), false),
+                (Bounds::Full, Some((least, most))) => (least.clone(), Some(most.clone()), true),
+                _ => (value.clone(), None, true),
+            };
+            let names = self.stage.names_of(&record)?;
+            self.current = Some(Current { partition, names, at, is_met: false, high, inclusive });
+        }
+        self.fill(Some(&value), stop, out)?;
+        if let Some(current) = &mut self.current {
+            current.is_met |= compare(&current.at, &value).is_eq();
+        }
+        out.push(record);
+        Ok(())
+    }
+
+    /// Appends the documents that are missing after the last one.
+    ///
+    /// # Errors
+    /// As [`Sequence::push`].
+    pub fn finish(&mut self, stop: &dyn Fn() -> bool, out: &mut Vec<Record>) -> Result<()> {
+        if let Bounds::Between(low, high) = &self.stage.bounds
+            && self.ends.is_none()
+            && self.stage.partition.is_empty()
+        {
+            let (at, high) = (low.clone(), Some(high.clone()));
+            let (partition, names) = (Vec::new(), Map::new());
+            self.current = Some(Current { partition, names, at, is_met: false, high, inclusive: false });
+        }
+        self.finish_partition(stop, out)
+    }
+
+    fn finish_partition(&mut self, stop: &dyn Fn() -> bool, out: &mut Vec<Record>) -> Result<()> {
+        if self.current.as_ref().is_some_and(|current| current.high.is_some()) {
+            self.fill(None, stop, out)?;
+        }
+        self.current = None;
+        Ok(())
+    }
+
+    /// Appends the documents that are missing below a value, or up to the end.
+    fn fill(&mut self, below: Option<&Value>, stop: &dyn Fn() -> bool, out: &mut Vec<Record>) -> Result<()> {
+        let Self { stage, room, current: Some(current), .. } = self else { return Ok(()) };
+        while !current.is_done() && below.is_none_or(|value| compare(&current.at, value).is_lt()) {
+            if stop() {
+                return Err(PipelineError::Stopped);
+            }
+            if !current.is_met {
+                out.push(room.make(stage, current)?);
+            }
+            current.is_met = false;
+            current.at = offset(&current.at, &stage.step, stage.unit.as_deref())?;
+        }
+        Ok(())
+    }
+}
+
+impl Room {
+    /// A document for the next value of a sequence.
+    fn make(&mut self, stage: &Densify, current: &Current) -> Result<Record> {
+        self.added += 1;
+        if self.added > ADDED_MAX {
+            return refuse(
+                ErrorCode::Location5897900,
+                format!("$densify would add more than {ADDED_MAX} documents: choose a larger step"),
+            );
+        }
+        let mut map = current.names.clone();
+        stage.field.set_in(&mut map, current.at.clone());
+        let record = Record::Map(map);
+        self.bytes += record.bytes();
+        if self.bytes > ADDED_BYTES_MAX {
+            return Err(PipelineError::too_much_memory("$densify", ADDED_BYTES_MAX));
+        }
+        Ok(record)
     }
 }
