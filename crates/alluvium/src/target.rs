@@ -49,7 +49,13 @@ impl Target {
             None => None,
             Some(Recorded { record, name }) => Some(Record { record, name: name.as_ref().map_err(Clone::clone)? }),
         };
-        Ok(Writer { engine: &self.engine, name: self.name()?, durability: self.durability, validates: self.validates, record })
+        Ok(Writer {
+            engine: &self.engine,
+            name: self.name()?,
+            durability: self.durability,
+            validates: self.validates,
+            record,
+        })
     }
 
     /// A reader of the latest documents, or of those at a snapshot.

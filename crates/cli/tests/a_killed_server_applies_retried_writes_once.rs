@@ -1,7 +1,7 @@
 //! Clients whose server is killed with -9 repeat what was not acknowledged, with the same numbers, as drivers do: after
 //! the server has started again, every write has been applied exactly once, and nothing acknowledged is lost.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::zombie_processes)]
 
 mod common;
 

@@ -29,7 +29,13 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
         let now_ms = engine.env.clock.unix_millis();
         let cutoff_ms = now_ms.saturating_sub(i64::from(after_s) * 1000);
         let mut expiry = Expiry {
-            writer: Writer { engine, name: &name, durability: engine.store().options().durability, validates: true, record: None },
+            writer: Writer {
+                engine,
+                name: &name,
+                durability: engine.store().options().durability,
+                validates: true,
+                record: None,
+            },
             index: &index,
             cutoff_ms,
             deleted: 0,

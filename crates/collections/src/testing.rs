@@ -64,7 +64,13 @@ impl Database {
 
 impl Collection {
     pub fn writer(&self) -> Writer<'_> {
-        Writer { engine: &self.engine, name: &self.name, durability: Durability::Periodic, validates: true, record: None }
+        Writer {
+            engine: &self.engine,
+            name: &self.name,
+            durability: Durability::Periodic,
+            validates: true,
+            record: None,
+        }
     }
 
     pub fn state(&self) -> Arc<CollectionState> {

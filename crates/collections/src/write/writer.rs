@@ -100,17 +100,27 @@ impl<'a> Writer<'a> {
     pub(crate) fn reading<T>(
         &self,
         key: &[u8],
-        mut encode: impl FnMut(&Arc<CollectionState>, &mut WriteTxn<'a>) -> Result<Option<T>>,
+        encode: impl FnMut(&Arc<CollectionState>, &mut WriteTxn<'a>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         let lock = DocumentLock { group: 0, key: key.to_vec(), mode: LockMode::Exclusive };
-        let mut locks = vec![lock];
-        if let Some(Record { record, .. }) = self.record {
-            let key = ids::id_key(&record.id)?;
-            locks.push(DocumentLock { group: OF_RECORD, key, mode: LockMode::Exclusive });
+        match self.record {
+            None => self.reading_locked(&[lock], encode),
+            Some(Record { record, .. }) => {
+                let key = ids::id_key(&record.id)?;
+                let of_record = DocumentLock { group: OF_RECORD, key, mode: LockMode::Exclusive };
+                self.reading_locked(&[lock, of_record], encode)
+            }
         }
+    }
+
+    fn reading_locked<T>(
+        &self,
+        locks: &[DocumentLock],
+        mut encode: impl FnMut(&Arc<CollectionState>, &mut WriteTxn<'a>) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
         retry(self.engine, || {
             let Some(state) = self.existing()? else { return Ok(None) };
-            let reads = Reads { locks: &locks, reserve_bytes: state.change_size.reserve() };
+            let reads = Reads { locks, reserve_bytes: state.change_size.reserve() };
             let group = Named { name: self.name, state: state.clone(), validates: self.validates };
             let (store, durability) = (self.engine.store(), self.durability);
             match self.record_group()? {

@@ -3,6 +3,9 @@
 use super::*;
 use crate::config::Config;
 use crate::fields::{Field, Kind};
+use crate::security::Security;
+use crate::security::audit::Audit;
+use crate::security::login::Peer;
 use alluvium::{Binary, Code, Database, Double, Regex, Timestamp, doc};
 use alluvium_document::bson::decode_document;
 use std::collections::BTreeMap;
@@ -82,7 +85,7 @@ fn reply(shared: &Shared, body: Map) -> Map {
         more_to_come: false,
         exhaust_allowed: false,
     };
-    let client = Client::new(1, "test".to_owned());
+    let client = Client::new(1, Peer::socket("test".to_owned()));
     match execute(shared, &client, request, Arc::new(AtomicBool::new(false))) {
         Some(bytes) => decode_document(&bytes[reply::begin(Form::Msg).len()..]).expect("a document"),
         None => Map::new(),
@@ -91,7 +94,9 @@ fn reply(shared: &Shared, body: Map) -> Map {
 
 fn server() -> Shared {
     let db = Database::in_memory().expect("a database");
-    Shared::new(db, Config::default(), "localhost:27017".to_owned())
+    let audit = Audit::open(&db.as_ref().env, None).expect("no file");
+    let security = Security::open(&db, true, audit).expect("no users");
+    Shared::new(db, Config::default(), "localhost:27017".to_owned(), security, None)
 }
 
 /// Makes the documents that a command may have removed.

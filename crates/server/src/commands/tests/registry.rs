@@ -8,8 +8,8 @@ const HEAD: &str = "# Commands of the server
 
 The commands that [the server](SERVER.md) answers, with their fields. A command that is not here is
 answered by MongoDB's error 59; a field of another type than here by error 14, and one that is
-missing by error 40414. Other fields are accepted and have no effect, except for operators, which are
-refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)).
+missing by error 40414. Other fields are accepted and have no effect, except for operators, which
+are refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)).
 
 All commands have the fields `$db`, `$readPreference`, `$clusterTime`, `lsid`, `txnNumber`,
 `readConcern`, `writeConcern`, `maxTimeMS`, `comment` and `apiVersion`. This page is written by a
