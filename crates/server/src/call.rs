@@ -5,6 +5,7 @@ use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::retries::{self, Retry};
+use crate::sessions::SessionId;
 use crate::shared::Shared;
 use crate::slow::Level;
 use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
@@ -30,8 +31,8 @@ pub(crate) struct Call<'a> {
     pub body: Map,
     /// Arrays of documents that were sent beside the fields.
     pub sequences: Vec<Sequence>,
-    /// The session, by its identifier.
-    pub session: Option<Vec<u8>>,
+    /// The session.
+    pub session: Option<SessionId>,
     /// Set when the client is gone, or the operation is killed.
     pub stop: Arc<AtomicBool>,
     /// The form of the reply.

@@ -1,6 +1,7 @@
 //! Cursors that clients have not read to the end.
 
 use crate::error::{CommandError, CommandResult};
+use crate::sessions::SessionId;
 use alluvium::{Cursor, Document};
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
@@ -62,7 +63,7 @@ pub(crate) struct OpenCursor {
     /// The user who opened it; only this user may read it.
     pub user: Option<String>,
     /// The session that it belongs to.
-    pub session: Option<Vec<u8>>,
+    pub session: Option<SessionId>,
     /// Ends its query.
     pub stop: Arc<AtomicBool>,
     /// True if it stays open however long it is not read.
@@ -80,7 +81,7 @@ enum Entry {
         stop: Arc<AtomicBool>,
         namespace: String,
         user: Option<String>,
-        session: Option<Vec<u8>>,
+        session: Option<SessionId>,
     },
 }
 
@@ -189,8 +190,8 @@ impl Cursors {
     }
 
     /// Closes the cursors of some sessions.
-    pub(crate) fn kill_of_sessions(&self, sessions: &[Vec<u8>]) {
-        let is_of = |session: &Option<Vec<u8>>| session.as_ref().is_some_and(|id| sessions.contains(id));
+    pub(crate) fn kill_of_sessions(&self, sessions: &[SessionId]) {
+        let is_of = |session: &Option<SessionId>| session.as_ref().is_some_and(|id| sessions.contains(id));
         self.kill_where(|entry| match entry {
             Entry::Idle { cursor, .. } => is_of(&cursor.session),
             Entry::Busy { session, .. } => is_of(session),

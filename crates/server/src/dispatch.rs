@@ -10,7 +10,7 @@ use crate::figures::Figures;
 use crate::operations::Operation;
 use crate::retries::Retry;
 use crate::security::check::{Wanted, is_secret};
-use crate::sessions::{self, CheckedOut};
+use crate::sessions::{CheckedOut, SessionId};
 use crate::shared::Shared;
 use crate::slow::Level;
 use crate::snapshots::number;
@@ -74,7 +74,7 @@ fn run(
     check(command, &body, &sequences)?;
     let write_concern = if command.writes { WriteConcern::parse(&body)? } else { WriteConcern::default() };
     let unacknowledged = write_concern.unacknowledged;
-    let session = sessions::identifier(&body)?;
+    let session = SessionId::of_command(&body, client.user())?;
     if let Some(id) = &session {
         shared.sessions.touch(id)?;
     }
@@ -89,7 +89,7 @@ fn run(
         stop: Arc::clone(&stop),
     });
     let snapshot = read_concern(shared, command, &body)?;
-    let retry = begin_retry(shared, client, command, &body, session.as_deref(), &stop)?;
+    let retry = begin_retry(shared, command, &body, session.as_ref(), &stop)?;
     let (_checked_out, retry) = retry.map_or((None, None), |(checked_out, retry)| (Some(checked_out), Some(retry)));
     let mut call = Call {
         shared,
@@ -156,10 +156,9 @@ fn note_slow(call: &Call<'_>, error: Option<&CommandError>) {
 /// The records of a retryable write, and its session, which is held until the write has ended.
 fn begin_retry<'a>(
     shared: &'a Shared,
-    client: &Client,
     command: &Command,
     body: &Map,
-    session: Option<&[u8]>,
+    session: Option<&SessionId>,
     stop: &AtomicBool,
 ) -> CommandResult<Option<(CheckedOut<'a>, Retry)>> {
     let Some(number) = body.integer("txnNumber").filter(|_| command.retryable) else { return Ok(None) };
@@ -171,7 +170,7 @@ fn begin_retry<'a>(
         return Err(CommandError::invalid_options("Transaction number requires a session ID to also be specified"));
     };
     let checked_out = shared.sessions.check_out(session, number, stop)?;
-    let retry = Retry::load(&shared.db, &checked_out, session, client.user(), number)?;
+    let retry = Retry::load(&shared.db, &checked_out, session, number)?;
     Ok(Some((checked_out, retry)))
 }
 

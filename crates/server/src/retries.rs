@@ -6,7 +6,7 @@
 //! largest command had statements, and they are deleted when the session ends.
 
 use crate::error::{CommandError, CommandResult};
-use crate::sessions::{CheckedOut, too_old};
+use crate::sessions::{CheckedOut, SessionId, too_old};
 use alluvium::{Binary, Database, Map, Value, WriteRecord, Written};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,8 +18,7 @@ const UUID: u8 = 4;
 
 /// A write that may be a repetition.
 pub(crate) struct Retry {
-    session: Vec<u8>,
-    user: Option<String>,
+    session: SessionId,
     number: i64,
     /// The records of the statements that were carried out before.
     done: HashMap<i32, Map>,
@@ -35,20 +34,16 @@ impl Retry {
     pub(crate) fn load(
         db: &Database,
         checked_out: &CheckedOut<'_>,
-        session: &[u8],
-        user: Option<String>,
+        session: &SessionId,
         number: i64,
     ) -> CommandResult<Self> {
-        let mut retry = Self { session: session.to_vec(), user, number, done: HashMap::new(), statements: None };
+        let mut retry = Self { session: session.clone(), number, done: HashMap::new(), statements: None };
         if checked_out.is_new {
             return Ok(retry);
         }
         for record in of_session(db, session)? {
             let record = record?.to_map().map_err(alluvium::Error::from)?;
             let id = record.get("_id").and_then(Value::as_map).cloned().unwrap_or_default();
-            if id.get("user").and_then(Value::as_str) != retry.user.as_deref() {
-                continue;
-            }
             let latest = record.get("number").and_then(Value::as_i64).unwrap_or(i64::MIN);
             if latest > number {
                 return Err(too_old(number, latest));
@@ -98,8 +93,7 @@ impl Retry {
             fields.push("result", Value::Map(result(written)));
             fields
         };
-        let mut id = session_id(&self.session);
-        id.push("user", self.user.as_deref().map_or(Value::Null, Value::from));
+        let mut id = record_id(&self.session);
         id.push("statement", self.statement(at));
         WriteRecord { collection: RECORDS.to_owned(), id: Value::Map(id), fields: Arc::new(fields) }
     }
@@ -110,22 +104,24 @@ pub(crate) fn result(record: &Map) -> Map {
     record.get("result").and_then(Value::as_map).cloned().unwrap_or_default()
 }
 
-fn session_id(session: &[u8]) -> Map {
-    Map::from([("id", Value::Binary(Binary { subtype: UUID, bytes: session.to_vec() }))])
+/// What the `_id`s of a session's records begin with.
+fn record_id(session: &SessionId) -> Map {
+    let uuid = Value::Binary(Binary { subtype: UUID, bytes: session.uuid.to_vec() });
+    Map::from([("id", uuid), ("user", session.user.as_deref().map_or(Value::Null, Value::from))])
 }
 
 /// The records of a session.
-fn of_session(db: &Database, session: &[u8]) -> alluvium::Result<alluvium::Cursor> {
-    let mut end = session_id(session);
-    end.push("user", Value::MaxKey);
-    db.collection(RECORDS).scan().from(Value::Map(session_id(session))).to(Value::Map(end)).run()
+fn of_session(db: &Database, session: &SessionId) -> alluvium::Result<alluvium::Cursor> {
+    let mut end = record_id(session);
+    end.push("statement", Value::MaxKey);
+    db.collection(RECORDS).scan().from(Value::Map(record_id(session))).to(Value::Map(end)).run()
 }
 
 /// Deletes the records of sessions that have ended.
 ///
 /// # Errors
 /// As for any read and write.
-pub(crate) fn forget(db: &Database, sessions: &[Vec<u8>]) -> alluvium::Result<()> {
+pub(crate) fn forget(db: &Database, sessions: &[SessionId]) -> alluvium::Result<()> {
     let records = db.collection(RECORDS);
     for session in sessions {
         for record in of_session(db, session)? {
@@ -139,15 +135,16 @@ pub(crate) fn forget(db: &Database, sessions: &[Vec<u8>]) -> alluvium::Result<()
 ///
 /// # Errors
 /// As for any read.
-pub(crate) fn sessions(db: &Database) -> alluvium::Result<Vec<Vec<u8>>> {
-    let mut found: Vec<Vec<u8>> = Vec::new();
+pub(crate) fn sessions(db: &Database) -> alluvium::Result<Vec<SessionId>> {
+    let mut found: Vec<SessionId> = Vec::new();
     let mut cursor = db.collection(RECORDS).scan().run()?;
     while let Some(fields) = cursor.next_fields(&["_id"])? {
-        let id = fields.get("_id").and_then(Value::as_map).and_then(|id| id.get("id"));
-        if let Some(Value::Binary(uuid)) = id
-            && found.last() != Some(&uuid.bytes)
+        let id = fields.get("_id").and_then(Value::as_map).cloned().unwrap_or_default();
+        let user = id.get("user").and_then(Value::as_str).map(str::to_owned);
+        if let Ok(session) = SessionId::of(&id, user)
+            && found.last() != Some(&session)
         {
-            found.push(uuid.bytes.clone());
+            found.push(session);
         }
     }
     Ok(found)

@@ -16,9 +16,18 @@ const SESSIONS_MAX: usize = 1_000_000;
 /// The time between two looks at whether the client of a waiting write is gone.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
-/// The sessions in use, by their identifiers.
+/// A session. Two users may use the same UUID for sessions of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SessionId {
+    /// The UUID, which the client has made.
+    pub uuid: [u8; 16],
+    /// The user, as `db.name`.
+    pub user: Option<String>,
+}
+
+/// The sessions in use.
 pub(crate) struct Sessions {
-    by_id: Mutex<HashMap<Vec<u8>, Session>>,
+    by_id: Mutex<HashMap<SessionId, Session>>,
     /// Notified when a retryable write of a session has ended.
     ended: Condvar,
     env: Env,
@@ -36,7 +45,7 @@ struct Session {
 /// A retryable write of a session, which runs alone in its session.
 pub(crate) struct CheckedOut<'a> {
     sessions: &'a Sessions,
-    id: Vec<u8>,
+    id: SessionId,
     /// True if the session has used a lower number since the start of the server, and none as high: then the write is
     /// certainly not a repetition.
     pub is_new: bool,
@@ -51,7 +60,7 @@ impl Sessions {
     ///
     /// # Errors
     /// Error 261 if there are too many.
-    pub(crate) fn touch(&self, id: &[u8]) -> CommandResult<()> {
+    pub(crate) fn touch(&self, id: &SessionId) -> CommandResult<()> {
         let now = self.env.clock.now();
         let mut sessions = self.by_id.lock();
         if let Some(session) = sessions.get_mut(id) {
@@ -62,7 +71,7 @@ impl Sessions {
             let message = "Unable to add session into the cache because the number of active sessions is too high";
             return Err(CommandError::new(261, "TooManyLogicalSessions", message));
         }
-        sessions.insert(id.to_vec(), Session { last_used: now, ..Session::default() });
+        sessions.insert(id.clone(), Session { last_used: now, ..Session::default() });
         Ok(())
     }
 
@@ -71,10 +80,10 @@ impl Sessions {
     ///
     /// # Errors
     /// Error 225 if the session has used a higher number; 11601 if `stop` is set.
-    pub(crate) fn check_out(&self, id: &[u8], number: i64, stop: &AtomicBool) -> CommandResult<CheckedOut<'_>> {
+    pub(crate) fn check_out(&self, id: &SessionId, number: i64, stop: &AtomicBool) -> CommandResult<CheckedOut<'_>> {
         let mut sessions = self.by_id.lock();
         loop {
-            let session = sessions.entry(id.to_vec()).or_default();
+            let session = sessions.entry(id.clone()).or_default();
             if let Some(latest) = session.number.filter(|latest| *latest > number) {
                 return Err(too_old(number, latest));
             }
@@ -83,7 +92,7 @@ impl Sessions {
                 session.busy = true;
                 session.number = Some(number);
                 session.last_used = self.env.clock.now();
-                return Ok(CheckedOut { sessions: self, id: id.to_vec(), is_new });
+                return Ok(CheckedOut { sessions: self, id: id.clone(), is_new });
             }
             if stop.load(Ordering::Relaxed) {
                 return Err(CommandError::new(11601, "Interrupted", "operation was interrupted"));
@@ -93,7 +102,7 @@ impl Sessions {
     }
 
     /// Ends sessions.
-    pub(crate) fn end(&self, ids: &[Vec<u8>]) {
+    pub(crate) fn end(&self, ids: &[SessionId]) {
         let mut sessions = self.by_id.lock();
         for id in ids {
             sessions.remove(id);
@@ -101,12 +110,12 @@ impl Sessions {
     }
 
     /// Removes the sessions that were not used for long, and returns their identifiers.
-    pub(crate) fn expire(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn expire(&self) -> Vec<SessionId> {
         let now = self.env.clock.now();
         let mut sessions = self.by_id.lock();
         let is_old = |session: &Session| !session.busy && now.saturating_sub(session.last_used) > TIMEOUT;
         let old = sessions.iter().filter(|(_, session)| is_old(session));
-        let expired: Vec<Vec<u8>> = old.map(|(id, _)| id.clone()).collect();
+        let expired: Vec<SessionId> = old.map(|(id, _)| id.clone()).collect();
         for id in &expired {
             sessions.remove(id);
         }
@@ -114,7 +123,7 @@ impl Sessions {
     }
 
     /// The identifiers of all sessions.
-    pub(crate) fn all(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn all(&self) -> Vec<SessionId> {
         self.by_id.lock().keys().cloned().collect()
     }
 
@@ -142,28 +151,31 @@ pub(crate) fn too_old(number: i64, latest: i64) -> CommandError {
     CommandError::new(225, "TransactionTooOld", message)
 }
 
-/// The identifier of the session of a command: the bytes of a UUID.
-///
-/// # Errors
-/// Error 14 for another form.
-pub(crate) fn identifier(body: &Map) -> CommandResult<Option<Vec<u8>>> {
-    match body.document("lsid") {
-        None => Ok(None),
-        Some(session) => of(session).map(Some),
+impl SessionId {
+    /// The session of a command.
+    ///
+    /// # Errors
+    /// Error 14 for another form.
+    pub(crate) fn of_command(body: &Map, user: Option<String>) -> CommandResult<Option<Self>> {
+        body.document("lsid").map(|session| Self::of(session, user)).transpose()
     }
-}
 
-/// The identifier in a session's document.
-///
-/// # Errors
-/// Error 14 for another form.
-pub(crate) fn of(session: &Map) -> CommandResult<Vec<u8>> {
-    match session.get("id") {
-        Some(Value::Binary(uuid)) if uuid.bytes.len() == 16 => Ok(uuid.bytes.clone()),
-        Some(other) => {
-            let message = format!("BSON field 'lsid.id' is the wrong type '{}', expected a UUID", other.type_name());
-            Err(CommandError::type_mismatch(message))
+    /// The session that a document names.
+    ///
+    /// # Errors
+    /// Error 14 for another form, 40414 without an identifier.
+    pub(crate) fn of(session: &Map, user: Option<String>) -> CommandResult<Self> {
+        let wrong = |found: &str| {
+            let message = format!("BSON field 'lsid.id' is the wrong type '{found}', expected a UUID");
+            CommandError::type_mismatch(message)
+        };
+        match session.get("id") {
+            Some(Value::Binary(uuid)) => {
+                let uuid = uuid.bytes.as_slice().try_into().map_err(|_| wrong("binData"))?;
+                Ok(Self { uuid, user })
+            }
+            Some(other) => Err(wrong(other.type_name())),
+            None => Err(CommandError::missing_field("BSON field 'lsid.id' is missing but a required field")),
         }
-        None => Err(CommandError::missing_field("BSON field 'lsid.id' is missing but a required field")),
     }
 }

@@ -7,7 +7,7 @@ use crate::operations::Operations;
 use crate::peers::Peers;
 use crate::retries;
 use crate::security::Security;
-use crate::sessions::Sessions;
+use crate::sessions::{SessionId, Sessions};
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
 use crate::tls::Tls;
@@ -89,7 +89,7 @@ impl Shared {
     }
 
     /// Closes the cursors of sessions that have ended, and deletes the records of their writes.
-    pub(crate) fn end_sessions(&self, sessions: &[Vec<u8>]) {
+    pub(crate) fn end_sessions(&self, sessions: &[SessionId]) {
         self.cursors.kill_of_sessions(sessions);
         if let Err(error) = retries::forget(&self.db, sessions) {
             log::warn!("the records of ended sessions could not be deleted: {error}");

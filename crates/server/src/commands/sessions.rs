@@ -5,7 +5,7 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Kind, required};
-use crate::sessions;
+use crate::sessions::SessionId;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -26,7 +26,7 @@ pub(super) const END: Command = Command {
 pub(super) const KILL: Command = Command {
     fields: &[required("killSessions", Kind::Documents)],
     access: Access::Login,
-    ..Command::reading("killSessions", end)
+    ..Command::reading("killSessions", kill)
 };
 
 pub(super) const KILL_ALL: Command = Command {
@@ -42,25 +42,27 @@ pub(super) const KILL_BY_PATTERN: Command = Command {
 };
 
 fn start(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let mut bytes = Vec::with_capacity(16);
-    for _ in 0..2 {
-        bytes.extend_from_slice(&call.shared.env.rng.next_u64().to_le_bytes());
-    }
+    let rng = &call.shared.env.rng;
+    let mut uuid = [0; 16];
+    uuid[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
+    uuid[8..].copy_from_slice(&rng.next_u64().to_le_bytes());
     // A random UUID: version 4, and the variant of RFC 9562.
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    call.shared.sessions.touch(&bytes)?;
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    call.shared.sessions.touch(&SessionId { uuid, user: call.client.user() })?;
+    let bytes = uuid.to_vec();
     let id = Map::from([("id", Value::Binary(Binary { subtype: 4, bytes }))]);
     call.answer(&Map::from([("id", Value::Map(id)), ("timeoutMinutes", Value::Int32(30))]))
 }
 
 /// The sessions that a command lists.
-fn listed(call: &Call<'_>) -> CommandResult<Vec<Vec<u8>>> {
+fn listed(call: &Call<'_>) -> CommandResult<Vec<SessionId>> {
     let sessions = call.argument().as_array().unwrap_or_default();
     if sessions.len() > 10_000 {
         return Err(CommandError::invalid_length("Too many ids: there may be 10000"));
     }
-    sessions.iter().filter_map(Value::as_map).map(sessions::of).collect()
+    let user = call.client.user();
+    sessions.iter().filter_map(Value::as_map).map(|session| SessionId::of(session, user.clone())).collect()
 }
 
 fn refresh(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -77,9 +79,13 @@ fn end(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
+/// Closes the cursors of sessions. The records of their retryable writes stay: the clients may repeat them.
+fn kill(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    call.shared.cursors.kill_of_sessions(&listed(call)?);
+    Ok(call.reply())
+}
+
 fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let sessions = call.shared.sessions.all();
-    call.shared.sessions.end(&sessions);
-    call.shared.end_sessions(&sessions);
+    call.shared.cursors.kill_of_sessions(&call.shared.sessions.all());
     Ok(call.reply())
 }
