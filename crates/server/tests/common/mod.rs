@@ -160,6 +160,11 @@ impl Client {
         self.stream.write_all(&message).expect("an open connection");
     }
 
+    /// Sends bytes without a header of their own.
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).expect("an open connection");
+    }
+
     /// The document of the next message, which answers the last one that was sent.
     pub fn reply(&mut self) -> Map {
         let mut header = [0; 16];
