@@ -9,6 +9,7 @@
 
 mod access;
 mod admin;
+mod attach;
 mod batch;
 mod call;
 mod client;
@@ -25,6 +26,7 @@ mod listener;
 mod listing;
 mod metrics;
 mod operations;
+mod owner;
 mod peers;
 mod profile;
 mod read;
@@ -39,7 +41,9 @@ mod snapshots;
 mod tls;
 mod writes;
 
+pub use attach::{Attached, attach};
 pub use config::{Config, MONGODB_VERSION};
 pub use listener::{ServeError, Server};
+pub use owner::{OWNER_SOCKET, RUN, Runner, Visit, connect};
 pub use reload::Reloader;
 pub use tls::{TlsError, TlsFiles};

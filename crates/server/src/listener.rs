@@ -1,5 +1,7 @@
 //! Accepts connections.
 
+mod door;
+
 use crate::admin;
 use crate::client::Client;
 use crate::config::Config;
@@ -10,6 +12,7 @@ use crate::security::login::Peer;
 use crate::shared::Shared;
 use crate::tls::{Tls, TlsError};
 use alluvium::Database;
+use door::Door;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -67,6 +70,8 @@ pub struct Server {
     listeners: Vec<TcpListener>,
     sockets: Vec<(UnixListener, SocketFile)>,
     monitors: Vec<TcpListener>,
+    /// The owner's socket.
+    door: Option<Door>,
     shared: Arc<Shared>,
 }
 
@@ -103,7 +108,7 @@ impl Server {
             (None, None) => "localhost:27017".to_owned(),
         };
         let shared = Arc::new(Shared::new(db.clone(), config, address, security, tls));
-        Ok(Self { runtime, listeners, sockets, monitors, shared })
+        Ok(Self { runtime, listeners, sockets, monitors, door: None, shared })
     }
 
     /// The addresses that it listens at; of a port 0, the port that the system chose.
@@ -124,7 +129,7 @@ impl Server {
     /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are
     /// finished, or end after ten seconds.
     pub fn run(self, stopped: impl FnOnce() + Send + 'static) {
-        let Self { runtime, listeners, sockets, monitors, shared } = self;
+        let Self { runtime, listeners, sockets, monitors, door, shared } = self;
         runtime.block_on(async {
             let (stop, stopping) = watch::channel(false);
             let permits = Arc::new(Semaphore::new(shared.config.threads.max(1)));
@@ -142,6 +147,10 @@ impl Server {
             }
             for listener in monitors {
                 tokio::spawn(admin::serve(listener, Arc::clone(&shared)));
+            }
+            if let Some(door) = door {
+                let acceptor = Acceptor::new(&shared, &permits, &stopping);
+                accepting.spawn(async move { acceptor.owner(door).await });
             }
             let keeping = tokio::spawn(keep_house(Arc::clone(&shared)));
             let waiting = alluvium_env::thread::spawn("alluvium-stop", stopped);

@@ -85,11 +85,16 @@ impl Security {
         refused
     }
 
+    /// True if a login decides what a connection may do. The owner of the database may do everything.
+    fn is_checked(&self, peer: &Peer) -> bool {
+        !peer.is_owner && self.is_enforced(peer.is_local)
+    }
+
     fn allow(&self, peer: &Peer, wanted: &Wanted<'_>) -> CommandResult<()> {
         if wanted.access == Access::Open {
             return Ok(());
         }
-        let enforced = self.is_enforced(peer.is_local);
+        let enforced = self.is_checked(peer);
         let login = if enforced { peer.login() } else { None };
         let privileges = if enforced { Some(self.privileges(login.as_ref(), wanted.name)?) } else { None };
         let user = login.as_ref().map(|login| &login.name);
@@ -115,7 +120,7 @@ impl Security {
     /// # Errors
     /// Errors of reading the users.
     pub(crate) fn may(&self, peer: &Peer, need: &Need<'_>) -> CommandResult<bool> {
-        if !self.is_enforced(peer.is_local) {
+        if !self.is_checked(peer) {
             return Ok(true);
         }
         Ok(self.privileges(peer.login().as_ref(), "")?.allow(need))
@@ -126,7 +131,7 @@ impl Security {
     /// # Errors
     /// Errors of reading the users.
     pub(crate) fn may_reach(&self, peer: &Peer, db: &str) -> CommandResult<bool> {
-        if !self.is_enforced(peer.is_local) {
+        if !self.is_checked(peer) {
             return Ok(true);
         }
         Ok(self.privileges(peer.login().as_ref(), "")?.reach(db))

@@ -32,6 +32,8 @@ pub(crate) struct Peer {
     pub host: String,
     /// True if it is on the same machine.
     pub is_local: bool,
+    /// True at the socket of the database's owner, which other users of the system cannot open.
+    pub is_owner: bool,
     /// The subject of its certificate, which has been verified.
     pub certificate: Option<String>,
     state: Mutex<State>,
@@ -74,12 +76,18 @@ impl Peer {
     pub(crate) fn network(address: String, ip: IpAddr) -> Self {
         let ip = ip.to_canonical();
         let (host, is_local) = (ip.to_string(), ip.is_loopback());
-        Self { address, host, is_local, certificate: None, state: Mutex::default() }
+        Self { address, host, is_local, is_owner: false, certificate: None, state: Mutex::default() }
     }
 
     /// A peer at a Unix socket.
     pub(crate) fn socket(path: String) -> Self {
-        Self { address: path.clone(), host: path, is_local: true, certificate: None, state: Mutex::default() }
+        let (host, state) = (path.clone(), Mutex::default());
+        Self { address: path, host, is_local: true, is_owner: false, certificate: None, state }
+    }
+
+    /// The owner of the database, at the socket in its directory.
+    pub(crate) fn owner(path: String) -> Self {
+        Self { is_owner: true, ..Self::socket(path) }
     }
 
     /// The user who is logged in.
