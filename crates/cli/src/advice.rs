@@ -123,14 +123,18 @@ pub(crate) fn unfinished(path: &Path) -> Option<String> {
 
 /// Which process has the database open, and how to wait for it.
 fn in_use(database: &Path) -> String {
-    let wait = "--wait SECONDS waits until it is closed.";
+    let mut wait = "--wait SECONDS waits until it is closed.".to_owned();
+    if alluvium_server::connect(database).is_ok() {
+        let socket = text::path(&database.join(alluvium_server::OWNER_SOCKET));
+        wait += &format!(" Clients of MongoDB, such as mongosh, reach it at the socket {socket}.");
+    }
     match holder(database) {
         Some(Holder { pid, name, reads: false }) => format!("The process {pid}{name} has it open. {wait}"),
         Some(Holder { pid, name, reads: true }) => format!(
             "The process {pid}{name} has it open for reading only. Commands that only read run beside it with --read-only. \
              {wait}"
         ),
-        None => wait.to_owned(),
+        None => wait,
     }
 }
 

@@ -3,10 +3,12 @@
 use crate::commands::{Command, mongod};
 use crate::config::Config;
 use crate::context::Context;
-use crate::exit::{self, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::logging::{self, Level};
 use crate::output::terminal::{self, Color, Wishes};
 use crate::report::Program;
+use crate::served::target::Target;
+use crate::served::{host, visitor};
 use crate::signals;
 use crate::suggestions;
 use crate::variables::{Variables, variable};
@@ -79,21 +81,58 @@ pub fn main() -> ExitCode {
     signals::survive_large_files();
     let env = Env::os();
     let arguments = mongod::by_name(std::env::args_os().collect());
-    let program = Program::new(NAME, &arguments);
     if let Err(failure) = mongod::refuse_config(&arguments) {
-        return program.end(Err(failure));
+        return ExitCode::from(Program::new(NAME, &arguments).code(Err(failure)));
     }
-    match resolve(&env, &variable, arguments) {
-        Err(error) => match suggestions::of(&error) {
-            Some(failure) => program.end(Err(failure)),
-            None => program.end_unparsed(&error),
-        },
-        Ok(Err(failure)) => program.end(Err(failure)),
-        Ok(Ok((cli, config))) => {
-            logging::start(&env, cli.log.unwrap_or(Level::Warn));
-            terminal::set(Wishes { color: cli.color.unwrap_or_default(), no_pager: cli.no_pager });
-            program.end(cli.command.run(Context { definition, config: &config }))
+    ExitCode::from(execute(&env, arguments.clone(), |resolved| {
+        let Resolved { cli, config, target } = resolved;
+        logging::start(&env, cli.log.unwrap_or(Level::Warn));
+        terminal::set(cli.wishes());
+        if let Some(code) = visitor::visit(&target, &arguments) {
+            return Err(Failure::Reported(code));
         }
+        cli.command.run(context(&config)).map_err(|failure| visitor::explain(&target, failure))
+    }))
+}
+
+/// As [`main`], for a command of another process on the database that this one has open.
+fn run_for_visitor(arguments: Vec<OsString>) -> u8 {
+    execute(&Env::os(), arguments, |Resolved { cli, config, target }| {
+        host::check(&target)?;
+        terminal::share(Some(cli.wishes()));
+        let outcome = cli.command.run(context(&config));
+        terminal::share(None);
+        outcome
+    })
+}
+
+/// Parses the arguments, takes the step with them, reports errors, and returns the exit code.
+fn execute(env: &Env, arguments: Vec<OsString>, step: impl FnOnce(Resolved) -> Outcome) -> u8 {
+    let program = Program::new(NAME, &arguments);
+    match resolve(env, &variable, arguments) {
+        Err(error) => match suggestions::of(&error) {
+            Some(failure) => program.code(Err(failure)),
+            None => program.code_unparsed(&error),
+        },
+        Ok(Err(failure)) => program.code(Err(failure)),
+        Ok(Ok(resolved)) => program.code(step(resolved)),
+    }
+}
+
+fn context(config: &Config) -> Context<'_> {
+    Context { definition, config, run_for_visitor }
+}
+
+/// Parsed arguments and settings.
+pub(crate) struct Resolved {
+    cli: Cli,
+    config: Config,
+    target: Target,
+}
+
+impl Cli {
+    fn wishes(&self) -> Wishes {
+        Wishes { color: self.color.unwrap_or_default(), no_pager: self.no_pager }
     }
 }
 
@@ -103,14 +142,15 @@ pub(crate) fn resolve(
     env: &Env,
     variables: Variables<'_>,
     arguments: Vec<OsString>,
-) -> Result<Outcome<(Cli, Config)>, clap::Error> {
+) -> Result<Outcome<Resolved>, clap::Error> {
     let first = Cli::try_parse_from(&arguments)?;
     let config = match Config::read(env, variables, first.config.as_deref()) {
         Ok(config) => config,
         Err(failure) => return Ok(Err(failure)),
     };
     let matches = config.defaults_of(definition()).try_get_matches_from(arguments)?;
-    Ok(Ok((Cli::from_arg_matches(&matches)?, config)))
+    let target = Target::of(&matches);
+    Ok(Ok(Resolved { cli: Cli::from_arg_matches(&matches)?, config, target }))
 }
 
 #[cfg(test)]

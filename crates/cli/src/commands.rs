@@ -151,7 +151,7 @@ impl Command {
             Self::Repair(args) => args.run(),
             Self::Restore(args) => args.run(),
             Self::Scan(args) => args.run(),
-            Self::Serve(args) => args.run(),
+            Self::Serve(args) => args.run(context),
             Self::Shell(args) => args.run(context),
             Self::Stats(args) => args.run(),
             Self::Update(args) => args.run(),

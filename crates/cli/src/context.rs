@@ -1,6 +1,7 @@
 //! Information for the commands about the program itself.
 
 use crate::config::Config;
+use std::ffi::OsString;
 
 /// The definition of all arguments, and the settings.
 #[derive(Clone, Copy)]
@@ -8,4 +9,6 @@ pub(crate) struct Context<'a> {
     /// Builds the definition, which few commands need.
     pub definition: fn() -> clap::Command,
     pub config: &'a Config,
+    /// Runs the command of another process, and returns its exit code.
+    pub run_for_visitor: fn(Vec<OsString>) -> u8,
 }

@@ -1,6 +1,7 @@
 //! Failures of commands, and their exit codes.
 
 use crate::advice;
+use crate::streams;
 use crate::text;
 use alluvium::{ErrorKind, UpdateError};
 use alluvium_query::distinct::DistinctError;
@@ -112,7 +113,16 @@ impl Failure {
     pub(crate) fn stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ if streams::is_stopped(error) => Self::Interrupted(String::new()),
             _ => Self::io("write to", std::path::Path::new("standard output"), error),
+        }
+    }
+
+    /// A read from standard input that failed.
+    pub(crate) fn stdin(error: &io::Error) -> Self {
+        match streams::is_stopped(error) {
+            true => Self::Interrupted(String::new()),
+            false => Self::Other(format!("cannot read standard input: {error}")),
         }
     }
 

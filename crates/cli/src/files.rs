@@ -85,7 +85,7 @@ pub(crate) fn refuse_input(path: &Path, inputs: &[PathBuf]) -> Outcome {
 
 /// Refuses standard input if the shell reads its commands from it.
 pub(crate) fn not_the_shells(path: &Path) -> Outcome {
-    match path == Path::new("-") && session::is_open() {
+    match path == Path::new("-") && session::is_shell() {
         true => Err(Failure::Usage("standard input is the shell's own: name a file".to_owned())),
         false => Ok(()),
     }

@@ -56,7 +56,7 @@ fn reader_of_pets() -> Reader {
     let db = Database::builder().env(Env::in_memory(1)).options(options).open("pets.db");
     let db = db.and_then(|db| fill(&db).map(|()| db));
     Reader::new(
-        Context { definition: app::definition, config: &Config::default() },
+        Context { definition: app::definition, config: &Config::default(), run_for_visitor: |_| 0 },
         db.unwrap_or_else(|error| panic!("{error}")),
         Some("pets".to_owned()),
     )

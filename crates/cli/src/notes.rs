@@ -4,6 +4,7 @@
 mod types;
 
 use crate::operators::{self, without_dollar};
+use crate::streams;
 use crate::text;
 use alluvium::{Collection, Error, Map, ReadOnly, Scan, Value};
 use std::collections::BTreeSet;
@@ -213,7 +214,7 @@ fn print(notes: &[String]) {
 /// Prints a note, on one line.
 pub(crate) fn say(note: &str) {
     // If standard error is closed, there is nowhere to report it.
-    let _closed = writeln!(std::io::stderr(), "note: {}", text::plain(note));
+    let _closed = writeln!(streams::error(), "note: {}", text::plain(note));
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use crate::exit::{Failure, Outcome};
 use crate::report::complain;
 use crate::session;
 use crate::settings::ids;
+use crate::streams;
 use crate::text;
 use alluvium::{Explanation, Map, Value};
 use alluvium_document::json::{self, Format};
 use pager::Pager;
-use std::io::{BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Read, Write};
 
 mod cells;
 mod fit;
@@ -42,13 +43,17 @@ pub struct Output {
 }
 
 enum Sink {
-    Direct(BufWriter<StdoutLock<'static>>),
+    Direct(BufWriter<Box<dyn Write>>),
     Paged(Pager),
 }
 
 impl Sink {
     fn direct() -> Self {
-        Self::Direct(BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock()))
+        Self::of(streams::output())
+    }
+
+    fn of(out: streams::Out) -> Self {
+        Self::Direct(BufWriter::with_capacity(BUFFER_BYTES, out.into_writer()))
     }
 
     fn writer(&mut self) -> &mut dyn Write {
@@ -68,7 +73,11 @@ impl Output {
 
     /// Output that a pager shows if it is longer than the screen of a terminal.
     pub(crate) fn paged() -> Self {
-        Self::to(Pager::new().map_or_else(Sink::direct, Sink::Paged), None)
+        let sink = match streams::has_visitor() {
+            true => streams::pages().map_or_else(Sink::direct, Sink::of),
+            false => Pager::new().map_or_else(Sink::direct, Sink::Paged),
+        };
+        Self::to(sink, None)
     }
 
     fn to(out: Sink, page: Option<usize>) -> Self {
@@ -168,6 +177,25 @@ impl Output {
                 "{} could not be printed; their _ids are above",
                 text::counted(n, "document")
             ))),
+        }
+    }
+}
+
+/// True if long output is shown by a pager.
+pub(crate) fn is_paged() -> bool {
+    Pager::new().is_some()
+}
+
+/// Copies the output of a command in another process from a pipe to the pager, until it ends or the user leaves.
+pub(crate) fn copy_to_pager(mut pipe: impl Read) -> io::Result<()> {
+    let Some(mut pager) = Pager::new() else { return Ok(()) };
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        match pipe.read(&mut buffer) {
+            Ok(0) => return pager.close(),
+            Ok(read) => pager.write_all(&buffer[..read]).and_then(|()| pager.flush())?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Progress of a command that writes documents: a line on a terminal, nothing elsewhere.
 
+pub(crate) mod target;
+
 use crate::text;
 use alluvium::load::Progress;
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_env::{Clock, Env};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,8 +25,8 @@ pub(crate) struct Meter {
 impl Meter {
     /// Starts the clock.
     pub(crate) fn new(env: &Env) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let bar = target::target().map(|target| {
+            let bar = ProgressBar::with_draw_target(None, target);
             match ProgressStyle::with_template("{spinner} {msg}") {
                 Ok(style) => bar.with_style(style),
                 Err(_) => bar,

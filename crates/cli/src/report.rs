@@ -1,6 +1,7 @@
 //! Reports the failure of a program on standard error, and chooses its exit code.
 
 use crate::exit::{self, Failure};
+use crate::streams;
 use crate::text;
 use std::ffi::OsString;
 use std::io::Write;
@@ -26,35 +27,45 @@ impl Program {
         Self { name, json: wants_json(arguments.iter().cloned()) }
     }
 
-    /// Reports the result, and returns the exit code.
+    /// Reports the result, and returns the exit code of the process.
     pub fn end(self, result: exit::Outcome) -> ExitCode {
+        ExitCode::from(self.code(result))
+    }
+
+    /// Reports the result, and returns the exit code.
+    pub fn code(self, result: exit::Outcome) -> u8 {
         match result {
-            Ok(()) => ExitCode::from(exit::OK),
+            Ok(()) => exit::OK,
             Err(failure) => {
                 if self.json {
                     complain_as_json(&failure, None);
                 } else {
                     complain(self.name, &failure);
                 }
-                ExitCode::from(failure.exit_code())
+                failure.exit_code()
             }
         }
     }
 
     /// As [`Program::end`], for arguments that the parser refused, or answered with help.
     pub fn end_unparsed(self, error: &clap::Error) -> ExitCode {
+        ExitCode::from(self.code_unparsed(error))
+    }
+
+    /// As [`Program::code`], for arguments that the parser refused, or answered with help.
+    pub fn code_unparsed(self, error: &clap::Error) -> u8 {
         if self.json && error.use_stderr() {
-            return self.end(Err(refused(error)));
+            return self.code(Err(refused(error)));
         }
         // The parser quotes arguments as they are.
         let text = error.to_string();
         if error.use_stderr() && text::lines(&text) != text {
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
-            return self.end(Err(Failure::Usage(text)));
+            return self.code(Err(Failure::Usage(text)));
         }
         // A closed pipe is not an error here either: `alluvium help | head`.
         let _closed = error.print();
-        ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK })
+        if error.use_stderr() { exit::USAGE } else { exit::OK }
     }
 }
 
@@ -82,7 +93,7 @@ pub(crate) fn complain_as_json(failure: &Failure, line: Option<u64>) {
         error["line"] = line.into();
     }
     // If standard error is closed, there is nowhere to report it.
-    let _closed = writeln!(std::io::stderr(), "{error}");
+    let _closed = writeln!(streams::error(), "{error}");
 }
 
 /// Writes the failure to standard error, after the program's name, unless it has no message.
@@ -90,6 +101,6 @@ pub(crate) fn complain(program: &str, failure: &Failure) {
     let text = failure.to_string();
     if !text.is_empty() {
         // If standard error is closed, there is nowhere to report it.
-        let _closed = writeln!(std::io::stderr(), "{program}: {}", text::lines(&text));
+        let _closed = writeln!(streams::error(), "{program}: {}", text::lines(&text));
     }
 }

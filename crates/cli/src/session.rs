@@ -1,5 +1,5 @@
-//! The session of a shell: while its database is open, commands on the same thread use it instead
-//! of opening their own.
+//! The session of a shell, or of a visitor: while its database is open, commands on the same thread
+//! use it instead of opening their own.
 //!
 //! A thread-local value rather than a parameter, so that every command works in the shell
 //! unchanged.
@@ -13,6 +13,8 @@ struct Session {
     database: Database,
     /// Documents are printed for people, with one field per line.
     pretty: bool,
+    /// The session of a shell, which reads its commands from standard input.
+    is_shell: bool,
 }
 
 thread_local! {
@@ -34,9 +36,17 @@ pub(crate) fn take_next() -> Option<String> {
 /// While this value exists, commands run on the database.
 pub(crate) struct Entered(());
 
-/// Begins a session.
+/// Begins the session of a shell.
 pub(crate) fn enter(database: &Database, stop: &Stop, pretty: bool) -> Entered {
-    let session = Session { database: database.clone(), pretty };
+    begin(Session { database: database.clone(), pretty, is_shell: true }, stop)
+}
+
+/// Begins the session of a command that runs for another process.
+pub(crate) fn enter_for_visitor(database: &Database, stop: &Stop) -> Entered {
+    begin(Session { database: database.clone(), pretty: false, is_shell: false }, stop)
+}
+
+fn begin(session: Session, stop: &Stop) -> Entered {
     OPEN.with(|open| *open.borrow_mut() = Some(session));
     signals::share(Some(stop.clone()));
     Entered(())
@@ -61,6 +71,11 @@ pub(crate) fn database() -> Option<Database> {
 /// True if documents are printed with one field per line.
 pub(crate) fn is_pretty() -> bool {
     of_session(|session| session.pretty).unwrap_or(false)
+}
+
+/// True within the session of a shell.
+pub(crate) fn is_shell() -> bool {
+    of_session(|session| session.is_shell).unwrap_or(false)
 }
 
 /// True within a session.

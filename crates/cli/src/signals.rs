@@ -19,7 +19,7 @@ static OF_PROCESS: OnceLock<Stop> = OnceLock::new();
 
 /// Returns an error if a signal has requested the command to stop.
 pub(crate) fn check() -> Outcome {
-    OF_PROCESS.get().map_or(Ok(()), Stop::check)
+    shared().as_ref().or_else(|| OF_PROCESS.get()).map_or(Ok(()), Stop::check)
 }
 
 thread_local! {
@@ -95,6 +95,11 @@ impl Stop {
     /// Clears the flag after the interrupted command has ended.
     pub(crate) fn forget(&self) {
         self.flag.store(false, Ordering::Relaxed);
+    }
+
+    /// A flag that something other than signals sets.
+    pub(crate) fn of(flag: Arc<AtomicBool>) -> Self {
+        Self { flag }
     }
 
     /// A flag that signals do not set.

@@ -1,9 +1,21 @@
 //! Environment variables.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// A lookup of variables by name.
 pub(crate) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+thread_local! {
+    /// The variables of another process, whose command runs on this thread.
+    static OF_VISITOR: RefCell<Option<HashMap<String, String>>> = const { RefCell::new(None) };
+}
+
+/// Makes the command on this thread use these variables instead of those of the process; `None` ends this.
+pub(crate) fn share(variables: Option<HashMap<String, String>>) {
+    OF_VISITOR.with(|shared| *shared.borrow_mut() = variables);
+}
 
 /// A variable of this process. An empty variable, or one that is not UTF-8, counts as not set.
 pub(crate) fn variable(name: &str) -> Option<String> {
@@ -13,7 +25,10 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 /// A variable of this process, even if it is empty. One that is not UTF-8 counts as not set.
 #[allow(clippy::disallowed_methods, reason = "the command line is where configuration comes from")]
 pub(crate) fn given(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    OF_VISITOR.with(|shared| match &*shared.borrow() {
+        Some(variables) => variables.get(name).cloned(),
+        None => std::env::var(name).ok(),
+    })
 }
 
 /// The user's directory for this program, by the XDG Base Directory Specification. A relative path

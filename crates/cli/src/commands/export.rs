@@ -12,6 +12,7 @@ use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
 use crate::settings::ids::paths_of;
 use crate::signals::Stop;
+use crate::streams;
 use crate::text;
 use alluvium::export::{Encoder, Format};
 use alluvium::load::Format as Loaded;
@@ -123,7 +124,8 @@ impl Args {
             meter.end();
             if self.file().is_some() {
                 let documents = text::counted(encoder.documents(), "document");
-                eprintln!("exported {documents}, {}, in {}", text::bytes(bytes), text::duration(meter.took()));
+                let took = text::duration(meter.took());
+                streams::complain(&format!("exported {documents}, {}, in {took}", text::bytes(bytes)));
             }
             Ok(())
         })

@@ -23,6 +23,7 @@ use crate::process;
 use crate::session;
 use crate::settings::database::{CollectionArgs, DatabaseArgs};
 use crate::signals::{SIGNAL_CHECK, Stop};
+use crate::streams;
 use crate::text;
 use alluvium::load::{Format, Load, LoadReport, Metadata, OnDuplicate, Outcome as Ended, Progress};
 use alluvium::{Collection, Database, Error, ErrorKind};
@@ -258,7 +259,9 @@ fn settle(database: &Database, stop: &Stop) -> Outcome {
     };
     let Ok(watcher) = watcher else {
         // Nothing could end the wait at a signal. The next session continues the compactions.
-        eprintln!("note: compactions continue when the database is used next: the system refuses another thread");
+        streams::complain(
+            "note: compactions continue when the database is used next: the system refuses another thread",
+        );
         return Ok(());
     };
     let result = database.wait_for_compaction();

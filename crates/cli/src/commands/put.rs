@@ -6,10 +6,11 @@ use crate::output::Output;
 use crate::relaxed;
 use crate::settings::database::{CollectionArgs, WriteArgs};
 use crate::settings::ids::{self, IdArgs};
+use crate::streams;
 use alluvium::{Map, Value};
 use alluvium_document::json;
 use alluvium_document::key::IdError;
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 
 /// Arguments of `put`.
 #[derive(Debug, clap::Args)]
@@ -85,14 +86,12 @@ impl Args {
         let text = match &self.json {
             Some(json) => json.as_bytes(),
             None => {
-                if std::io::stdin().is_terminal() {
-                    eprintln!(
-                        "type the document as JSON, such as {{\"a\": 1}}, and end it with ctrl-D on a line of its own:"
+                if streams::input_is_terminal() {
+                    streams::complain(
+                        "type the document as JSON, such as {\"a\": 1}, and end it with ctrl-D on a line of its own:",
                     );
                 }
-                std::io::stdin()
-                    .read_to_end(&mut piped)
-                    .map_err(|error| Failure::Other(format!("cannot read standard input: {error}")))?;
+                streams::input().read_to_end(&mut piped).map_err(|error| Failure::stdin(&error))?;
                 &piped
             }
         };

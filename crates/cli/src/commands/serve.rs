@@ -1,7 +1,9 @@
 //! `alluvium serve`: a server for MongoDB's clients.
 
+use crate::context::Context;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::served::host;
 use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::{self, SIGNAL_CHECK, Stop};
@@ -23,6 +25,11 @@ use std::sync::atomic::Ordering;
 
 Serves the database to MongoDB's drivers, shell and tools, until ctrl-C or SIGTERM; creates it if it does not exist. The collection `pets` is \
 `pets` of the database `main` there; `shop.orders` is `orders` of `shop`. docs/COMPATIBILITY.md lists what is supported.
+
+While the server runs, the other commands run in it, with the same output and exit codes: find, put, load, checkpoint and so on. They reach it by the \
+socket server.sock in the directory of the database, which only its owner may use, and which needs no login; mongosh and drivers may connect to it, \
+too. Commands that need the database for themselves (shell, repair, build, restore and another serve) do not run until the server ends.
+
 
 Every connection of this machine may do everything until the first user is created (createUser). From then on, every connection has to log in. \
 docs/SERVER.md has more about users.")]
@@ -78,7 +85,7 @@ pub(crate) struct Args {
 
 impl Args {
     /// Serves until a signal.
-    pub(crate) fn run(&self) -> Outcome {
+    pub(crate) fn run(&self, context: Context<'_>) -> Outcome {
         if session::is_open() {
             return Err(Failure::Usage("a shell has the database open: serve it from the command line".to_owned()));
         }
@@ -87,7 +94,10 @@ impl Args {
         let stop = Stop::on_signals()?;
         let hang_up = signals::hang_up()?;
         self.database.with_created(|database| {
-            let server = Server::bind(database, config).map_err(failed)?;
+            let mut server = Server::bind(database, config).map_err(failed)?;
+            if let Err(error) = server.admit_owner(Some(host::runner(context.run_for_visitor))) {
+                log::warn!("commands do not run on this database until the server ends: {error}");
+            }
             let reloader = Reloader::new(&server);
             let mut out = Output::new();
             for address in server.addresses() {

@@ -1,8 +1,11 @@
 //! The terminal that standard output is connected to: its size, its colours, and the user's wishes
 //! about both.
 
+use crate::streams;
 use crate::variables::{given, variable};
-use std::io::{IsTerminal, Stdout};
+use std::cell::Cell;
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
 /// When output has colours.
@@ -28,13 +31,23 @@ pub(crate) struct Wishes {
 /// The wishes of this process; [`Wishes::default`] until they are set.
 static WISHES: OnceLock<Wishes> = OnceLock::new();
 
+thread_local! {
+    /// The wishes of another process, whose command runs on this thread.
+    static OF_VISITOR: Cell<Option<Wishes>> = const { Cell::new(None) };
+}
+
+/// Sets the wishes of the command on this thread; `None` ends this.
+pub(crate) fn share(wishes: Option<Wishes>) {
+    OF_VISITOR.with(|shared| shared.set(wishes));
+}
+
 /// Sets the wishes, once.
 pub(crate) fn set(wishes: Wishes) {
     let _the_first_stay = WISHES.set(wishes);
 }
 
 fn wishes() -> Wishes {
-    WISHES.get().copied().unwrap_or_default()
+    OF_VISITOR.with(Cell::get).or_else(|| WISHES.get().copied()).unwrap_or_default()
 }
 
 /// The columns and rows of a screen.
@@ -44,20 +57,21 @@ pub(super) struct Size {
     pub rows: usize,
 }
 
-fn stdout() -> Stdout {
-    std::io::stdout()
-}
-
 /// True if standard output is a terminal.
 pub(crate) fn is_present() -> bool {
-    stdout().is_terminal()
+    streams::output().is_terminal()
 }
 
 /// The size of the terminal; `None` if standard output is not one, or has no known size.
 pub(super) fn size() -> Option<Size> {
-    let (columns, rows) = terminal_size::terminal_size_of(stdout())?;
+    let (columns, rows) = terminal_size::terminal_size_of(streams::output())?;
     let size = Size { columns: usize::from(columns.0), rows: usize::from(rows.0) };
     (size.columns > 0 && size.rows > 0).then_some(size)
+}
+
+/// The number of columns of a terminal.
+pub(crate) fn columns_of(terminal: impl AsFd) -> Option<u16> {
+    terminal_size::terminal_size_of(terminal).map(|(columns, _)| columns.0).filter(|columns| *columns > 0)
 }
 
 /// The number of columns that a table may take: those of the terminal, or else those of the variable
@@ -69,16 +83,20 @@ pub(super) fn width() -> Option<usize> {
 
 /// True if standard output may have colours.
 pub(crate) fn has_colours() -> bool {
-    has_colours_on(&stdout())
+    may_have_colours(is_present())
 }
 
 /// True if the text on a stream may have colours: on a terminal that supports them, unless the user
 /// disables them (<https://no-color.org>, `--color`).
 pub fn has_colours_on(stream: &impl IsTerminal) -> bool {
+    may_have_colours(stream.is_terminal())
+}
+
+fn may_have_colours(is_terminal: bool) -> bool {
     match wishes().color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => stream.is_terminal() && variable("NO_COLOR").is_none() && !is_dumb(),
+        Color::Auto => is_terminal && variable("NO_COLOR").is_none() && !is_dumb(),
     }
 }
 

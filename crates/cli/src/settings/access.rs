@@ -1,6 +1,7 @@
 //! Whether a command writes to its database, or only reads it.
 
 use crate::exit::{Failure, Outcome};
+use crate::streams;
 use crate::text;
 use alluvium::{Builder, Database};
 use alluvium_store::Error as StoreError;
@@ -44,7 +45,7 @@ impl Access for Reading {
         };
         // The second failure says more: another process may have the database open, for instance.
         let database = open(builder.read_only(true))?;
-        eprintln!("note: {} is opened for reading only: {refused}", text::path(database.path()));
+        streams::complain(&format!("note: {} is opened for reading only: {refused}", text::path(database.path())));
         Ok(database)
     }
 }

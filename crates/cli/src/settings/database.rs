@@ -7,6 +7,7 @@ use crate::session;
 use crate::settings::access::{Access, Writing};
 use crate::settings::size;
 use crate::signals::{self, Stop};
+use crate::streams;
 use crate::text;
 use alluvium::{
     Aggregate, Builder, Collection, CutTail, Database, Document, Durability, ErrorKind, Find, LostNumbers, Map,
@@ -112,7 +113,9 @@ impl<A: Access> DatabaseArgs<A> {
         }
         Ok(match self.memory_bytes()? {
             Some(bytes) => {
-                crate::allocator::prepare(bytes);
+                if !session::is_open() {
+                    crate::allocator::prepare(bytes);
+                }
                 builder.memory(bytes)
             }
             None => builder,
@@ -411,5 +414,5 @@ fn report(database: &Database) {
         notes += &format!("note: the operations {first} to {last} are lost because the log is damaged\n");
     }
     // If standard error is closed, there is nowhere to report it.
-    let _closed = std::io::stderr().write_all(notes.as_bytes());
+    let _closed = streams::error().write_all(notes.as_bytes());
 }

@@ -6,6 +6,7 @@ use crate::relaxed;
 use crate::settings::database::Readable;
 use crate::settings::queries::{map_of, whole};
 use crate::signals::Stop;
+use crate::streams;
 use crate::text;
 use alluvium::{Aggregate, Error, Map, Value};
 use std::io::Read;
@@ -113,7 +114,7 @@ fn read(path: &Path) -> Outcome<String> {
     let failed = |error: std::io::Error| Failure::io("read", path, &error);
     let mut bytes = Vec::new();
     match path == Path::new("-") {
-        true => std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?,
+        true => streams::input().take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| Failure::stdin(&error))?,
         false => files::open_stream(path)?.take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?,
     };
     String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{} is not UTF-8 text", text::path(path))))

@@ -4,6 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::relaxed;
 use crate::settings::database::Readable;
 use crate::signals::Stop;
+use crate::streams;
 use crate::text;
 use alluvium::{ErrorKind, Find, Hint, Map, Value};
 use std::time::Duration;
@@ -92,9 +93,11 @@ pub(crate) fn others(find: Find, written: u64, stop: &Stop) -> Option<u64> {
 pub(crate) fn print_others(others: Option<u64>, verb: &str) {
     match others {
         Some(0) => {}
-        Some(1) => eprintln!("note: 1 more document matches; --many {verb} all that match"),
-        Some(n) => eprintln!("note: {} more documents match; --many {verb} all that match", text::count(n)),
-        None => eprintln!("note: more documents may match; --many {verb} all that match"),
+        Some(1) => streams::complain(&format!("note: 1 more document matches; --many {verb} all that match")),
+        Some(n) => {
+            streams::complain(&format!("note: {} more documents match; --many {verb} all that match", text::count(n)));
+        }
+        None => streams::complain(&format!("note: more documents may match; --many {verb} all that match")),
     }
 }
 

@@ -4,6 +4,7 @@ use super::format::FormatArgs;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::signals::{SIGNAL_CHECK, Stop};
+use crate::streams::{self, Input as StandardInput};
 use alluvium::Packing;
 use alluvium::load::{Format, Identity, Input, Metadata};
 use alluvium_env::{Env, FileReader, OpenMode};
@@ -152,7 +153,7 @@ impl Source {
                 let reader = packing.reader(Counting { inner: file, counter: counter.clone() }).map_err(cannot)?;
                 (Input::decoded(&self.name, identity, reader), Consumed::Counted(counter))
             }
-            Kind::Stdin => (self.stream(Stdin { stop: stop.clone() }).map_err(cannot)?, Consumed::Unknown),
+            Kind::Stdin => (self.stream(Stdin::new(stop)).map_err(cannot)?, Consumed::Unknown),
             Kind::Stream(path) => (self.stream(files::open_stream(path)?).map_err(cannot)?, Consumed::Unknown),
             Kind::Generated(generate) => (generate(), Consumed::Unknown),
         };
@@ -171,7 +172,7 @@ impl Source {
                 let file = FileReader::new(env.fs.open(path, OpenMode::Read)?);
                 packing.reader(file).map_err(cannot)
             }
-            Kind::Stdin => unpacked(Stdin { stop: stop.clone() }).map_err(cannot),
+            Kind::Stdin => unpacked(Stdin::new(stop)).map_err(cannot),
             Kind::Stream(path) => unpacked(files::open_stream(path)?).map_err(cannot),
             Kind::Generated(_) => Err(Failure::Usage(format!("{} have no bytes to read", self.name))),
         }
@@ -202,7 +203,7 @@ fn unsupported(name: &str, kind: &str) -> Failure {
 /// is standard input.
 pub(crate) fn open_unpacked(path: &Path, stop: &Stop) -> Outcome<Box<dyn Read + Send>> {
     let opened = match path == Path::new("-") {
-        true => unpacked(Stdin { stop: stop.clone() }),
+        true => unpacked(Stdin::new(stop)),
         false => unpacked(files::open_stream(path)?),
     };
     opened.map_err(|error| Failure::io("read", path, &error))
@@ -238,26 +239,32 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// Standard input; a signal ends a wait for input.
+/// Standard input; a signal ends a wait for input. It may be read on another thread than the command's.
 struct Stdin {
+    input: StandardInput,
     stop: Stop,
+}
+
+impl Stdin {
+    fn new(stop: &Stop) -> Self {
+        Self { input: streams::input(), stop: stop.clone() }
+    }
 }
 
 impl Read for Stdin {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let stdin = io::stdin();
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(SIGNAL_CHECK.subsec_nanos()) };
         loop {
             if self.stop.is_set() {
                 return Err(io::Error::other("stopped"));
             }
-            match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
+            match poll(&mut [PollFd::new(&self.input, PollFlags::IN)], Some(&timeout)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => break,
                 Err(error) => return Err(error.into()),
             }
         }
         // Bypasses the buffer of the standard library, whose content `poll` does not see.
-        Ok(rustix::io::read(&stdin, buffer)?)
+        Ok(rustix::io::read(&self.input, buffer)?)
     }
 }

@@ -5,6 +5,7 @@ use super::settings::Settings;
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::process;
+use crate::progress::target;
 use crate::text;
 use alluvium::Database;
 use alluvium::load::Progress;
@@ -12,7 +13,7 @@ use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_env::{Clock, Env};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -104,7 +105,7 @@ impl Watch {
             line_interval: settings.progress_interval,
             samples: settings.samples.then(Mutex::default),
         });
-        let bar = std::io::stderr().is_terminal().then(|| bar(&settings.sources));
+        let bar = target::target().map(|target| bar(&settings.sources, target));
         if bar.is_none() && lines.is_none() && shared.samples.is_none() {
             return Ok(Self { shared, thread: None });
         }
@@ -211,13 +212,13 @@ fn sample(figures: &Figures, sampled: &mut u64, since: Duration, database: &Data
 }
 
 /// A progress bar over the bytes of all sources, or a counter if the total is unknown.
-fn bar(sources: &[Source]) -> ProgressBar {
+fn bar(sources: &[Source], target: ProgressDrawTarget) -> ProgressBar {
     let total: Option<u64> = sources.iter().map(Source::bytes).sum();
     let template = match total {
         Some(_) => "{wide_bar} {percent}%  {msg}  ETA {eta}",
         None => "{spinner} {msg}",
     };
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(total, target);
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,

@@ -21,7 +21,8 @@ fn the_commands_are_built_once_for_a_session_and_for_each_collection_in_use() {
     let stop = Stop::never();
     let _until_the_end = session::enter(&database, &stop, false);
     let config = Config::default();
-    let mut shell = Shell::new(Context { definition: counted, config: &config }, &database, stop);
+    let mut shell =
+        Shell::new(Context { definition: counted, config: &config, run_for_visitor: |_| 0 }, &database, stop);
     let mut run = |script: String| {
         shell.script(script.as_bytes(), true).expect("a script");
         BUILT.with(Cell::get)
@@ -57,7 +58,8 @@ fn what_a_command_has_written_survives_a_power_cut() {
     let stop = Stop::never();
     let _until_the_end = session::enter(&database, &stop, false);
     let config = Config::default();
-    let mut shell = Shell::new(Context { definition: counted, config: &config }, &database, stop);
+    let mut shell =
+        Shell::new(Context { definition: counted, config: &config, run_for_visitor: |_| 0 }, &database, stop);
     for line in [
         "put pets rex {a: 1, b: 1}",
         "put pets tom {a: 2}",

@@ -1,5 +1,6 @@
 //! Detects the delimiter of a CSV file from its first rows.
 
+use crate::streams;
 use crate::text;
 
 /// The number of rows that are examined.
@@ -12,9 +13,9 @@ pub(super) fn noted(name: &str, head: &[u8]) -> u8 {
     let found = of(head);
     if let Some((_, words)) = OTHERS.iter().find(|(delimiter, _)| *delimiter == found) {
         let name = text::plain(name);
-        eprintln!(
+        streams::complain(&format!(
             "note: the fields of {name} are separated by {words}; --delimiter , reads them as separated by commas"
-        );
+        ));
     }
     found
 }

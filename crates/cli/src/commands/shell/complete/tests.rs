@@ -12,7 +12,11 @@ fn helper(collection: Option<&str>) -> Helper {
     db.collection("pets").create_index(r#"{"kind": 1}"#).run().expect("an index");
     db.create_collection("shop.orders").expect("a collection");
     db.create_collection("old pets").expect("a collection");
-    let context = crate::context::Context { definition: crate::app::definition, config: &Config::default() };
+    let context = crate::context::Context {
+        definition: crate::app::definition,
+        config: &Config::default(),
+        run_for_visitor: |_| 0,
+    };
     let definition = super::super::definition::definition(context, db.path(), collection);
     Helper::new(definition, db, collection.map(str::to_owned))
 }

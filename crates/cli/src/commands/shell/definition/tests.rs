@@ -3,7 +3,7 @@ use crate::config::Config;
 use crate::exit;
 
 fn commands(collection: Option<&str>) -> clap::Command {
-    let context = Context { definition: crate::app::definition, config: &Config::default() };
+    let context = Context { definition: crate::app::definition, config: &Config::default(), run_for_visitor: |_| 0 };
     definition(context, Path::new("my.db"), collection)
 }
 

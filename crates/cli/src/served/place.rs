@@ -1,0 +1,137 @@
+//! The working directory and the environment of a visitor, taken over by a thread of the host.
+
+use crate::config;
+use crate::variables;
+use std::fmt;
+use std::os::fd::OwnedFd;
+
+/// Environment variables that the command line reads, besides those of settings.
+const VARIABLES: &[&str] =
+    &["ALLUVIUM_CONFIG", "COLUMNS", "HOME", "NO_COLOR", "TERM", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
+
+/// What a host has to know about a visitor.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// The version of the program.
+    pub version: String,
+    /// Device and inode of the root directory, which differ in a container.
+    pub root: (u64, u64),
+    pub umask: u32,
+    /// Standard input is a terminal, which the visitor reads for the command.
+    pub input_is_terminal: bool,
+    /// The last descriptor is that of a pager.
+    pub has_pager: bool,
+}
+
+impl Facts {
+    /// The facts of this process.
+    pub(super) fn own(input_is_terminal: bool, has_pager: bool) -> Self {
+        let umask = rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+        rustix::process::umask(umask);
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { version, root: root(), umask: umask.as_raw_mode(), input_is_terminal, has_pager }
+    }
+
+    pub(super) fn texts(&self) -> Vec<String> {
+        let numbers =
+            [self.root.0, self.root.1, self.umask.into(), self.input_is_terminal.into(), self.has_pager.into()];
+        std::iter::once(self.version.clone()).chain(numbers.iter().map(u64::to_string)).collect()
+    }
+
+    pub(super) fn of(texts: &[String]) -> Option<Self> {
+        let [version, device, inode, umask, input_is_terminal, has_pager] = texts else { return None };
+        Some(Self {
+            version: version.clone(),
+            root: (device.parse().ok()?, inode.parse().ok()?),
+            umask: umask.parse().ok()?,
+            input_is_terminal: input_is_terminal == "1",
+            has_pager: has_pager == "1",
+        })
+    }
+}
+
+/// Device and inode of the root directory.
+fn root() -> (u64, u64) {
+    rustix::fs::stat("/").map_or((0, 0), |found| identity(&found))
+}
+
+// The types of these fields depend on the system.
+#[allow(clippy::unnecessary_cast)]
+fn identity(found: &rustix::fs::Stat) -> (u64, u64) {
+    (found.st_dev as u64, found.st_ino as u64)
+}
+
+/// The variables of this process that commands read.
+pub(super) fn own_variables() -> Vec<(String, String)> {
+    let settings = config::SETTINGS.iter().map(|setting| config::variable_of(setting.name));
+    let names = settings.chain(VARIABLES.iter().map(|name| (*name).to_owned()));
+    names.filter_map(|name| variables::given(&name).map(|value| (name, value))).collect()
+}
+
+/// Why a visitor's command cannot run in this process.
+#[derive(Debug)]
+pub(super) enum Refused {
+    Version(String),
+    Root,
+    Directory(rustix::io::Errno),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = std::process::id();
+        match self {
+            Self::Version(version) => write!(
+                f,
+                "the process {own} has the database open and is alluvium {}, and this command is of {version}: run the \
+                 command of that version",
+                env!("CARGO_PKG_VERSION")
+            ),
+            Self::Root => write!(
+                f,
+                "the process {own} has the database open, and runs in a container: run the command there, where paths \
+                 mean the same"
+            ),
+            Self::Directory(error) => write!(
+                f,
+                "the process {own} has the database open, and cannot enter this working directory ({error}): run the \
+                 command in the directory of that process, with absolute paths"
+            ),
+        }
+    }
+}
+
+/// Makes this thread, and threads that it starts, work in a visitor's directory, with its mask of permissions. A
+/// thread that has done this is not used for anything else.
+pub(super) fn enter(facts: &Facts, directory: &OwnedFd) -> Result<(), Refused> {
+    if facts.version != env!("CARGO_PKG_VERSION") {
+        return Err(Refused::Version(facts.version.clone()));
+    }
+    if facts.root != root() {
+        return Err(Refused::Root);
+    }
+    match unshare() {
+        Ok(()) => {
+            rustix::process::umask(rustix::fs::Mode::from_raw_mode(facts.umask));
+            rustix::process::fchdir(directory).map_err(Refused::Directory)
+        }
+        // A container may forbid it. Nothing has to be changed in the same directory.
+        Err(error) => match (rustix::fs::fstat(directory), rustix::fs::stat(".")) {
+            (Ok(one), Ok(other)) if identity(&one) == identity(&other) => Ok(()),
+            _ => Err(Refused::Directory(error)),
+        },
+    }
+}
+
+/// Gives this thread a working directory and a mask of its own.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn unshare() -> rustix::io::Result<()> {
+    // SAFETY: the requirement is about `FILES`, which is not among the flags: descriptors stay shared.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FS) }
+}
+
+/// Other systems have one working directory for the process.
+#[cfg(not(target_os = "linux"))]
+fn unshare() -> rustix::io::Result<()> {
+    Err(rustix::io::Errno::NOTSUP)
+}

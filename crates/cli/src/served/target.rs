@@ -1,0 +1,71 @@
+//! Which commands run where the database is open.
+
+use clap::ArgMatches;
+use std::path::PathBuf;
+
+/// Commands that run in the process that serves their database.
+const SERVED: &[&str] = &[
+    "aggregate",
+    "checkpoint",
+    "collections",
+    "compact",
+    "count",
+    "delete",
+    "describe",
+    "distinct",
+    "drop",
+    "dump",
+    "expire",
+    "export",
+    "find",
+    "get",
+    "index",
+    "load",
+    "mv",
+    "put",
+    "rename",
+    "scan",
+    "stats",
+    "update",
+    "validator",
+    "verify",
+    "view",
+];
+/// Commands that need a database for themselves.
+const ALONE: &[&str] = &["build", "repair", "restore", "serve", "shell"];
+
+/// What a command is run on.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The name of the command.
+    pub command: String,
+    /// The database.
+    pub database: Option<PathBuf>,
+    /// The number of partitions that it has to have.
+    pub partitions: Option<u32>,
+}
+
+impl Target {
+    /// The target of parsed arguments.
+    pub(crate) fn of(matches: &ArgMatches) -> Self {
+        let mut leaf = matches;
+        while let Some((_, below)) = leaf.subcommand() {
+            leaf = below;
+        }
+        Self {
+            command: matches.subcommand_name().unwrap_or_default().to_owned(),
+            database: leaf.try_get_one::<PathBuf>("path").ok().flatten().cloned(),
+            partitions: leaf.try_get_one::<u32>("partitions").ok().flatten().copied(),
+        }
+    }
+
+    /// The database, of a command that runs where it is open.
+    pub(crate) fn served(&self) -> Option<&PathBuf> {
+        self.database.as_ref().filter(|_| SERVED.contains(&self.command.as_str()))
+    }
+
+    /// True for a command that needs its database for itself.
+    pub(crate) fn needs_it_alone(&self) -> bool {
+        ALONE.contains(&self.command.as_str())
+    }
+}
