@@ -127,11 +127,13 @@ fn watch(mut stream: UnixStream, left: &AtomicBool, stop: &AtomicBool) {
     stop.store(true, Ordering::Release);
 }
 
-/// Refuses a command that does not run for visitors, or asks for another number of partitions.
+/// Refuses a command that does not run for visitors, has paths that mean something else here, or requests another
+/// number of partitions.
 pub(crate) fn check(target: &super::target::Target) -> Outcome {
     let Some(path) = target.served() else {
         return Err(Failure::Other(format!("`{}` does not run in another process", target.command)));
     };
+    place::check(target.has_relative_paths).map_err(|refused| Failure::Other(refused.to_string()))?;
     match (session::database(), target.partitions) {
         (Some(database), Some(requested)) if database.partitions() != requested => {
             let found = database.partitions();

@@ -2,8 +2,10 @@
 
 use crate::config;
 use crate::variables;
+use std::cell::Cell;
 use std::fmt;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 /// Environment variables that the command line reads, besides those of settings.
 const VARIABLES: &[&str] =
@@ -93,15 +95,15 @@ impl fmt::Display for Refused {
             ),
             Self::Directory(error) => write!(
                 f,
-                "the process {own} has the database open, and cannot enter this working directory ({error}): run the \
-                 command in the directory of that process, with absolute paths"
+                "the process {own} has the database open, and cannot enter this working directory ({error}): name the \
+                 database and all files by absolute paths"
             ),
         }
     }
 }
 
-/// Makes this thread, and threads that it starts, work in a visitor's directory, with its mask of permissions. A
-/// thread that has done this is not used for anything else.
+/// Makes this thread, and threads that it starts, work in a visitor's directory, with its mask of permissions. Where
+/// that is forbidden, [`check`] refuses relative paths. A thread that has done this is not used for anything else.
 pub(super) fn enter(facts: &Facts, directory: &OwnedFd) -> Result<(), Refused> {
     if facts.version != env!("CARGO_PKG_VERSION") {
         return Err(Refused::Version(facts.version.clone()));
@@ -114,12 +116,28 @@ pub(super) fn enter(facts: &Facts, directory: &OwnedFd) -> Result<(), Refused> {
             rustix::process::umask(rustix::fs::Mode::from_raw_mode(facts.umask));
             rustix::process::fchdir(directory).map_err(Refused::Directory)
         }
-        // A container may forbid it. Nothing has to be changed in the same directory.
-        Err(error) => match (rustix::fs::fstat(directory), rustix::fs::stat(".")) {
-            (Ok(one), Ok(other)) if identity(&one) == identity(&other) => Ok(()),
-            _ => Err(Refused::Directory(error)),
-        },
+        Err(error) => {
+            // A container may forbid it. Nothing has to be changed in the same directory.
+            let is_same = match (rustix::fs::fstat(directory), rustix::fs::stat(".")) {
+                (Ok(one), Ok(other)) => identity(&one) == identity(&other),
+                _ => false,
+            };
+            ELSEWHERE.set((!is_same).then_some(error));
+            Ok(())
+        }
     }
+}
+
+thread_local! {
+    /// Why this thread does not work in the directory of its visitor.
+    static ELSEWHERE: Cell<Option<rustix::io::Errno>> = const { Cell::new(None) };
+}
+
+/// Refuses relative paths on a thread that does not work in the directory of its visitor.
+pub(super) fn check(has_relative_paths: bool) -> Result<(), Refused> {
+    let config = variables::variable("ALLUVIUM_CONFIG");
+    let is_relative = has_relative_paths || config.is_some_and(|path| Path::new(&path).is_relative());
+    ELSEWHERE.get().filter(|_| is_relative).map_or(Ok(()), |error| Err(Refused::Directory(error)))
 }
 
 /// Gives this thread a working directory and a mask of its own.

@@ -43,6 +43,8 @@ pub(crate) struct Target {
     pub database: Option<PathBuf>,
     /// The number of partitions that it has to have.
     pub partitions: Option<u32>,
+    /// An argument is a path that depends on the working directory.
+    pub has_relative_paths: bool,
 }
 
 impl Target {
@@ -55,6 +57,7 @@ impl Target {
         Self {
             command: matches.subcommand_name().unwrap_or_default().to_owned(),
             database: leaf.try_get_one::<PathBuf>("path").ok().flatten().cloned(),
+            has_relative_paths: leaf.ids().any(|id| is_relative(leaf, id.as_str())),
             partitions: leaf.try_get_one::<u32>("partitions").ok().flatten().copied(),
         }
     }
@@ -68,4 +71,10 @@ impl Target {
     pub(crate) fn needs_it_alone(&self) -> bool {
         ALONE.contains(&self.command.as_str())
     }
+}
+
+/// True for an argument that is a relative path, and not standard input or output.
+fn is_relative(matches: &ArgMatches, id: &str) -> bool {
+    let paths = matches.try_get_many::<PathBuf>(id).ok().flatten();
+    paths.is_some_and(|mut paths| paths.any(|path| path.is_relative() && path.as_os_str() != "-"))
 }
