@@ -1,6 +1,8 @@
 //! Clients that send garbage, half messages or wrong checksums, that vanish, or stay silent: their connections end, the
 //! work that they began ends, and others are served.
 
+#![allow(clippy::disallowed_methods)]
+
 mod common;
 
 use alluvium::{Map, Value, doc};
