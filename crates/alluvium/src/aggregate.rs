@@ -83,7 +83,8 @@ impl<T> Aggregate<T> {
         Aggregate { origin, request, batch_size, documents: PhantomData }
     }
 
-    /// Sets variables, which expressions use as `$$name`.
+    /// Sets variables, which expressions use as `$$name`. Their values are
+    /// expressions without fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

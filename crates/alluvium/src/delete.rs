@@ -35,7 +35,8 @@ impl Delete {
         self
     }
 
-    /// Sets variables, which expressions use as `$$name`.
+    /// Sets variables, which expressions use as `$$name`. Their values are
+    /// expressions without fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -128,7 +128,8 @@ impl<T> Find<T> {
         self
     }
 
-    /// Sets variables, which expressions of the filter and of the projection use as `$$name`.
+    /// Sets variables, which expressions of the filter and of the projection use as `$$name`. Their values are
+    /// expressions without fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -127,7 +127,8 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Sets variables, which expressions use as `$$name`.
+    /// Sets variables, which expressions use as `$$name`. Their values are
+    /// expressions without fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

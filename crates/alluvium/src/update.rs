@@ -85,7 +85,8 @@ impl Update {
         self
     }
 
-    /// Sets variables, which expressions use as `$$name`.
+    /// Sets variables, which expressions use as `$$name`. Their values are
+    /// expressions without fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

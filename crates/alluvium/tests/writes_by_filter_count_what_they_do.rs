@@ -317,3 +317,15 @@ fn it_lasts_longer_than_any_snapshot() {
     let left = env.fs.list(Path::new("db")).unwrap();
     assert!(!left.iter().any(|entry| entry.name.starts_with(alluvium_store::SORT_PREFIX)), "{left:?}");
 }
+
+#[test]
+fn a_pipeline_may_set_a_field_whose_name_begins_with_a_dollar() {
+    let db = Database::in_memory().unwrap();
+    let pets = db.collection("pets");
+    pets.put(1, r#"{"a": 1}"#).unwrap();
+    let stages = r#"[{"$replaceWith": {"$setField": {"field": {"$literal": "$a"}, "value": 2, "input": "$$ROOT"}}}]"#;
+    assert_eq!(pets.update_one(r#"{"_id": 1}"#, stages).run().unwrap().modified_count, 1);
+    assert_eq!(pets.get(1).unwrap().unwrap().to_string(), r#"{"_id":1,"a":1,"$a":2}"#);
+    // A replacement may not: it would be taken for operators.
+    assert!(pets.replace_one(r#"{"_id": 1}"#, r#"{"a": 1, "$a": 2}"#).run().is_err());
+}

@@ -1,5 +1,6 @@
 //! From a request to its reply.
 
+use crate::api;
 use crate::call::{Call, ReadAt};
 use crate::client::Client;
 use crate::commands::{self, Command};
@@ -236,6 +237,7 @@ fn check(command: &Command, body: &Map, sequences: &[alluvium_wire::Sequence]) -
     let in_body = command.fields.iter().filter(|field| !is_sent_beside(field.name)).copied().collect::<Vec<_>>();
     fields::check(command.name, &in_body, body)?;
     fields::check(command.name, fields::COMMON, body)?;
+    api::check(command.name, body)?;
     if let Some(millis) = body.integer("maxTimeMS")
         && !(0..=i64::from(i32::MAX)).contains(&millis)
     {

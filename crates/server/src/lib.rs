@@ -9,6 +9,7 @@
 
 mod access;
 mod admin;
+mod api;
 mod attach;
 mod batch;
 mod call;

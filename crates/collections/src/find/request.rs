@@ -4,7 +4,7 @@ use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_env::Env;
 use alluvium_exec::Limits;
 use alluvium_query::collation::Collation;
-use alluvium_query::expression::{Variables, check_variable};
+use alluvium_query::expression::{Expression, Scope, Variables, check_variable};
 use alluvium_query::pipeline::PipelineError;
 
 /// The name or the keys of the index to use: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or
@@ -113,7 +113,8 @@ pub(crate) fn collated(given: Option<Result<Map, InputError>>, moment: Variables
     })
 }
 
-/// Variables that are given as a map, added to those of the moment.
+/// Variables that are given as a map, added to those of the moment. Their values are expressions without fields, in
+/// which those before them can be used.
 pub(crate) fn known_variables(
     given: Option<Result<Map, InputError>>,
     moment: Variables,
@@ -122,7 +123,9 @@ pub(crate) fn known_variables(
     for (name, value) in given.transpose()?.unwrap_or_default().entries {
         let name = name.as_str().unwrap_or_default();
         check_variable(name).map_err(PipelineError::from)?;
-        variables = variables.with(name, Some(value));
+        let expression = Expression::parse_in(&value, &variables).map_err(PipelineError::from)?;
+        let value = expression.evaluate(&mut Scope::of_map(&Map::new())).map_err(PipelineError::from)?;
+        variables = variables.with(name, value);
     }
     Ok(variables)
 }

@@ -29,7 +29,7 @@ impl Piped {
     /// would change; or the document is damaged.
     pub fn apply(&self, document: &mut Draft) -> Result<Applied, UpdateError> {
         let changed = self.changes.apply(document.clone().into_map()?)?;
-        Replacement::parse(&changed)?.apply(document)
+        Replacement::computed(changed)?.apply(document)
     }
 
     /// The document that an upsert by a filter inserts: what the pipeline makes of the fields that the filter
@@ -40,7 +40,7 @@ impl Piped {
     pub fn for_upsert_by(&self, filter: &Filter, time_ms: i64) -> Result<Map, UpdateError> {
         let demanded = Update::default().for_upsert_by(filter, time_ms)?;
         let changed = self.changes.apply(demanded)?;
-        Replacement::parse(&changed)?.for_upsert_by(filter)
+        Replacement::computed(changed)?.for_upsert_by(filter)
     }
 }
 

@@ -33,6 +33,14 @@ impl Replacement {
         Ok(Self { document: finish(document.clone())? })
     }
 
+    /// What a pipeline has made of a document. As in MongoDB, it may have names that begin with a dollar sign.
+    ///
+    /// # Errors
+    /// [`UpdateError::TooLarge`], [`UpdateError::Overflow`].
+    pub(super) fn computed(document: Map) -> Result<Self, UpdateError> {
+        Ok(Self { document: finish(document)? })
+    }
+
     /// Replaces the document. [`Applied::changed`] is false if both are identical.
     ///
     /// # Errors

@@ -34,10 +34,19 @@ pub(super) const COMMAND: Command = Command {
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Figures::add(&call.shared.figures.queries, 1);
     let stages = call.body.elements("pipeline").unwrap_or_default();
-    if let Some(Value::Map(first)) = stages.first()
-        && first.contains("$currentOp")
-    {
-        return super::current_op::pipeline(call);
+    match stages.first().and_then(Value::as_map) {
+        Some(first) if first.contains("$currentOp") => return super::current_op::pipeline(call),
+        Some(first) if ["$listLocalSessions", "$listSessions"].iter().any(|stage| first.contains(stage)) => {
+            return super::sessions::pipeline(call);
+        }
+        _ => {}
+    }
+    let writes =
+        stages.last().and_then(Value::as_map).is_some_and(|last| last.contains("$out") || last.contains("$merge"));
+    let level = call.body.document("readConcern").and_then(|concern| concern.text("level"));
+    if writes && level == Some("linearizable") {
+        let message = "$out and $merge cannot be used with a 'linearizable' read concern level";
+        return Err(CommandError::invalid_options(message));
     }
     let collection = collection(call.argument())?.to_owned();
     let namespace = match call.argument() {

@@ -2,9 +2,11 @@
 
 use super::Command;
 use crate::access::{Access, Action};
+use crate::batch::FirstBatch;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
-use crate::fields::{Kind, required};
+use crate::fields::{Fields, Kind, required};
+use crate::listing;
 use crate::sessions::SessionId;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -88,4 +90,22 @@ fn kill(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.shared.cursors.kill_of_sessions(&call.shared.sessions.all());
     Ok(call.reply())
+}
+
+/// A pipeline that begins with `$listLocalSessions` or `$listSessions`: over the sessions of the user.
+pub(super) fn pipeline(call: &Call<'_>) -> CommandResult<BsonBuilder> {
+    let user = call.client.user();
+    let own = call.shared.sessions.all().into_iter().filter(|session| session.user == user);
+    let list = own.map(|session| {
+        let uuid = Value::Binary(Binary { subtype: 4, bytes: session.uuid.to_vec() });
+        let mut entry = Map::from([("_id", Value::Map(Map::from([("id", uuid)])))]);
+        if let Some(user) = session.user {
+            entry.push("user", user);
+        }
+        entry
+    });
+    let mut stages = vec![listing::stage(list.collect())];
+    stages.extend(call.body.elements("pipeline").unwrap_or_default().iter().skip(1).cloned());
+    let cursor = call.collection_called("list").aggregate(Value::Array(stages)).run()?;
+    FirstBatch::of(cursor, format!("{}.$cmd.aggregate", call.db)).reply(call)
 }

@@ -107,8 +107,9 @@ fn add_stage<'a>(db: &'a str, collection: Option<&'a str>, name: &str, operand: 
             needs.push(own(Action::ChangeStream));
             needs.push(own(Action::Find));
         }
+        // One's own sessions.
+        "$listLocalSessions" | "$listSessions" => {}
         "$currentOp" => needs.push(Need::server(Action::Inprog)),
-        "$listLocalSessions" | "$listSessions" => needs.push(Need::server(Action::ListSessions)),
         // An unknown stage is refused when the pipeline is parsed. If one is added there and not here, only users who
         // may read everything can use it.
         _ => needs.push(Need::any_database(Action::Find)),

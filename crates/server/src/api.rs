@@ -1,0 +1,83 @@
+//! The stable API of MongoDB, version 1: what a client may use that asks for nothing else.
+
+use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
+use alluvium::{Map, Value};
+
+/// The only version.
+const VERSION: &str = "1";
+
+/// The commands of version 1.
+const COMMANDS: [&str; 30] = [
+    "abortTransaction",
+    "aggregate",
+    "authenticate",
+    "bulkWrite",
+    "collMod",
+    "commitTransaction",
+    "count",
+    "create",
+    "createIndexes",
+    "delete",
+    "drop",
+    "dropDatabase",
+    "dropIndexes",
+    "endSessions",
+    "explain",
+    "find",
+    "findAndModify",
+    "getMore",
+    "hello",
+    "insert",
+    "killCursors",
+    "listCollections",
+    "listDatabases",
+    "listIndexes",
+    "ping",
+    "refreshSessions",
+    "saslContinue",
+    "saslStart",
+    "startSession",
+    "update",
+];
+
+/// The stages that are not of version 1.
+const OTHER_STAGES: [&str; 6] =
+    ["$collStats", "$currentOp", "$indexStats", "$listLocalSessions", "$listSessions", "$planCacheStats"];
+
+/// Checks what a client says about the version of the interface that it uses.
+///
+/// # Errors
+/// Error 322 for another version, 323 for a command or stage that is not of version 1 and was to be refused.
+pub(crate) fn check(command: &str, body: &Map) -> CommandResult<()> {
+    let Some(version) = body.text("apiVersion") else {
+        let options = ["apiStrict", "apiDeprecationErrors"];
+        return match options.iter().any(|option| body.contains(option)) {
+            true => {
+                let message = "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion";
+                Err(CommandError::new(4_886_600, "Location4886600", message))
+            }
+            false => Ok(()),
+        };
+    };
+    if version != VERSION {
+        let message = format!("API version must be \"{VERSION}\", not \"{version}\"");
+        return Err(CommandError::new(322, "APIVersionError", message));
+    }
+    if !body.flag("apiStrict") {
+        return Ok(());
+    }
+    let strict = |what: String| {
+        let message = format!("Provided apiStrict:true, but {what} is not in API Version {VERSION}");
+        Err(CommandError::new(323, "APIStrictError", message))
+    };
+    if !COMMANDS.contains(&command) {
+        return strict(format!("the command {command}"));
+    }
+    let stages = body.elements("pipeline").unwrap_or_default().iter().filter_map(Value::as_map);
+    let names = stages.filter_map(|stage| stage.entries.first()?.0.as_str());
+    match names.into_iter().find(|name| OTHER_STAGES.contains(name)) {
+        Some(name) => strict(format!("stage {name}")),
+        None => Ok(()),
+    }
+}
