@@ -136,7 +136,14 @@ fn note_slow(call: &Call<'_>, error: Option<&CommandError>) {
         log::info!("slow operation: {} ms, {} of {namespace}{shown}", time.as_millis(), call.name);
     }
     call.shared.slow.note(&call.db, is_slow, || {
-        let mut entry = Map::from([("op", Value::from(call.name)), ("ns", Value::from(namespace))]);
+        let op = match call.name {
+            "find" => "query",
+            "delete" => "remove",
+            "getMore" => "getmore",
+            "insert" | "update" => call.name,
+            _ => "command",
+        };
+        let mut entry = Map::from([("op", Value::from(op)), ("ns", Value::from(namespace))]);
         // Passwords are not kept.
         let shown = if is_secret(call.name) { Map::from([(call.name, Value::from(1))]) } else { call.body.clone() };
         entry.push("command", Value::Map(shown));
@@ -177,6 +184,10 @@ fn begin_retry<'a>(
 
 /// Waits for what a read has to see, and returns the snapshot that it reads at, if it asks for one.
 fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult<Option<ReadAt>> {
+    if command.name == "getMore" {
+        // Drivers repeat the read concern of the query, which its cursor has.
+        return Ok(None);
+    }
     let concern = ReadConcern::parse(body)?;
     if let Some(after) = concern.after
         && number(after) > shared.db.store().visible()

@@ -21,6 +21,11 @@ pub(crate) fn hint(body: &Map) -> Option<Hint> {
     }
 }
 
+/// The collation that a command asks for; an empty one counts as missing.
+pub(crate) fn collation(body: &Map) -> Option<&Map> {
+    body.document("collation").filter(|options| !options.is_empty())
+}
+
 /// Refuses options that are set and have no effect here. A flag that is false, and an empty document, ask for nothing.
 ///
 /// # Errors

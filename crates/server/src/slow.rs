@@ -74,6 +74,11 @@ impl SlowOperations {
         state.entries.push_back(Entry { db: db.to_owned(), fields: describe() });
     }
 
+    /// Forgets the entries of a database.
+    pub(crate) fn clear(&self, db: &str) {
+        self.state.lock().entries.retain(|entry| entry.db != db);
+    }
+
     /// The entries of a database, the oldest first.
     pub(crate) fn entries(&self, db: &str) -> Vec<Map> {
         let state = self.state.lock();

@@ -57,6 +57,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return super::explain::aggregate(call, &collection, &call.body);
     }
     let size = match call.body.document("cursor") {
+        // A pipeline that writes runs at once, however many documents the client wants to read first.
+        Some(_) if writes => FIRST_BATCH,
         Some(cursor) => cursor.count("batchSize")?.unwrap_or(FIRST_BATCH),
         None => {
             let message = "The 'cursor' option is required, except for aggregate with the explain argument";

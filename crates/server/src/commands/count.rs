@@ -38,7 +38,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 /// The query of the command, or of one that is explained.
 pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
     let mut find = call.collection_called(collection).find(body.document("query").cloned().unwrap_or_default());
-    if let Some(collation) = body.document("collation") {
+    if let Some(collation) = read::collation(body) {
         find = find.collation(collation);
     }
     if let Some(hint) = read::hint(body) {

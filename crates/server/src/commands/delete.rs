@@ -86,7 +86,7 @@ pub(super) fn delete(
             return Err(CommandError::failed_to_parse(message));
         }
     };
-    if let Some(collation) = statement.document("collation") {
+    if let Some(collation) = read::collation(statement) {
         delete = delete.collation(collation);
     }
     if let Some(hint) = read::hint(statement) {

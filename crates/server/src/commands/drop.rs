@@ -5,6 +5,7 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Kind, required};
+use crate::profile;
 use crate::writes::int;
 use alluvium::{Error, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -17,6 +18,10 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let namespace = call.namespace()?;
+    if profile::is_read(call.collection_name()?) {
+        call.shared.slow.clear(&call.db);
+        return call.answer(&Map::from([("ns", Value::from(namespace))]));
+    }
     let collection = call.collection()?;
     let indexes = collection.indexes().map_or(0, |indexes| indexes.len());
     match collection.drop() {

@@ -69,7 +69,7 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     if let Some(projection) = body.document("projection").filter(|projection| !projection.is_empty()) {
         find = find.projection(projection);
     }
-    if let Some(collation) = body.document("collation") {
+    if let Some(collation) = read::collation(body) {
         find = find.collation(collation);
     }
     if let Some(variables) = body.document("let") {

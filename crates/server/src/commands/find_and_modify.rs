@@ -93,7 +93,7 @@ pub(super) fn modification(
     if let Some(fields) = body.document("fields").filter(|fields| !fields.is_empty()) {
         write = write.projection(fields);
     }
-    if let Some(collation) = body.document("collation") {
+    if let Some(collation) = read::collation(body) {
         write = write.collation(collation);
     }
     if let Some(hint) = read::hint(body) {

@@ -14,6 +14,7 @@ pub(super) const VALIDATE: Command = Command {
     fields: &[
         required("validate", Kind::Text),
         optional("full", Kind::Flag),
+        optional("background", Kind::Flag),
         optional("repair", Kind::Flag),
         optional("metadata", Kind::Flag),
         optional("checkBSONConformance", Kind::Flag),
@@ -25,6 +26,11 @@ pub(super) const VALIDATE: Command = Command {
 /// Checks the whole database: files are shared by collections.
 fn validate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let namespace = call.namespace()?;
+    if call.body.flag("full") && call.body.flag("background") {
+        let message =
+            "Running the validate command with both { background: true } and { full: true } is not supported.";
+        return Err(CommandError::invalid_options(message));
+    }
     let collection = call.collection()?;
     if collection.identity()?.is_none() {
         return Err(CommandError::namespace_not_found(format!("Collection '{namespace}' does not exist to validate.")));

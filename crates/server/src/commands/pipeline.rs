@@ -26,7 +26,7 @@ pub(super) fn collection(argument: &Value) -> CommandResult<&str> {
 pub(super) fn pipeline(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Aggregate> {
     let stages = Value::Array(body.elements("pipeline").unwrap_or_default().to_vec());
     let mut aggregate = call.collection_called(collection).aggregate(stages);
-    if let Some(collation) = body.document("collation") {
+    if let Some(collation) = read::collation(body) {
         aggregate = aggregate.collation(collation);
     }
     if let Some(variables) = body.document("let") {

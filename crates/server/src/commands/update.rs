@@ -135,7 +135,7 @@ pub(super) fn update(
     if let Some(sort) = statement.document("sort").filter(|sort| !sort.is_empty()) {
         update = update.sort(sort);
     }
-    if let Some(collation) = statement.document("collation") {
+    if let Some(collation) = read::collation(statement) {
         update = update.collation(collation);
     }
     if let Some(hint) = read::hint(statement) {
