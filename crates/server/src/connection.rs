@@ -52,7 +52,10 @@ impl Running {
     fn begin(&self) -> Arc<AtomicBool> {
         let stop = Arc::new(AtomicBool::new(false));
         *self.stop.lock() = Some(Arc::clone(&stop));
-        stop.store(self.is_gone.load(Ordering::SeqCst), Ordering::SeqCst);
+        // After the request is known to `end`, which sets the flag first.
+        if self.is_gone.load(Ordering::SeqCst) {
+            stop.store(true, Ordering::SeqCst);
+        }
         stop
     }
 
