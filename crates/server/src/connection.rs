@@ -1,7 +1,7 @@
 //! One connection: a task reads requests, another executes them and writes replies.
 //!
 //! A request is executed on the thread of its task, so that it passes to no other thread. The threads are as many as
-//! requests may run at a time, and two more, which wait for connections. The task that reads notices that the
+//! requests may run at a time, and two more, which wait for connections ([`crate::pulse`]). The task that reads notices that the
 //! client is gone, and ends the request that runs.
 
 use crate::client::Client;
@@ -200,7 +200,9 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         let permit = self.permits.acquire().await.map_err(io::Error::other)?;
         let stop = self.running.begin();
         // Nothing of the server is used after a panic but what is shared by threads, which no panic leaves locked.
+        self.shared.executing.fetch_add(1, Ordering::Relaxed);
         let executed = catch_unwind(AssertUnwindSafe(|| dispatch::execute(&self.shared, &self.client, request, stop)));
+        self.shared.executing.fetch_sub(1, Ordering::Relaxed);
         drop(permit);
         let delay = self.client.peer.take_delay();
         if !delay.is_zero() {

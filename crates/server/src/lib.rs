@@ -30,6 +30,7 @@ mod operations;
 mod owner;
 mod peers;
 mod profile;
+mod pulse;
 mod read;
 mod reload;
 mod retries;

@@ -6,6 +6,7 @@ use crate::admin;
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::pulse::Pulse;
 use crate::security::Security;
 use crate::security::audit::Audit;
 use crate::security::login::Peer;
@@ -130,6 +131,7 @@ impl Server {
     /// finished, or end after ten seconds.
     pub fn run(self, stopped: impl FnOnce() + Send + 'static) {
         let Self { runtime, listeners, sockets, monitors, door, shared } = self;
+        let _pulse = Pulse::start(Arc::clone(&shared), runtime.handle().clone());
         runtime.block_on(async {
             let (stop, stopping) = watch::channel(false);
             let permits = Arc::new(Semaphore::new(shared.config.threads.max(1)));

@@ -14,7 +14,7 @@ use crate::tls::Tls;
 use alluvium::env::Env;
 use alluvium::{Database, Timestamp};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize};
 use std::time::Duration;
 
 /// The state of a server.
@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub election_id: [u8; 12],
     /// When the server started, on the clock of `env`.
     pub started: Duration,
+    /// The number of requests that are executed.
+    pub executing: AtomicUsize,
     /// True once the server ends.
     pub stopping: AtomicBool,
     /// The number of the last connection.
@@ -72,6 +74,7 @@ impl Shared {
             figures: Figures::new(),
             slow: SlowOperations::default(),
             started: env.clock.now(),
+            executing: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             last_connection: AtomicI32::new(0),
             db,

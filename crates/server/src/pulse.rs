@@ -1,0 +1,56 @@
+//! Keeps the runtime reading sockets while requests run on its threads.
+//!
+//! A thread of the runtime that finds one request executes it, and wakes no other thread. If all others sleep then, no
+//! thread waits for sockets until the request has ended. So a thread of its own looks every few milliseconds whether a
+//! request runs, and gives the runtime a task that does nothing: the thread that wakes for it waits for sockets next.
+//! Passing every request to another thread would cost more than most requests do.
+
+use crate::shared::Shared;
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_env::thread::{JoinHandle, spawn};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// The time between two looks while requests run: the longest that sockets are not read.
+const BUSY: Duration = Duration::from_millis(4);
+/// The time between two looks while no request runs.
+const IDLE: Duration = Duration::from_millis(16);
+
+/// The thread, which ends with this.
+pub(crate) struct Pulse {
+    ended: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pulse {
+    /// Starts the thread.
+    pub(crate) fn start(shared: Arc<Shared>, runtime: Handle) -> Self {
+        let ended = Arc::new((Mutex::new(false), Condvar::new()));
+        let until = Arc::clone(&ended);
+        let beat = move || {
+            let (has_ended, end) = &*until;
+            let mut has_ended = has_ended.lock();
+            while !*has_ended {
+                let is_busy = shared.executing.load(Ordering::Relaxed) > 0;
+                if is_busy {
+                    runtime.spawn(async {});
+                }
+                end.wait_for(&mut has_ended, if is_busy { BUSY } else { IDLE });
+            }
+        };
+        Self { ended, thread: Some(spawn("alluvium-pulse", beat)) }
+    }
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        *self.ended.0.lock() = true;
+        self.ended.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // The panic was printed, and nothing depends on this thread any more.
+            let _panicked = thread.join();
+        }
+    }
+}
