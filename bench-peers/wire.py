@@ -4,7 +4,7 @@
     bench-peers/wire.py [--documents 100000] [--processes 1,8] [--only NAME] [--json FILE]
 
 Starts `alluvium serve` (the program in $ALLUVIUM, or target/release/alluvium) with its data on disk and its log on, and
-where they are installed mongo-java-server (MONGO_JAVA_SERVER=CLASSPATH; in memory) and secantusdb (pip). Each gets the same
+where they are there mongo-java-server (MONGO_JAVA_SERVER=CLASSPATH, its jars from Maven; in memory) and secantusdb (pip). Each gets the same
 documents of some 1.1 KB, from one or several client processes. Prints operations in a second, and microseconds of processor
 time of the server for each. Timings of a small machine include the clients, which share its cores.
 """
@@ -22,6 +22,7 @@ import tempfile
 import time
 
 import pymongo
+import pymongo.errors
 
 WORKLOADS = ["insert_many", "insert_one", "find_one", "inc", "indexed", "range", "group"]
 # Operations of a workload for each document that was inserted.
@@ -116,8 +117,13 @@ class Server:
         )
         self.pid = self.process.pid
         client = pymongo.MongoClient(self.uri, serverSelectionTimeoutMS=30_000)
-        client.admin.command("ping")
-        client.close()
+        try:
+            client.admin.command("ping")
+        except pymongo.errors.PyMongoError:
+            self.stop()
+            raise
+        finally:
+            client.close()
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -135,10 +141,23 @@ def servers():
     yield "alluvium", lambda port: [os.path.abspath(alluvium), "serve", "db", "--listen", f"127.0.0.1:{port}"]
     classes = os.environ.get("MONGO_JAVA_SERVER")
     if classes:
-        main = "de.bwaldvogel.mongo.InMemoryMongoServer"
-        yield "mongo-java-server", lambda port: ["java", "-cp", classes, main, "127.0.0.1", str(port)]
-    if shutil.which("secantusdb"):
-        yield "secantusdb", lambda port: ["secantusdb", "--port", str(port), "--data-dir", "data"]
+        yield "mongo-java-server", lambda port: ["java", "-cp", classes, java_main(), "127.0.0.1", str(port)]
+    secantus = shutil.which("secantusd-py", path=f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', '')}")
+    if secantus:
+        yield "secantusdb", lambda port: [secantus, "--port", str(port), "--storage-path", "data", "--log-level", "ERROR"]
+
+
+def java_main():
+    """A program that serves MongoDB's clients from Java's memory, with a version that current drivers accept."""
+    path = os.path.join(tempfile.gettempdir(), "Main.java")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(
+            "import de.bwaldvogel.mongo.*; import de.bwaldvogel.mongo.backend.memory.*;"
+            "public class Main { public static void main(String[] a) throws Exception {"
+            "new MongoServer(new MemoryBackend().version(ServerVersion.MONGO_5_0)).bind(a[0], Integer.parseInt(a[1]));"
+            "Thread.currentThread().join(); } }"
+        )
+    return path
 
 
 def main():
@@ -154,7 +173,11 @@ def main():
             continue
         for processes in map(int, arguments.processes.split(",")):
             port = free_port()
-            server = Server(name, command(port), port)
+            try:
+                server = Server(name, command(port), port)
+            except pymongo.errors.PyMongoError as error:
+                print(f"{name}: not measured: {error}", flush=True)
+                continue
             try:
                 for workload in WORKLOADS:
                     if workload == "indexed":
