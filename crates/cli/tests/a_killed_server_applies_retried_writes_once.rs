@@ -36,7 +36,7 @@ fn serve(place: &Place) -> (Child, u16) {
 }
 
 /// Sends a command; `None` if the server is gone.
-fn run(stream: &mut TcpStream, mut body: Map) -> Option<Map> {
+fn send(stream: &mut TcpStream, mut body: Map) -> Option<()> {
     body.push("$db", "shop");
     let mut message = vec![0; 16];
     message[12..].copy_from_slice(&2013_i32.to_le_bytes());
@@ -44,7 +44,12 @@ fn run(stream: &mut TcpStream, mut body: Map) -> Option<Map> {
     encode_document(&body, &mut message).expect("BSON");
     let length = u32::try_from(message.len()).expect("short");
     message[..4].copy_from_slice(&length.to_le_bytes());
-    stream.write_all(&message).ok()?;
+    stream.write_all(&message).ok()
+}
+
+/// As [`send`], and returns the reply.
+fn run(stream: &mut TcpStream, body: Map) -> Option<Map> {
+    send(stream, body)?;
     let mut head = [0; 16];
     stream.read_exact(&mut head).ok()?;
     let length = u32::from_le_bytes(*head.first_chunk().expect("16 bytes")) as usize;
@@ -85,6 +90,13 @@ fn client(shared: &Shared, client: usize) -> i64 {
             let port = shared.port.load(Ordering::SeqCst) as u16;
             if stream.is_none() {
                 stream = TcpStream::connect(("127.0.0.1", port)).ok();
+            }
+            // Every third write is sent before by a connection that ends without its reply.
+            let port = ("127.0.0.1", port);
+            if number % 3 == 0
+                && let Ok(mut lost) = TcpStream::connect(port)
+            {
+                send(&mut lost, statement(client, number));
             }
             let reply = stream.as_mut().and_then(|stream| run(stream, statement(client, number)));
             match reply {
