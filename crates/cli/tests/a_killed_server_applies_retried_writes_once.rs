@@ -141,7 +141,8 @@ fn a_killed_server_applies_retried_writes_once() {
             .collect();
         for _ in 0..KILLS {
             let before = shared.acknowledged.load(Ordering::SeqCst);
-            while shared.acknowledged.load(Ordering::SeqCst) < before + WRITES_BETWEEN {
+            let is_failed = || clients.iter().any(|client| client.is_finished());
+            while shared.acknowledged.load(Ordering::SeqCst) < before + WRITES_BETWEEN && !is_failed() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             server.kill().expect("a child");
