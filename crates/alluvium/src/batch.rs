@@ -142,7 +142,8 @@ impl WriteBatch {
     ) -> Result<()> {
         let id = id.into();
         ids::id_key(&id)?;
-        let update = Update::parse(&update.into_map()?)?;
+        let collation = self.engine.catalog.collation(collection.target.name()?);
+        let update = Update::parse(&update.into_map()?)?.collated(collation.as_ref());
         let context = Context { time_ms: self.engine.env.clock.unix_millis(), inserting: false };
         let delta = update.to_delta(&context)?;
         self.push(collection, BatchAction::Update { id, update, delta })

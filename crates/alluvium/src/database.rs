@@ -8,11 +8,12 @@ use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 use alluvium_collections::open;
-use alluvium_collections::options::View;
+use alluvium_collections::options::{CollectionOptions, View};
 use alluvium_collections::pipeline::create_view;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{IntoDocument, Value};
 use alluvium_env::Env;
+use alluvium_query::collation::Collation;
 use alluvium_store::{OpenReport, Options, Stats, Store};
 use std::path::Path;
 
@@ -265,7 +266,31 @@ impl Database {
     /// [`crate::Error::CollectionExists`], [`crate::Error::InvalidName`], or as for any write.
     pub fn create_collection(&self, name: &str) -> Result<Collection> {
         let name = FullName::parse(name)?;
-        self.engine.catalog.create(&name)?;
+        self.engine.catalog.create(&name, CollectionOptions::default())?;
+        Ok(Collection::new(Target::new(&self.engine, Ok(name))))
+    }
+
+    /// Creates a collection with options, by MongoDB's names:
+    ///
+    /// - `collation`: how strings compare in its queries, writes by filter, pipelines and indexes that name no
+    ///   collation ([`crate::Find::collation`] has the options). It never changes. An `_id` is unique by its bytes,
+    ///   whatever the collation.
+    /// - `validator`, `validationLevel`, `validationAction`: see [`crate::Collection::set_validator`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.create_collection_with("pets", r#"{"collation": {"locale": "en", "strength": 2}}"#)?;
+    /// pets.put("rex", r#"{"kind": "Dog"}"#)?;
+    /// assert_eq!(pets.find(r#"{"kind": "dog"}"#).count()?, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::create_collection`]; [`crate::Error::Collation`], [`crate::Error::Filter`] for an option that is
+    /// unknown or wrong.
+    pub fn create_collection_with(&self, name: &str, options: impl IntoDocument) -> Result<Collection> {
+        let name = FullName::parse(name)?;
+        self.engine.catalog.create(&name, CollectionOptions::from_map(&options.into_map()?)?)?;
         Ok(Collection::new(Target::new(&self.engine, Ok(name))))
     }
 
@@ -287,11 +312,34 @@ impl Database {
     /// [`crate::Error::Pipeline`] for the stages, or for views over each other in a circle;
     /// [`crate::Error::CollectionExists`]; or as for any write.
     pub fn create_view(&self, name: &str, on: &str, pipeline: impl IntoDocument) -> Result<()> {
-        let pipeline = match pipeline.into_value()? {
-            Value::Array(stages) => stages,
-            stage => vec![stage],
-        };
-        create_view(&self.engine, &FullName::parse(name)?, View { on: on.to_owned(), pipeline })
+        let view = View { on: on.to_owned(), pipeline: stages(pipeline)?, collation: None };
+        create_view(&self.engine, &FullName::parse(name)?, view)
+    }
+
+    /// As [`Database::create_view`], of a view that compares strings by a collation ([`crate::Find::collation`] has the
+    /// options), also in the queries of it.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// db.create_view_with_collation("all_pets", "pets", "[]", r#"{"locale": "en", "strength": 2}"#)?;
+    /// assert_eq!(db.collection("all_pets").find(r#"{"_id": "REX"}"#).count()?, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::create_view`]; [`crate::Error::Collation`].
+    pub fn create_view_with_collation(
+        &self,
+        name: &str,
+        on: &str,
+        pipeline: impl IntoDocument,
+        collation: impl IntoDocument,
+    ) -> Result<()> {
+        let collation = Collation::parse(&collation.into_map()?)?;
+        let view = View { on: on.to_owned(), pipeline: stages(pipeline)?, collation };
+        create_view(&self.engine, &FullName::parse(name)?, view)
     }
 
     /// The views with their full names, sorted by name.
@@ -447,4 +495,12 @@ impl Database {
     pub fn store(&self) -> &Store {
         self.engine.store()
     }
+}
+
+/// The stages of a view: an array, or one stage.
+fn stages(pipeline: impl IntoDocument) -> Result<Vec<Value>> {
+    Ok(match pipeline.into_value()? {
+        Value::Array(stages) => stages,
+        stage => vec![stage],
+    })
 }

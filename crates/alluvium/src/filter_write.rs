@@ -3,7 +3,7 @@
 use crate::target::Target;
 use alluvium_collections::by_filter::{Action, FilterWrite};
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{FindRequest, Hint, Query, moment};
+use alluvium_collections::find::{FindRequest, Hint, Query};
 use alluvium_collections::results::ReturnDocument;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_query::ErrorCode;
@@ -71,7 +71,7 @@ impl FilterRequest {
         which: Option<ReturnDocument>,
         run: impl FnOnce(&mut FilterWrite<'_>) -> Result<T>,
     ) -> Result<(T, Query)> {
-        let (filters, moment) = (self.array_filters?, moment(&self.target.engine.env));
+        let (filters, moment) = (self.array_filters?, self.target.moment()?);
         let mut action = match self.change.transpose()? {
             None => Action::Delete,
             Some(Value::Map(map)) if self.replaces => {

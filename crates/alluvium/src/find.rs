@@ -4,7 +4,7 @@ use crate::origin::Origin;
 use crate::target::Target;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, moment};
+use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, moment_of};
 use alluvium_collections::pipeline::PipelineRun;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::path::FieldPath;
@@ -265,7 +265,7 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
-        let mut query = Query::new(self.request, moment(self.origin.env()))?;
+        let mut query = Query::new(self.request, self.origin.moment()?)?;
         if let Some((engine, name, at)) = self.origin.view()? {
             return Ok(Cursor::piped(PipelineRun::of_query(engine, name, at, query)?, self.batch_size).typed());
         }
@@ -342,14 +342,14 @@ impl<T> Find<T> {
     fn of_view(&self) -> Result<Option<PipelineRun>> {
         let Some((engine, name, at)) = self.origin.view()? else { return Ok(None) };
         let request = FindRequest { projection: None, ..self.request.clone() };
-        let query = Query::new(request, moment(&engine.env))?;
+        let query = Query::new(request, moment_of(engine, name))?;
         PipelineRun::of_query(engine, name, at, query).map(Some)
     }
 
     fn counting(mut self, timed: bool) -> Result<Execution> {
         // The sort does not change the count, but an invalid one is an error.
         self.request.projection = None;
-        let mut query = Query::new(self.request, moment(self.origin.env()))?;
+        let mut query = Query::new(self.request, self.origin.moment()?)?;
         query.only_count();
         self.origin.execute(query, timed)
     }
@@ -407,7 +407,7 @@ impl<T> Find<T> {
 
     fn differing(mut self, path: FieldPath, timed: bool) -> Result<Execution> {
         self.request.projection = None;
-        let mut query = Query::new(self.request, moment(self.origin.env()))?;
+        let mut query = Query::new(self.request, self.origin.moment()?)?;
         query.only_values(path);
         self.origin.execute(query, timed)
     }
@@ -428,7 +428,7 @@ impl<T> Find<T> {
     /// # Errors
     /// As for [`Find::run`] and its cursor.
     pub fn explain(self) -> Result<Explanation> {
-        let query = Query::new(self.request, moment(self.origin.env()))?;
+        let query = Query::new(self.request, self.origin.moment()?)?;
         self.origin.execute(query, true)?.explain()
     }
 }

@@ -86,7 +86,7 @@ pub use alluvium_document::{Document, Draft, Map, Value};
 pub use alluvium_document::{DocumentError, InputError, MAX_DEPTH, doc, json, serde};
 pub use alluvium_document::{DocumentFor, FromDocument, FromDocumentError, IntoDocument};
 pub use alluvium_env as env;
-pub use alluvium_query::collation::CollationError;
+pub use alluvium_query::collation::{Collation, CollationError};
 pub use alluvium_query::index::IndexError;
 pub use alluvium_query::pipeline::PipelineError;
 pub use alluvium_query::update::UpdateError;

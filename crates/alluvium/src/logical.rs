@@ -5,6 +5,8 @@ use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::{FullName, check_logical};
+use alluvium_collections::options::CollectionOptions;
+use alluvium_document::IntoDocument;
 
 /// A handle on a logical database, which MongoDB's clients call a database.
 #[derive(Clone)]
@@ -67,7 +69,24 @@ impl LogicalDatabase {
     /// As [`Database::create_collection`].
     pub fn create_collection(&self, name: &str) -> Result<Collection> {
         let name = FullName::new(&self.name, name)?;
-        self.engine.catalog.create(&name)?;
+        self.engine.catalog.create(&name, CollectionOptions::default())?;
+        Ok(Collection::new(Target::new(&self.engine, Ok(name))))
+    }
+
+    /// As [`Database::create_collection_with`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let shop = db.logical_database("shop");
+    /// shop.create_collection_with("orders", r#"{"collation": {"locale": "en", "strength": 2}}"#)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::create_collection_with`].
+    pub fn create_collection_with(&self, name: &str, options: impl IntoDocument) -> Result<Collection> {
+        let name = FullName::new(&self.name, name)?;
+        self.engine.catalog.create(&name, CollectionOptions::from_map(&options.into_map()?)?)?;
         Ok(Collection::new(Target::new(&self.engine, Ok(name))))
     }
 

@@ -4,13 +4,13 @@ use crate::target::Target;
 use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{Execution, Query, find_by_id};
+use alluvium_collections::find::{Execution, Query, find_by_id, moment};
 use alluvium_collections::names::FullName;
 use alluvium_collections::pipeline::{PipelineRequest, PipelineRun};
 use alluvium_collections::read_only::ReadOnlyDocuments;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::view::CollectionView;
-use alluvium_env::Env;
+use alluvium_query::expression::Variables;
 
 /// A collection, now or at a snapshot, or a read-only store.
 #[derive(Clone)]
@@ -27,10 +27,11 @@ impl Origin {
         }
     }
 
-    pub fn env(&self) -> &Env {
+    /// What all expressions of a query share that begins now, with the collation of the collection.
+    pub fn moment(&self) -> Result<Variables> {
         match self {
-            Self::Collection(target, _) => &target.engine.env,
-            Self::ReadOnly(store) => store.pairs().env(),
+            Self::Collection(target, _) => target.moment(),
+            Self::ReadOnly(store) => Ok(moment(store.pairs().env())),
         }
     }
 

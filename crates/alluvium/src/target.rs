@@ -2,11 +2,13 @@
 
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
+use alluvium_collections::find::moment_of;
 use alluvium_collections::names::{FullName, InvalidName};
 use alluvium_collections::read::Reader;
 use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::write::{Record, Writer};
+use alluvium_query::expression::Variables;
 use alluvium_store::Durability;
 use std::sync::Arc;
 
@@ -56,6 +58,11 @@ impl Target {
             validates: self.validates,
             record,
         })
+    }
+
+    /// What all expressions of a query share that begins now, with the collation of the collection.
+    pub fn moment(&self) -> Result<Variables> {
+        Ok(moment_of(&self.engine, self.name()?))
     }
 
     /// A reader of the latest documents, or of those at a snapshot.

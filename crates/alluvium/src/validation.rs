@@ -72,6 +72,7 @@ impl SetValidator {
         let validator = Validator::new(self.rules?, self.level, self.action)?;
         let (engine, name) = (&self.target.engine, self.target.name()?);
         engine.catalog.find_or_create(name)?;
+        let validator = validator.collated(engine.catalog.collation(name).as_ref())?;
         engine.catalog.change_options(name, |options| options.validator = Some(validator))?;
         Ok(())
     }

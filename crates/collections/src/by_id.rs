@@ -274,13 +274,16 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// As for any write.
     pub fn update_blind(&self, id: &Value, update: &Update) -> Result<()> {
-        let delta = update.to_delta(&self.engine.update_context())?;
+        let collated = self.engine.catalog.collation(self.name).map(|by| update.clone().collated(Some(&by)));
+        let update = collated.as_ref().unwrap_or(update);
         let key = ids::id_key(id)?;
+        // What is compared by a collation is read.
+        let delta = if update.is_collated() { None } else { Some(update.to_delta(&self.engine.update_context())?) };
         let is_blind = self.blind_existing(|txn| {
-            if txn.indexes(0).is_touched_by(update) {
+            let Some(delta) = delta.as_ref().filter(|_| !txn.indexes(0).is_touched_by(update)) else {
                 return Ok(false);
-            }
-            txn.delta(0, &key, &delta);
+            };
+            txn.delta(0, &key, delta);
             Ok(true)
         })?;
         if is_blind != Some(false) {

@@ -17,6 +17,7 @@ use crate::trees::{
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_env::sync::atomic::{AtomicU64, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
+use alluvium_query::collation::Collation;
 use alluvium_store::{Bounds, Durability, Store, TreeChanges, TreeId};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -165,6 +166,14 @@ impl Catalog {
         self.list_all().iter().filter(|name| name.is_temporary()).try_for_each(|name| self.drop(name))
     }
 
+    /// The collation of a collection or a view, by which strings are compared if a query names no other one.
+    pub fn collation(&self, name: &FullName) -> Option<Collation> {
+        if let Some(entry) = self.names.read().get(name) {
+            return entry.indexes.options.collation.clone();
+        }
+        self.view(name).and_then(|view| view.collation.clone())
+    }
+
     /// The collection's shared state; `None` if it does not exist.
     pub fn find(&self, name: &FullName) -> Result<Option<Arc<CollectionState>>> {
         match self.names.read().get(name) {
@@ -214,14 +223,14 @@ impl Catalog {
         }
     }
 
-    /// Creates a collection. An error if it exists.
-    pub fn create(&self, name: &FullName) -> Result<Arc<CollectionState>> {
+    /// Creates a collection with these options. An error if it exists.
+    pub fn create(&self, name: &FullName, options: CollectionOptions) -> Result<Arc<CollectionState>> {
         let _change = self.begin_name_change();
         // In a poisoned store the last writes may be lost: a writer must not learn that the name
         // exists.
         self.store.check_writable()?;
         self.check_free(name)?;
-        self.create_locked(name)
+        self.create_locked(name, options)
     }
 
     /// The collection, created if it does not exist.
@@ -230,24 +239,24 @@ impl Catalog {
             if let Some(open) = self.find(name)? {
                 return Ok(open);
             }
-            match self.create(name) {
+            match self.create(name, CollectionOptions::default()) {
                 Err(Error::CollectionExists(_)) => {}
                 result => return result,
             }
         }
     }
 
-    fn create_locked(&self, name: &FullName) -> Result<Arc<CollectionState>> {
+    fn create_locked(&self, name: &FullName, options: CollectionOptions) -> Result<Arc<CollectionState>> {
         // The description of the tree of documents contains the id of the system tree, which is
         // created right before it.
-        let options = CollectionOptions::default();
         let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
         let trees = self.store.create_trees_with(2, describe)?;
         let (system, documents) = (trees[0], trees[1]);
         let shapes = Arc::new(ShapeTable::new(shape_options(&self.store)));
         self.folds.learn(documents, &shapes);
         self.folds.forget_removed(|tree| self.store.may_be_read(tree));
-        let indexes = Arc::new(IndexSet { schema: self.store.schema(documents), ..IndexSet::default() });
+        let schema = self.store.schema(documents);
+        let indexes = Arc::new(IndexSet { schema, indexes: Vec::new(), options: Arc::new(options) });
         let open = CollectionState::new(documents, system, shapes, indexes.clone());
         let entry = Entry { documents, system, indexes, open: Some(open.clone()) };
         self.names.write().insert(name.clone(), entry);

@@ -9,10 +9,13 @@ use crate::error::{Error, Result, id_text};
 use crate::find::Hint;
 use crate::index::{Index, IndexProgress};
 use crate::names::FullName;
+use crate::options::CollectionOptions;
 use alluvium_document::IntoDocument;
 use alluvium_document::compare::equal;
 use alluvium_document::{Map, Value};
+use alluvium_query::collation::Collation;
 use alluvium_query::index::Definition;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -33,11 +36,28 @@ pub struct DeclaredIndex {
 /// # Errors
 /// [`Error::Index`], [`Error::IndexConflict`], or as for any write.
 pub fn declare(engine: &EngineHandle, name: &FullName, keys: &Map, options: &Map) -> Result<DeclaredIndex> {
-    if Definition::is_on_id(keys, options)? {
+    let default = engine.catalog.collation(name);
+    let of_id = id_options(options, default.as_ref())?;
+    if Definition::is_on_id(keys, &of_id)? {
         engine.catalog.find_or_create(name)?;
         return Ok(DeclaredIndex { index: None, added: false });
     }
-    declare_as(engine, name, Definition::parse(keys, options)?)
+    let mut options = Cow::Borrowed(options);
+    if let Some(default) = default.filter(|_| !options.contains("collation")) {
+        options.to_mut().push("collation", default.to_map());
+    }
+    declare_as(engine, name, Definition::parse(keys, &options)?)
+}
+
+/// The options of an index on `_id` without the collation, if that is the collection's.
+fn id_options<'a>(options: &'a Map, default: Option<&Collation>) -> Result<Cow<'a, Map>> {
+    let Some(Value::Map(given)) = options.get("collation") else { return Ok(Cow::Borrowed(options)) };
+    if Collation::parse(given)?.as_ref() != default {
+        return Ok(Cow::Borrowed(options));
+    }
+    let mut options = options.clone();
+    options.remove("collation");
+    Ok(Cow::Owned(options))
 }
 
 /// As [`declare`], of an index that is not on `_id`.
@@ -150,11 +170,14 @@ fn has_same_keys(a: &Map, b: &Map) -> bool {
     a.len() == b.len() && a.entries.iter().zip(&b.entries).all(same)
 }
 
-/// The definition of the index on `_id`.
-pub fn id_definition() -> Map {
+/// The definition of the index on `_id` of a collection with these options.
+pub fn id_definition(collection: &CollectionOptions) -> Map {
     let mut id = Map::new();
     id.push("v", 2);
     id.push("key", Map::from([("_id", Value::from(1))]));
     id.push("name", ID_INDEX);
+    if let Some(collation) = &collection.collation {
+        id.push("collation", collation.to_map());
+    }
     id
 }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use alluvium_document::{Map, Value};
+use alluvium_query::collation::{Collation, CollationError};
 use alluvium_query::filter::FilterError;
 use alluvium_query::validator::Validator;
 
@@ -10,29 +11,49 @@ use alluvium_query::validator::Validator;
 pub struct CollectionOptions {
     /// What its documents must be.
     pub validator: Option<Validator>,
+    /// The order of strings in queries, writes by filter, pipelines and indexes that name no collation. It never
+    /// changes. Two documents whose `_id`s are equal by it alone may be in a collection: an `_id` is compared by its
+    /// bytes there.
+    pub collation: Option<Collation>,
 }
 
 impl CollectionOptions {
     /// Reads options by MongoDB's names.
     ///
     /// # Errors
-    /// An unknown option, or one that [`Validator::from_options`] refuses.
+    /// An unknown option, or one that [`Collation::parse`] or [`Validator::from_options`] refuses.
     pub fn from_map(map: &Map) -> Result<Self> {
         for (name, _) in map.iter() {
             let name = name.as_str().unwrap_or_default();
-            if !["validator", "validationLevel", "validationAction"].contains(&name) {
-                let known = "validator, validationLevel and validationAction";
+            if !["collation", "validator", "validationLevel", "validationAction"].contains(&name) {
+                let known = "collation, validator, validationLevel and validationAction";
                 return Err(
                     FilterError::BadValue(format!("a collection has no option {name}: there are {known}")).into()
                 );
             }
         }
-        Ok(Self { validator: Validator::from_options(map)? })
+        let collation = collation_in(map)?;
+        let validator = Validator::from_options(map)?;
+        let validator = validator.map(|validator| validator.collated(collation.as_ref())).transpose()?;
+        Ok(Self { validator, collation })
     }
 
     /// The options by MongoDB's names; empty without options.
     pub fn to_map(&self) -> Map {
-        self.validator.as_ref().map(Validator::to_options).unwrap_or_default()
+        let mut map = self.validator.as_ref().map(Validator::to_options).unwrap_or_default();
+        if let Some(collation) = &self.collation {
+            map.push("collation", collation.to_map());
+        }
+        map
+    }
+}
+
+/// The collation among options; `None` if there is none, or if it is `simple`.
+fn collation_in(map: &Map) -> std::result::Result<Option<Collation>, CollationError> {
+    match map.get("collation") {
+        None => Ok(None),
+        Some(Value::Map(options)) => Collation::parse(options),
+        Some(_) => Collation::parse(&Map::new()),
     }
 }
 
@@ -43,18 +64,25 @@ pub struct View {
     pub on: String,
     /// The stages, as they were given.
     pub pipeline: Vec<Value>,
+    /// The order of strings in its stages and in queries of it, which can name no other one.
+    pub collation: Option<Collation>,
 }
 
 impl View {
-    /// The view in MongoDB's form: `viewOn` and `pipeline`.
+    /// The view in MongoDB's form: `viewOn` and `pipeline`, perhaps `collation`.
     pub fn to_map(&self) -> Map {
-        Map::from([("viewOn", Value::from(self.on.as_str())), ("pipeline", Value::Array(self.pipeline.clone()))])
+        let on = Value::from(self.on.as_str());
+        let mut map = Map::from([("viewOn", on), ("pipeline", Value::Array(self.pipeline.clone()))]);
+        if let Some(collation) = &self.collation {
+            map.push("collation", collation.to_map());
+        }
+        map
     }
 
     /// Reads what [`View::to_map`] makes.
     pub fn from_map(map: &Map) -> Option<Self> {
         let on = map.get("viewOn").and_then(Value::as_str)?.to_owned();
         let pipeline = map.get("pipeline").and_then(Value::as_array)?.to_vec();
-        Some(Self { on, pipeline })
+        Some(Self { on, pipeline, collation: collation_in(map).ok()? })
     }
 }

@@ -272,7 +272,7 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
             doubtful_name.push('_');
         }
         let doubtful_name = FullName::parse(&doubtful_name)?;
-        engine.catalog.create(&name)?;
+        engine.catalog.create(&name, CollectionOptions::default())?;
         let rows =
             Rows::new(engine, salvage, &name, CollectionTrees { documents, system }, &doubtful_name, &mut report)?;
         let mut collection = rows.copy(documents, doubtful, options, &mut report)?;

@@ -166,11 +166,12 @@ impl Update {
     }
 
     /// The same update, comparing strings by a collation: for `$min`, `$max`, `$addToSet`, `$pull`,
-    /// `$pullAll`, the sort of `$push`, and array filters. It has no delta then.
+    /// `$pullAll`, the sort of `$push`, and array filters. With one of these it has no delta then.
     #[must_use]
     pub fn collated(mut self, collation: Option<&Collation>) -> Self {
+        let has_filters = !self.filters.is_empty();
         for change in &mut self.changes {
-            change.collation = collation.cloned();
+            change.collation = collation.filter(|_| has_filters || change.action.compares()).cloned();
             if let (Action::Pull(pull), Some(collation)) = (&mut change.action, collation) {
                 pull.collate(collation);
             }
@@ -179,6 +180,11 @@ impl Update {
             self.filters.iter_mut().for_each(|filter| filter.filter.collate(collation));
         }
         self
+    }
+
+    /// True if a collation has an effect on it.
+    pub fn is_collated(&self) -> bool {
+        self.changes.iter().any(|change| change.collation.is_some())
     }
 
     /// Applies the update. Of the document, only the fields on the changed paths are decoded; the

@@ -2,6 +2,8 @@
 
 mod details;
 
+use crate::collation::Collation;
+use crate::expression::Variables;
 use crate::filter::{Filter, FilterError};
 use alluvium_document::{Document, Map, Value};
 
@@ -47,6 +49,15 @@ impl Validator {
     pub fn new(rules: Map, level: ValidationLevel, action: ValidationAction) -> Result<Self, FilterError> {
         let filter = Filter::parse(&rules)?;
         Ok(Self { filter, rules, level, action })
+    }
+
+    /// The same validator, which compares strings by a collation.
+    ///
+    /// # Errors
+    /// As [`Filter::parse`].
+    pub fn collated(self, collation: Option<&Collation>) -> Result<Self, FilterError> {
+        let filter = Filter::parse_in(&self.rules, &Variables::NONE.collated(collation.cloned()))?;
+        Ok(Self { filter, ..self })
     }
 
     /// The rules as they were given: a filter.

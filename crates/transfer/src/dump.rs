@@ -132,10 +132,11 @@ impl About {
         let trees = engine.store().trees_at(&snapshot.store)?;
         let indexes = trees.iter().filter_map(|(tree, description)| Index::read(*tree, description));
         let own = indexes.filter(|(documents, index)| *documents == state.documents && index.ready.is_some());
-        let indexes = std::iter::once(id_definition()).chain(own.map(|(_, index)| index.definition.to_map())).collect();
+        let own = own.map(|(_, index)| index.definition.to_map());
         let description = trees.iter().find(|(tree, _)| *tree == state.documents).map(|(_, description)| description);
-        let options = description.and_then(|description| read_options(description)).unwrap_or_default().to_map();
-        Ok(Self { indexes, options })
+        let options = description.and_then(|description| read_options(description)).unwrap_or_default();
+        let indexes = std::iter::once(id_definition(&options)).chain(own).collect();
+        Ok(Self { indexes, options: options.to_map() })
     }
 }
 

@@ -91,9 +91,10 @@ impl<T> Collection<T> {
     /// # Errors
     /// Errors of opening the collection.
     pub fn indexes(&self) -> Result<Vec<IndexInfo>> {
-        let id = IndexInfo { name: indexes::ID_INDEX.to_owned(), definition: indexes::id_definition(), ready: true };
         let Some(state) = self.target.engine.catalog.find(self.target.name()?)? else { return Ok(Vec::new()) };
         let set = state.indexes();
+        let definition = indexes::id_definition(&set.options);
+        let id = IndexInfo { name: indexes::ID_INDEX.to_owned(), definition, ready: true };
         let others = set.indexes.iter().map(|index| IndexInfo {
             name: index.definition.name().to_owned(),
             definition: index.definition.to_map(),

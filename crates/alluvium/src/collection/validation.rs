@@ -1,9 +1,9 @@
-//! The validator of a collection.
+//! The options of a collection.
 
 use super::Collection;
 use crate::validation::SetValidator;
 use alluvium_collections::error::Result;
-use alluvium_document::IntoDocument;
+use alluvium_document::{IntoDocument, Map};
 use alluvium_query::validator::Validator;
 
 impl<T> Collection<T> {
@@ -24,6 +24,23 @@ impl<T> Collection<T> {
     /// ```
     pub fn set_validator(&self, rules: impl IntoDocument) -> SetValidator {
         SetValidator::new(self.target.clone(), rules)
+    }
+
+    /// The options by MongoDB's names, as [`crate::Database::create_collection_with`] takes them; a collation also has
+    /// what follows from its locale.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.create_collection_with("pets", r#"{"validator": {"age": {"$gte": 0}}}"#)?;
+    /// assert!(pets.options()?.contains("validator"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`].
+    pub fn options(&self) -> Result<Map> {
+        let state = self.target.engine.catalog.require(self.target.name()?)?;
+        Ok(state.indexes().options.to_map())
     }
 
     /// The validator, if the collection has one.

@@ -201,8 +201,11 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     if let Err(error) = metadata.validator() {
         parts.push(format!("the validator is not kept: {error}"));
     }
+    if let Err(error) = metadata.collation() {
+        parts.push(format!("the collation is not kept: {error}"));
+    }
     let names = metadata.options.iter().filter_map(|(name, _)| name.as_str());
-    let names: Vec<&str> = names.filter(|name| !name.starts_with("valid")).collect();
+    let names: Vec<&str> = names.filter(|name| !name.starts_with("valid") && *name != "collation").collect();
     if !names.is_empty() {
         parts.push(format!("the collection's options are not kept: {}", names.join(", ")));
     }

@@ -38,6 +38,11 @@ impl Catalog {
         if on == *name || self.under(&on)?.0 == *name {
             return refuse(ErrorCode::GraphContainsCycle, format!("the view {name} would be over itself"));
         }
+        let under = self.view(&on).map(|under| under.collation.clone());
+        if under.is_some_and(|under| under != view.collation) {
+            let message = format!("the view {name} needs the collation of the view {on}, which it is over");
+            return refuse(ErrorCode::OptionNotSupportedOnView, message);
+        }
         let tree = self.store.create_trees(&[&describe_view(name, &view)])?[0];
         self.views.write().insert(name.clone(), (tree, Arc::new(view)));
         Ok(())

@@ -1,5 +1,7 @@
 //! The requests of callers, before they are checked.
 
+use crate::engine::Engine;
+use crate::names::FullName;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_env::Env;
 use alluvium_exec::Limits;
@@ -104,8 +106,13 @@ pub fn moment(env: &Env) -> Variables {
     Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64())
 }
 
-/// The collation of a request, in place of that of the moment: there a collection with a collation of
-/// its own would put it. The only place where a collation is chosen.
+/// As [`moment`], for a query of a collection or a view: with its collation.
+pub fn moment_of(engine: &Engine, name: &FullName) -> Variables {
+    moment(&engine.env).collated(engine.catalog.collation(name))
+}
+
+/// The collation of a request, in place of that of the moment, which is the collection's. The only place where a
+/// collation is chosen.
 pub(crate) fn collated(given: Option<Result<Map, InputError>>, moment: Variables) -> crate::error::Result<Variables> {
     Ok(match given.transpose()? {
         Some(options) => moment.collated(Collation::parse(&options)?),

@@ -5,7 +5,7 @@ use super::read_only::ReadOnlyHost;
 use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{Explanation, Hint, IndexHint, Query, collated, known_variables, moment, project, stage_bytes_max};
+use crate::find::{Explanation, Hint, IndexHint, Query, collated, known_variables, moment, moment_of, project, stage_bytes_max};
 use crate::ids;
 use crate::names::FullName;
 use crate::read_only::ReadOnlyDocuments;
@@ -111,7 +111,7 @@ impl PipelineRun {
         timed: bool,
     ) -> Result<Self> {
         let PipelineRequest { stages, collation, variables, limits, allow_disk_use, hint, durability } = request;
-        let known = known_variables(variables, collated(collation, moment(&engine.env))?)?;
+        let known = known_variables(variables, collated(collation, moment_of(engine, name))?)?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let hint = hint.map(IndexHint::new).transpose()?;
         let collation = known.collation().cloned();

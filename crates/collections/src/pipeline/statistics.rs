@@ -51,12 +51,10 @@ fn of_indexes(engine: &EngineHandle, name: &FullName) -> Result<Vec<Map>> {
         }
         map
     };
-    if engine.catalog.find(name)?.is_none() {
-        return Ok(Vec::new());
-    }
+    let Some(state) = engine.catalog.find(name)? else { return Ok(Vec::new()) };
     let others = index_stats(engine, name)?.into_iter();
     let others = others.map(|index| describe(index.definition, index.uses, index.ready));
-    Ok(std::iter::once(describe(id_definition(), 0, true)).chain(others).collect())
+    Ok(std::iter::once(describe(id_definition(&state.indexes().options), 0, true)).chain(others).collect())
 }
 
 /// The sizes of a collection: zeros if it does not exist.

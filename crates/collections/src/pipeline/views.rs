@@ -16,15 +16,16 @@ use alluvium_query::pipeline::{Pipeline, Stage};
 /// # Errors
 /// [`crate::error::Error::Pipeline`] for the stages; the name is taken or not allowed; as for any write.
 pub fn create_view(engine: &EngineHandle, name: &FullName, view: View) -> Result<()> {
-    if !parsed(engine, &view.pipeline)?.is_for_views() {
+    if !parsed(engine, &view.pipeline, view.collation.as_ref())?.is_for_views() {
         let message = "the pipeline of a view cannot have $out, $merge, $collStats or $indexStats";
         return refuse(ErrorCode::OptionNotSupportedOnView, message.to_owned());
     }
     engine.catalog.create_view(name, view)
 }
 
-fn parsed(engine: &EngineHandle, stages: &[Value]) -> Result<Pipeline> {
-    Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment(&engine.env))?)
+fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>) -> Result<Pipeline> {
+    let moment = moment(&engine.env).collated(collation.cloned());
+    Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)
 }
 
 /// The collection under a name, and all stages over it: those of the views on the way, then `stages`.
@@ -34,17 +35,16 @@ pub(super) fn resolved(
     stages: Vec<Stage>,
     collation: Option<&Collation>,
 ) -> Result<(FullName, Vec<Stage>)> {
-    if engine.catalog.view(name).is_none() {
-        return Ok((name.clone(), stages));
-    }
+    let Some(view) = engine.catalog.view(name) else { return Ok((name.clone(), stages)) };
     if let Some(Stage::Statistics(_)) = stages.first() {
         return Err(crate::error::Error::IsView(name.to_string()));
     }
-    if collation.is_some() {
-        // An index serves a whole query, and the stages of the view know no collation.
-        let message = format!("the view {name} has no collation: ask the collection under it");
+    if collation != view.collation.as_ref() {
+        // An index serves a whole query.
+        let shown = view.collation.as_ref().map_or("simple".to_owned(), ToString::to_string);
+        let message = format!("the view {name} compares by the collation {shown}, and no other one");
         return refuse(ErrorCode::OptionNotSupportedOnView, message);
     }
     let (name, before) = engine.catalog.under(name)?;
-    Ok((name, parsed(engine, &before)?.then(stages).into_stages()))
+    Ok((name, parsed(engine, &before, collation)?.then(stages).into_stages()))
 }

@@ -106,7 +106,7 @@ struct Given<'m>(&'m Map);
 impl<'m> Given<'m> {
     fn text(&self, name: &str) -> Result<Option<&'m str>> {
         match self.0.get(name) {
-            None => Ok(None),
+            None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(other) => {
                 let found = other.type_name();
@@ -118,7 +118,7 @@ impl<'m> Given<'m> {
     /// As in MongoDB, a number other than 0 is true.
     fn flag(&self, name: &str) -> Result<Option<bool>> {
         match self.0.get(name) {
-            None => Ok(None),
+            None | Some(Value::Null) => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(*flag)),
             Some(number) if number.is_number() => Ok(Some(number.as_f64() != Some(0.0))),
             Some(other) => {
@@ -204,10 +204,8 @@ pub(super) fn collation(map: &Map) -> Result<Option<(Options, CollatorBorrowed<'
     let (normalization, backwards) = (given.flag("normalization")?, given.flag("backwards")?);
     given.text("version")?;
     if name == SIMPLE {
-        return match map.len() {
-            1 => Ok(None),
-            _ => refuse(ErrorCode::FailedToParse, "the locale 'simple' of a collation has no other options"),
-        };
+        // As in MongoDB, the other options have no effect then.
+        return Ok(None);
     }
     let mut preferences = CollatorPreferences::from(&locale(name)?);
     preferences.case_first = case_first;

@@ -95,14 +95,19 @@ fn wrong_options_are_refused_with_mongodbs_codes() {
         (r#"{"locale": "en", "numericOrdering": "yes"}"#, ErrorCode::TypeMismatch, "is a boolean"),
         (r#"{"locale": "fr", "backwards": true}"#, ErrorCode::NotImplemented, "backwards: true"),
         (r#"{"locale": "fr_CA", "backwards": false}"#, ErrorCode::NotImplemented, "backwards: false"),
-        (r#"{"locale": "simple", "strength": 1}"#, ErrorCode::FailedToParse, "no other options"),
         (r#"{"locale": "en", "version": 57}"#, ErrorCode::TypeMismatch, "'version' of a collation is a string"),
     ] {
         let error = Collation::parse(&map(options)).unwrap_err();
         assert_eq!(error.code(), code, "{options}: {error}");
         assert!(error.to_string().contains(part), "{options}: {error}");
     }
+    // The other options of `simple` are checked, and have no effect.
     assert_eq!(Collation::parse(&map(r#"{"locale": "simple"}"#)), Ok(None));
+    assert_eq!(Collation::parse(&map(r#"{"locale": "simple", "strength": 1, "numericOrdering": true}"#)), Ok(None));
+    assert!(Collation::parse(&map(r#"{"locale": "simple", "strength": 6}"#)).is_err());
+    // Null is as good as missing.
+    let nulls = r#"{"locale": "en", "strength": 2, "caseLevel": null, "alternate": null, "maxVariable": null}"#;
+    assert_eq!(Collation::parse(&map(nulls)), Collation::parse(&map(r#"{"locale": "en", "strength": 2}"#)));
 }
 
 #[test]

@@ -98,7 +98,9 @@ impl Action {
     /// Refuses operands that are not allowed at this path: a wrong type, nesting that would be too
     /// deep, `$rename` to the same path.
     pub fn check(&self, path: &FieldPath) -> Result<(), UpdateError> {
-        let levels = MAX_DEPTH - path.depth();
+        let Some(levels) = MAX_DEPTH.checked_sub(path.depth()) else {
+            return Err(nests_too_deep(self.operator(), path));
+        };
         let too_deep = match self {
             Self::Set(value) | Self::SetOnInsert(value) | Self::Min(value) | Self::Max(value) => {
                 value.is_deeper_than(levels)
@@ -141,6 +143,22 @@ impl Action {
                 Some(Value::Array(elements))
             }
             Self::Unset | Self::Pull(_) | Self::PullAll(_) | Self::Pop(_) | Self::RenameFrom(_) => None,
+        }
+    }
+
+    /// True if it compares values with each other.
+    pub fn compares(&self) -> bool {
+        match self {
+            Self::Min(_) | Self::Max(_) | Self::Push(_) | Self::AddToSet(_) | Self::Pull(_) | Self::PullAll(_) => true,
+            Self::Set(_)
+            | Self::SetOnInsert(_)
+            | Self::CurrentDate(_)
+            | Self::Unset
+            | Self::Inc(_)
+            | Self::Mul(_)
+            | Self::Pop(_)
+            | Self::Bit(_)
+            | Self::RenameFrom(_) => false,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::read;
-use alluvium::{Collection, Map, ValidationAction, ValidationLevel, Value};
+use alluvium::{Collation, Collection, Map, ValidationAction, ValidationLevel, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
@@ -38,8 +38,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Options that cannot be kept.
-const UNSUPPORTED: [&str; 5] =
-    ["timeseries", "collation", "changeStreamPreAndPostImages", "encryptedFields", "expireAfterSeconds"];
+const UNSUPPORTED: [&str; 4] = ["timeseries", "changeStreamPreAndPostImages", "encryptedFields", "expireAfterSeconds"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
@@ -48,7 +47,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let db = &call.shared.db;
     if let Some(on) = call.body.text("viewOn") {
         let stages = call.body.elements("pipeline").unwrap_or_default().to_vec();
-        db.create_view(&full, on, Value::Array(stages))?;
+        match read::collation(&call.body) {
+            None => db.create_view(&full, on, Value::Array(stages))?,
+            Some(collation) => db.create_view_with_collation(&full, on, Value::Array(stages), collation)?,
+        }
         return Ok(call.reply());
     }
     if call.body.get("pipeline").is_some() {
@@ -57,7 +59,11 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let exists = call.collection_called(&name).identity()?.is_some();
     let validator = ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name));
-    match db.logical_database(&call.db).create_collection(&name) {
+    let mut options = Map::new();
+    if let Some(collation) = read::collation(&call.body) {
+        options.push("collation", collation.clone());
+    }
+    match db.logical_database(&call.db).create_collection_with(&name, options) {
         Ok(_) => {}
         // As in MongoDB, creating a collection again with the same options is no error.
         Err(alluvium::Error::CollectionExists(_)) if exists && same_options(call, &name)? => return Ok(call.reply()),
@@ -75,8 +81,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 
 /// True if the collection has the options of the command.
 fn same_options(call: &Call<'_>, name: &str) -> CommandResult<bool> {
-    let current = call.collection_called(name).validator()?;
-    Ok(match (current, call.body.document("validator")) {
+    let collection = call.collection_called(name);
+    let wanted = read::collation(&call.body).map(Collation::parse).transpose().map_err(alluvium::Error::from)?.flatten();
+    if wanted.map(|wanted| Value::Map(wanted.to_map())).as_ref() != collection.options()?.get("collation") {
+        return Ok(false);
+    }
+    Ok(match (collection.validator()?, call.body.document("validator")) {
         (None, None) => true,
         (Some(current), Some(wanted)) => current.to_options().document("validator") == Some(wanted),
         _ => false,

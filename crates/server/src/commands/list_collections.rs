@@ -67,16 +67,20 @@ fn of_collection(call: &Call<'_>, name: &str, name_only: bool) -> CommandResult<
     let mut info = Map::from([("readOnly", Value::from(call.shared.db.is_read_only()))]);
     let mut options = Map::new();
     if !name_only {
-        options = collection.validator()?.map(|validator| validator.to_options()).unwrap_or_default();
+        options = collection.options()?;
         info.push("uuid", Value::Binary(Binary { subtype: UUID, bytes: uuid(call, name)? }));
     }
+    let collation = options.get("collation").cloned();
     let mut entry = entry(name, "collection", name_only, options, info);
     if !name_only {
-        let id = Map::from([
+        let mut id = Map::from([
             ("v", Value::Int32(2)),
             ("key", Value::Map(Map::from([("_id", Value::Int32(1))]))),
             ("name", Value::from("_id_")),
         ]);
+        if let Some(collation) = collation {
+            id.push("collation", collation);
+        }
         entry.push("idIndex", Value::Map(id));
     }
     Ok(entry)

@@ -173,8 +173,9 @@ pub fn print(db: &Database) -> Vec<u8> {
         out.push(b'\n');
     };
     for (name, contents) in read_state(db).expect("it reads").collections {
-        if let Some(validator) = db.collection(&name).validator().expect("it exists") {
-            line(vec![("ns", name.as_str().into()), ("options", Value::Map(validator.to_options()))]);
+        let options = db.collection(&name).options().expect("it exists");
+        if !options.is_empty() {
+            line(vec![("ns", name.as_str().into()), ("options", Value::Map(options))]);
         }
         let documents: Vec<Value> = contents.documents.values().map(|map| Value::Map((**map).clone())).collect();
         let count = documents.len();
@@ -401,8 +402,13 @@ impl Maker<'_> {
         self.apply("library.long", 0);
     }
 
-    /// Collation keys, in indexes of two collations.
+    /// Collation keys, in indexes of two collations, and a collection with a collation of its own.
     fn collated(&mut self) {
+        let options = r#"{"collation":{"locale":"de","strength":2}}"#;
+        self.db().create_collection_with("library.names", options).expect("it is new");
+        self.json("library.names", 1, r#""name":"Äpfel""#);
+        self.index("library.names", r#"{"name":1}"#, r#"{"unique":true}"#);
+        self.json("library.names", 2, r#""name":"apfel""#);
         for (id, word) in (0..).zip(["Zoë", "zoe", "ZOE", "ärger", "Arg", "x10", "x9", "日本", "di Silva"]) {
             self.json("library.words", id, &format!(r#""word":"{word}","in":{{"word":["{word}"]}},"n":{id}"#));
         }

@@ -5,8 +5,10 @@ use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::indexes;
 use alluvium_collections::names::FullName;
+use alluvium_collections::options::CollectionOptions;
 use alluvium_document::{Map, Value, json};
 use alluvium_env::{Env, OpenMode};
+use alluvium_query::collation::{Collation, CollationError};
 use alluvium_query::filter::FilterError;
 use alluvium_query::index::Definition;
 use alluvium_query::validator::Validator;
@@ -21,7 +23,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The options and indexes of a collection, as `mongodump` writes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
-    /// The collection's options, such as `capped`. Alluvium ignores all but the validator.
+    /// The collection's options, such as `capped`. Alluvium ignores all but the validator and the collation.
     pub options: Map,
     /// The definitions of its indexes, including the index on `_id`.
     pub indexes: Vec<Map>,
@@ -41,6 +43,17 @@ impl Metadata {
     pub fn validator(&self) -> std::result::Result<Option<Validator>, FilterError> {
         let validator = Validator::from_options(&self.options)?;
         Ok(validator.filter(|validator| !validator.rules().is_empty()))
+    }
+
+    /// The collation among the options, by which strings compare in the collection.
+    ///
+    /// # Errors
+    /// Alluvium does not support it.
+    pub fn collation(&self) -> std::result::Result<Option<Collation>, CollationError> {
+        match self.options.get("collation") {
+            Some(Value::Map(options)) => Collation::parse(options),
+            _ => Ok(None),
+        }
     }
 
     /// The path of the metadata file that belongs to the BSON file `path`: `pets.metadata.json.gz`
@@ -192,15 +205,27 @@ fn name_of(index: &Map) -> String {
 
 impl Metadata {
     /// Creates the supported indexes: see `Collection::create_indexes_of`. Returns the names of the
-    /// indexes that did not exist.
+    /// indexes that did not exist. A collection that does not exist is created with the collation of the metadata.
     ///
     /// # Errors
     /// As for declaring and building an index.
     pub fn create_indexes(&self, engine: &EngineHandle, name: &FullName) -> Result<Vec<String>> {
+        if let Ok(Some(collation)) = self.collation() {
+            let options = CollectionOptions { collation: Some(collation), ..CollectionOptions::default() };
+            match engine.catalog.create(name, options) {
+                Ok(_) | Err(Error::CollectionExists(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let mut created = Vec::new();
         for index in self.wanted_indexes() {
             let Ok(definition) = Definition::from_map(index) else { continue };
-            let declared = indexes::declare(engine, name, &definition.keys_map(), &definition.to_map())?;
+            let mut options = definition.to_map();
+            if !options.contains("collation") {
+                // In place of that of the collection.
+                options.push("collation", Map::from([("locale", Value::from("simple"))]));
+            }
+            let declared = indexes::declare(engine, name, &definition.keys_map(), &options)?;
             declared.build(engine, name, None)?;
             if declared.is_new() {
                 created.push(declared.name().to_owned());
