@@ -4,7 +4,7 @@ use crate::commands::{Command, mongod};
 use crate::config::Config;
 use crate::context::Context;
 use crate::exit::{self, Failure, Outcome};
-use crate::logging::{self, Level};
+use crate::logging::{self, Format, Level};
 use crate::output::terminal::{self, Color, Wishes};
 use crate::report::Program;
 use crate::served::target::Target;
@@ -44,6 +44,17 @@ pub(crate) struct Cli {
     )]
     #[arg(help = "Log to standard error what the database does: off, error, warn (the default), info, debug")]
     log: Option<Level>,
+    /// Write each line of the log as text or as JSON
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        help_heading = "Global options"
+    )]
+    #[arg(help = "Write the lines of the log as text (the default) or json, with the time, the level and what it is about")]
+    log_format: Option<Format>,
     /// Print in colours: auto, always, never
     #[arg(
         long,
@@ -86,7 +97,7 @@ pub fn main() -> ExitCode {
     }
     ExitCode::from(execute(&env, arguments.clone(), |resolved| {
         let Resolved { cli, config, target } = resolved;
-        logging::start(&env, cli.log.unwrap_or(Level::Warn));
+        logging::start(&env, cli.log.unwrap_or(Level::Warn), cli.log_format.unwrap_or(Format::Text));
         terminal::set(cli.wishes());
         if let Some(code) = visitor::visit(&target, &arguments) {
             return Err(Failure::Reported(code));

@@ -40,6 +40,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
         check: |text| size::parse(text).map(drop),
     },
     Setting { name: "log", default: "warn", check: |text| crate::logging::Level::from_str(text, true).map(drop) },
+    Setting {
+        name: "log-format",
+        default: "text",
+        check: |text| crate::logging::Format::from_str(text, true).map(drop).map_err(|_| "write text or json".to_owned()),
+    },
     Setting { name: "memory", default: "256M", check: |text| size::parse(text).and_then(enough).map(drop) },
     Setting { name: "readers", default: "one for each core", check: count },
     Setting {

@@ -1,5 +1,6 @@
 //! Writes the library's log to standard error.
 
+use alluvium::{Map, Value};
 use alluvium_env::{Clock, Env};
 use std::io::Write;
 use std::sync::Arc;
@@ -20,6 +21,15 @@ pub enum Level {
     Debug,
 }
 
+/// The form of the lines of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Seconds since the start, level, text
+    Text,
+    /// A JSON object with time, level, module, message and what the event is about
+    Json,
+}
+
 impl From<Level> for log::LevelFilter {
     fn from(level: Level) -> Self {
         match level {
@@ -32,10 +42,44 @@ impl From<Level> for log::LevelFilter {
     }
 }
 
-/// Writes log records to standard error as lines: seconds since the start, level, text.
+/// Writes log records to standard error as lines.
 struct Lines {
     clock: Arc<dyn Clock>,
     began: Duration,
+    format: Format,
+}
+
+impl Lines {
+    fn line(&self, record: &log::Record<'_>) -> String {
+        let level = record.level().as_str().to_ascii_lowercase();
+        match self.format {
+            Format::Text => {
+                let seconds = self.clock.now().saturating_sub(self.began).as_secs_f64();
+                format!("{seconds:9.3} {level:5} {}", crate::text::plain(&record.args().to_string()))
+            }
+            Format::Json => {
+                let mut fields = Fields(Map::from([
+                    ("time", Value::DateTime(self.clock.unix_millis())),
+                    ("level", Value::from(level)),
+                    ("module", Value::from(record.target())),
+                    ("message", Value::from(record.args().to_string())),
+                ]));
+                let _never = record.key_values().visit(&mut fields);
+                fields.0.to_string()
+            }
+        }
+    }
+}
+
+/// Collects what an event is about.
+struct Fields(Map);
+
+impl<'k> log::kv::VisitSource<'k> for Fields {
+    fn visit_pair(&mut self, key: log::kv::Key<'k>, value: log::kv::Value<'k>) -> Result<(), log::kv::Error> {
+        let value = value.to_i64().map_or_else(|| Value::from(value.to_string()), Value::from);
+        self.0.push(key.as_str(), value);
+        Ok(())
+    }
 }
 
 impl log::Log for Lines {
@@ -47,14 +91,8 @@ impl log::Log for Lines {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            let seconds = self.clock.now().saturating_sub(self.began).as_secs_f64();
-            let level = record.level().as_str().to_ascii_lowercase();
             // If standard error is closed, there is nowhere to report it.
-            let _closed = writeln!(
-                std::io::stderr(),
-                "{seconds:9.3} {level:5} {}",
-                crate::text::plain(&record.args().to_string())
-            );
+            let _closed = writeln!(std::io::stderr(), "{}", self.line(record));
         }
     }
 
@@ -62,8 +100,8 @@ impl log::Log for Lines {
 }
 
 /// Starts logging events of this level and above.
-pub fn start(env: &Env, level: Level) {
-    let lines = Lines { clock: env.clock.clone(), began: env.clock.now() };
+pub fn start(env: &Env, level: Level, format: Format) {
+    let lines = Lines { clock: env.clock.clone(), began: env.clock.now(), format };
     if log::set_boxed_logger(Box::new(lines)).is_ok() {
         log::set_max_level(level.into());
     }

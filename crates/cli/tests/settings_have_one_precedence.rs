@@ -95,6 +95,9 @@ fn the_log_tells_as_much_as_is_asked_for() {
     assert!(said.contains("info  closed db") && !said.contains("debug"), "{said}");
     let said = run(&place, &[("ALLUVIUM_LOG", "debug")], &["compact", "db"]).err;
     assert!(said.contains("debug flushed a memtable of db/p00"), "{said}");
+    let said = run(&place, &[], &["count", "db", "pets", "--log", "info", "--log-format", "json"]).err;
+    let first: serde_json::Value = serde_json::from_str(said.lines().next().expect("a line")).expect("JSON");
+    assert_eq!((first["level"].as_str(), first["message"].is_string()), (Some("info"), true), "{said}");
     let said = run(&place, &[("ALLUVIUM_LOG", "debug")], &["--log", "off", "compact", "db"]).err;
     assert_eq!(said, "");
 }

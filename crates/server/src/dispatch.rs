@@ -133,7 +133,11 @@ fn note_slow(call: &Call<'_>, error: Option<&CommandError>) {
     let plan = call.plan.borrow_mut().take();
     if is_slow {
         let shown = plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", Value::Map(plan.clone())));
-        log::info!("slow operation: {} ms, {} of {namespace}{shown}", time.as_millis(), call.name);
+        let (milliseconds, command) = (i64::try_from(time.as_millis()).unwrap_or(i64::MAX), call.name);
+        log::info!(
+            command, milliseconds, namespace = namespace.as_str(), plan = shown.trim_start_matches(", plan ");
+            "slow operation: {milliseconds} ms, {command} of {namespace}{shown}"
+        );
     }
     call.shared.slow.note(&call.db, is_slow, || {
         let op = match call.name {
