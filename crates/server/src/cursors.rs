@@ -10,8 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The most open cursors.
+/// The most open cursors. Beyond it those that were not read for the longest time are closed, so that clients that open
+/// cursors and leave them keep nobody from reading.
 const CURSORS_MAX: usize = 10_000;
+
+/// How many are closed then.
+const CLOSED_AT_ONCE: usize = CURSORS_MAX / 100;
 
 /// A cursor that was not read for this long is closed.
 pub(crate) const IDLE: Duration = Duration::from_secs(600);
@@ -91,6 +95,17 @@ pub(crate) struct Cursors {
     env: Env,
 }
 
+/// Removes some of the cursors that were not read for the longest time.
+fn take_oldest(entries: &mut HashMap<i64, Entry>) -> Vec<Entry> {
+    let idle = entries.iter().filter_map(|(id, entry)| match entry {
+        Entry::Idle { since, .. } => Some((*since, *id)),
+        Entry::Busy { .. } => None,
+    });
+    let mut idle: Vec<(Duration, i64)> = idle.collect();
+    idle.sort_unstable();
+    idle.iter().take(CLOSED_AT_ONCE).filter_map(|(_, id)| entries.remove(id)).collect()
+}
+
 /// What became of a cursor that was to be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Killed {
@@ -108,9 +123,10 @@ impl Cursors {
     /// Keeps a cursor, and returns its number.
     ///
     /// # Errors
-    /// Error 146 if there are too many.
+    /// Error 146 if there are too many, and all of them are read at the moment.
     pub(crate) fn keep(&self, cursor: OpenCursor) -> CommandResult<i64> {
         let mut entries = self.entries.lock();
+        let closed = if entries.len() >= CURSORS_MAX { take_oldest(&mut entries) } else { Vec::new() };
         if entries.len() >= CURSORS_MAX {
             let message = format!("there are {CURSORS_MAX} open cursors already: close some, or read them to the end");
             return Err(CommandError::new(146, "ExceededMemoryLimit", message));
@@ -123,6 +139,10 @@ impl Cursors {
             }
         };
         entries.insert(id, Entry::Idle { cursor: Box::new(cursor), since: self.env.clock.now() });
+        drop(entries);
+        if !closed.is_empty() {
+            log::warn!("{CURSORS_MAX} cursors are open: closed {} that were not read for long", closed.len());
+        }
         Ok(id)
     }
 

@@ -1,0 +1,80 @@
+//! Many connections that are idle, many that are busy, and more cursors than are kept: all of them are served, with few
+//! threads, and what was left is closed.
+
+#![allow(clippy::disallowed_methods)]
+
+mod support;
+
+use alluvium::{Database, Map, Value, doc};
+use alluvium_server::Config;
+use support::Served;
+
+const IDLE: usize = 300;
+const BUSY: usize = 64;
+const ROUNDS: i64 = 40;
+/// The most cursors that the server keeps (`docs/SERVER.md`).
+const CURSORS_MAX: i64 = 10_000;
+
+fn number(map: &Map, path: &[&str]) -> i64 {
+    let (last, before) = path.split_last().unwrap();
+    let inner = before.iter().fold(map, |map, name| map.get(*name).and_then(Value::as_map).unwrap());
+    inner.get(*last).and_then(Value::as_i64).unwrap()
+}
+
+/// The threads of this process.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
+
+#[test]
+fn idle_and_busy_connections_are_served_together() {
+    let db = Database::in_memory().unwrap();
+    let served = Served::start(&db, Config::default());
+    let mut idle: Vec<_> = (0..IDLE).map(|_| served.client()).collect();
+    for client in &mut idle {
+        assert_eq!(client.code("admin", doc! {"ping": 1}), None);
+    }
+    let with_idle = threads();
+    std::thread::scope(|scope| {
+        for _ in 0..BUSY {
+            scope.spawn(|| {
+                let mut client = served.client();
+                for _ in 0..ROUNDS {
+                    let change = doc! {"q": {"_id": 1}, "u": {"$inc": {"n": 1}}, "upsert": true};
+                    let reply = client.run("main", doc! {"update": "counters", "updates": [change]});
+                    assert_eq!(number(&reply, &["n"]), 1, "{reply}");
+                    let reply = client.run("main", doc! {"find": "counters", "filter": {"_id": 1}});
+                    assert_eq!(number(&reply, &["cursor", "id"]), 0, "{reply}");
+                }
+            });
+        }
+    });
+    let counter = db.collection("counters").get(1).unwrap().unwrap();
+    assert_eq!(counter.value("n").unwrap(), Some(Value::from(BUSY as i64 * ROUNDS)));
+    // No thread for each connection.
+    assert!(with_idle < 100, "{with_idle} threads");
+    for client in &mut idle {
+        assert_eq!(client.code("admin", doc! {"ping": 1}), None);
+    }
+}
+
+#[test]
+fn cursors_that_are_left_make_room_for_others() {
+    let db = Database::in_memory().unwrap();
+    db.collection("pets").insert_many([r#"{"_id": 1}"#, r#"{"_id": 2}"#, r#"{"_id": 3}"#]).unwrap();
+    let served = Served::start(&db, Config::default());
+    let mut client = served.client();
+    let open = || doc! {"find": "pets", "batchSize": 1};
+    let first = number(&client.run("main", open()), &["cursor", "id"]);
+    let mut last = first;
+    for _ in 0..CURSORS_MAX + 50 {
+        last = number(&client.run("main", open()), &["cursor", "id"]);
+    }
+    let status = client.run("admin", doc! {"serverStatus": 1});
+    let total = number(&status, &["metrics", "cursor", "open", "total"]);
+    assert!((CURSORS_MAX / 2..=CURSORS_MAX).contains(&total), "{total}");
+    assert_eq!(client.code("main", doc! {"getMore": first, "collection": "pets"}), Some(43));
+    let reply = client.run("main", doc! {"getMore": last, "collection": "pets"});
+    let batch = reply.get("cursor").and_then(Value::as_map).and_then(|cursor| cursor.get("nextBatch"));
+    assert_eq!(batch.and_then(Value::as_array).map(<[Value]>::len), Some(2), "{reply}");
+}
