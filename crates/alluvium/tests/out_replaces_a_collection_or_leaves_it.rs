@@ -108,3 +108,17 @@ fn an_error_at_any_step() {
         assert!(struck > 5, "{struck}");
     }
 }
+
+#[test]
+fn pipelines_write_into_other_databases() {
+    let db = Database::in_memory().unwrap();
+    db.collection("shop.pets").insert_many([r#"{"_id": 1, "kind": "dog"}"#, r#"{"_id": 2, "kind": "cat"}"#]).unwrap();
+    let run = |pipeline: &str| db.collection("shop.pets").aggregate(pipeline).run().map(Iterator::count);
+    assert_eq!(run(r#"[{"$match": {"kind": "dog"}}, {"$out": {"db": "copies", "coll": "pets"}}]"#).unwrap(), 0);
+    assert_eq!(db.collection("copies.pets").find("{}").count().unwrap(), 1);
+    run(r#"[{"$merge": {"into": {"db": "copies", "coll": "pets"}}}]"#).unwrap();
+    run(r#"[{"$merge": {"into": {"coll": "others"}}}]"#).unwrap();
+    assert_eq!(db.collection("copies.pets").find("{}").count().unwrap(), 2);
+    assert_eq!(db.collection("shop.others").find("{}").count().unwrap(), 2);
+    assert!(run(r#"[{"$out": {"db": "a.b", "coll": "pets"}}]"#).is_err());
+}

@@ -14,14 +14,17 @@ pub struct FieldPath {
     ends: Box<[usize]>,
 }
 
+/// The most names of a path: MongoDB's limit.
+pub const NAMES_MAX: usize = 200;
+
 /// The reason why text is not a field path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// The text is empty, or there is no name between, before or after dots.
     #[error("a field path has an empty name")]
     EmptyName,
-    /// The path has more names than values can nest.
-    #[error("a field path has more than {} names", crate::value::MAX_DEPTH)]
+    /// The path has more than [`NAMES_MAX`] names.
+    #[error("a field path has more than {NAMES_MAX} names")]
     TooLong,
     /// A name contains a zero, which ends names in BSON.
     #[error("a field path has a zero character")]
@@ -144,7 +147,7 @@ impl FromStr for FieldPath {
             return Err(PathError::Nul);
         }
         let ends: Vec<usize> = text.match_indices('.').map(|(at, _)| at).chain([text.len()]).collect();
-        if ends.len() > crate::value::MAX_DEPTH {
+        if ends.len() > NAMES_MAX {
             return Err(PathError::TooLong);
         }
         Ok(FieldPath { text: text.into(), ends: ends.into() })

@@ -92,6 +92,10 @@ impl Sort {
         for (name, direction) in &sort.entries {
             let name = name.as_str().ok_or_else(|| SortError::Direction("a path in a sort is a string".to_owned()))?;
             let direction = self::direction(name, direction)?;
+            if let Some(dollar) = name.split('.').find(|name| is_dollar_name(name)) {
+                let message = format!("the name '{dollar}' in the path '{name}' of a sort begins with a dollar sign");
+                return Err(SortError::Path(message, ErrorCode::DOLLAR));
+            }
             let path = path(name)?;
             if parts.iter().any(|part| part.path == path) {
                 return Err(SortError::Duplicate(format!("the sort has '{name}' twice: leave one out")));
@@ -169,23 +173,43 @@ impl Sort {
 }
 
 fn direction(name: &str, value: &Value) -> Result<Direction, SortError> {
-    if name.split('.').next().is_some_and(is_dollar_name) {
-        return Err(match name {
-            "$natural" => SortError::Unsupported("sorting by $natural is not supported: sort by a field".to_owned()),
-            _ => SortError::Path(format!("the path '{name}' in a sort begins with a dollar sign"), ErrorCode::DOLLAR),
-        });
-    }
     match value {
-        Value::Map(expression) => {
-            let inner = expression.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or("an expression");
-            Err(SortError::Unsupported(format!("sorting '{name}' by {inner} is not supported: write 1 or -1")))
-        }
+        Value::Map(expression) => match &expression.entries[..] {
+            [(key, what)] if key.as_str() == Some("$meta") => Err(meta(name, what)),
+            _ => {
+                let message = format!("sorting '{name}' by an expression is not possible: write 1, -1 or {{$meta: …}}");
+                Err(SortError::Meta(message, ErrorCode::Location17312))
+            }
+        },
         value if !value.is_number() => Err(SortError::Direction(wrong_direction(name, value))),
-        value => match value.as_i64() {
+        value => match whole(value) {
             Some(1) => Ok(Direction::Ascending),
             Some(-1) => Ok(Direction::Descending),
             _ => Err(SortError::NotADirection(wrong_direction(name, value))),
         },
+    }
+}
+
+/// A direction as a whole number: as in MongoDB, a decimal is rounded, and a double loses its fraction.
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Double(double) => Some(double.0.trunc() as i64),
+        Value::Decimal(decimal) => Some(decimal.to_f64().round_ties_even() as i64),
+        other => other.as_i64(),
+    }
+}
+
+/// The error of a sort by what a search knows of a document.
+fn meta(name: &str, what: &Value) -> SortError {
+    match what.as_str() {
+        Some("textScore" | "geoNearDistance") => {
+            let message = format!("sorting '{name}' needs a search of text or places, which is not supported");
+            SortError::Meta(message, ErrorCode::Location40218)
+        }
+        Some("randVal" | "searchScore" | "vectorSearchScore" | "score") => {
+            SortError::Unsupported(format!("sorting '{name}' by $meta is not supported: write 1 or -1"))
+        }
+        _ => SortError::Meta(format!("sorting '{name}': there is no such $meta"), ErrorCode::Location31138),
     }
 }
 

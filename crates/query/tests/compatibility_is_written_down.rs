@@ -54,15 +54,15 @@ const KEYWORDS: &[(Kind, &str, &str)] = &[
     (
         Kind::Accumulator,
         "Accumulators of groups",
-        "$accumulator $addToSet $avg $bottom $bottomN $count $first $firstN $last $lastN $max $maxN $median $mergeObjects $min \
-         $minN $percentile $push $stdDevPop $stdDevSamp $sum $top $topN",
+        "$accumulator $addToSet $avg $bottom $bottomN $concatArrays $count $first $firstN $last $lastN $max $maxN $median \
+         $mergeObjects $min $minN $percentile $push $setUnion $stdDevPop $stdDevSamp $sum $top $topN",
     ),
     (
         Kind::Window,
         "Functions of windows",
-        "$addToSet $avg $bottom $bottomN $count $covariancePop $covarianceSamp $denseRank $derivative $documentNumber \
-         $expMovingAvg $first $firstN $integral $last $lastN $linearFill $locf $max $maxN $median $min $minN $percentile $push \
-         $rank $shift $stdDevPop $stdDevSamp $sum $top $topN",
+        "$addToSet $avg $bottom $bottomN $concatArrays $count $covariancePop $covarianceSamp $denseRank $derivative \
+         $documentNumber $expMovingAvg $first $firstN $integral $last $lastN $linearFill $locf $max $maxN $median $min $minN \
+         $percentile $push $rank $setUnion $shift $stdDevPop $stdDevSamp $sum $top $topN",
     ),
     (
         Kind::Expression,

@@ -155,7 +155,7 @@ impl Host for LocalHost {
     fn write(&self, stage: &Stage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
         let to = write::Destination { engine: &self.engine, logical: &self.logical, durability: self.durability };
         match stage {
-            Stage::Out(name) => write::out(&to, name, records),
+            Stage::Out(output) => write::out(&to, output, records),
             Stage::Merge(merge) => write::merge(&to, merge, records),
             // No other stage writes.
             _ => Ok(()),

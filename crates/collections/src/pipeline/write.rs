@@ -14,7 +14,7 @@ use crate::write::Writer;
 use alluvium_document::compare::equal;
 use alluvium_document::{Map, Value, bson};
 use alluvium_query::ErrorCode;
-use alluvium_query::pipeline::{MergeInto, PipelineError, Record, WhenMatched, WhenNotMatched};
+use alluvium_query::pipeline::{MergeInto, Output, PipelineError, Record, WhenMatched, WhenNotMatched};
 use alluvium_store::Durability;
 
 /// Documents of one write of `$out`.
@@ -29,13 +29,19 @@ pub(super) struct Destination<'d> {
     pub durability: Durability,
 }
 
+impl Destination<'_> {
+    fn name(&self, output: &Output) -> Result<FullName> {
+        Ok(FullName::new(output.database.as_deref().unwrap_or(self.logical), &output.collection)?)
+    }
+}
+
 type Next<'r> = &'r mut dyn FnMut() -> Result<Option<Record>>;
 
 /// Writes the documents into a new collection, which then replaces the one of this name. Its indexes
 /// and options are those of the former one.
-pub(super) fn out(to: &Destination<'_>, collection: &str, next: Next<'_>) -> Result<()> {
-    let target = FullName::new(to.logical, collection)?;
-    let temporary = FullName::temporary(to.logical, to.engine.env.rng.next_u64());
+pub(super) fn out(to: &Destination<'_>, output: &Output, next: Next<'_>) -> Result<()> {
+    let target = to.name(output)?;
+    let temporary = FullName::temporary(&target.logical, to.engine.env.rng.next_u64());
     let catalog = &to.engine.catalog;
     let written = fill(to, &temporary, &target, next).and_then(|()| catalog.replace(&temporary, &target));
     written.map_err(|mut error| {
@@ -87,7 +93,7 @@ fn fill(to: &Destination<'_>, temporary: &FullName, target: &FullName, next: Nex
 
 /// Writes each document into a collection, where it may meet another one.
 pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> Result<()> {
-    let name = FullName::new(to.logical, &merge.into)?;
+    let name = to.name(&merge.into)?;
     let is_by_id = matches!(&merge.on[..], [path] if path.as_str() == ids::ID);
     if !is_by_id {
         require_unique(to, &name, merge)?;

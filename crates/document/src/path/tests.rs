@@ -32,8 +32,8 @@ fn what_is_no_path() {
         assert_eq!(bad.parse::<FieldPath>(), Err(PathError::EmptyName), "{bad}");
     }
     assert_eq!("a\0".parse::<FieldPath>(), Err(PathError::Nul));
-    assert_eq!(["a"; 101].join(".").parse::<FieldPath>(), Err(PathError::TooLong));
-    assert!(["a"; 100].join(".").parse::<FieldPath>().is_ok());
+    assert_eq!(["a"; 201].join(".").parse::<FieldPath>(), Err(PathError::TooLong));
+    assert!(["a"; 200].join(".").parse::<FieldPath>().is_ok());
 }
 
 #[test]

@@ -35,6 +35,10 @@ pub(super) enum Kind {
     Last,
     Push,
     AddToSet,
+    /// The elements of arrays.
+    ConcatArrays,
+    /// The different elements of arrays.
+    SetUnion,
     /// `$stdDevPop`, or `$stdDevSamp` if true.
     Deviation {
         sample: bool,
@@ -76,8 +80,8 @@ impl Accumulator {
             Kind::Max => State::Greatest(None),
             Kind::First => State::First(None),
             Kind::Last => State::Last(None),
-            Kind::Push => State::list(),
-            Kind::AddToSet => State::set(),
+            Kind::Push | Kind::ConcatArrays => State::list(),
+            Kind::AddToSet | Kind::SetUnion => State::set(),
             Kind::Deviation { .. } => State::deviation(),
             Kind::MergeObjects => State::Merged(Map::new()),
             Kind::Some { of, n } => {
@@ -105,12 +109,14 @@ impl Accumulator {
             | Kind::Min
             | Kind::Max
             | Kind::AddToSet
+            | Kind::SetUnion
             | Kind::Median
             | Kind::Percentile(_)
             | Kind::Some { of: Of::Least | Of::Greatest, .. } => true,
             Kind::First
             | Kind::Last
             | Kind::Push
+            | Kind::ConcatArrays
             | Kind::MergeObjects
             // Its last digits do.
             | Kind::Deviation { .. }
@@ -126,12 +132,12 @@ impl Accumulator {
         let whole = value.as_ref().filter(|value| value.is_number()).and_then(Value::as_i64);
         match whole {
             Some(n @ 1..) => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
-            Some(_) => refuse(ErrorCode::Location5787908, format!("the n of {} must be greater than 0", self.name)),
+            Some(_) => refuse(ErrorCode::Location7548606, format!("the n of {} must be greater than 0", self.name)),
             None if value.as_ref().is_some_and(Value::is_number) => {
-                refuse(ErrorCode::Location5787903, format!("the n of {} must be a whole number", self.name))
+                refuse(ErrorCode::Location7548606, format!("the n of {} must be a whole number", self.name))
             }
             None => refuse(
-                ErrorCode::Location5787902,
+                ErrorCode::Location7548606,
                 format!(
                     "the n of {} must be an integer, this is {}",
                     self.name,
@@ -150,8 +156,26 @@ impl Accumulator {
                 record.put_sort_key(sort, &mut key)?;
                 Ok(state.rank(key, value.unwrap_or_default(), *last))
             }
+            Kind::ConcatArrays | Kind::SetUnion => self.add_elements(state, value),
             _ => state.add(self.name, self.collation.as_ref(), value),
         }
+    }
+
+    /// Adds the elements of an array, each as a value.
+    fn add_elements(&self, state: &mut State, value: Option<Value>) -> Result<usize, PipelineError> {
+        let elements = match value {
+            None => return Ok(0),
+            Some(Value::Array(elements)) => elements,
+            Some(other) => {
+                let (name, found) = (self.name, other.type_name());
+                return refuse(ErrorCode::TypeMismatch, format!("{name} takes arrays, this is of type {found}"));
+            }
+        };
+        let mut grown = 0;
+        for element in elements {
+            grown += state.add(self.name, self.collation.as_ref(), Some(element))?;
+        }
+        Ok(grown)
     }
 
     /// The result.

@@ -22,6 +22,22 @@ pub enum PipelineError {
 }
 
 impl PipelineError {
+    /// The error as an accumulator of a group has it: there a division by zero has codes of its own in MongoDB.
+    #[cold]
+    pub(super) fn in_group(self) -> Self {
+        match self {
+            Self::Refused(mut error) if error.message.contains("divide by zero") => {
+                error.code = match error.code {
+                    ErrorCode::BadValue => ErrorCode::Location4848401,
+                    ErrorCode::Location16610 => ErrorCode::Location4848403,
+                    other => other,
+                };
+                Self::Refused(error)
+            }
+            other => other,
+        }
+    }
+
     /// A stage needs more memory than it may take, and cannot continue in files.
     pub fn too_much_memory(stage: &str, limit: usize) -> Self {
         let message = format!(

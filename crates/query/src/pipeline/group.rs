@@ -84,7 +84,7 @@ impl Groups {
         encode_by(self.group.collation.as_ref(), &id, &mut self.key);
         let entry = entry(&mut self.table, &self.group, &self.key, id, &mut self.bytes)?;
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
-            self.bytes += accumulator.add(state, record, &mut scope)?;
+            self.bytes += accumulator.add(state, record, &mut scope).map_err(PipelineError::in_group)?;
         }
         Ok(())
     }

@@ -10,13 +10,15 @@ use alluvium_document::{Map, Value};
 pub(super) struct Options<'v> {
     of: &'v str,
     map: &'v Map,
+    /// True if an option that is null counts as missing.
+    without_nulls: bool,
 }
 
 impl<'v> Options<'v> {
     /// The options in a value, which must be a map.
     pub fn new(of: &'v str, value: &'v Value, not_a_map: ErrorCode) -> Result<Self, PipelineError> {
         match value {
-            Value::Map(map) => Ok(Self { of, map }),
+            Value::Map(map) => Ok(Self { of, map, without_nulls: false }),
             other => refuse(not_a_map, format!("{of} takes a map, this is of type {}", other.type_name())),
         }
     }
@@ -32,14 +34,32 @@ impl<'v> Options<'v> {
         }
     }
 
+    /// The same options, of which those that are null count as missing.
+    pub fn without_nulls(self) -> Self {
+        Self { without_nulls: true, ..self }
+    }
+
+    /// Refuses options other than these, and any that is there twice.
+    pub fn only_once(&self, names: &[&str]) -> Result<(), PipelineError> {
+        self.only(names, ErrorCode::IDLUnknownField)?;
+        let name = |at: usize| self.map.entries.get(at).and_then(|(name, _)| name.as_str());
+        match (0..self.map.len()).find(|at| (0..*at).any(|before| name(before) == name(*at))) {
+            Some(at) => {
+                let twice = name(at).unwrap_or_default();
+                refuse(ErrorCode::Location40413, format!("{} has the option '{twice}' twice", self.of))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// An option.
     pub fn get(&self, name: &str) -> Option<&'v Value> {
-        self.map.get(name)
+        self.map.get(name).filter(|value| !self.without_nulls || !matches!(value, Value::Null))
     }
 
     /// An option that must be there.
     pub fn required(&self, name: &str, missing: ErrorCode) -> Result<&'v Value, PipelineError> {
-        match self.map.get(name) {
+        match self.get(name) {
             Some(value) => Ok(value),
             None => refuse(missing, format!("{} needs the option '{name}'", self.of)),
         }
@@ -47,7 +67,7 @@ impl<'v> Options<'v> {
 
     /// A text option.
     pub fn text(&self, name: &str, code: ErrorCode) -> Result<Option<&'v str>, PipelineError> {
-        match self.map.get(name) {
+        match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(other) => refuse(
@@ -63,9 +83,15 @@ impl<'v> Options<'v> {
         Ok(self.text(name, code)?.unwrap_or_default())
     }
 
+    /// A text option that must be there, with MongoDB's codes for commands.
+    pub fn required_text_or_missing(&self, name: &str) -> Result<&'v str, PipelineError> {
+        self.required(name, ErrorCode::IDLFailedToParse)?;
+        Ok(self.text(name, ErrorCode::TypeMismatch)?.unwrap_or_default())
+    }
+
     /// An option that is true or false.
     pub fn flag(&self, name: &str, code: ErrorCode) -> Result<bool, PipelineError> {
-        match self.map.get(name) {
+        match self.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(other) => refuse(

@@ -185,12 +185,22 @@ fn stage(value: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<&
             parse(name, operand, context, out)?;
             Ok(name)
         }
-        None => unknown(name),
+        None => unknown(name, context.place),
     }
 }
 
-fn unknown<T>(name: &str) -> Result<T> {
+fn unknown<T>(name: &str, place: Place) -> Result<T> {
     if let Some((name, why)) = NOT_SUPPORTED.iter().find(|(known, _)| *known == name) {
+        let of_server = matches!(*name, "$currentOp" | "$listSessions" | "$listLocalSessions");
+        match place {
+            Place::Facet(_) if *name != "$listSessions" => {
+                return refuse(ErrorCode::Location40600, format!("{name} cannot be inside of $facet"));
+            }
+            Place::Facet(_) | Place::Inner(_) | Place::Union(_) if of_server => {
+                return refuse(ErrorCode::InvalidNamespace, format!("{name} is not over a collection"));
+            }
+            _ => {}
+        }
         return refuse(ErrorCode::NotImplemented, format!("the stage {name} is not supported: {why}"));
     }
     let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).chain([UNWIND.0]).collect();

@@ -62,7 +62,7 @@ pub enum Stage {
     /// Figures of the collection instead of its documents. Only as the first stage.
     Statistics(Statistics),
     /// The documents replace a collection. Only as the last stage.
-    Out(Box<str>),
+    Out(Output),
     /// The documents are written into a collection. Only as the last stage.
     Merge(Arc<MergeInto>),
 }
@@ -203,7 +203,7 @@ pub struct UnionWith {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeInto {
     /// The collection.
-    pub into: Box<str>,
+    pub into: Output,
     /// The paths whose values find the document to change.
     pub on: Vec<FieldPath>,
     /// What happens where there is such a document.
@@ -212,6 +212,15 @@ pub struct MergeInto {
     pub not_matched: WhenNotMatched,
     /// The variables that are known around the stage.
     pub around: Variables,
+}
+
+/// The collection that a stage writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Its logical database; `None` for that of the pipeline.
+    pub database: Option<Box<str>>,
+    /// Its name there.
+    pub collection: Box<str>,
 }
 
 /// What `$merge` does where a document is found.

@@ -219,14 +219,15 @@ impl Parser<'_> {
     fn computed(&mut self, path: FieldPath, value: &Value) -> Result<()> {
         self.add(&path, Child::Computed)?;
         if self.kind == Some(Kind::Exclusion) {
+            let is_operator = matches!(value, Value::Map(_));
             return Err(invalid(
-                ErrorCode::Location31252,
+                if is_operator { ErrorCode::Location31252 } else { ErrorCode::Location31310 },
                 format!("the projection computes '{path}' and excludes other fields: do only one of the two"),
             ));
         }
         self.kind = Some(Kind::Inclusion);
         let expression = Expression::parse_sharing(value, self.variables, &self.patterns);
-        let expression = if self.is_stage { expression? } else { expression.map_err(|error| unknown(&path, error))? };
+        let expression = expression.map_err(|error| unknown(&path, error))?;
         if path.as_str() == ID {
             self.id = Some(true);
         }

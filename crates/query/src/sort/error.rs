@@ -18,6 +18,9 @@ pub enum SortError {
     /// A path is malformed. The second field is MongoDB's code.
     #[error("{0}")]
     Path(String, ErrorCode),
+    /// A sort by `$meta`, or by another expression. The second field is MongoDB's code.
+    #[error("{0}")]
+    Meta(String, ErrorCode),
     /// A path occurs twice.
     #[error("{0}")]
     Duplicate(String),
@@ -56,7 +59,7 @@ impl SortError {
         match self {
             Self::Direction(_) => ErrorCode::Location15974,
             Self::NotADirection(_) => ErrorCode::Location15975,
-            Self::Path(_, code) => *code,
+            Self::Path(_, code) | Self::Meta(_, code) => *code,
             Self::Duplicate(_) => ErrorCode::Location7472500,
             Self::TooManyParts => ErrorCode::Location13103,
             Self::Unsupported(_) => ErrorCode::FailedToParse,

@@ -21,14 +21,18 @@ fn what_is_no_sort_is_refused() {
     let cases = [
         (r#"{"a":0}"#, 15975),
         (r#"{"a":2}"#, 15975),
-        (r#"{"a":1.5}"#, 15975),
+        (r#"{"a":2.5}"#, 15975),
+        (r#"{"a":{"$numberDecimal":"0.5"}}"#, 15975),
         (r#"{"a":"1"}"#, 15974),
         (r#"{"a":true}"#, 15974),
         (r#"{"a":null}"#, 15974),
         (r#"{"a":[1]}"#, 15974),
-        (r#"{"a":{"$meta":"textScore"}}"#, 9),
-        (r#"{"a":{}}"#, 9),
-        (r#"{"$natural":1}"#, 9),
+        (r#"{"a":{"$meta":"textScore"}}"#, 40218),
+        (r#"{"a":{"$meta":"randVal"}}"#, 9),
+        (r#"{"a":{"$meta":"x"}}"#, 31138),
+        (r#"{"a":{}}"#, 17312),
+        (r#"{"$natural":1}"#, 16410),
+        (r#"{"a.$b":1}"#, 16410),
         (r#"{"$a":1}"#, 16410),
         (r#"{"":1}"#, 40352),
         (r#"{"a.":1}"#, 40353),
@@ -52,7 +56,10 @@ fn what_is_no_sort_is_refused() {
     let many = |n: usize| Sort::parse(&names[..n].iter().map(|name| (name.as_str(), 1)).collect());
     assert_eq!(many(32).unwrap().parts().len(), 32);
     assert_eq!(many(33), Err(SortError::TooManyParts));
-    assert_eq!(Sort::parse(&Map::from([(vec!["a"; 101].join("."), 1)])).unwrap_err().code().number(), 5_984_700);
+    assert_eq!(Sort::parse(&Map::from([(vec!["a"; 201].join("."), 1)])).unwrap_err().code().number(), 15);
+    for direction in ["1.999", "-1.999", r#"{"$numberDecimal":"0.51"}"#, r#"{"$numberDecimal":"-1.49"}"#] {
+        assert!(Sort::parse(&map(&format!(r#"{{"a":{direction}}}"#))).is_ok(), "{direction}");
+    }
 }
 
 #[test]

@@ -11,11 +11,12 @@ use alluvium_document::{Map, Value};
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 25] = [
     "$addToSet",
     "$avg",
     "$bottom",
     "$bottomN",
+    "$concatArrays",
     "$count",
     "$first",
     "$firstN",
@@ -29,6 +30,7 @@ const NAMES: [&str; 23] = [
     "$minN",
     "$percentile",
     "$push",
+    "$setUnion",
     "$stdDevPop",
     "$stdDevSamp",
     "$sum",
@@ -93,6 +95,8 @@ fn named(field: &str, name: &str, argument: &Value, variables: &Variables) -> Re
         "$last" => Kind::Last,
         "$push" => Kind::Push,
         "$addToSet" => Kind::AddToSet,
+        "$concatArrays" => Kind::ConcatArrays,
+        "$setUnion" => Kind::SetUnion,
         "$stdDevPop" => Kind::Deviation { sample: false },
         "$stdDevSamp" => Kind::Deviation { sample: true },
         "$mergeObjects" => Kind::MergeObjects,
@@ -108,6 +112,9 @@ fn named(field: &str, name: &str, argument: &Value, variables: &Variables) -> Re
 }
 
 fn count(argument: &Value) -> Result<Accumulator> {
+    if let Value::Array(_) = argument {
+        return refuse(ErrorCode::Location40237, "$count takes an empty map, not an array of arguments");
+    }
     if argument.as_map().is_none_or(|map| !map.is_empty()) {
         return refuse(ErrorCode::TypeMismatch, "$count of a group takes an empty map: {$count: {}}");
     }
@@ -179,16 +186,20 @@ fn percentile(name: &'static str, argument: &Value, variables: &Variables) -> Re
     let shares = Expression::parse_in(options.required("p", ErrorCode::IDLFailedToParse)?, variables)?;
     let shares = match shares.as_constant() {
         Some(Value::Array(shares)) if !shares.is_empty() => shares,
-        _ => {
+        None => {
+            return refuse(ErrorCode::Location7750300, "the p of $percentile must be a constant");
+        }
+        Some(_) => {
             return refuse(
-                ErrorCode::Location7750300,
+                ErrorCode::Location7750301,
                 "the p of $percentile must be an array of constants from 0 to 1, such as [0.5, 0.9]",
             );
         }
     };
     let share = |value: &Value| match value.as_f64() {
         Some(share) if (0.0..=1.0).contains(&share) => Ok(share.to_bits()),
-        _ => refuse(ErrorCode::Location7750302, format!("a p of $percentile must be from 0 to 1, this is {value}")),
+        None => refuse(ErrorCode::Location7750302, format!("a p of $percentile is a number, not {value}")),
+        Some(_) => refuse(ErrorCode::Location7750303, format!("a p of $percentile must be from 0 to 1, this is {value}")),
     };
     let shares = shares.iter().map(share).collect::<Result<_>>()?;
     Ok(Accumulator { name, kind: Kind::Percentile(shares), argument: input, collation: None })

@@ -141,7 +141,11 @@ pub(super) fn bucket_auto(
     };
     let granularity = options.text("granularity", ErrorCode::Location40261)?.map(granularity).transpose()?;
     let counted = counted();
-    let fields = accumulators(output(&options, &counted, ErrorCode::Location40244)?, context.variables)?;
+    let fields = match output(&options, &counted, ErrorCode::Location40244)? {
+        fields if fields.is_empty() => &counted,
+        fields => fields,
+    };
+    let fields = accumulators(fields, context.variables)?;
     let collation = context.variables.collation().cloned();
     out.push(Stage::BucketAuto(Arc::new(BucketAuto { by, buckets, fields, granularity, collation })));
     Ok(())

@@ -26,7 +26,10 @@ pub(super) fn group(_: &'static str, operand: &Value, context: &Context<'_>, out
             Some("_id") if id.is_some() => {
                 return refuse(ErrorCode::Location15948, "$group has the field _id twice");
             }
-            Some("_id") => id = Some(Expression::parse_in(value, context.variables)?),
+            Some("_id") => {
+                refuse_inclusion(value)?;
+                id = Some(Expression::parse_in(value, context.variables)?);
+            }
             Some("$doingMerge") => {
                 return refuse(ErrorCode::Location17030, "$group has no option $doingMerge");
             }
@@ -43,6 +46,21 @@ pub(super) fn group(_: &'static str, operand: &Value, context: &Context<'_>, out
     let collation = context.variables.collation().cloned();
     out.push(Stage::Group(Arc::new(Group { id, fields, collation })));
     Ok(())
+}
+
+/// Refuses an `_id` such as `{a: 1}`, which looks like a projection.
+fn refuse_inclusion(id: &Value) -> Result<()> {
+    let Value::Map(map) = id else { return Ok(()) };
+    if map.iter().any(|(name, _)| starts_with_dollar(name)) {
+        return Ok(());
+    }
+    match map.iter().find(|(_, value)| value.is_number() || matches!(value, Value::Bool(_))) {
+        None => Ok(()),
+        Some((name, _)) => refuse(
+            ErrorCode::Location17390,
+            format!("the _id of $group has the constant {name}: write \"$name\" for a field, or {{$literal: …}}"),
+        ),
+    }
 }
 
 /// Parses the fields of a group.

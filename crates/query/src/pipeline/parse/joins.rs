@@ -5,7 +5,7 @@ use super::super::error::{PipelineError, refuse};
 use super::super::options::Options;
 use super::super::record::Record;
 use super::super::rewrite;
-use super::super::stage::{GraphLookup, Lookup, MergeInto, Pipeline, Stage, UnionWith, WhenMatched, WhenNotMatched};
+use super::super::stage::{GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, UnionWith, WhenMatched, WhenNotMatched};
 use super::simple::path;
 use super::{Context, Place, Result, pipeline};
 use crate::code::ErrorCode;
@@ -70,6 +70,9 @@ pub(super) fn facet(name: &'static str, operand: &Value, context: &Context<'_>, 
     let mut facets: Vec<(Box<str>, Pipeline)> = Vec::with_capacity(map.len());
     for (field, stages) in map.iter() {
         let field = field.as_str().unwrap_or_default();
+        if field.is_empty() {
+            return refuse(ErrorCode::Location15998, "a field of $facet cannot have an empty name");
+        }
         path(name, field)?;
         if field.contains('.') {
             return refuse(ErrorCode::Location16412, format!("the field '{field}' of $facet cannot have a dot"));
@@ -138,14 +141,16 @@ fn variables(of: &str, given: Option<&Value>, around: &Variables) -> Result<(Vec
         Some(Value::Map(map)) => {
             for (name, value) in map.iter() {
                 let name = name.as_str().unwrap_or_default();
-                crate::expression::check_variable(name)?;
+                if let Err(error) = crate::expression::check_variable(name) {
+                    return refuse(ErrorCode::FailedToParse, error.to_string());
+                }
                 parsed.push((Text::from(name), Expression::parse_in(value, around)?));
                 known = known.unknown(name);
             }
         }
         Some(other) => {
             return refuse(
-                ErrorCode::FailedToParse,
+                ErrorCode::TypeMismatch,
                 format!("the let of {of} must be a map, this is of type {}", other.type_name()),
             );
         }
@@ -155,11 +160,24 @@ fn variables(of: &str, given: Option<&Value>, around: &Variables) -> Result<(Vec
 
 pub(super) fn lookup(name: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
     let level = context.inner()?;
-    let code = ErrorCode::FailedToParse;
-    let options = Options::new(name, operand, code)?;
-    options.only(&["from", "as", "localField", "foreignField", "let", "pipeline"], code)?;
-    let into = path(name, options.required_text("as", code)?)?;
-    let equality = match (options.text("localField", code)?, options.text("foreignField", code)?) {
+    let (code, wrong_type) = (ErrorCode::FailedToParse, ErrorCode::TypeMismatch);
+    let options = Options::new(name, operand, code)?.without_nulls();
+    let stages = match operand.as_map().and_then(|map| map.get("pipeline")) {
+        Some(stages @ Value::Array(_)) => stages.clone(),
+        None => Value::Array(Vec::new()),
+        Some(other) => {
+            let found = other.type_name();
+            return refuse(wrong_type, format!("the pipeline of $lookup is an array of stages, not {found}"));
+        }
+    };
+    let own = own_documents(&stages);
+    if !own && options.get("from").is_none() {
+        return refuse(code, "$lookup needs 'from', the collection to read");
+    }
+    options.only_once(&["from", "as", "localField", "foreignField", "let", "pipeline"])?;
+    let into = path(name, options.required_text_or_missing("as")?)?;
+    let field = |name: &str| Ok::<_, PipelineError>(options.text(name, wrong_type)?.filter(|text| !text.is_empty()));
+    let equality = match (field("localField")?, field("foreignField")?) {
         (Some(local), Some(foreign)) => Some((path(name, local)?, path(name, foreign)?)),
         (None, None) if options.get("pipeline").is_some() => None,
         (None, None) => {
@@ -167,20 +185,41 @@ pub(super) fn lookup(name: &'static str, operand: &Value, context: &Context<'_>,
         }
         _ => return refuse(code, "$lookup needs both of localField and foreignField, or neither"),
     };
+    if options.get("let").is_some_and(|given| !matches!(given, Value::Map(_))) {
+        return refuse(wrong_type, "the let of $lookup must be a map");
+    }
     if options.get("let").is_some() && options.get("pipeline").is_none() {
         return refuse(code, "the let of $lookup is for its pipeline, and there is no pipeline");
     }
     let (parsed, known) = variables(name, options.get("let"), context.variables)?;
-    let stages = options.get("pipeline").cloned().unwrap_or_else(|| Value::Array(Vec::new()));
-    let checked = inner(&stages, &known, Place::Inner(level), context.stages)?;
+    inner(&stages, &known, Place::Inner(level), context.stages)?;
     let from = match options.get("from") {
-        Some(from) => Some(collection(name, from)?.into()),
-        None if checked.has_own_documents() => None,
-        None => return refuse(code, "$lookup needs 'from', the collection to read"),
+        Some(_) if own => {
+            return refuse(ErrorCode::InvalidNamespace, "$lookup with a pipeline of $documents has no 'from'");
+        }
+        Some(from) => Some(lookup_from(name, from)?.into()),
+        None => None,
     };
     let around = context.variables.clone();
     out.push(Stage::Lookup(Arc::new(Lookup { from, into, equality, variables: parsed, stages, around })));
     Ok(())
+}
+
+/// True if the first stage is `$documents`.
+fn own_documents(stages: &Value) -> bool {
+    let first = stages.as_array().and_then(|stages| stages.first()).and_then(Value::as_map);
+    first.is_some_and(|stage| stage.contains("$documents"))
+}
+
+/// The collection of a `$lookup`: a map of a database and a name is for MongoDB's own databases.
+fn lookup_from<'v>(name: &str, from: &'v Value) -> Result<&'v str> {
+    if let Value::Map(_) = from {
+        let options = Options::new("the from of $lookup", from, ErrorCode::FailedToParse)?;
+        options.only(&["db", "coll"], ErrorCode::IDLUnknownField)?;
+        options.text("db", ErrorCode::TypeMismatch)?;
+        options.text("coll", ErrorCode::TypeMismatch)?;
+    }
+    collection(name, from)
 }
 
 pub(super) fn graph_lookup(
@@ -264,63 +303,104 @@ pub(super) fn union_with(
     Ok(())
 }
 
+/// Databases of the server's own.
+const SYSTEM_DATABASES: [&str; 3] = ["admin", "config", "local"];
+
+/// The name of a logical database in an option; `None` for that of the pipeline.
+fn database(of: &str, name: Option<&str>) -> Result<Option<Box<str>>> {
+    let Some(name) = name else { return Ok(None) };
+    if name.is_empty() || name.chars().any(|c| matches!(c, '/' | '\\' | '.' | ' ' | '"' | '$' | '\0')) {
+        return refuse(ErrorCode::InvalidNamespace, format!("{of}: the name of a database cannot be {name:?}"));
+    }
+    Ok(Some(name.into()))
+}
+
 pub(super) fn out(name: &'static str, operand: &Value, _: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
-    match operand {
-        Value::String(into) => out.push(Stage::Out(into.as_str().into())),
+    let output = match operand {
+        Value::String(into) => Output { database: None, collection: into.as_str().into() },
         Value::Map(_) => {
-            return refuse(ErrorCode::NotImplemented, "$out writes into the same database: write its name as text");
+            let options = Options::new(name, operand, ErrorCode::Location16990)?.without_nulls();
+            options.only_once(&["db", "coll", "timeseries"])?;
+            let database = database(name, Some(options.required_text_or_missing("db")?))?;
+            let collection = options.required_text_or_missing("coll")?.into();
+            if options.get("timeseries").is_some() {
+                return refuse(ErrorCode::NotImplemented, "$out does not support collections of time series");
+            }
+            Output { database, collection }
         }
         other => {
             let found = other.type_name();
             return refuse(ErrorCode::Location16990, format!("{name} takes the name of a collection, not {found}"));
         }
+    };
+    if output.database.as_ref().is_some_and(|database| SYSTEM_DATABASES.contains(&&**database)) {
+        return refuse(ErrorCode::Location31321, "$out cannot write into the databases admin, config and local");
     }
+    if output.collection.starts_with("system.") {
+        return refuse(ErrorCode::Location17385, "$out cannot write into a collection of the system");
+    }
+    if output.collection.contains('$') || output.collection.len() > NAME_BYTES_MAX {
+        let why = format!("a name is without $, and has at most {NAME_BYTES_MAX} bytes");
+        return refuse(ErrorCode::IllegalOperation, format!("$out cannot write into {:?}: {why}", output.collection));
+    }
+    out.push(Stage::Out(output));
     Ok(())
 }
 
+/// The most bytes of the name of a collection: MongoDB's limit of a full name.
+const NAME_BYTES_MAX: usize = 255;
+
+/// The collection that `$merge` writes.
+fn into(name: &str, operand: &Value) -> Result<Output> {
+    let output = match operand {
+        Value::String(into) => Output { database: None, collection: into.as_str().into() },
+        Value::Map(map) => {
+            if map.get("coll").is_some_and(|coll| matches!(coll, Value::Null)) {
+                return refuse(ErrorCode::Location5786801, "the into of $merge needs 'coll', the collection");
+            }
+            let options = Options::new("the into of $merge", operand, ErrorCode::Location51178)?.without_nulls();
+            options.only_once(&["db", "coll"])?;
+            let given = options.text("db", ErrorCode::TypeMismatch)?.filter(|database| !database.is_empty());
+            let Some(collection) = options.text("coll", ErrorCode::TypeMismatch)? else {
+                return refuse(ErrorCode::Location5786801, "the into of $merge needs 'coll', the collection");
+            };
+            if collection.is_empty() {
+                return refuse(ErrorCode::Location5786800, "the 'coll' of $merge cannot be empty");
+            }
+            Output { database: database(name, given)?, collection: collection.into() }
+        }
+        other => {
+            let found = other.type_name();
+            return refuse(ErrorCode::Location51178, format!("the into of $merge is text or a map, not {found}"));
+        }
+    };
+    if output.database.as_ref().is_some_and(|database| SYSTEM_DATABASES.contains(&&**database)) {
+        return refuse(ErrorCode::Location31320, "$merge cannot write into the databases admin, config and local");
+    }
+    if output.collection.starts_with("system.") {
+        return refuse(ErrorCode::Location31319, "$merge cannot write into a collection of the system");
+    }
+    Ok(output)
+}
+
 pub(super) fn merge(name: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
-    let code = ErrorCode::FailedToParse;
-    let level = context.inner()?;
-    if let Value::String(into) = operand {
-        let on = vec![path(name, "_id")?];
+    let around = context.variables.clone();
+    if let Value::String(_) = operand {
+        let (into, on) = (into(name, operand)?, vec![path(name, "_id")?]);
         let (matched, not_matched) = (WhenMatched::Merge, WhenNotMatched::Insert);
-        out.push(Stage::Merge(Arc::new(MergeInto {
-            into: into.as_str().into(),
-            on,
-            matched,
-            not_matched,
-            around: context.variables.clone(),
-        })));
+        out.push(Stage::Merge(Arc::new(MergeInto { into, on, matched, not_matched, around })));
         return Ok(());
     }
     let options = Options::new(name, operand, ErrorCode::TypeMismatch)?;
-    options.only(&["into", "on", "let", "whenMatched", "whenNotMatched"], ErrorCode::IDLUnknownField)?;
-    let into = collection(name, options.required("into", ErrorCode::IDLFailedToParse)?)?;
+    options.only_once(&["into", "on", "let", "whenMatched", "whenNotMatched"])?;
+    let into = into(name, options.required("into", ErrorCode::IDLFailedToParse)?)?;
     let on = on(name, options.get("on"))?;
-    let matched = match options.get("whenMatched") {
-        None => WhenMatched::Merge,
-        Some(Value::String(how)) => match how.as_str() {
-            "replace" => WhenMatched::Replace,
-            "keepExisting" => WhenMatched::Keep,
-            "merge" => WhenMatched::Merge,
-            "fail" => WhenMatched::Fail,
-            other => {
-                let known = "replace, keepExisting, merge, fail or a pipeline";
-                return refuse(ErrorCode::BadValue, format!("the whenMatched of $merge is {known}, not '{other}'"));
-            }
-        },
-        Some(stages @ Value::Array(_)) => {
-            let given = with_new(options.get("let"))?;
-            let (variables, known) = variables(name, Some(&Value::Map(given)), context.variables)?;
-            Changes::of(inner(stages, &known, Place::Inner(level), context.stages)?.stages)?;
-            WhenMatched::Pipeline { stages: stages.clone(), variables }
-        }
-        Some(_) => return refuse(code, "the whenMatched of $merge must be text or an array of stages"),
-    };
-    if options.get("let").is_some() && !matches!(matched, WhenMatched::Pipeline { .. }) {
+    let given = options.without_nulls();
+    let matched = when_matched(name, &options, context)?;
+    if given.get("let").is_some() && !matches!(matched, WhenMatched::Pipeline { .. }) {
         return refuse(ErrorCode::Location51199, "the let of $merge is for a whenMatched that is a pipeline");
     }
-    let not_matched = match options.text("whenNotMatched", code)? {
+    let not_matched = match given.text("whenNotMatched", ErrorCode::TypeMismatch)? {
         None | Some("insert") => WhenNotMatched::Insert,
         Some("discard") => WhenNotMatched::Discard,
         Some("fail") => WhenNotMatched::Fail,
@@ -337,18 +417,44 @@ pub(super) fn merge(name: &'static str, operand: &Value, context: &Context<'_>, 
             "whenMatched keepExisting or fail of $merge goes with whenNotMatched insert",
         );
     }
-    let around = context.variables.clone();
-    out.push(Stage::Merge(Arc::new(MergeInto { into: into.into(), on, matched, not_matched, around })));
+    out.push(Stage::Merge(Arc::new(MergeInto { into, on, matched, not_matched, around })));
     Ok(())
 }
 
-/// The variables of a `$merge`, with `new`.
+/// What `$merge` does where a document is found.
+fn when_matched(name: &'static str, options: &Options<'_>, context: &Context<'_>) -> Result<WhenMatched> {
+    let given = options.without_nulls();
+    if given.get("let").is_some_and(|given| !matches!(given, Value::Map(_))) {
+        return refuse(ErrorCode::TypeMismatch, "the let of $merge must be a map");
+    }
+    Ok(match options.get("whenMatched") {
+        None => WhenMatched::Merge,
+        Some(Value::String(how)) => match how.as_str() {
+            "replace" => WhenMatched::Replace,
+            "keepExisting" => WhenMatched::Keep,
+            "merge" => WhenMatched::Merge,
+            "fail" => WhenMatched::Fail,
+            other => {
+                let known = "replace, keepExisting, merge, fail or a pipeline";
+                return refuse(ErrorCode::BadValue, format!("the whenMatched of $merge is {known}, not '{other}'"));
+            }
+        },
+        Some(stages @ Value::Array(_)) => {
+            let level = context.inner()?;
+            let (variables, known) =
+                variables(name, Some(&Value::Map(with_new(given.get("let"))?)), context.variables)?;
+            Changes::of(inner(stages, &known, Place::Inner(level), context.stages)?.stages)?;
+            WhenMatched::Pipeline { stages: stages.clone(), variables }
+        }
+        Some(_) => {
+            return refuse(ErrorCode::Location51191, "the whenMatched of $merge must be text or an array of stages");
+        }
+    })
+}
+
+/// The variables of a `let`, and `new`, the document.
 fn with_new(given: Option<&Value>) -> Result<Map> {
-    let mut given = match given {
-        None => Map::new(),
-        Some(Value::Map(given)) => given.clone(),
-        Some(_) => return refuse(ErrorCode::FailedToParse, "the let of $merge must be a map"),
-    };
+    let mut given = given.and_then(Value::as_map).cloned().unwrap_or_default();
     match given.get("new").map(Value::as_str) {
         None => given.push("new", "$$ROOT"),
         Some(Some("$$ROOT")) => {}
@@ -371,5 +477,8 @@ fn on(name: &str, value: Option<&Value>) -> Result<Vec<FieldPath>> {
         Some(Value::Array(_)) => return refuse(ErrorCode::Location51187, "the on of $merge cannot be empty"),
         Some(_) => return refuse(ErrorCode::Location51186, "the on of $merge must be text, or an array of texts"),
     };
+    if names.iter().enumerate().any(|(at, field)| names[..at].contains(field)) {
+        return refuse(ErrorCode::Location31465, "the on of $merge has a field twice");
+    }
     names.into_iter().map(|field| path(name, field)).collect()
 }

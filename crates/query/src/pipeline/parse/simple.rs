@@ -77,12 +77,15 @@ pub(super) fn sort(name: &'static str, operand: &Value, context: &Context<'_>, o
 
 pub(super) fn sample(name: &'static str, operand: &Value, _: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
     let options = Options::new(name, operand, ErrorCode::Location28745)?;
-    options.only(&["size"], ErrorCode::Location28748)?;
-    let size = options.required("size", ErrorCode::Location28749)?;
-    if !size.is_number() {
+    if options.get("size").is_some_and(|size| !size.is_number()) {
         return refuse(ErrorCode::Location28746, "the size of $sample must be a number");
     }
-    match size.as_f64().filter(|size| *size >= 1.0) {
+    options.only(&["size"], ErrorCode::Location28748)?;
+    let size = match options.required("size", ErrorCode::Location28749)? {
+        Value::Decimal(size) => Some(size.to_f64().round_ties_even()),
+        other => other.as_f64(),
+    };
+    match size.filter(|size| *size >= 1.0) {
         Some(size) => {
             out.push(Stage::Sample(size as u64));
             Ok(())
@@ -135,9 +138,6 @@ pub(super) fn add_fields(
     out: &mut Vec<Stage>,
 ) -> Result<()> {
     let fields = map(name, operand, ErrorCode::Location40272)?;
-    if fields.is_empty() {
-        return refuse(ErrorCode::Location40177, format!("{name} needs at least one field"));
-    }
     let mut added: Vec<(FieldPath, Expression)> = Vec::with_capacity(fields.len());
     collect(name, "", fields, context, &mut added)?;
     for (at, (path, _)) in added.iter().enumerate() {
@@ -166,7 +166,14 @@ fn collect(
         let field = field.as_str().unwrap_or_default();
         let full = if parent.is_empty() { field.to_owned() } else { format!("{parent}.{field}") };
         let full_path = path(name, &full)?;
+        if !parent.is_empty() && field.contains('.') {
+            let message = format!("the field '{field}' inside of '{parent}' has a dot: write maps in maps");
+            return refuse(ErrorCode::Location40183, message);
+        }
         match value {
+            Value::Map(inner) if inner.len() > 1 && inner.iter().all(|(name, _)| name.as_str().is_some_and(is_dollar_name)) => {
+                return refuse(ErrorCode::Location40181, format!("the field '{full}' has more than one operator"));
+            }
             Value::Map(inner)
                 if !inner.is_empty() && !inner.iter().any(|(name, _)| name.as_str().is_some_and(is_dollar_name)) =>
             {
@@ -185,8 +192,8 @@ pub(super) fn replace_root(
     out: &mut Vec<Stage>,
 ) -> Result<()> {
     let options = Options::new(name, operand, ErrorCode::Location40229)?;
-    options.only(&["newRoot"], ErrorCode::Location40230)?;
-    replace_with(name, options.required("newRoot", ErrorCode::Location40231)?, context, out)
+    options.only(&["newRoot"], ErrorCode::IDLUnknownField)?;
+    replace_with(name, options.required("newRoot", ErrorCode::IDLFailedToParse)?, context, out)
 }
 
 pub(super) fn replace_with(
@@ -225,7 +232,10 @@ pub(super) fn unwind(name: &'static str, operand: &Value, _: &Context<'_>, out: 
             return refuse(ErrorCode::Location15981, format!("$unwind takes a path or a map, this is of type {found}"));
         }
     };
-    let Some(array) = text.strip_prefix('$').filter(|path| !path.starts_with('$')) else {
+    if text.is_empty() {
+        return refuse(ErrorCode::Location28812, "$unwind needs a path");
+    }
+    let Some(array) = text.strip_prefix('$') else {
         return refuse(
             ErrorCode::Location28818,
             format!("the path of $unwind begins with a dollar sign: write '${}'", text.trim_start_matches('$')),

@@ -1,6 +1,6 @@
 //! Evaluation of `$setWindowFields` over the documents of one partition.
 
-use super::super::accumulator::{Accumulator, State};
+use super::super::accumulator::{Accumulator, Kind, State};
 use super::super::error::{PipelineError, refuse};
 use super::super::fields;
 use super::super::offset::offset;
@@ -8,9 +8,9 @@ use super::super::record::Record;
 use super::{Bound, Function, Window, WindowFields};
 use crate::code::ErrorCode;
 use crate::expression::Expression;
-use crate::number::{Operation, compute};
+use crate::number::{Operation, compute, decimal};
 use alluvium_document::compare::compare;
-use alluvium_document::{Map, Value, bson};
+use alluvium_document::{Decimal, Map, Value, bson};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -126,7 +126,10 @@ impl Partition<'_> {
             known = range;
             let result = match results.last() {
                 Some(last) if is_same => Clone::clone(last),
-                _ => accumulator.finish(state.clone()),
+                _ => match removable_deviation(accumulator, window, &known, self)? {
+                    Some(deviation) => deviation,
+                    None => accumulator.finish(state.clone()),
+                },
             };
             if let Value::Array(_) | Value::Map(_) | Value::String(_) = result {
                 bytes += bson::bson_size(&result);
@@ -265,23 +268,14 @@ impl Partition<'_> {
         let (xs, ys) = (self.values(&both[0])?, self.values(&both[1])?);
         let mut results = Vec::with_capacity(xs.len());
         for range in self.ranges(window)? {
-            let mut pairs: Vec<(f64, f64)> = Vec::new();
+            let mut pairs: Vec<(&Value, &Value)> = Vec::new();
             for at in range {
                 self.step()?;
-                if let (Some(x), Some(y)) = (xs[at].as_f64(), ys[at].as_f64()) {
-                    pairs.push((x, y));
+                if xs[at].is_number() && ys[at].is_number() {
+                    pairs.push((&xs[at], &ys[at]));
                 }
             }
-            let n = pairs.len() as f64;
-            let degrees = if sample { n - 1.0 } else { n };
-            if degrees <= 0.0 {
-                results.push(Value::Null);
-                continue;
-            }
-            let mean_x = pairs.iter().map(|pair| pair.0).sum::<f64>() / n;
-            let mean_y = pairs.iter().map(|pair| pair.1).sum::<f64>() / n;
-            let together = pairs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>();
-            results.push(Value::from(together / degrees));
+            results.push(covariance_of(&pairs, sample));
         }
         Ok(results)
     }
@@ -351,6 +345,88 @@ impl Partition<'_> {
         }
         Ok(ranges)
     }
+}
+
+/// The standard deviation in a window whose beginning moves, where it is not that of a group: as in MongoDB, it is
+/// null if a number is not finite, and a whole zero for one number.
+fn removable_deviation(
+    accumulator: &Accumulator,
+    window: &Window,
+    range: &Range<usize>,
+    partition: &Partition<'_>,
+) -> Result<Option<Value>> {
+    let Kind::Deviation { sample } = accumulator.kind else { return Ok(None) };
+    if matches!(window, Window::Documents(Bound::Unbounded, _) | Window::Range(Bound::Unbounded, ..)) {
+        return Ok(None);
+    }
+    let mut numbers = 0;
+    for record in &partition.records[range.clone()] {
+        let value = accumulator.argument.evaluate(&mut record.scope())?;
+        let Some(number) = value.filter(Value::is_number) else { continue };
+        if !number.as_f64().is_some_and(f64::is_finite) {
+            return Ok(Some(Value::Null));
+        }
+        numbers += 1;
+    }
+    Ok((numbers == 1 && !sample).then_some(Value::Int32(0)))
+}
+
+/// The covariance of pairs of numbers: a decimal if one of them is. As in MongoDB, pairs that are not finite do not
+/// count as pairs, and decide the result if there are at least two others.
+fn covariance_of(pairs: &[(&Value, &Value)], sample: bool) -> Value {
+    let double = |value: &Value| value.as_f64().unwrap_or_default();
+    let (mut special, mut is_decimal) = (0.0, false);
+    let mut finite: Vec<(&Value, &Value)> = Vec::with_capacity(pairs.len());
+    let is_finite = |value: &Value| match value {
+        Value::Decimal(decimal) => decimal.is_finite(),
+        other => double(other).is_finite(),
+    };
+    for (x, y) in pairs {
+        let rest: f64 = [x, y].iter().filter(|value| !is_finite(value)).map(|value| double(value)).sum();
+        if is_finite(x) && is_finite(y) {
+            finite.push((x, y));
+            is_decimal |= matches!(x, Value::Decimal(_)) || matches!(y, Value::Decimal(_));
+        }
+        special += rest;
+    }
+    let degrees = finite.len() - usize::from(sample && !finite.is_empty());
+    match finite.len() {
+        0 => return Value::Null,
+        1 if sample => return Value::Null,
+        1 => return Value::from(0.0),
+        _ if special != 0.0 => return Value::from(special),
+        _ => {}
+    }
+    if is_decimal {
+        return decimal_covariance(&finite, degrees).map_or(Value::Null, Value::Decimal);
+    }
+    let n = finite.len() as f64;
+    let mean_x = finite.iter().map(|pair| double(pair.0)).sum::<f64>() / n;
+    let mean_y = finite.iter().map(|pair| double(pair.1)).sum::<f64>() / n;
+    let together = finite.iter().map(|(x, y)| (double(x) - mean_x) * (double(y) - mean_y)).sum::<f64>();
+    Value::from(together / degrees as f64)
+}
+
+/// The covariance of finite numbers in decimals; `None` if a step has no result.
+fn decimal_covariance(pairs: &[(&Value, &Value)], degrees: usize) -> Option<Decimal> {
+    let whole = |n: usize| Decimal::from(i64::try_from(n).unwrap_or(i64::MAX));
+    let rounded = |made: Decimal| made.rounded_to_decimal128();
+    let mean = |of: fn(&(&Value, &Value)) -> Option<Decimal>| {
+        let mut sum = Decimal::from(0);
+        for pair in pairs {
+            sum = rounded(sum.add(&of(pair)?).ok()?);
+        }
+        sum.divide(&whole(pairs.len())).ok().map(rounded)
+    };
+    let x = |pair: &(&Value, &Value)| decimal(pair.0).ok();
+    let y = |pair: &(&Value, &Value)| decimal(pair.1).ok();
+    let (mean_x, mean_y) = (mean(x)?, mean(y)?);
+    let mut sum = Decimal::from(0);
+    for pair in pairs {
+        let product = x(pair)?.subtract(&mean_x).ok()?.multiply(&y(pair)?.subtract(&mean_y).ok()?).ok()?;
+        sum = rounded(sum.add(&rounded(product)).ok()?);
+    }
+    sum.divide(&whole(degrees)).ok().map(rounded)
 }
 
 /// A value with a weight, and another one with the rest: a decimal if one of them is.

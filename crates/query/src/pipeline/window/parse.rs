@@ -31,18 +31,32 @@ const FUNCTIONS: [&str; 12] = [
     "$count",
 ];
 
+/// Accumulators of one argument, which is an array of expressions as well.
+const PLAIN: [&str; 10] = [
+    "$addToSet",
+    "$avg",
+    "$first",
+    "$last",
+    "$max",
+    "$min",
+    "$push",
+    "$stdDevPop",
+    "$stdDevSamp",
+    "$sum",
+];
+
 /// Parses the operand of `$setWindowFields`.
 pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variables) -> Result<WindowFields> {
     let options = Options::new("$setWindowFields", operand, CODE)?;
     options.only(&["partitionBy", "sortBy", "output"], ErrorCode::IDLUnknownField)?;
     let partition = options.get("partitionBy").map(|by| Expression::parse_in(by, variables)).transpose()?;
     let sort = match options.get("sortBy") {
-        None => Sort::default(),
+        None | Some(Value::Null) => Sort::default(),
         Some(Value::Map(map)) => Sort::parse(map)?.collated(variables.collation()),
         Some(_) => return refuse(ErrorCode::TypeMismatch, "the sortBy of $setWindowFields must be a map"),
     };
     let Value::Map(output) = options.required("output", ErrorCode::IDLFailedToParse)? else {
-        return refuse(CODE, "the output of $setWindowFields must be a map of fields");
+        return refuse(ErrorCode::TypeMismatch, "the output of $setWindowFields must be a map of fields");
     };
     let mut outputs: Vec<(FieldPath, Function)> = Vec::with_capacity(output.len());
     for (field, value) in output.iter() {
@@ -50,7 +64,8 @@ pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variab
         let Ok(path) = field.parse::<FieldPath>() else {
             return refuse(ErrorCode::of_path(field), format!("{field:?} is not a path of $setWindowFields"));
         };
-        let function = Parser { field, sort: &sort, variables }.function(value)?;
+        let has_sort = matches!(options.get("sortBy"), Some(Value::Map(_)));
+        let function = Parser { field, sort: &sort, has_sort, variables }.function(value)?;
         if let Some((other, _)) = outputs.iter().find(|(other, _)| other.starts_with(&path) || path.starts_with(other))
         {
             let message = format!("$setWindowFields sets '{path}' and '{other}', of which one contains the other");
@@ -64,6 +79,8 @@ pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variab
 struct Parser<'p> {
     field: &'p str,
     sort: &'p Sort,
+    /// True if there is a `sortBy`, perhaps an empty one.
+    has_sort: bool,
     variables: &'p Variables,
 }
 
@@ -74,7 +91,9 @@ impl Parser<'_> {
         };
         let mut named = map.iter().filter(|(name, _)| name.as_str() != Some("window"));
         let (Some((Value::String(name), argument)), None) = (named.next(), named.next()) else {
-            return refuse(CODE, format!("the field '{}' must have exactly one function, beside 'window'", self.field));
+            let is_rank = |name: &Value| matches!(name.as_str(), Some("$rank" | "$denseRank" | "$documentNumber"));
+            let code = if map.iter().any(|(name, _)| is_rank(name)) { ErrorCode::Location5371601 } else { CODE };
+            return refuse(code, format!("the field '{}' must have exactly one function, beside 'window'", self.field));
         };
         let window = map.get("window");
         let is_rank = matches!(name.as_str(), "$rank" | "$denseRank" | "$documentNumber");
@@ -197,11 +216,16 @@ impl Parser<'_> {
     }
 
     fn covariance(&self, name: &str, argument: &Value, window: Option<&Value>) -> Result<Function> {
-        let Value::Array(both) = argument else {
-            return refuse(CODE, format!("{name} takes an array of two expressions"));
+        let none = || Expression::constant(Value::Null);
+        let both = match argument {
+            Value::Array(both) if both.len() == 2 => [self.expression(&both[0])?, self.expression(&both[1])?],
+            // As in MongoDB, what is not an array of two numbers does not count.
+            other => {
+                self.expression(other)?;
+                [none(), none()]
+            }
         };
-        let [x, y] = &both[..] else { return refuse(CODE, format!("{name} takes an array of two expressions")) };
-        let both = Box::new([self.expression(x)?, self.expression(y)?]);
+        let both = Box::new(both);
         Ok(Function::Covariance { both, sample: name == "$covarianceSamp", window: self.window(window)? })
     }
 
@@ -213,7 +237,7 @@ impl Parser<'_> {
         alone.remove("window");
         // Here an array is one argument.
         if let Some(argument @ Value::Array(_)) = alone.get(name).cloned()
-            && matches!(name, "$push" | "$addToSet")
+            && PLAIN.contains(&name)
         {
             alone.insert(name, Map::from([("$concatArrays", Value::Array(vec![argument]))]));
         }
@@ -248,8 +272,8 @@ impl Parser<'_> {
                     return refuse(CODE, "the bounds of a window of documents must be whole numbers");
                 }
                 let is_default = low == Bound::Unbounded && high == Bound::Unbounded;
-                if !is_default {
-                    self.sorted("a window of documents", ErrorCode::Location5339901)?;
+                if !is_default && !self.has_sort {
+                    return refuse(ErrorCode::Location5339901, "a window of documents needs a sortBy");
                 }
                 Ok(Window::Documents(low, high))
             }
