@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .PHONY: help demo check style test counts counts-update schedules orders data clients clients-quick setup mutants soak sanitize races \
-	miri dist deb peers peers-check fuzz-check oracle
+	miri dist deb peers peers-check fuzz-check oracle conformance
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
@@ -18,6 +18,7 @@ help:
 	@echo "make soak     run models, crashes, faults, kills, flips, histories and fuzz targets for SECONDS=600 on new seeds"
 	@echo "make sanitize run tests under AddressSanitizer; make races: ThreadSanitizer; make miri: the interpreter (nightly)"
 	@echo "make oracle   compare filters, updates and pipelines with mingo and mongomock: CASES=3000 SEED=1 (npm, python3)"
+	@echo "make conformance  run documentdb's functional tests of MongoDB's behaviour: FUNCTIONAL_TESTS=FOLDER (pip)"
 	@echo "make mutants  put known mistakes into the sources, one by one; fails unless the tests find each"
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together); DOCS=100000 makes less of it.
@@ -98,6 +99,10 @@ mutants:
 # Other implementations of MongoDB's language, on random cases.
 oracle:
 	tests/oracle/run $(or $(CASES),3000) $(or $(SEED),1)
+
+# What MongoDB 8.2 answers, as documentdb has measured it.
+conformance:
+	tests/conformance/run
 
 # These need a nightly compiler: see tests/sanitize/run.
 sanitize:
