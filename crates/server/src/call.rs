@@ -110,17 +110,24 @@ impl Call<'_> {
     }
 
     /// As [`Call::collection_called`], for the statement at a position: of a retryable write, its record is put, too.
+    ///
+    /// # Errors
+    /// That of a fail point.
     pub(crate) fn recording(
         &self,
         name: &str,
         at: usize,
         result: impl Fn(&Written) -> Map + Send + Sync + 'static,
-    ) -> Collection {
+    ) -> CommandResult<Collection> {
         let collection = self.collection_called(name);
-        match &self.retry {
-            Some(retry) => collection.with_record(retry.record(at, result)),
-            None => collection,
+        let Some(retry) = &self.retry else { return Ok(collection) };
+        if let Some(failed) = self.shared.fail_points.on_write() {
+            if failed.closes {
+                self.client.close();
+            }
+            failed.error.map_or(Ok(()), Err)?;
         }
+        Ok(collection.with_record(retry.record(at, result)))
     }
 
     /// The result of the statement at a position, if it was carried out by an earlier attempt.

@@ -1,8 +1,10 @@
 //! What is known about a connection.
 
+use crate::fields::Fields;
 use crate::security::login::Peer;
 use alluvium::Map;
 use alluvium_env::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A connection, as commands see it.
 pub(crate) struct Client {
@@ -14,11 +16,32 @@ pub(crate) struct Client {
     pub peer: Peer,
     /// What the client says about itself in `hello`.
     pub metadata: Mutex<Option<Map>>,
+    /// The connection ends without a further reply.
+    closes: AtomicBool,
 }
 
 impl Client {
     pub(crate) fn new(id: i32, peer: Peer) -> Self {
-        Self { id, address: peer.address.clone(), peer, metadata: Mutex::new(None) }
+        Self { id, address: peer.address.clone(), peer, metadata: Mutex::new(None), closes: AtomicBool::new(false) }
+    }
+
+    /// The name that the client has given itself, in this request if it is the first one, or in that.
+    pub(crate) fn application(&self, body: &Map) -> Option<String> {
+        let name = |metadata: &Map| Some(metadata.document("application")?.text("name")?.to_owned());
+        match body.document("client") {
+            Some(metadata) => name(metadata),
+            None => self.metadata.lock().as_ref().and_then(name),
+        }
+    }
+
+    /// Ends the connection after the request that runs, without a reply to it.
+    pub(crate) fn close(&self) {
+        self.closes.store(true, Ordering::Relaxed);
+    }
+
+    /// True if the connection is to be closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closes.load(Ordering::Relaxed)
     }
 
     /// The user who is logged in, as `db.name`.

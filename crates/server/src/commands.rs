@@ -5,6 +5,7 @@ mod build_info;
 mod bulk_write;
 mod coll_mod;
 mod coll_stats;
+mod configure_fail_point;
 mod connection_status;
 mod count;
 mod create;
@@ -70,6 +71,8 @@ pub(crate) struct Command {
     pub retryable: bool,
     /// True if it can read at a snapshot.
     pub reads_snapshots: bool,
+    /// True if it exists with `--enable-test-commands` only.
+    pub is_for_tests: bool,
     /// Carries it out. The fields that the registry lists have been checked.
     pub run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
 }
@@ -87,6 +90,7 @@ impl Command {
             writes: false,
             retryable: false,
             reads_snapshots: false,
+            is_for_tests: false,
             run,
         }
     }
@@ -108,6 +112,7 @@ static REGISTRY: &[Command] = &[
     coll_stats::COMMAND,
     transactions::COMMIT,
     maintenance::COMPACT,
+    configure_fail_point::COMMAND,
     connection_status::COMMAND,
     count::COMMAND,
     create::COMMAND,

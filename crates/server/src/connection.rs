@@ -7,6 +7,7 @@
 use crate::client::Client;
 use crate::dispatch;
 use crate::error::CommandError;
+use crate::fail_points::Failure;
 use crate::figures::Figures;
 use crate::shared::Shared;
 use alluvium_env::sync::Mutex;
@@ -18,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 /// The messages of a client that are read before the first is answered.
 const AHEAD: usize = 1;
@@ -45,6 +46,8 @@ struct Running {
     stop: Mutex<Option<Arc<AtomicBool>>>,
     /// True once the client is gone.
     is_gone: AtomicBool,
+    /// Notified once the client is gone.
+    gone: Notify,
 }
 
 impl Running {
@@ -59,9 +62,21 @@ impl Running {
         stop
     }
 
+    /// Waits as a fail point says, without a thread. Ends early when the client is gone.
+    async fn wait(&self, failure: Failure) -> io::Result<Failure> {
+        if !failure.wait.is_zero() {
+            let gone = self.gone.notified();
+            if !self.is_gone.load(Ordering::SeqCst) {
+                let _gone_or_over = tokio::time::timeout(failure.wait, gone).await;
+            }
+        }
+        if failure.closes { Err(closed_by_fail_point()) } else { Ok(failure) }
+    }
+
     /// Ends the request that runs, and those after it.
     fn end(&self) {
         self.is_gone.store(true, Ordering::SeqCst);
+        self.gone.notify_waiters();
         if let Some(stop) = &*self.stop.lock() {
             stop.store(true, Ordering::SeqCst);
         }
@@ -197,17 +212,26 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         let (form, request_id) = (request.form, request.request_id);
         // Before a login, and for logins, replies are never compressed.
         let compressor = compressor.filter(|_| !is_plain(&request));
+        let failure = dispatch::failure(&self.shared, &self.client, &request);
+        let failure = match failure {
+            Some(failure) => Some(self.running.wait(failure.within_limit(&request.body)).await?),
+            None => None,
+        };
         let permit = self.permits.acquire().await.map_err(io::Error::other)?;
         let stop = self.running.begin();
         // Nothing of the server is used after a panic but what is shared by threads, which no panic leaves locked.
         self.shared.executing.fetch_add(1, Ordering::Relaxed);
-        let executed = catch_unwind(AssertUnwindSafe(|| dispatch::execute(&self.shared, &self.client, request, stop)));
+        let executed =
+            catch_unwind(AssertUnwindSafe(|| dispatch::execute(&self.shared, &self.client, request, failure, stop)));
         self.shared.executing.fetch_sub(1, Ordering::Relaxed);
         drop(permit);
         let delay = self.client.peer.take_delay();
         if !delay.is_zero() {
             // After logins that failed. The request has given its permit back, and no thread waits.
             tokio::time::sleep(delay).await;
+        }
+        if self.client.is_closed() {
+            return Err(closed_by_fail_point());
         }
         let bytes = match executed {
             Ok(None) => return Ok(()),
@@ -233,6 +257,10 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         self.stream.write_all(&message).await?;
         self.stream.flush().await
     }
+}
+
+fn closed_by_fail_point() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, "a fail point closes the connection")
 }
 
 /// A message that is no request.

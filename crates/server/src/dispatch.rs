@@ -5,7 +5,8 @@ use crate::call::{Call, ReadAt};
 use crate::client::Client;
 use crate::commands::{self, Command};
 use crate::concern::{ReadConcern, ReadLevel, WriteConcern};
-use crate::error::{CommandError, CommandResult};
+use crate::error::{self, CommandError, CommandResult};
+use crate::fail_points::{Candidate, Failure};
 use crate::fields::{self, Fields};
 use crate::figures::Figures;
 use crate::operations::Operation;
@@ -24,17 +25,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Executes a request. Returns the bytes before the header of the reply is completed; `None` if the client expects
 /// none.
-pub(crate) fn execute(shared: &Shared, client: &Client, request: Request, stop: Arc<AtomicBool>) -> Option<Vec<u8>> {
+pub(crate) fn execute(
+    shared: &Shared,
+    client: &Client,
+    request: Request,
+    failure: Option<Failure>,
+    stop: Arc<AtomicBool>,
+) -> Option<Vec<u8>> {
     Figures::add(&shared.figures.requests, 1);
     let (form, silent) = (request.form, request.more_to_come);
-    let can_retry = request.body.contains("txnNumber");
-    let name = request.body.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
-    let Some(command) = commands::find(name) else {
+    let labels = Labels {
+        can_retry: request.body.contains("txnNumber"),
+        given: failure.as_ref().and_then(|it| it.labels.clone()),
+    };
+    let name = name_of(&request.body);
+    let Some(command) = find(shared, name) else {
         let error = CommandError::command_not_found(format!("no such command: '{name}'"));
         return (!silent).then(|| failed(form, &error, cluster_time(shared)));
     };
     let began = shared.env.clock.now();
-    let outcome = run(shared, client, command, request, stop);
+    let outcome = run(Order { shared, client, command, request, failure, labels: &labels, stop });
     let time = shared.env.clock.now().saturating_sub(began);
     shared.figures.note(command.name, time, outcome.is_err());
     let unacknowledged = matches!(&outcome, Ok((_, true)));
@@ -43,10 +53,7 @@ pub(crate) fn execute(shared: &Shared, client: &Client, request: Request, stop: 
     }
     let finished = outcome.and_then(|(builder, _)| complete(shared, builder));
     Some(finished.unwrap_or_else(|error| {
-        let mut fields = Map::new();
-        if can_retry && error.is_worth_a_retry() {
-            fields.push("errorLabels", Value::Array(vec![Value::from("RetryableWriteError")]));
-        }
+        let mut fields = labels.of(error.code);
         fields.entries.extend(cluster_time(shared).entries);
         failed(form, &error, fields)
     }))
@@ -57,14 +64,60 @@ pub(crate) fn refused(form: Form, error: &CommandError) -> Vec<u8> {
     failed(form, error, Map::new())
 }
 
-/// Runs a command. Also returns true if it is a write that is not acknowledged.
-fn run(
-    shared: &Shared,
-    client: &Client,
+/// The name of a command, as the client writes it.
+fn name_of(body: &Map) -> &str {
+    body.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default()
+}
+
+/// The command with a name, if this server has it.
+fn find(shared: &Shared, name: &str) -> Option<&'static Command> {
+    commands::find(name).filter(|command| !command.is_for_tests || shared.config.test_commands)
+}
+
+/// What a fail point does to a request.
+pub(crate) fn failure(shared: &Shared, client: &Client, request: &Request) -> Option<Failure> {
+    let command = find(shared, name_of(&request.body)).filter(|command| !command.is_for_tests)?;
+    let application = || client.application(&request.body);
+    let resolve = |name: &str| commands::find(name).map(|command| command.name);
+    let candidate = Candidate { name: command.name, body: &request.body, resolve, application: &application };
+    shared.fail_points.on_command(&candidate)
+}
+
+/// The labels of a reply's error, which say to clients what they may do.
+struct Labels {
+    /// The command is a retryable write.
+    can_retry: bool,
+    /// Those that a fail point has given it.
+    given: Option<Vec<Value>>,
+}
+
+impl Labels {
+    /// The field of the labels of an error, if it has some.
+    fn of(&self, code: i32) -> Map {
+        let labels = match &self.given {
+            Some(given) => given.clone(),
+            None if self.can_retry && error::is_worth_a_retry(code) => vec![Value::from("RetryableWriteError")],
+            None => Vec::new(),
+        };
+        let labels = Some(labels).filter(|labels| !labels.is_empty());
+        Map { entries: labels.into_iter().map(|labels| ("errorLabels".into(), Value::Array(labels))).collect() }
+    }
+}
+
+/// A command that is to be run.
+struct Order<'a> {
+    shared: &'a Shared,
+    client: &'a Client,
     command: &'static Command,
     request: Request,
+    failure: Option<Failure>,
+    labels: &'a Labels,
     stop: Arc<AtomicBool>,
-) -> CommandResult<(BsonBuilder, bool)> {
+}
+
+/// Runs a command. Also returns true if it is a write that is not acknowledged.
+fn run(order: Order<'_>) -> CommandResult<(BsonBuilder, bool)> {
+    let Order { shared, client, command, request, failure, labels, stop } = order;
     let Request { form, body, sequences, .. } = request;
     if shared.stopping.load(Ordering::Relaxed) {
         return Err(CommandError::new(91, "ShutdownInProgress", "the server is shutting down"));
@@ -73,6 +126,10 @@ fn run(
     let wanted = Wanted { name: command.name, access: command.access, db: &db, body: &body, sequences: &sequences };
     shared.security.check(&client.peer, &wanted)?;
     check(command, &body, &sequences)?;
+    let (failed, failed_concern) = failure.map_or((None, None), |it| (it.error, it.write_concern_error));
+    if let Some(error) = failed.or_else(|| late(shared, &body)) {
+        return Err(error);
+    }
     let write_concern = if command.writes { WriteConcern::parse(&body)? } else { WriteConcern::default() };
     let unacknowledged = write_concern.unacknowledged;
     let session = SessionId::of_command(&body, client.user())?;
@@ -114,12 +171,28 @@ fn run(
     let result = shared.security.recorded(&client.peer, command.name, &listed_as, || (command.run)(&mut call));
     note_slow(&call, result.as_ref().err());
     let mut builder = result?;
-    if let Some(error) = &call.write_concern.unsatisfiable {
-        let mut described = Map::from([("code", Value::from(error.code)), ("codeName", Value::from(error.name))]);
-        described.push("errmsg", error.message.as_str());
-        builder.put("writeConcernError", &Value::Map(described))?;
+    let error =
+        failed_concern.filter(|_| command.writes).or_else(|| call.write_concern.unsatisfiable.as_ref().map(describe));
+    if let Some(error) = error {
+        let code = error.integer("code").and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
+        builder.put("writeConcernError", &Value::Map(error))?;
+        for (name, value) in &labels.of(code).entries {
+            builder.put(name.as_str().unwrap_or_default(), value)?;
+        }
     }
     Ok((builder, unacknowledged))
+}
+
+/// The error of a write concern, as a field of a reply.
+fn describe(error: &CommandError) -> Map {
+    let (code, name) = (Value::from(error.code), Value::from(error.name));
+    Map::from([("code", code), ("codeName", name), ("errmsg", Value::from(error.message.as_str()))])
+}
+
+/// The error of a command with a time limit that a fail point lets it exceed.
+fn late(shared: &Shared, body: &Map) -> Option<CommandError> {
+    let is_limited = body.integer("maxTimeMS").is_some_and(|millis| millis > 0);
+    (is_limited && shared.fail_points.on_time_limit()).then(CommandError::time_limit)
 }
 
 /// Logs a command that took long, and keeps it for `system.profile`.

@@ -77,10 +77,9 @@ impl CommandError {
         }
     }
 
-    /// True if a retryable write with this error may succeed if it is repeated, by the list of the drivers' specification.
-    pub(crate) fn is_worth_a_retry(&self) -> bool {
-        const CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
-        CODES.contains(&self.code)
+    /// Error 50, of a command that has exceeded its time limit.
+    pub(crate) fn time_limit() -> Self {
+        Self::new(50, "MaxTimeMSExpired", "operation exceeded time limit")
     }
 
     /// True if no further write can succeed.
@@ -108,6 +107,13 @@ impl From<alluvium::Error> for CommandError {
             error => Self::new(code, name, error.to_string()),
         }
     }
+}
+
+/// True if a retryable write with an error of this code may succeed if it is repeated, by the list of the drivers'
+/// specification.
+pub(crate) fn is_worth_a_retry(code: i32) -> bool {
+    const CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
+    CODES.contains(&code)
 }
 
 /// The error for an `_id` that is taken; it is given as extended JSON.

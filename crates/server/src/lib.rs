@@ -21,6 +21,7 @@ mod connection;
 mod cursors;
 mod dispatch;
 mod error;
+mod fail_points;
 mod fields;
 mod figures;
 mod listener;

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::cursors::Cursors;
+use crate::fail_points::FailPoints;
 use crate::figures::Figures;
 use crate::operations::Operations;
 use crate::peers::Peers;
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub operations: Operations,
     /// Counts and latencies.
     pub figures: Figures,
+    /// Failures for tests.
+    pub fail_points: FailPoints,
     /// Slow operations.
     pub slow: SlowOperations,
     /// The address in `hello`, `host:port`.
@@ -72,6 +75,7 @@ impl Shared {
             security,
             operations: Operations::default(),
             figures: Figures::new(),
+            fail_points: FailPoints::default(),
             slow: SlowOperations::default(),
             started: env.clock.now(),
             executing: AtomicUsize::new(0),

@@ -165,7 +165,7 @@ fn write(
         "insert" => {
             Figures::add(&counters.inserts, 1);
             if let (Some(Value::Map(document)), None) = (operation.remove("document"), earlier) {
-                call.recording(collection, position, |_| Map::from([("n", Value::Int32(1))])).insert_one(document)?;
+                call.recording(collection, position, |_| Map::from([("n", Value::Int32(1))]))?.insert_one(document)?;
             }
             totals.inserted += 1;
             Ok(n(1))
@@ -196,7 +196,7 @@ fn write(
             let deleted = match earlier {
                 Some(result) => result.count("n")?.unwrap_or(0),
                 None => {
-                    let collection = call.recording(collection, position, delete::describe);
+                    let collection = call.recording(collection, position, delete::describe)?;
                     let delete = delete::delete(call, &collection, &operation, call.body.document("let"))?;
                     delete.run()?.deleted_count
                 }

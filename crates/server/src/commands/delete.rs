@@ -52,9 +52,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             outcome.matched += result.count("n")?.unwrap_or(0);
             continue;
         }
-        let collection = call.recording(&name, at, describe);
-        match delete(call, &collection, statement, call.body.document("let")).and_then(|delete| Ok(delete.run()?)) {
-            Ok(done) => outcome.matched += done.deleted_count,
+        match carry_out(call, &name, at, statement) {
+            Ok(deleted) => outcome.matched += deleted,
             Err(error) => outcome.fail(at, error),
         }
         if outcome.is_over() {
@@ -62,6 +61,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
     }
     outcome.reply(call, None)
+}
+
+/// Carries out the statement at a position. Returns the number of documents that it has deleted.
+fn carry_out(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<u64> {
+    let collection = call.recording(name, at, describe)?;
+    Ok(delete(call, &collection, statement, call.body.document("let"))?.run()?.deleted_count)
 }
 
 /// The result of a statement in its record.

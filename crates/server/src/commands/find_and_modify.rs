@@ -46,7 +46,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let collection = call.recording(call.collection_name()?, 0, move |written| {
         let document = written.document.as_ref().and_then(|document| document.to_map().ok());
         describe(removes, written.matched, written.upserted_id.as_ref(), document)
-    });
+    })?;
     let done = modification(call, &collection, &call.body)?.run_with_outcome()?;
     let document = done.document.as_ref().map(Document::to_map).transpose().map_err(alluvium::Error::from)?;
     call.answer(&describe(removes, done.matched, done.upserted_id.as_ref(), document))

@@ -39,7 +39,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let user = call.client.user();
     let mut cursor = cursors.take(id, &namespace, user.as_deref())?;
     let mut builder = call.reply();
-    let filled = read(&mut builder, &mut cursor.documents, size);
+    let filled = match call.shared.fail_points.on_get_more() {
+        Some(error) => Err(error),
+        None => read(&mut builder, &mut cursor.documents, size),
+    };
     if let Documents::Query(query, _) = &cursor.documents {
         call.note_plan(query);
     }

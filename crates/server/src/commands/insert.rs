@@ -66,8 +66,11 @@ fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, document
         let fresh = (at..documents.len()).take(CHUNK).take_while(|at| call.earlier_result(*at).is_none()).count();
         let chunk = rest.get(..fresh).unwrap_or_default();
         let count = writes::int(chunk.len() as u64);
-        let collection = call.recording(name, at, move |_| Map::from([("n", count.clone())]));
-        if chunk.len() > 1 && collection.insert_many(chunk.iter().copied()).is_ok() {
+        let all_at_once = || {
+            let collection = call.recording(name, at, move |_| Map::from([("n", count.clone())]))?;
+            collection.insert_many(chunk.iter().copied()).map_err(CommandError::from)
+        };
+        if chunk.len() > 1 && all_at_once().is_ok() {
             outcome.matched += chunk.len() as u64;
         } else {
             one_by_one(call, name, chunk, at, outcome);
@@ -87,9 +90,13 @@ fn one_by_one<D: Copy + DocumentFor<Document>>(
         if outcome.is_over() {
             return;
         }
-        match call.recording(name, at, |_| Map::from([("n", Value::Int32(1))])).insert_one(document) {
+        let insert = || {
+            let collection = call.recording(name, at, |_| Map::from([("n", Value::Int32(1))]))?;
+            collection.insert_one(document).map_err(CommandError::from)
+        };
+        match insert() {
             Ok(_) => outcome.matched += 1,
-            Err(error) => outcome.fail(at, error.into()),
+            Err(error) => outcome.fail(at, error),
         }
     }
 }

@@ -104,7 +104,7 @@ impl Done {
 
 /// Carries out the statement at a position.
 pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<Done> {
-    let collection = call.recording(name, at, Done::describe);
+    let collection = call.recording(name, at, Done::describe)?;
     let done = update(call, &collection, statement, call.body.document("let"))?.run()?;
     Ok(Done { matched: done.matched_count, modified: done.modified_count, upserted: done.upserted_id })
 }

@@ -1,0 +1,29 @@
+//! `configureFailPoint`: failures for tests.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::CommandResult;
+use crate::fields::{Fields, Kind, optional, required};
+use alluvium::{Map, Value};
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[
+        required("configureFailPoint", Kind::Text),
+        required("mode", Kind::TextOrDocument),
+        optional("data", Kind::Document),
+    ],
+    access: Access::Server(Action::SetParameter),
+    admin_only: true,
+    is_for_tests: true,
+    ..Command::reading("configureFailPoint", run)
+};
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let name = call.argument().as_str().unwrap_or_default();
+    let mode = call.body.get("mode").cloned().unwrap_or_default();
+    let data = call.body.document("data").cloned().unwrap_or_default();
+    let entered = call.shared.fail_points.configure(name, &mode, data)?;
+    call.answer(&Map::from([("count", Value::Int64(entered))]))
+}

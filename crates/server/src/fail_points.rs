@@ -1,0 +1,174 @@
+//! Fail points: failures that a client asks for, so that tests meet them. They exist with `--enable-test-commands` only.
+//!
+//! The fail points that concern a whole command are looked up before it is executed ([`FailPoints::on_command`]), by the
+//! task of its connection: a command that is to wait takes no thread and no permit.
+
+mod errors;
+mod failure;
+
+pub(crate) use failure::{Candidate, Failure};
+
+use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
+use alluvium::{Map, Value};
+use alluvium_env::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Fails whole commands by name.
+const COMMAND: &str = "failCommand";
+/// Fails `getMore` after it has found its cursor.
+const GET_MORE: &str = "failGetMoreAfterCursorCheckout";
+/// Fails retryable writes, by default after they were carried out.
+const WRITE: &str = "onPrimaryTransactionalWrite";
+/// Commands with a time limit exceed it.
+const TIME_OUT: &str = "maxTimeAlwaysTimeOut";
+
+const NAMES: [&str; 4] = [COMMAND, GET_MORE, WRITE, TIME_OUT];
+
+/// The fail points of a server.
+#[derive(Default)]
+pub(crate) struct FailPoints {
+    /// False if all are off, which costs a load.
+    any: AtomicBool,
+    points: Mutex<BTreeMap<&'static str, Point>>,
+}
+
+/// How often a fail point is entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Off,
+    Always,
+    /// This number of times more.
+    Times(i64),
+    /// Always, after this number of times.
+    Skip(i64),
+}
+
+/// A fail point that was configured.
+struct Point {
+    mode: Mode,
+    data: Map,
+    /// How often it was entered.
+    entered: i64,
+}
+
+impl Point {
+    /// True if it is entered now, which is counted.
+    fn enter(&mut self) -> bool {
+        let enters = match self.mode {
+            Mode::Off => false,
+            Mode::Always => true,
+            Mode::Times(left) => {
+                self.mode = if left > 1 { Mode::Times(left - 1) } else { Mode::Off };
+                left > 0
+            }
+            Mode::Skip(left) if left > 0 => {
+                self.mode = Mode::Skip(left - 1);
+                false
+            }
+            Mode::Skip(_) => true,
+        };
+        self.entered += i64::from(enters);
+        enters
+    }
+}
+
+/// What a fail point does to a retryable write.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FailedWrite {
+    /// The write is not carried out, and has this error; otherwise it is.
+    pub error: Option<CommandError>,
+    /// The connection is closed instead of a reply.
+    pub closes: bool,
+}
+
+impl FailPoints {
+    /// Sets a fail point. Returns how often it was entered since it was set before.
+    ///
+    /// # Errors
+    /// Error 40 for an unknown name, 2 for a mode that is no mode, 9 for data that is not as documented, 115 for what
+    /// MongoDB has and this server has not.
+    pub(crate) fn configure(&self, name: &str, mode: &Value, data: Map) -> CommandResult<i64> {
+        let Some(known) = NAMES.into_iter().find(|known| *known == name) else {
+            let message =
+                format!("the fail point {name} is not supported: those of this server are {}", NAMES.join(", "));
+            return Err(CommandError::new(40, "FailPointSetFailed", message));
+        };
+        let mode = parse_mode(mode)?;
+        if known == COMMAND && mode != Mode::Off {
+            failure::check(&data)?;
+        }
+        let mut points = self.points.lock();
+        let before = points.insert(known, Point { mode, data, entered: 0 });
+        self.any.store(points.values().any(|point| point.mode != Mode::Off), Ordering::Relaxed);
+        Ok(before.map_or(0, |point| point.entered))
+    }
+
+    /// The data of a fail point if it is entered. `applies` decides whether it may be.
+    fn enter(&self, name: &str, applies: impl FnOnce(&Map) -> bool) -> Option<Map> {
+        if !self.any.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut points = self.points.lock();
+        let point = points.get_mut(name)?;
+        (point.mode != Mode::Off && applies(&point.data) && point.enter()).then(|| point.data.clone())
+    }
+
+    /// What is to happen to a command.
+    pub(crate) fn on_command(&self, candidate: &Candidate<'_>) -> Option<Failure> {
+        let data = self.enter(COMMAND, |data| failure::applies(data, candidate))?;
+        Some(Failure::of(&data, COMMAND))
+    }
+
+    /// The error of a `getMore` that has found its cursor.
+    pub(crate) fn on_get_more(&self) -> Option<CommandError> {
+        let data = self.enter(GET_MORE, |_| true)?;
+        Some(
+            errors::error(&data, "errorCode", GET_MORE)
+                .unwrap_or_else(|| CommandError::internal(errors::message(GET_MORE))),
+        )
+    }
+
+    /// What happens to a statement of a retryable write.
+    pub(crate) fn on_write(&self) -> Option<FailedWrite> {
+        let data = self.enter(WRITE, |_| true)?;
+        let closes = !data.contains("closeConnection") || data.flag("closeConnection");
+        Some(FailedWrite { error: errors::error(&data, "failBeforeCommitExceptionCode", WRITE), closes })
+    }
+
+    /// True if a command with a time limit is to exceed it.
+    pub(crate) fn on_time_limit(&self) -> bool {
+        self.enter(TIME_OUT, |_| true).is_some()
+    }
+}
+
+fn parse_mode(mode: &Value) -> CommandResult<Mode> {
+    let wrong = || {
+        let message = "the mode of a fail point is \"off\", \"alwaysOn\", {times: N} or {skip: N}";
+        CommandError::bad_value(message)
+    };
+    match mode {
+        Value::String(text) => match &**text {
+            "off" => Ok(Mode::Off),
+            "alwaysOn" => Ok(Mode::Always),
+            _ => Err(wrong()),
+        },
+        Value::Map(map) if map.contains("activationProbability") => {
+            let message = "the mode activationProbability of fail points is not supported: use {times: N} or {skip: N}";
+            Err(CommandError::not_supported(message))
+        }
+        Value::Map(map) => {
+            let count = |name: &str| map.integer(name).filter(|count| *count >= 0);
+            match (count("times"), count("skip")) {
+                (Some(times), None) => Ok(if times == 0 { Mode::Off } else { Mode::Times(times) }),
+                (None, Some(skip)) => Ok(Mode::Skip(skip)),
+                _ => Err(wrong()),
+            }
+        }
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
