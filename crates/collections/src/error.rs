@@ -131,6 +131,8 @@ pub enum Error {
         /// The key as values: a field for each part of the index, under its path; null where the
         /// document has no value. Numbers may have another type than in the document.
         key_value: Box<Map>,
+        /// The keys of the index, such as `{author: 1, time: -1}`.
+        key_pattern: Box<Map>,
         /// The `_id` of the document that has the key, as extended JSON.
         id: String,
     },

@@ -93,13 +93,11 @@ impl From<alluvium::Error> for CommandError {
         let (code, name) = error.code().unwrap_or_else(|| by_kind(error.kind()));
         match error {
             alluvium::Error::DuplicateKey { collection, id } => duplicate_id(&collection, &id),
-            alluvium::Error::DuplicateIndexKey { collection, index, key_value, .. } => {
+            alluvium::Error::DuplicateIndexKey { collection, index, key_value, key_pattern, .. } => {
                 let shown = shell_text::of_map(&key_value);
-                let pattern = key_value.entries.iter().map(|(path, _)| (path.clone(), Value::Int32(1)));
-                let pattern = Map { entries: pattern.collect() };
                 let message =
                     format!("E11000 duplicate key error collection: {collection} index: {index} dup key: {shown}");
-                Self::new(11000, "DuplicateKey", message).with("keyPattern", pattern).with("keyValue", *key_value)
+                Self::new(11000, "DuplicateKey", message).with("keyPattern", *key_pattern).with("keyValue", *key_value)
             }
             alluvium::Error::Validation { details, .. } => {
                 Self::new(code, name, "Document failed validation").with("errInfo", *details)

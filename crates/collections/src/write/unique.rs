@@ -174,6 +174,7 @@ pub(crate) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &
     Error::DuplicateIndexKey {
         collection: name.to_string(),
         index: index.definition.name().to_owned(),
+        key_pattern: Box::new(index.definition.keys_map()),
         key_value: Box::new(paths.zip(values.iter().cloned()).collect()),
         key: shown(index, values.into_iter()),
         id: key_text(other),

@@ -29,7 +29,7 @@ pub struct Part {
 }
 
 /// A secondary index.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Definition {
     name: String,
     parts: Vec<Part>,
@@ -38,6 +38,20 @@ pub struct Definition {
     partial: Option<(Map, Filter)>,
     expire_after_s: Option<u32>,
     collation: Option<Collation>,
+    /// An option without effect, which clients expect to see again.
+    background: Option<bool>,
+}
+
+impl PartialEq for Definition {
+    /// True if both are the same index: `background` makes no difference.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.has_keys_of(other)
+            && self.unique == other.unique
+            && self.sparse == other.sparse
+            && self.partial == other.partial
+            && self.expire_after_s == other.expire_after_s
+    }
 }
 
 /// Options of MongoDB that are not supported.
@@ -66,8 +80,8 @@ fn bad<T>(what: impl Into<String>) -> Result<T, IndexError> {
 
 impl Definition {
     /// Parses a definition: the keys, such as `{author: 1, time: -1}`, and the options `name`,
-    /// `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`, `collation`. `v`,
-    /// `background` and `key` are ignored.
+    /// `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`, `collation`. `v`
+    /// and `key` are ignored, `background` has no effect.
     ///
     /// # Errors
     /// [`IndexError`], except its errors of documents.
@@ -88,6 +102,7 @@ impl Definition {
             expire_after_s: None,
             // The partial filter compares by it.
             collation: options.get("collation").map_or(Ok(None), collation)?,
+            background: None,
         };
         index.name = index.usual_name();
         for (name, value) in options.iter() {
@@ -178,6 +193,9 @@ impl Definition {
         }
         if let Some(collation) = &self.collation {
             map.push("collation", collation.to_map());
+        }
+        if let Some(background) = self.background {
+            map.push("background", background);
         }
         map
     }
@@ -280,7 +298,8 @@ impl Definition {
             ("expireAfterSeconds", _) => {
                 return bad(format!("expireAfterSeconds must be a number, not {}", value.type_name()));
             }
-            ("v" | "key" | "background" | "ns" | "collation", _) => {}
+            ("background", _) => self.background = truth(value),
+            ("v" | "key" | "ns" | "collation", _) => {}
             (name, _) if UNSUPPORTED.contains(&name) => {
                 return bad(format!("the index option {name} is not supported"));
             }

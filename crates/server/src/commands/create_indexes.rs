@@ -22,7 +22,11 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Options that old clients send and that have no effect.
-const WITHOUT_EFFECT: [&str; 4] = ["ns", "background", "v", "dropDups"];
+const WITHOUT_EFFECT: [&str; 3] = ["ns", "v", "dropDups"];
+
+/// The options of indexes.
+const KNOWN: [&str; 8] =
+    ["name", "unique", "sparse", "expireAfterSeconds", "partialFilterExpression", "collation", "background", "hidden"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let collection = call.collection()?;
@@ -68,11 +72,7 @@ fn checked(mut specification: Map, lenient: bool) -> CommandResult<(Map, Map)> {
     }
     WITHOUT_EFFECT.iter().for_each(|option| drop(specification.remove(option)));
     if lenient {
-        specification.entries.retain(|(name, _)| {
-            let known =
-                ["name", "unique", "sparse", "expireAfterSeconds", "partialFilterExpression", "collation", "hidden"];
-            name.as_str().is_some_and(|name| known.contains(&name))
-        });
+        specification.entries.retain(|(name, _)| name.as_str().is_some_and(|name| KNOWN.contains(&name)));
     }
     check_index(&keys, &specification)?;
     Ok((keys, specification))

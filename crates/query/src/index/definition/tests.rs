@@ -13,7 +13,7 @@ fn what_is_defined_is_shown_and_read_back() {
         (
             "{'a.b':-3.5,'c':'hashed','d':7}",
             "{'name':'mine','v':2,'background':true}",
-            "{'v':2,'key':{'a.b':-1,'c':'hashed','d':1},'name':'mine'}",
+            "{'v':2,'key':{'a.b':-1,'c':'hashed','d':1},'name':'mine','background':true}",
         ),
         ("{'a.$id':1,'a.$db.b':1}", "{}", "{'v':2,'key':{'a.$id':1,'a.$db.b':1},'name':'a.$id_1_a.$db.b_1'}"),
         ("{'a':1}", "{'unique':1,'sparse':false}", "{'v':2,'key':{'a':1},'name':'a_1','unique':true}"),
