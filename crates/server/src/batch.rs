@@ -97,6 +97,7 @@ impl FirstBatch {
             namespace: self.namespace,
             user: call.client.user(),
             session: call.session.clone(),
+            is_limited: !call.max_time().is_zero(),
             stop: Arc::clone(&call.stop),
             never_expires: self.never_expires,
         })

@@ -12,7 +12,7 @@ use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
 use alluvium_document::bson::decode_document;
 use alluvium_wire::{Form, Sequence, reply};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -45,6 +45,10 @@ pub(crate) struct Call<'a> {
     pub snapshot: Option<ReadAt>,
     /// When it began, on the server's clock.
     pub began: Duration,
+    /// The client accepts further replies without asking for them.
+    pub exhaust_allowed: bool,
+    /// Another reply follows, as if the client had sent the same request again.
+    pub has_more: Cell<bool>,
     /// The plan of a query that takes long.
     pub plan: RefCell<Option<Map>>,
 }
@@ -121,13 +125,24 @@ impl Call<'_> {
     ) -> CommandResult<Collection> {
         let collection = self.collection_called(name);
         let Some(retry) = &self.retry else { return Ok(collection) };
-        if let Some(failed) = self.shared.fail_points.on_write() {
-            if failed.closes {
-                self.client.close();
-            }
-            failed.error.map_or(Ok(()), Err)?;
-        }
+        self.fail_write()?;
         Ok(collection.with_record(retry.record(at, result)))
+    }
+
+    /// Does what a fail point says about a statement of a retryable write.
+    ///
+    /// # Errors
+    /// That of the fail point.
+    pub(crate) fn fail_write(&self) -> CommandResult<()> {
+        match self.shared.fail_points.on_write().filter(|_| self.retry.is_some()) {
+            None => Ok(()),
+            Some(failed) => {
+                if failed.closes {
+                    self.client.close();
+                }
+                failed.error.map_or(Ok(()), Err)
+            }
+        }
     }
 
     /// The result of the statement at a position, if it was carried out by an earlier attempt.

@@ -38,6 +38,7 @@ mod rename_collection;
 mod replication;
 mod roles;
 mod roles_info;
+mod search_indexes;
 mod server_status;
 mod sessions;
 mod transactions;
@@ -118,6 +119,7 @@ static REGISTRY: &[Command] = &[
     create::COMMAND,
     create_indexes::COMMAND,
     roles::CREATE,
+    search_indexes::CREATE,
     users::CREATE,
     current_op::COMMAND,
     coll_stats::DATA_SIZE,
@@ -130,6 +132,7 @@ static REGISTRY: &[Command] = &[
     drop_database::COMMAND,
     drop_indexes::COMMAND,
     roles::DROP,
+    search_indexes::DROP,
     users::DROP,
     sessions::END,
     explain::COMMAND,
@@ -173,9 +176,11 @@ static REGISTRY: &[Command] = &[
     server_status::COMMAND,
     parameters::SET,
     sessions::START,
+    configure_fail_point::VERSION_2,
     diagnostics::TOP,
     update::COMMAND,
     roles::UPDATE,
+    search_indexes::UPDATE,
     users::UPDATE,
     users_info::COMMAND,
     maintenance::VALIDATE,
@@ -197,6 +202,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Command> {
 pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
     REGISTRY.iter()
 }
+
+pub(crate) use hello::wait as hello_wait;
 
 /// True for commands that `serverStatus` counts by their own kind.
 pub(crate) fn counts_itself(name: &str) -> bool {

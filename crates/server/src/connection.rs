@@ -5,19 +5,19 @@
 //! client is gone, and ends the request that runs.
 
 use crate::client::Client;
-use crate::dispatch;
+use crate::dispatch::{self, Reply};
 use crate::error::CommandError;
-use crate::fail_points::Failure;
 use crate::figures::Figures;
 use crate::shared::Shared;
 use alluvium_env::sync::Mutex;
 use alluvium_wire::compression::{Compressor, compress, decompress};
-use alluvium_wire::reply::{Ids, finish};
+use alluvium_wire::reply::{Ids, MORE_TO_COME, finish};
 use alluvium_wire::{Form, HEADER_BYTES, Header, OpCode, Request, WireError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
@@ -46,8 +46,8 @@ struct Running {
     stop: Mutex<Option<Arc<AtomicBool>>>,
     /// True once the client is gone.
     is_gone: AtomicBool,
-    /// Notified once the client is gone.
-    gone: Notify,
+    /// Notified once the client is gone, or the server ends.
+    woken: Notify,
 }
 
 impl Running {
@@ -56,27 +56,37 @@ impl Running {
         let stop = Arc::new(AtomicBool::new(false));
         *self.stop.lock() = Some(Arc::clone(&stop));
         // After the request is known to `end`, which sets the flag first.
-        if self.is_gone.load(Ordering::SeqCst) {
+        if self.is_gone() {
             stop.store(true, Ordering::SeqCst);
         }
         stop
     }
 
-    /// Waits as a fail point says, without a thread. Ends early when the client is gone.
-    async fn wait(&self, failure: Failure) -> io::Result<Failure> {
-        if !failure.wait.is_zero() {
-            let gone = self.gone.notified();
-            if !self.is_gone.load(Ordering::SeqCst) {
-                let _gone_or_over = tokio::time::timeout(failure.wait, gone).await;
-            }
+    /// Forgets the request that has ended: the flag may end what it has left, which is a cursor.
+    fn finish(&self) {
+        *self.stop.lock() = None;
+    }
+
+    /// True once the client is gone.
+    fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::SeqCst)
+    }
+
+    /// Waits before a request, without a thread. Ends early when the client is gone, or the server ends.
+    async fn wait(&self, shared: &Shared, time: Duration) {
+        if time.is_zero() {
+            return;
         }
-        if failure.closes { Err(closed_by_fail_point()) } else { Ok(failure) }
+        let woken = self.woken.notified();
+        if !self.is_gone() && !shared.stopping.load(Ordering::Relaxed) {
+            let _woken_or_over = tokio::time::timeout(time, woken).await;
+        }
     }
 
     /// Ends the request that runs, and those after it.
     fn end(&self) {
         self.is_gone.store(true, Ordering::SeqCst);
-        self.gone.notify_waiters();
+        self.woken.notify_waiters();
         if let Some(stop) = &*self.stop.lock() {
             stop.store(true, Ordering::SeqCst);
         }
@@ -128,7 +138,10 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
         loop {
             let message = tokio::select! {
                 message = self.next() => message,
-                _ = stopping.changed() => return,
+                _ = stopping.changed() => {
+                    self.running.woken.notify_waiters();
+                    return;
+                }
             };
             let (message, ends) = match message {
                 Ok(Some(message)) => (Ok(message), false),
@@ -199,7 +212,7 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
                 Ok(received) => self.answer(received).await?,
                 Err(Refused { error, ids: Some(ids) }) => {
                     let bytes = dispatch::refused(Form::Msg, &CommandError::invalid_bson(error.to_string()));
-                    self.send(bytes, Form::Msg, ids, None).await?;
+                    self.send(bytes, Form::Msg, 0, ids, None).await?;
                 }
                 Err(Refused { error, ids: None }) => return Err(invalid(error)),
             }
@@ -207,16 +220,39 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         Ok(())
     }
 
+    /// Executes a request and sends its reply, or its replies: to one that allows it, several are sent.
     async fn answer(&mut self, received: Received) -> io::Result<()> {
-        let Received { request, compressor } = received;
-        let (form, request_id) = (request.form, request.request_id);
+        let Received { mut request, compressor } = received;
         // Before a login, and for logins, replies are never compressed.
         let compressor = compressor.filter(|_| !is_plain(&request));
+        let (form, mut ids) = (request.form, Ids { request_id: 0, response_to: request.request_id });
+        loop {
+            let next = request.exhaust_allowed.then(|| request.clone());
+            let Some(reply) = self.execute(request).await? else { return Ok(()) };
+            let next = next.filter(|_| reply.has_more);
+            let flags = if next.is_some() { MORE_TO_COME } else { 0 };
+            let sent = self.send(reply.bytes, form, flags, ids, compressor).await;
+            match next {
+                Some(next) if sent.is_ok() && !self.running.is_gone() => request = next,
+                Some(next) => {
+                    dispatch::abandon(&self.shared, &self.client, &next);
+                    return sent;
+                }
+                None => return sent,
+            }
+            ids.response_to = self.last_reply;
+        }
+    }
+
+    async fn execute(&mut self, request: Request) -> io::Result<Option<Reply>> {
+        let form = request.form;
         let failure = dispatch::failure(&self.shared, &self.client, &request);
-        let failure = match failure {
-            Some(failure) => Some(self.running.wait(failure.within_limit(&request.body)).await?),
-            None => None,
-        };
+        let failure = failure.map(|failure| failure.within_limit(&request.body));
+        let wait = failure.as_ref().map_or(Duration::ZERO, |failure| failure.wait);
+        self.running.wait(&self.shared, wait + dispatch::wait(&self.shared, &request)).await;
+        if failure.as_ref().is_some_and(|failure| failure.closes) {
+            return Err(closed_by_fail_point());
+        }
         let permit = self.permits.acquire().await.map_err(io::Error::other)?;
         let stop = self.running.begin();
         // Nothing of the server is used after a panic but what is shared by threads, which no panic leaves locked.
@@ -224,6 +260,7 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         let executed =
             catch_unwind(AssertUnwindSafe(|| dispatch::execute(&self.shared, &self.client, request, failure, stop)));
         self.shared.executing.fetch_sub(1, Ordering::Relaxed);
+        self.running.finish();
         drop(permit);
         let delay = self.client.peer.take_delay();
         if !delay.is_zero() {
@@ -233,22 +270,23 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         if self.client.is_closed() {
             return Err(closed_by_fail_point());
         }
-        let bytes = match executed {
-            Ok(None) => return Ok(()),
-            Ok(Some(bytes)) => bytes,
-            Err(_) => {
-                log::error!("a command failed by a fault of this program, whose message is on standard error");
-                let error = CommandError::internal("the command failed by a fault of the server: see its log");
-                dispatch::refused(form, &error)
-            }
-        };
-        let ids = Ids { request_id: 0, response_to: request_id };
-        self.send(bytes, form, ids, compressor).await
+        Ok(executed.unwrap_or_else(|_| {
+            log::error!("a command failed by a fault of this program, whose message is on standard error");
+            let error = CommandError::internal("the command failed by a fault of the server: see its log");
+            Some(Reply { bytes: dispatch::refused(form, &error), has_more: false })
+        }))
     }
 
-    async fn send(&mut self, bytes: Vec<u8>, form: Form, ids: Ids, compressor: Option<Compressor>) -> io::Result<()> {
+    async fn send(
+        &mut self,
+        bytes: Vec<u8>,
+        form: Form,
+        flags: u32,
+        ids: Ids,
+        compressor: Option<Compressor>,
+    ) -> io::Result<()> {
         self.last_reply = self.last_reply.wrapping_add(1);
-        let message = finish(bytes, form, 0, Ids { request_id: self.last_reply, ..ids });
+        let message = finish(bytes, form, flags, Ids { request_id: self.last_reply, ..ids });
         let message = match compressor {
             Some(compressor) => compress(&message, compressor).map_err(io::Error::other)?,
             None => message,

@@ -24,6 +24,8 @@ pub(crate) const IDLE: Duration = Duration::from_secs(600);
 pub(crate) enum Documents {
     /// A query or a pipeline, with a document that did not fit the last batch.
     Query(Box<Cursor>, Option<Document>),
+    /// A query whose documents get a field with their `_id`, as `$recordId`.
+    WithRecordIds(Box<Cursor>, Option<Document>),
     /// Documents that were made at once, in reverse order.
     List(Vec<Document>),
 }
@@ -33,6 +35,14 @@ impl Documents {
     pub(crate) fn of(mut list: Vec<Document>) -> Self {
         list.reverse();
         Self::List(list)
+    }
+
+    /// The same query, whose documents have a field `$recordId`.
+    pub(crate) fn with_record_ids(self) -> Self {
+        match self {
+            Self::Query(cursor, kept) => Self::WithRecordIds(cursor, kept),
+            other => other,
+        }
     }
 
     /// The next document.
@@ -45,6 +55,10 @@ impl Documents {
                 Some(document) => Ok(Some(document)),
                 None => cursor.next().transpose(),
             },
+            Self::WithRecordIds(cursor, kept) => match kept.take() {
+                Some(document) => Ok(Some(document)),
+                None => cursor.next().transpose()?.map(|document| with_record_id(&document)).transpose(),
+            },
             Self::List(list) => Ok(list.pop()),
         }
     }
@@ -52,10 +66,20 @@ impl Documents {
     /// Returns a document that was read last.
     pub(crate) fn give_back(&mut self, document: Document) {
         match self {
-            Self::Query(_, kept) => *kept = Some(document),
+            Self::Query(_, kept) | Self::WithRecordIds(_, kept) => *kept = Some(document),
             Self::List(list) => list.push(document),
         }
     }
+}
+
+/// A document with its record's number, which is the `_id` that documents are stored by; without it, if the result does
+/// not have it.
+fn with_record_id(document: &Document) -> alluvium::Result<Document> {
+    let mut map = document.to_map()?;
+    if let Some(id) = map.get("_id").cloned() {
+        map.push("$recordId", id);
+    }
+    Ok(Document::from_map(&map)?)
 }
 
 /// An open cursor.
@@ -68,6 +92,8 @@ pub(crate) struct OpenCursor {
     pub user: Option<String>,
     /// The session that it belongs to.
     pub session: Option<SessionId>,
+    /// The query has a time limit.
+    pub is_limited: bool,
     /// Ends its query.
     pub stop: Arc<AtomicBool>,
     /// True if it stays open however long it is not read.

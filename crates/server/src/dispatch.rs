@@ -19,19 +19,34 @@ use crate::snapshots::number;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_wire::{Form, Request, reply};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-/// Executes a request. Returns the bytes before the header of the reply is completed; `None` if the client expects
-/// none.
+/// A reply.
+pub(crate) struct Reply {
+    /// The bytes, before the header is completed.
+    pub bytes: Vec<u8>,
+    /// Another one follows without a request: the same request is executed again.
+    pub has_more: bool,
+}
+
+impl Reply {
+    /// A reply that no other follows.
+    fn last(bytes: Vec<u8>) -> Self {
+        Self { bytes, has_more: false }
+    }
+}
+
+/// Executes a request. Returns no reply if the client expects none.
 pub(crate) fn execute(
     shared: &Shared,
     client: &Client,
     request: Request,
     failure: Option<Failure>,
     stop: Arc<AtomicBool>,
-) -> Option<Vec<u8>> {
+) -> Option<Reply> {
     Figures::add(&shared.figures.requests, 1);
     let (form, silent) = (request.form, request.more_to_come);
     let labels = Labels {
@@ -41,21 +56,24 @@ pub(crate) fn execute(
     let name = name_of(&request.body);
     let Some(command) = find(shared, name) else {
         let error = CommandError::command_not_found(format!("no such command: '{name}'"));
-        return (!silent).then(|| failed(form, &error, cluster_time(shared)));
+        return (!silent).then(|| Reply::last(failed(form, &error, cluster_time(shared))));
     };
+    let concern = unsatisfiable(command, &request.body);
     let began = shared.env.clock.now();
     let outcome = run(Order { shared, client, command, request, failure, labels: &labels, stop });
     let time = shared.env.clock.now().saturating_sub(began);
     shared.figures.note(command.name, time, outcome.is_err());
-    let unacknowledged = matches!(&outcome, Ok((_, true)));
+    let unacknowledged = outcome.as_ref().is_ok_and(|done| done.unacknowledged);
     if silent || unacknowledged {
         return None;
     }
-    let finished = outcome.and_then(|(builder, _)| complete(shared, builder));
+    let finished =
+        outcome.and_then(|done| Ok(Reply { bytes: complete(shared, done.builder)?, has_more: done.has_more }));
     Some(finished.unwrap_or_else(|error| {
         let mut fields = labels.of(error.code);
+        fields.entries.extend(concern.map(|error| ("writeConcernError".into(), Value::Map(describe(&error)))));
         fields.entries.extend(cluster_time(shared).entries);
-        failed(form, &error, fields)
+        Reply::last(failed(form, &error, fields))
     }))
 }
 
@@ -81,6 +99,23 @@ pub(crate) fn failure(shared: &Shared, client: &Client, request: &Request) -> Op
     let resolve = |name: &str| commands::find(name).map(|command| command.name);
     let candidate = Candidate { name: command.name, body: &request.body, resolve, application: &application };
     shared.fail_points.on_command(&candidate)
+}
+
+/// The time that a request waits before it is executed: `hello` of a client that knows what it would be answered.
+pub(crate) fn wait(shared: &Shared, request: &Request) -> Duration {
+    match find(shared, name_of(&request.body)) {
+        Some(command) if ["hello", "isMaster"].contains(&command.name) => commands::hello_wait(shared, &request.body),
+        _ => Duration::ZERO,
+    }
+}
+
+/// Gives up what further replies to a request would have had.
+pub(crate) fn abandon(shared: &Shared, client: &Client, request: &Request) {
+    if let Some(id) = request.body.integer("getMore") {
+        let text = |field: &str| request.body.text(field).unwrap_or_default();
+        let namespace = format!("{}.{}", text("$db"), text("collection"));
+        shared.cursors.kill(id, &namespace, client.user().as_deref());
+    }
 }
 
 /// The labels of a reply's error, which say to clients what they may do.
@@ -115,10 +150,19 @@ struct Order<'a> {
     stop: Arc<AtomicBool>,
 }
 
-/// Runs a command. Also returns true if it is a write that is not acknowledged.
-fn run(order: Order<'_>) -> CommandResult<(BsonBuilder, bool)> {
+/// A command that has succeeded.
+struct Done {
+    builder: BsonBuilder,
+    /// It is a write that is not acknowledged.
+    unacknowledged: bool,
+    /// Another reply follows.
+    has_more: bool,
+}
+
+/// Runs a command.
+fn run(order: Order<'_>) -> CommandResult<Done> {
     let Order { shared, client, command, request, failure, labels, stop } = order;
-    let Request { form, body, sequences, .. } = request;
+    let Request { form, body, sequences, exhaust_allowed, .. } = request;
     if shared.stopping.load(Ordering::Relaxed) {
         return Err(CommandError::new(91, "ShutdownInProgress", "the server is shutting down"));
     }
@@ -163,6 +207,8 @@ fn run(order: Order<'_>) -> CommandResult<(BsonBuilder, bool)> {
         retry,
         snapshot,
         began: shared.env.clock.now(),
+        exhaust_allowed,
+        has_more: Cell::new(false),
         plan: RefCell::new(None),
     };
     if !commands::counts_itself(command.name) {
@@ -180,7 +226,13 @@ fn run(order: Order<'_>) -> CommandResult<(BsonBuilder, bool)> {
             builder.put(name.as_str().unwrap_or_default(), value)?;
         }
     }
-    Ok((builder, unacknowledged))
+    Ok(Done { builder, unacknowledged, has_more: call.has_more.get() })
+}
+
+/// The error of a command's write concern, which its reply has whether the command fails or not.
+fn unsatisfiable(command: &Command, body: &Map) -> Option<CommandError> {
+    let is_given = command.writes && body.contains("writeConcern");
+    is_given.then(|| WriteConcern::parse(body).ok()?.unsatisfiable).flatten()
 }
 
 /// The error of a write concern, as a field of a reply.

@@ -1,9 +1,10 @@
 //! With certificates, connections use TLS, and a client's certificate can be a login.
 
-mod support;
+mod common;
 
 use alluvium::{Database, doc};
 use alluvium_server::{Config, TlsFiles};
+use common::{Client, Running};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -11,7 +12,6 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
-use support::{Client, Served};
 
 /// An authority.
 struct Authority {
@@ -43,7 +43,7 @@ impl Authority {
 
 type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
 
-fn connect(served: &Served, authority: &Authority, own: Option<&str>) -> TlsClient {
+fn connect(served: &Running, authority: &Authority, own: Option<&str>) -> TlsClient {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.pem.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -82,7 +82,7 @@ fn connections_use_tls() {
         authorities: Some(authorities),
         requires_client_certificate: false,
     };
-    let served = Served::start(&db, Config { tls: Some(files.clone()), ..Config::default() });
+    let served = Running::of(&db, Config { tls: Some(files.clone()), ..Config::default() });
     let ping = || doc! {"ping": 1};
     assert!(connect(&served, &authority, None).try_run("a", ping()).is_some());
     assert!(connect(&served, &other, None).try_run("a", ping()).is_none(), "an authority that is not trusted");
@@ -114,7 +114,7 @@ fn connections_use_tls() {
 
     write(&certificate, &authority.issue("server"));
     let files = TlsFiles { requires_client_certificate: true, ..files };
-    let served = Served::start(&db, Config { tls: Some(files), ..Config::default() });
+    let served = Running::of(&db, Config { tls: Some(files), ..Config::default() });
     assert!(connect(&served, &authority, None).try_run("a", ping()).is_none());
     assert!(connect(&served, &authority, Some(&reports)).try_run("a", ping()).is_some());
 }

@@ -1,10 +1,10 @@
 //! Users log in, and are refused what their roles do not allow.
 
-mod support;
+mod common;
 
 use alluvium::{Database, Value, doc};
 use alluvium_server::Config;
-use support::Served;
+use common::Running;
 
 const UNAUTHORIZED: Option<i64> = Some(13);
 const FAILED: Option<i64> = Some(18);
@@ -15,7 +15,7 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     let audit = dir.path().join("audit.jsonl");
     let db = Database::open(dir.path().join("db")).unwrap();
     let config = Config { audit: Some(audit.clone()), ..Config::default() };
-    let served = Served::start(&db, config.clone());
+    let served = Running::of(&db, config.clone());
     let mut open = served.client();
     assert_eq!(open.code("a", doc! {"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]}), None);
     let root = doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]};
@@ -69,11 +69,11 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     drop(served);
 
     // The users are there after a restart, and the checks can be switched off.
-    let served = Served::start(&db, config);
+    let served = Running::of(&db, config);
     assert_eq!(served.client().code("a", doc! {"find": "c"}), UNAUTHORIZED);
     assert_eq!(served.client().log_in("a", "writer", "w"), None);
     drop(served);
-    let served = Served::start(&db, Config { authentication: false, ..Config::default() });
+    let served = Running::of(&db, Config { authentication: false, ..Config::default() });
     assert_eq!(served.client().code("a", doc! {"find": "c"}), None);
     #[allow(clippy::disallowed_methods)]
     let lines = std::fs::read_to_string(audit).unwrap();
@@ -97,7 +97,7 @@ fn a_database_without_users_is_not_served_to_other_machines() {
 #[test]
 fn an_address_has_so_many_connections_and_no_more() {
     let db = Database::in_memory().unwrap();
-    let served = Served::start(&db, Config { connections_per_address: 2, ..Config::default() });
+    let served = Running::of(&db, Config { connections_per_address: 2, ..Config::default() });
     let (mut one, mut two) = (served.client(), served.client());
     for client in [&mut one, &mut two] {
         assert_eq!(client.code("a", doc! {"ping": 1}), None);

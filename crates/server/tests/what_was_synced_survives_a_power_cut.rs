@@ -1,15 +1,15 @@
 //! Writes that asked for the disk, and what majority reads have returned, survive a power cut right after the reply.
 //! Others may be lost: the disk forgets everything that was not synced.
 
-mod support;
+mod common;
 
 use alluvium::{Database, Map, Value, doc};
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::{Env, ManualClock, SeededRng};
 use alluvium_server::Config;
+use common::Running;
 use std::sync::Arc;
 use std::time::Duration;
-use support::Served;
 
 fn env_of(mem: &Arc<MemFs>) -> Env {
     Env { fs: mem.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(3)) }
@@ -44,7 +44,7 @@ fn insert(id: i32, concern: Option<Map>) -> Map {
 fn writes_that_asked_for_the_disk() {
     let mem = Arc::new(MemFs::new());
     let db = open(&mem);
-    let server = Served::start(&db, Config::default());
+    let server = Running::of(&db, Config::default());
     let mut client = server.client();
     // The collection exists on the disk.
     client.run("shop", insert(0, Some(doc! {"j": true})));
@@ -67,7 +67,7 @@ fn writes_that_asked_for_the_disk() {
 fn what_majority_reads_returned() {
     let mem = Arc::new(MemFs::new());
     let db = open(&mem);
-    let server = Served::start(&db, Config::default());
+    let server = Running::of(&db, Config::default());
     let mut client = server.client();
     client.run("shop", insert(0, Some(doc! {"j": true})));
     for (id, level) in [(1, "local"), (2, "majority"), (3, "linearizable"), (4, "snapshot")] {

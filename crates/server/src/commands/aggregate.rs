@@ -33,6 +33,7 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Figures::add(&call.shared.figures.queries, 1);
+    super::search_indexes::check_pipeline(call)?;
     let stages = call.body.elements("pipeline").unwrap_or_default();
     match stages.first().and_then(Value::as_map) {
         Some(first) if first.contains("$currentOp") => return super::current_op::pipeline(call),

@@ -1,4 +1,4 @@
-//! `configureFailPoint`: failures for tests.
+//! `configureFailPoint`, `testVersion2`: commands for tests.
 
 use super::Command;
 use crate::access::{Access, Action};
@@ -19,6 +19,10 @@ pub(super) const COMMAND: Command = Command {
     is_for_tests: true,
     ..Command::reading("configureFailPoint", run)
 };
+
+/// A command that is not of version 1 of the stable API.
+pub(super) const VERSION_2: Command =
+    Command { is_for_tests: true, ..Command::reading("testVersion2", |call| Ok(call.reply())) };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.argument().as_str().unwrap_or_default();

@@ -41,6 +41,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let mut builder = call.reply();
     let filled = match call.shared.fail_points.on_get_more() {
         Some(error) => Err(error),
+        None if cursor.is_limited && call.shared.fail_points.on_time_limit() => Err(CommandError::time_limit()),
         None => read(&mut builder, &mut cursor.documents, size),
     };
     if let Documents::Query(query, _) = &cursor.documents {
@@ -54,7 +55,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
     };
     match more {
-        true => cursors.give_back(id, cursor),
+        true => {
+            cursors.give_back(id, cursor);
+            call.has_more.set(call.exhaust_allowed);
+        }
         false => cursors.close(id),
     }
     builder.put("id", &Value::Int64(if more { id } else { 0 }))?;

@@ -11,6 +11,7 @@ use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_wire::MAX_MESSAGE_BYTES;
 use alluvium_wire::compression::Compressor;
+use std::time::Duration;
 
 /// The newest version of the protocol that is spoken: that of MongoDB 8.0.
 pub(super) const WIRE_VERSION_MAX: i32 = 25;
@@ -42,6 +43,7 @@ fn run(call: &mut Call<'_>, legacy: bool) -> CommandResult<BsonBuilder> {
     if let Some(metadata) = call.body.document("client") {
         *call.client.metadata.lock() = Some(metadata.clone());
     }
+    call.has_more.set(call.exhaust_allowed && waits(call.shared, &call.body).is_some());
     let mut fields = Map::new();
     if call.body.flag("helloOk") {
         fields.push("helloOk", true);
@@ -63,8 +65,29 @@ fn run(call: &mut Call<'_>, legacy: bool) -> CommandResult<BsonBuilder> {
     if !compression.is_empty() {
         fields.push("compression", Value::Array(compression));
     }
+    fields.push("topologyVersion", topology_version(shared));
     super::login::add_to_hello(call, &mut fields)?;
     call.answer(&fields)
+}
+
+/// The version of the answer, which never changes while the server runs.
+fn topology_version(shared: &Shared) -> Map {
+    Map::from([("processId", Value::ObjectId(shared.election_id)), ("counter", Value::Int64(0))])
+}
+
+/// How long a client wants to wait for another answer than the one that it knows; `None` if it wants an answer now.
+fn waits(shared: &Shared, body: &Map) -> Option<Duration> {
+    let known = body.document("topologyVersion")?;
+    if known.get("processId") != Some(&Value::ObjectId(shared.election_id)) {
+        return None;
+    }
+    let millis = u64::try_from(body.integer("maxAwaitTimeMS")?).ok()?;
+    Some(Duration::from_millis(millis))
+}
+
+/// The time that a `hello` waits, since its answer never changes.
+pub(crate) fn wait(shared: &Shared, body: &Map) -> Duration {
+    waits(shared, body).unwrap_or_default()
 }
 
 fn int(n: usize) -> i32 {

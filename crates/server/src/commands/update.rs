@@ -27,6 +27,9 @@ pub(super) const COMMAND: Command = Command {
     ..Command::writing("update", run)
 };
 
+/// The error of a stage that no version of MongoDB has.
+const UNKNOWN_STAGE: i32 = 40324;
+
 /// The fields of one statement.
 const STATEMENT: &[Field] = &[
     required("q", Kind::Document),
@@ -67,6 +70,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
                 outcome.modified += done.modified;
                 outcome.upserted.extend(done.upserted.map(|id| (at, id)));
             }
+            // As in MongoDB, which knows the stages of pipelines before it runs a statement.
+            Err(error) if error.code == UNKNOWN_STAGE => return Err(error),
             Err(error) => outcome.fail(at, error),
         }
         if outcome.is_over() {

@@ -87,7 +87,7 @@ fn reply(shared: &Shared, body: Map) -> Map {
     };
     let client = Client::new(1, Peer::socket("test".to_owned()));
     match execute(shared, &client, request, None, Arc::new(AtomicBool::new(false))) {
-        Some(bytes) => decode_document(&bytes[reply::begin(Form::Msg).len()..]).expect("a document"),
+        Some(Reply { bytes, .. }) => decode_document(&bytes[reply::begin(Form::Msg).len()..]).expect("a document"),
         None => Map::new(),
     }
 }

@@ -49,7 +49,7 @@ impl Failure {
             wait,
             closes: data.flag("closeConnection"),
             error,
-            write_concern_error: data.document("writeConcernError").map(|given| complete(given, point)),
+            write_concern_error: data.document("writeConcernError").cloned(),
             labels: data.elements("errorLabels").map(<[Value]>::to_vec),
         }
     }
@@ -67,19 +67,6 @@ impl Failure {
         }
         self
     }
-}
-
-/// Adds the fields that every error of a write concern has.
-fn complete(given: &Map, point: &str) -> Map {
-    let mut described = given.clone();
-    let code = given.integer("code").and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
-    if !described.contains("codeName") {
-        described.push("codeName", errors::name(code));
-    }
-    if !described.contains("errmsg") {
-        described.push("errmsg", errors::message(point));
-    }
-    described
 }
 
 /// Checks the data of the fail point.

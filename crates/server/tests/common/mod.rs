@@ -4,10 +4,12 @@
 #![allow(dead_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests over real sockets")]
 
+mod login;
+
 use alluvium::{Database, Map, Value};
 use alluvium_document::bson::{decode_document, encode_document};
-use alluvium_server::{Config, Server};
-use std::io::{Read, Write};
+use alluvium_server::{Config, Reloader, Server};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -21,10 +23,14 @@ pub const OP_MSG: i32 = 2013;
 /// The flag of a message that wants no reply.
 pub const MORE_TO_COME: u32 = 2;
 
+/// The flag of a message that may have several replies.
+pub const EXHAUST_ALLOWED: u32 = 1 << 16;
+
 /// A server at a free port, which ends with this.
 pub struct Running {
     pub db: Database,
-    address: SocketAddr,
+    pub address: SocketAddr,
+    pub reloader: Reloader,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -37,15 +43,19 @@ impl Running {
 
     /// As [`Running::new`], with other settings; it listens at a free port.
     pub fn with(config: Config) -> Self {
-        let db = Database::in_memory().expect("a database");
+        Self::of(&Database::in_memory().expect("a database"), config)
+    }
+
+    /// A server of a database.
+    pub fn of(db: &Database, config: Config) -> Self {
         let listen = vec!["127.0.0.1:0".parse().expect("an address")];
-        let server = Server::bind(&db, Config { listen, ..config }).expect("a free port");
-        let address = server.addresses()[0];
+        let server = Server::bind(db, Config { listen, ..config }).expect("a free port");
+        let (address, reloader) = (server.addresses()[0], Reloader::new(&server));
         let (stop, stopped) = channel::<()>();
         // Returns once the sender is dropped.
         let wait = move || assert!(stopped.recv().is_err());
         let thread = std::thread::spawn(move || server.run(wait));
-        Self { db, address, stop: Some(stop), thread: Some(thread) }
+        Self { db: db.clone(), address, reloader, stop: Some(stop), thread: Some(thread) }
     }
 
     /// A new connection.
@@ -63,9 +73,12 @@ impl Drop for Running {
 }
 
 /// A connection.
-pub struct Client {
-    stream: TcpStream,
+pub struct Client<S = TcpStream> {
+    stream: S,
+    /// The number of the last message, which the next reply answers.
     last: i32,
+    /// The last reply says that another one follows.
+    has_more: bool,
 }
 
 impl Client {
@@ -73,7 +86,28 @@ impl Client {
         let stream = TcpStream::connect(address).expect("a connection");
         stream.set_nodelay(true).expect("an option");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("an option");
-        Self { stream, last: 0 }
+        Self::new(stream)
+    }
+}
+
+impl<S: Read + Write> Client<S> {
+    /// A client of an open connection.
+    pub fn new(stream: S) -> Self {
+        Self { stream, last: 0, has_more: false }
+    }
+
+    /// The reply to a command; `None` if the server has closed the connection.
+    pub fn try_run(&mut self, db: &str, mut command: Map) -> Option<Map> {
+        command.push("$db", db);
+        let mut payload = vec![0; 5];
+        encode_document(&command, &mut payload).expect("BSON");
+        self.try_send(OP_MSG, &payload).ok()?;
+        self.try_read().ok().map(|(reply, _)| reply)
+    }
+
+    /// The code of the error of a command; `None` if it succeeds.
+    pub fn code(&mut self, db: &str, command: Map) -> Option<i64> {
+        self.run(db, command).get("code").and_then(Value::as_i64)
     }
 
     /// The reply to a command, whether it failed or not.
@@ -151,13 +185,17 @@ impl Client {
 
     /// Sends any bytes as the content of a message.
     pub fn send_raw(&mut self, op_code: i32, payload: &[u8]) {
+        self.try_send(op_code, payload).expect("an open connection");
+    }
+
+    fn try_send(&mut self, op_code: i32, payload: &[u8]) -> io::Result<()> {
         self.last += 1;
         let mut message = Vec::new();
         for word in [payload.len() as i32 + 16, self.last, 0, op_code] {
             message.extend_from_slice(&word.to_le_bytes());
         }
         message.extend_from_slice(payload);
-        self.stream.write_all(&message).expect("an open connection");
+        self.stream.write_all(&message)
     }
 
     /// Sends bytes without a header of their own.
@@ -167,18 +205,42 @@ impl Client {
 
     /// The document of the next message, which answers the last one that was sent.
     pub fn reply(&mut self) -> Map {
+        self.read().0
+    }
+
+    /// The document of the next message, and its number.
+    fn read(&mut self) -> (Map, i32) {
+        self.try_read().expect("a reply")
+    }
+
+    fn try_read(&mut self) -> io::Result<(Map, i32)> {
         let mut header = [0; 16];
-        self.stream.read_exact(&mut header).expect("a reply");
+        self.stream.read_exact(&mut header)?;
         let word = |at: usize| i32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
         assert_eq!(word(8), self.last, "the reply answers another request");
         let mut payload = vec![0; word(0) as usize - 16];
-        self.stream.read_exact(&mut payload).expect("a whole reply");
+        self.stream.read_exact(&mut payload)?;
         let before = match word(12) {
             OP_MSG => 5,
             OP_REPLY => 20,
             other => panic!("a reply of operation {other}"),
         };
-        decode_document(&payload[before..]).expect("one document")
+        self.has_more = word(12) == OP_MSG && payload[0] & 2 != 0;
+        Ok((decode_document(&payload[before..]).expect("one document"), word(4)))
+    }
+
+    /// As [`Client::reply`]; the reply after it answers this one.
+    pub fn next_reply(&mut self) -> Map {
+        let (reply, number) = self.read();
+        if self.has_more {
+            self.last = number;
+        }
+        reply
+    }
+
+    /// True if another reply follows the last one.
+    pub fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// True if the server has closed the connection.

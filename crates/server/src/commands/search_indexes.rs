@@ -1,0 +1,43 @@
+//! `createSearchIndexes`, `updateSearchIndex`, `dropSearchIndex`: there is no text search, as in MongoDB outside of Atlas.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Field, Fields, Kind, required};
+use alluvium::Value;
+use alluvium_document::BsonBuilder;
+
+const fn command(name: &'static str, fields: &'static [Field], action: Action) -> Command {
+    Command { fields, access: Access::Collection(action), ..Command::reading(name, run) }
+}
+
+pub(super) const CREATE: Command = command(
+    "createSearchIndexes",
+    &[required("createSearchIndexes", Kind::Text), required("indexes", Kind::Documents)],
+    Action::CreateSearchIndexes,
+);
+
+pub(super) const UPDATE: Command =
+    command("updateSearchIndex", &[required("updateSearchIndex", Kind::Text)], Action::UpdateSearchIndex);
+
+pub(super) const DROP: Command =
+    command("dropSearchIndex", &[required("dropSearchIndex", Kind::Text)], Action::DropSearchIndex);
+
+fn run(_call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    Err(refusal())
+}
+
+fn refusal() -> CommandError {
+    let message = "search indexes are not supported: they are a service of MongoDB Atlas";
+    CommandError::new(31082, "SearchNotEnabled", message)
+}
+
+/// Refuses a pipeline that lists search indexes.
+///
+/// # Errors
+/// Error 31082.
+pub(super) fn check_pipeline(call: &Call<'_>) -> CommandResult<()> {
+    let first = call.body.elements("pipeline").and_then(|stages| stages.first()).and_then(Value::as_map);
+    if first.is_some_and(|first| first.contains("$listSearchIndexes")) { Err(refusal()) } else { Ok(()) }
+}
