@@ -1,5 +1,7 @@
 //! `find`: documents that match a filter.
 
+mod bounds;
+
 use super::Command;
 use crate::access::{Access, Action};
 use crate::batch::{FIRST_BATCH, FirstBatch};
@@ -9,8 +11,9 @@ use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
 use crate::profile;
 use crate::read;
-use alluvium::{Find, Map};
+use alluvium::{Find, Map, Value};
 use alluvium_document::BsonBuilder;
+use bounds::Range;
 use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
@@ -56,18 +59,55 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return FirstBatch { size, ..FirstBatch::of_list(Vec::new(), namespace) }.reply(call);
     }
     let cursor = query(call, call.collection_name()?, &call.body)?.run()?;
-    FirstBatch { size, limit, single, never_expires, ..FirstBatch::of(cursor, namespace) }.reply(call)
+    let mut batch = FirstBatch::of(cursor, namespace);
+    if call.body.flag("showRecordId") {
+        batch.documents = batch.documents.with_record_ids();
+    }
+    FirstBatch { size, limit, single, never_expires, ..batch }.reply(call)
 }
 
 /// The query of a `find`, of the command itself or of one that is explained.
 pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
-    read::refuse_unsupported("find", body, &["returnKey", "showRecordId", "tailable", "awaitData"], &["min", "max"])?;
-    let mut find = call.collection_called(collection).find(body.document("filter").cloned().unwrap_or_default());
+    read::refuse_unsupported("find", body, &["tailable", "awaitData"], &[])?;
+    let found = selection(call, collection, body)?;
+    let projection = if body.flag("returnKey") {
+        let own = call.collection_called(collection);
+        let keys = match bounds::hinted(&own, body)? {
+            Some(keys) => Some(keys),
+            None if body.document("sort").is_some_and(|sort| sort.len() == 1 && sort.contains("_id")) => {
+                Some(Map::from([("_id", Value::Int32(1))]))
+            }
+            // The plan is made again below.
+            None => bounds::used(&own, found.clone().run()?.explanation().as_ref())?,
+        };
+        Some(bounds::only(keys.as_ref()))
+    } else {
+        body.document("projection").filter(|projection| !projection.is_empty()).cloned()
+    };
+    Ok(match projection {
+        Some(projection) => found.projection(projection),
+        None => found,
+    })
+}
+
+/// The query of a `find` without its projection.
+fn selection(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
+    let own = call.collection_called(collection);
+    let mut filter = body.document("filter").cloned().unwrap_or_default();
+    let is_bounded = ["min", "max"].iter().any(|bound| body.document(bound).is_some_and(|bound| !bound.is_empty()));
+    let range = match is_bounded {
+        true => Range::of(body, bounds::hinted(&own, body)?.as_ref())?,
+        false => None,
+    };
+    if let Some(range) = &range {
+        filter = range.within(filter);
+    }
+    let mut find = own.find(filter);
+    if let Some(range) = range.filter(|_| body.document("sort").is_none_or(Map::is_empty)) {
+        find = find.sort(range.keys);
+    }
     if let Some(sort) = body.document("sort").filter(|sort| !sort.is_empty()) {
         find = find.sort(sort);
-    }
-    if let Some(projection) = body.document("projection").filter(|projection| !projection.is_empty()) {
-        find = find.projection(projection);
     }
     if let Some(collation) = read::collation(body) {
         find = find.collation(collation);
