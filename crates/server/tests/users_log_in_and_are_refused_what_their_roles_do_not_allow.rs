@@ -104,3 +104,26 @@ fn an_address_has_so_many_connections_and_no_more() {
     }
     assert_eq!(served.client().try_run("a", doc! {"ping": 1}), None);
 }
+
+#[test]
+fn a_login_that_is_begun_with_another_mechanism_has_no_answer() {
+    let db = Database::in_memory().unwrap();
+    let served = Running::of(&db, Config::default());
+    let mut client = served.client();
+    let root = doc! {"createUser": "root", "pwd": "secret", "roles": ["root"], "mechanisms": ["SCRAM-SHA-1"]};
+    assert_eq!(client.code("admin", root), None);
+    let mut is_answered = |user: &str, mechanism: &str| {
+        let payload = format!("n,,n={user},r=0123456789abcdef").into_bytes();
+        let payload = Value::Binary(alluvium::Binary { subtype: 0, bytes: payload });
+        let begun = doc! {"saslStart": 1, "mechanism": mechanism, "payload": payload, "db": "admin"};
+        let hello = doc! {
+            "hello": 1, "saslSupportedMechs": (format!("admin.{user}")), "speculativeAuthenticate": begun
+        };
+        client.run("admin", hello).contains("speculativeAuthenticate")
+    };
+    assert!(is_answered("root", "SCRAM-SHA-1"));
+    // A client that chooses SCRAM-SHA-1 then would take the answer for that of it.
+    assert!(!is_answered("root", "SCRAM-SHA-256"));
+    // It says nothing about users who do not exist.
+    assert!(is_answered("none", "SCRAM-SHA-256"));
+}

@@ -67,7 +67,7 @@ fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, document
         let chunk = rest.get(..fresh).unwrap_or_default();
         let count = writes::int(chunk.len() as u64);
         let all_at_once = || {
-            // The record of the batch stands for its first document.
+            // The fail point counts documents, and `recording` is called once.
             (1..chunk.len()).try_for_each(|_| call.fail_write())?;
             let collection = call.recording(name, at, move |_| Map::from([("n", count.clone())]))?;
             collection.insert_many(chunk.iter().copied()).map_err(CommandError::from)

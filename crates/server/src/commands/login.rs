@@ -76,11 +76,18 @@ fn log_out(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 /// Adds what `hello` answers about logins: the mechanisms of a user, and the first reply of a conversation that the
 /// client has begun without knowing whether it will succeed. If it does not, the field is missing.
 pub(super) fn add_to_hello(call: &Call<'_>, reply: &mut Map) -> CommandResult<()> {
-    if let Some(user) = call.body.text("saslSupportedMechs") {
-        let mechanisms = call.shared.security.mechanisms(user)?;
-        reply.push("saslSupportedMechs", mechanisms);
+    let mechanisms = call.body.text("saslSupportedMechs").map(|user| call.shared.security.mechanisms(user));
+    let mechanisms = mechanisms.transpose()?;
+    // Clients take any answer for that of the mechanism which they choose next.
+    let may_succeed = |begun: &&Map| match (&mechanisms, begun.get("mechanism")) {
+        (Some(known), Some(mechanism)) => !begun.contains("saslStart") || known.contains(mechanism),
+        _ => true,
+    };
+    let speculative = call.body.document("speculativeAuthenticate").filter(may_succeed);
+    if let Some(mechanisms) = &mechanisms {
+        reply.push("saslSupportedMechs", mechanisms.clone());
     }
-    if let Some(speculative) = call.body.document("speculativeAuthenticate") {
+    if let Some(speculative) = speculative {
         let db = speculative.text("db").unwrap_or(&call.db);
         let answer = match speculative.contains("saslStart") {
             true => fields::check("saslStart", START_FIELDS, speculative).and_then(|()| begin(call, speculative, db)),
