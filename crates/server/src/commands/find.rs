@@ -60,7 +60,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let cursor = query(call, call.collection_name()?, &call.body)?.run()?;
     let mut batch = FirstBatch::of(cursor, namespace);
-    if call.body.flag("showRecordId") {
+    if call.body.flag("showRecordId") && !call.body.flag("returnKey") {
         batch.documents = batch.documents.with_record_ids();
     }
     FirstBatch { size, limit, single, never_expires, ..batch }.reply(call)
