@@ -35,6 +35,8 @@ pub(crate) struct Call<'a> {
     pub session: Option<SessionId>,
     /// Set when the client is gone, or the operation is killed.
     pub stop: Arc<AtomicBool>,
+    /// Its number in the list of operations.
+    pub operation: i32,
     /// The form of the reply.
     pub form: Form,
     /// How writes are acknowledged.

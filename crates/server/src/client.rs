@@ -1,9 +1,11 @@
 //! What is known about a connection.
 
 use crate::fields::Fields;
+use crate::running::Running;
 use crate::security::login::Peer;
 use alluvium::Map;
 use alluvium_env::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A connection, as commands see it.
@@ -16,13 +18,22 @@ pub(crate) struct Client {
     pub peer: Peer,
     /// What the client says about itself in `hello`.
     pub metadata: Mutex<Option<Map>>,
+    /// The request that runs.
+    pub running: Arc<Running>,
     /// The connection ends without a further reply.
     closes: AtomicBool,
 }
 
 impl Client {
     pub(crate) fn new(id: i32, peer: Peer) -> Self {
-        Self { id, address: peer.address.clone(), peer, metadata: Mutex::new(None), closes: AtomicBool::new(false) }
+        Self {
+            id,
+            address: peer.address.clone(),
+            peer,
+            metadata: Mutex::new(None),
+            running: Arc::default(),
+            closes: AtomicBool::new(false),
+        }
     }
 
     /// The name that the client has given itself, in this request if it is the first one, or in that.

@@ -8,18 +8,18 @@ use crate::client::Client;
 use crate::dispatch::{self, Reply};
 use crate::error::CommandError;
 use crate::figures::Figures;
+use crate::running::Running;
 use crate::shared::Shared;
-use alluvium_env::sync::Mutex;
 use alluvium_wire::compression::{Compressor, compress, decompress};
 use alluvium_wire::reply::{Ids, MORE_TO_COME, finish};
 use alluvium_wire::{Form, HEADER_BYTES, Header, OpCode, Request, WireError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// The messages of a client that are read before the first is answered.
 const AHEAD: usize = 1;
@@ -39,60 +39,6 @@ pub(crate) struct Connection<S> {
     stopping: watch::Receiver<bool>,
 }
 
-/// The request that runs.
-#[derive(Default)]
-struct Running {
-    /// Ends it.
-    stop: Mutex<Option<Arc<AtomicBool>>>,
-    /// True once the client is gone.
-    is_gone: AtomicBool,
-    /// Notified once the client is gone, or the server ends.
-    woken: Notify,
-}
-
-impl Running {
-    /// Begins a request.
-    fn begin(&self) -> Arc<AtomicBool> {
-        let stop = Arc::new(AtomicBool::new(false));
-        *self.stop.lock() = Some(Arc::clone(&stop));
-        // After the request is known to `end`, which sets the flag first.
-        if self.is_gone() {
-            stop.store(true, Ordering::SeqCst);
-        }
-        stop
-    }
-
-    /// Forgets the request that has ended: the flag may end what it has left, which is a cursor.
-    fn finish(&self) {
-        *self.stop.lock() = None;
-    }
-
-    /// True once the client is gone.
-    fn is_gone(&self) -> bool {
-        self.is_gone.load(Ordering::SeqCst)
-    }
-
-    /// Waits before a request, without a thread. Ends early when the client is gone, or the server ends.
-    async fn wait(&self, shared: &Shared, time: Duration) {
-        if time.is_zero() {
-            return;
-        }
-        let woken = self.woken.notified();
-        if !self.is_gone() && !shared.stopping.load(Ordering::Relaxed) {
-            let _woken_or_over = tokio::time::timeout(time, woken).await;
-        }
-    }
-
-    /// Ends the request that runs, and those after it.
-    fn end(&self) {
-        self.is_gone.store(true, Ordering::SeqCst);
-        self.woken.notify_waiters();
-        if let Some(stop) = &*self.stop.lock() {
-            stop.store(true, Ordering::SeqCst);
-        }
-    }
-}
-
 impl<S: AsyncRead + AsyncWrite + Send + 'static> Connection<S> {
     pub(crate) fn new(
         stream: S,
@@ -110,7 +56,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Connection<S> {
         let (id, address) = (client.id, client.address.clone());
         let (read, write) = tokio::io::split(stream);
         let (sender, messages) = mpsc::channel(AHEAD);
-        let running = Arc::new(Running::default());
+        let running = Arc::clone(&client.running);
         let reader = Reader { stream: read, stopping, buffer: Vec::new(), running: Arc::clone(&running) };
         let reading = tokio::spawn(reader.run(sender));
         let mut executor = Executor { stream: write, shared, client, permits, running, last_reply: 0 };
@@ -139,7 +85,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
             let message = tokio::select! {
                 message = self.next() => message,
                 _ = stopping.changed() => {
-                    self.running.woken.notify_waiters();
+                    self.running.wake();
                     return;
                 }
             };
@@ -249,7 +195,7 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         let failure = dispatch::failure(&self.shared, &self.client, &request);
         let failure = failure.map(|failure| failure.within_limit(&request.body));
         let wait = failure.as_ref().map_or(Duration::ZERO, |failure| failure.wait);
-        self.running.wait(&self.shared, wait + dispatch::wait(&self.shared, &request)).await;
+        self.running.wait(&self.shared.stopping, wait + dispatch::wait(&self.shared, &request)).await;
         if failure.as_ref().is_some_and(|failure| failure.closes) {
             return Err(closed_by_fail_point());
         }

@@ -181,7 +181,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         shared.sessions.touch(id)?;
     }
     let listed_as = namespace(&db, &body);
-    let _listed = shared.operations.begin(Operation {
+    let listed = shared.operations.begin(Operation {
         command: command.name,
         namespace: listed_as.clone(),
         comment: body.get("comment").cloned(),
@@ -202,6 +202,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         sequences,
         session,
         stop,
+        operation: listed.number,
         form,
         write_concern,
         retry,

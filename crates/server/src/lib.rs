@@ -35,6 +35,7 @@ mod pulse;
 mod read;
 mod reload;
 mod retries;
+mod running;
 mod security;
 mod sessions;
 mod shared;

@@ -41,7 +41,8 @@ struct Running {
 /// A command that is in the list until this is dropped.
 pub(crate) struct Listed<'a> {
     operations: &'a Operations,
-    number: i32,
+    /// The number of the command.
+    pub number: i32,
 }
 
 impl Operations {
@@ -57,6 +58,13 @@ impl Operations {
     /// The commands with their numbers.
     pub(crate) fn list(&self) -> Vec<(i32, Operation)> {
         self.running.lock().by_number.iter().map(|(number, operation)| (*number, operation.clone())).collect()
+    }
+
+    /// From now on, ending a command sets this flag.
+    pub(crate) fn stop_by(&self, number: i32, stop: Arc<AtomicBool>) {
+        if let Some(operation) = self.running.lock().by_number.get_mut(&number) {
+            operation.stop = stop;
+        }
     }
 
     /// Ends a command at its next step.

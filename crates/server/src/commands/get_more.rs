@@ -10,6 +10,7 @@ use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
 use alluvium::Value;
 use alluvium_document::BsonBuilder;
+use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -38,6 +39,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let cursors = &call.shared.cursors;
     let user = call.client.user();
     let mut cursor = cursors.take(id, &namespace, user.as_deref())?;
+    call.client.running.begin_reading(Arc::clone(&cursor.stop));
+    call.shared.operations.stop_by(call.operation, Arc::clone(&cursor.stop));
     let mut builder = call.reply();
     let filled = match call.shared.fail_points.on_get_more() {
         Some(error) => Err(error),

@@ -1,0 +1,79 @@
+//! The request that runs on a connection.
+
+use alluvium_env::sync::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// The request that runs.
+#[derive(Default)]
+pub(crate) struct Running {
+    /// Ends it.
+    stop: Mutex<Option<Arc<AtomicBool>>>,
+    /// Ends the cursor that it reads.
+    read: Mutex<Option<Arc<AtomicBool>>>,
+    /// True once the client is gone.
+    is_gone: AtomicBool,
+    /// Notified once the client is gone, or the server ends.
+    woken: Notify,
+}
+
+impl Running {
+    /// Begins a request.
+    pub(crate) fn begin(&self) -> Arc<AtomicBool> {
+        let stop = Arc::new(AtomicBool::new(false));
+        *self.stop.lock() = Some(Arc::clone(&stop));
+        // After the request is known to `end`, which sets the flag first.
+        if self.is_gone() {
+            stop.store(true, Ordering::SeqCst);
+        }
+        stop
+    }
+
+    /// The request that runs reads a cursor, whose query this flag ends.
+    pub(crate) fn begin_reading(&self, stop: Arc<AtomicBool>) {
+        *self.read.lock() = Some(Arc::clone(&stop));
+        if self.is_gone() {
+            stop.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Forgets the request that has ended: the flag may end what it has left, which is a cursor.
+    pub(crate) fn finish(&self) {
+        *self.stop.lock() = None;
+        *self.read.lock() = None;
+    }
+
+    /// True once the client is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::SeqCst)
+    }
+
+    /// Waits before a request, without a thread. Ends early when the client is gone, or the server ends.
+    pub(crate) async fn wait(&self, stopping: &AtomicBool, time: Duration) {
+        if time.is_zero() {
+            return;
+        }
+        let woken = self.woken.notified();
+        if !self.is_gone() && !stopping.load(Ordering::Relaxed) {
+            let _woken_or_over = tokio::time::timeout(time, woken).await;
+        }
+    }
+
+    /// Ends waiting: the server ends.
+    pub(crate) fn wake(&self) {
+        self.woken.notify_waiters();
+    }
+
+    /// Ends the request that runs, and those after it.
+    pub(crate) fn end(&self) {
+        self.is_gone.store(true, Ordering::SeqCst);
+        self.woken.notify_waiters();
+        for stop in [&self.stop, &self.read] {
+            if let Some(stop) = &*stop.lock() {
+                stop.store(true, Ordering::SeqCst);
+            }
+        }
+    }
+}
