@@ -13,6 +13,7 @@ use alluvium_store::Durability;
 use std::marker::PhantomData;
 
 mod by_filter;
+mod capped;
 mod indexes;
 mod loads;
 mod queries;

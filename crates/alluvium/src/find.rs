@@ -7,8 +7,10 @@ use alluvium_collections::error::Result;
 use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, moment_of};
 use alluvium_collections::pipeline::PipelineRun;
 use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::tail::Tail;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Document, FromDocument, IntoDocument, Value};
+use alluvium_query::plan::PlanError;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -410,6 +412,35 @@ impl<T> Find<T> {
         let mut query = Query::new(self.request, self.origin.moment()?)?;
         query.only_values(path);
         self.origin.execute(query, timed)
+    }
+
+    /// A cursor over a capped collection that stays open at its end, and continues when documents are added. It reads
+    /// in the order of insertion. A collection without documents gives it nothing to follow: it ends at once.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use alluvium::CappedLimits;
+    /// use std::time::Duration;
+    ///
+    /// let log = db.collection("log").create().capped(CappedLimits { size_bytes: 4096, documents: None }).run()?;
+    /// log.insert_one(r#"{"_id": 1}"#)?;
+    /// let mut tail = log.find("{}").tail()?;
+    /// assert!(tail.next_document()?.is_some() && tail.next_document()?.is_none());
+    /// log.insert_one(r#"{"_id": 2}"#)?;
+    /// assert!(tail.wait(Duration::from_secs(1)));
+    /// assert_eq!(tail.next_document()?.unwrap().to_string(), r#"{"_id":2}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NotCapped`]; [`crate::Error::Plan`] for a sort or a snapshot; as [`Find::run`].
+    pub fn tail(self) -> Result<Tail> {
+        let query = Query::new(self.request, moment(self.origin.env()))?;
+        let Origin::Collection(target, None) = self.origin else {
+            let what = "a tailable cursor reads a collection as it is now";
+            return Err(PlanError::BadHint(what.to_owned()).into());
+        };
+        Tail::open(&target.engine, target.name()?, query)
     }
 
     /// Runs the query without returning documents, and explains the plan and its execution.

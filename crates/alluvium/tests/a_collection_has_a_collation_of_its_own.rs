@@ -47,7 +47,9 @@ fn reads_compare_by_it_unless_they_name_another_one() {
     // The collation is that of the pipeline's collection, not that of the one it looks into.
     db.collection("plain").insert_one(r#"{"_id": 1, "kind": "DOG"}"#).unwrap();
     let look = |from: &str| {
-        format!(r#"[{{"$lookup": {{"from": "{from}", "localField": "kind", "foreignField": "kind", "as": "same"}}}}, {{"$match": {{"same.0": {{"$exists": true}}}}}}]"#)
+        format!(
+            r#"[{{"$lookup": {{"from": "{from}", "localField": "kind", "foreignField": "kind", "as": "same"}}}}, {{"$match": {{"same.0": {{"$exists": true}}}}}}]"#
+        )
     };
     assert_eq!(ids(pets.aggregate(look("plain").as_str()).run().unwrap()), "1 2");
     assert_eq!(db.collection("plain").aggregate(look("pets").as_str()).run().unwrap().count(), 0);
@@ -154,5 +156,8 @@ fn it_lasts() {
     dump::read(&to).run().unwrap().restore(&restored).run().unwrap();
     assert_eq!(count(&restored, "pets", r#"{"name": "REX"}"#), 2);
     let options = restored.collection("pets").options().unwrap();
-    assert_eq!(options.get("collation").and_then(Value::as_map).and_then(|map| map.get("strength")).and_then(Value::as_i64), Some(2));
+    assert_eq!(
+        options.get("collation").and_then(Value::as_map).and_then(|map| map.get("strength")).and_then(Value::as_i64),
+        Some(2)
+    );
 }

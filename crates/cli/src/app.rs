@@ -53,7 +53,9 @@ pub(crate) struct Cli {
         hide_possible_values = true,
         help_heading = "Global options"
     )]
-    #[arg(help = "Write the lines of the log as text (the default) or json, with the time, the level and what it is about")]
+    #[arg(
+        help = "Write the lines of the log as text (the default) or json, with the time, the level and what it is about"
+    )]
     log_format: Option<Format>,
     /// Print in colours: auto, always, never
     #[arg(

@@ -8,6 +8,7 @@ mod compact;
 mod completions;
 mod config;
 mod count;
+mod create;
 mod delete;
 mod describe;
 mod distinct;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Config(config::Command),
     /// Count the documents of a collection: all, those that match a filter, or those with each value of a field
     Count(count::Args),
+    /// Create a collection with options: capped ones keep the newest documents
+    Create(create::Args),
     /// Delete documents by _id or by filter
     Delete(delete::Args),
     /// Show the fields of a collection, with their types and values
@@ -131,6 +134,7 @@ impl Command {
             Self::Completions(args) => args.run(context),
             Self::Config(command) => command.run(context.config),
             Self::Count(args) => args.run(),
+            Self::Create(args) => args.run(),
             Self::Delete(args) => args.run(),
             Self::Describe(args) => args.run(),
             Self::Distinct(args) => args.run(),

@@ -43,7 +43,9 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "log-format",
         default: "text",
-        check: |text| crate::logging::Format::from_str(text, true).map(drop).map_err(|_| "write text or json".to_owned()),
+        check: |text| {
+            crate::logging::Format::from_str(text, true).map(drop).map_err(|_| "write text or json".to_owned())
+        },
     },
     Setting { name: "memory", default: "256M", check: |text| size::parse(text).and_then(enough).map(drop) },
     Setting { name: "readers", default: "one for each core", check: count },

@@ -92,6 +92,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["validator", "set", "db", "other", "{kind: {$exists: true}}"], ""),
     (&["validator", "show", "db", "other"], ""),
     (&["put", "db", "other", "5", "{}"], ""),
+    (&["create", "db", "capped", "--capped", "1M", "--max", "5"], ""),
     (&["expire", "db"], ""),
     (&["rename", "db", "other", "another"], ""),
     (&["collections", "db"], ""),

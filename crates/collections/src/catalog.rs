@@ -12,7 +12,8 @@ use crate::names::FullName;
 use crate::options::{CollectionOptions, View};
 use crate::state::CollectionState;
 use crate::trees::{
-    INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, VIEW, describe_documents, read_documents, read_options, read_view,
+    CAPPED_TOTALS, INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, VIEW, describe_documents, read_documents, read_options,
+    read_view,
 };
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_env::sync::atomic::{AtomicU64, Ordering};
@@ -70,6 +71,13 @@ impl Entry {
     fn trees(&self) -> Vec<TreeId> {
         let indexes = self.indexes.indexes.iter().map(|index| index.tree);
         [self.documents, self.system].into_iter().chain(indexes).collect()
+    }
+
+    /// Wakes tailable cursors, which find that the name leads elsewhere.
+    fn wake(&self) {
+        if let Some(open) = &self.open {
+            open.appends.note();
+        }
     }
 
     fn set_indexes(&mut self, indexes: IndexSet) {
@@ -291,6 +299,7 @@ impl Catalog {
         // more.
         if dropped.is_ok() || self.store.description(entry.documents).is_none() {
             self.names.write().remove(name);
+            entry.wake();
         }
         Ok(dropped?)
     }
@@ -307,8 +316,10 @@ impl Catalog {
         let Some(entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(from));
         };
-        let former = self.names.read().get(to).map(Entry::trees).unwrap_or_default();
-        self.rename_entry(from, to, entry, former)
+        let former = self.names.read().get(to).cloned();
+        self.rename_entry(from, to, entry, former.as_ref().map(Entry::trees).unwrap_or_default())?;
+        former.iter().for_each(Entry::wake);
+        Ok(())
     }
 
     /// Renames a collection. An error if the new name is taken.
@@ -341,7 +352,9 @@ impl Catalog {
         entry.set_indexes(IndexSet { schema: self.store.schema(entry.documents), indexes, options });
         let mut names = self.names.write();
         names.remove(from);
-        names.insert(to.clone(), entry);
+        names.insert(to.clone(), entry.clone());
+        drop(names);
+        entry.wake();
         Ok(described.map(drop)?)
     }
 }
@@ -372,6 +385,8 @@ fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
     let next = next.saturating_add(ShapeOptions::default().max_shapes);
     let mut batch = store.batch();
     batch.put(system, LOWEST_NEXT, &next.to_le_bytes());
+    // Documents may be lost that the totals count: the order is made again.
+    batch.delete(system, CAPPED_TOTALS);
     store.write(batch, Durability::Sync)?;
     Ok(())
 }

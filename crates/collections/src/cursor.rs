@@ -1,5 +1,6 @@
 //! A cursor over documents.
 
+use crate::capped::{NaturalScan, is_ordered_at};
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{BATCH_SIZE, Execution, Explanation};
@@ -10,6 +11,7 @@ use crate::read::{decode_copy, fields_of, from_document};
 use crate::read_only::ReadOnlyDocuments;
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
+use crate::view::CollectionView;
 use alluvium_document::{Document, FromDocument, Map, Value};
 use alluvium_store::Bounds;
 use std::marker::PhantomData;
@@ -45,6 +47,8 @@ enum Rows {
         /// Keeps the database open.
         _engine: EngineHandle,
     },
+    /// A capped collection, in the order of insertion.
+    Natural(Box<NaturalScan>, Arc<CollectionView>),
     ReadOnly(alluvium_readonly::Scan, ReadOnlyDocuments),
     /// A document that was read at once.
     Document(Option<Document>),
@@ -72,6 +76,19 @@ impl Cursor {
         let scan = engine.store().scan(state.documents, bounds, Some(&snapshot.store))?;
         let rows = Rows::Collection { scan, state, _engine: engine.clone() };
         Ok(Self { rows, name: name.clone(), remaining: range.limit.unwrap_or(u64::MAX), values: PhantomData })
+    }
+
+    /// Scans all documents at a snapshot: those of a capped collection in the order of insertion, others by `_id`.
+    ///
+    /// # Errors
+    /// Errors of reading the store.
+    pub fn natural(engine: &EngineHandle, name: &FullName, snapshot: &Snapshot) -> Result<Self> {
+        let view = CollectionView::open(engine, name, Some(snapshot))?;
+        if view.state.capped().is_none() || !is_ordered_at(&view)? {
+            return Self::scan(engine, name, Some(snapshot), ScanRange::default());
+        }
+        let rows = Rows::Natural(Box::new(NaturalScan::new(&view, false, None)?), view);
+        Ok(Self { rows, name: name.clone(), remaining: u64::MAX, values: PhantomData })
     }
 
     /// Scans a read-only store in the order of its keys.
@@ -201,6 +218,10 @@ impl<T> Cursor<T> {
         match &mut self.rows {
             Rows::Collection { scan, state, .. } => match scan.next()? {
                 Some((key, row)) => decode_copy(&state.shapes, &self.name, key, row).map(Some),
+                None => Ok(None),
+            },
+            Rows::Natural(scan, view) => match scan.next(view)? {
+                Some((key, row)) => decode_copy(&view.state.shapes, &self.name, key, row).map(Some),
                 None => Ok(None),
             },
             Rows::ReadOnly(scan, store) => match scan.next()? {

@@ -80,6 +80,18 @@ pub enum Error {
         /// The content that was expected.
         expected: &'static str,
     },
+    /// A tailable cursor was requested on a collection that is not capped.
+    #[error("error processing query: tailable cursor requested on non capped collection {0}")]
+    NotCapped(String),
+    /// The document that a tailable cursor passed last was deleted, so documents after it may be missing.
+    #[error(
+        "the document of {0} that the tailable cursor returned last was deleted: begin a new cursor, and read more \
+         often, or make the collection larger"
+    )]
+    CappedPositionLost(String),
+    /// The collection of a tailable cursor was dropped or renamed.
+    #[error("collection {0} was dropped or renamed while a tailable cursor was open: begin a new cursor")]
+    CursorKilled(String),
     /// The collection already has a document with this `_id`.
     #[error(
         "collection {collection} already has a document with _id {id}: choose another _id, or use put to replace it"
@@ -457,6 +469,9 @@ impl Error {
             Self::Distinct(error) => numbered(error.code()),
             Self::Update(error) | Self::UpdateOf { error, .. } => numbered(error.code()),
             Self::Index(error) | Self::IndexOf { error, .. } => numbered(error.code()),
+            Self::NotCapped(_) => (2, "BadValue"),
+            Self::CappedPositionLost(_) => (136, "CappedPositionLost"),
+            Self::CursorKilled(_) => (175, "QueryPlanKilled"),
             Self::IsView(_) => (166, "CommandNotSupportedOnView"),
             Self::Validation { .. } => (121, "DocumentValidationFailure"),
             Self::IndexConflict { code: 86, .. } => (86, "IndexKeySpecsConflict"),
@@ -518,7 +533,9 @@ impl Error {
             Self::NoSuchCollection { .. }
             | Self::OnlyCollection { .. }
             | Self::CollectionExists(_)
+            | Self::CursorKilled(_)
             | Self::NoSuchIndex { .. } => ErrorKind::Namespace,
+            Self::CappedPositionLost(_) => ErrorKind::SnapshotTooOld,
             Self::InvalidName(_)
             | Self::InvalidDocument(_)
             | Self::DocumentTooLarge(_)
@@ -537,6 +554,7 @@ impl Error {
             | Self::IndexOf { .. }
             | Self::Validation { .. }
             | Self::IsView(_)
+            | Self::NotCapped(_)
             | Self::IndexConflict { .. }
             | Self::AmbiguousKeys { .. }
             | Self::Load(_)

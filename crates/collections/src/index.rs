@@ -244,7 +244,9 @@ impl IndexSet {
     /// True if an update may change the entries of a document in some index: such an update has to
     /// read the document.
     pub fn is_touched_by(&self, update: &Update) -> bool {
-        self.validator().is_some() || self.indexes.iter().any(|index| index.is_touched_by(update))
+        self.validator().is_some()
+            || self.options.capped.is_some()
+            || self.indexes.iter().any(|index| index.is_touched_by(update))
     }
 
     /// The index with this name.

@@ -10,6 +10,7 @@
 //! | [`pipeline`] | pipelines: their query at the head, the other collections, what they write |
 //! | `source`, `read_only_source` | what the operators of `alluvium-exec` read: a collection at a snapshot, a read-only store |
 //! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
+//! | [`capped`], [`limits`], [`tail`] | capped collections: their order, their limits, cursors that follow them |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
 //! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
 //!
@@ -19,10 +20,12 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod appends;
 mod background;
 pub mod batch;
 pub mod by_filter;
 pub mod by_id;
+pub mod capped;
 pub mod catalog;
 pub mod cursor;
 mod encoders;
@@ -38,6 +41,7 @@ pub mod index_scan;
 pub mod index_stats;
 pub mod indexes;
 pub mod inspect;
+pub mod limits;
 pub mod marks;
 mod multikey;
 pub mod names;
@@ -57,6 +61,7 @@ pub mod space;
 mod spill;
 pub mod state;
 pub mod sweep;
+pub mod tail;
 #[cfg(test)]
 mod testing;
 pub mod trees;

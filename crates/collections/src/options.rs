@@ -1,6 +1,7 @@
 //! The options of a collection, and views.
 
 use crate::error::Result;
+use crate::limits::CappedLimits;
 use alluvium_document::{Map, Value};
 use alluvium_query::collation::{Collation, CollationError};
 use alluvium_query::filter::FilterError;
@@ -15,6 +16,8 @@ pub struct CollectionOptions {
     /// changes. Two documents whose `_id`s are equal by it alone may be in a collection: an `_id` is compared by its
     /// bytes there.
     pub collation: Option<Collation>,
+    /// How much of it is kept, if it is capped.
+    pub capped: Option<CappedLimits>,
 }
 
 impl CollectionOptions {
@@ -25,8 +28,10 @@ impl CollectionOptions {
     pub fn from_map(map: &Map) -> Result<Self> {
         for (name, _) in map.iter() {
             let name = name.as_str().unwrap_or_default();
-            if !["collation", "validator", "validationLevel", "validationAction"].contains(&name) {
-                let known = "collation, validator, validationLevel and validationAction";
+            let is_known = ["collation", "validator", "validationLevel", "validationAction"].contains(&name)
+                || CappedLimits::OPTIONS.contains(&name);
+            if !is_known {
+                let known = "collation, validator, validationLevel, validationAction, capped, size and max";
                 return Err(
                     FilterError::BadValue(format!("a collection has no option {name}: there are {known}")).into()
                 );
@@ -35,12 +40,13 @@ impl CollectionOptions {
         let collation = collation_in(map)?;
         let validator = Validator::from_options(map)?;
         let validator = validator.map(|validator| validator.collated(collation.as_ref())).transpose()?;
-        Ok(Self { validator, collation })
+        Ok(Self { validator, collation, capped: CappedLimits::from_options(map)? })
     }
 
     /// The options by MongoDB's names; empty without options.
     pub fn to_map(&self) -> Map {
-        let mut map = self.validator.as_ref().map(Validator::to_options).unwrap_or_default();
+        let mut map = self.capped.as_ref().map(CappedLimits::to_options).unwrap_or_default();
+        map.entries.extend(self.validator.as_ref().map(Validator::to_options).unwrap_or_default().entries);
         if let Some(collation) = &self.collation {
             map.push("collation", collation.to_map());
         }

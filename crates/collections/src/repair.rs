@@ -283,7 +283,12 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
         if let Some(known) = trees.described.get(&documents) {
             match read_options(&known.description) {
                 Some(options) if options == CollectionOptions::default() => {}
-                Some(options) => drop(engine.catalog.change_options(&name, |known| *known = options)?),
+                Some(options) => {
+                    if options.capped.is_some() {
+                        rows.copy_order(system)?;
+                    }
+                    engine.catalog.change_options(&name, |known| *known = options)?;
+                }
                 None => {
                     report.notes.push(format!("the options of the collection {name}, such as its validator, are lost"))
                 }

@@ -1,6 +1,7 @@
 //! Snapshots of the whole database, with the names of the collections at that time.
 
 use crate::names::FullName;
+use crate::options::CollectionOptions;
 use crate::state::CollectionState;
 use alluvium_env::sync::Mutex;
 use alluvium_store::{Seq, TreeId};
@@ -32,10 +33,11 @@ impl Snapshot {
 }
 
 /// The trees of a collection at a snapshot.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct PastTrees {
     pub documents: TreeId,
     pub system: TreeId,
+    pub options: Arc<CollectionOptions>,
 }
 
 /// The names at a snapshot, read when names have changed after it. All clones of the snapshot share

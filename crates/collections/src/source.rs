@@ -1,5 +1,6 @@
 //! The local source of the operators of a plan: one collection at one snapshot.
 
+use crate::capped::NaturalScan;
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::ids;
@@ -29,17 +30,32 @@ use std::sync::Arc;
 pub(crate) struct LocalSource {
     pub view: Arc<CollectionView>,
     pub indexes: Arc<IndexSet>,
+    /// Scans of documents read a capped collection in the order of insertion.
+    pub natural: bool,
 }
 
 /// A scan of documents.
 pub(crate) struct LocalDocuments {
+    rows: Rows,
+    filter: Filter,
+    examined: u64,
+}
+
+/// What a scan reads.
+enum Rows {
+    /// The rows in ranges of keys, by these.
+    Keys(KeyRows),
+    /// All rows of a capped collection, in the order of insertion.
+    Natural(NaturalScan),
+}
+
+/// Rows in ranges of keys.
+struct KeyRows {
     scan: alluvium_store::Scan,
     /// The remaining ranges, the next one last.
     ranges: Vec<KeyRange>,
     started: bool,
     backward: bool,
-    filter: Filter,
-    examined: u64,
 }
 
 /// Partitions with fewer documents are not read by threads of their own.
@@ -53,8 +69,17 @@ impl LocalDocuments {
         watch: &mut Watch,
         visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>,
     ) -> Result<u64> {
-        let Self { scan, ranges, started, backward, filter, examined } = self;
+        let Self { rows, filter, examined } = self;
         let (mut id, mut count) = (Vec::new(), 0);
+        let KeyRows { scan, ranges, started, backward } = match rows {
+            Rows::Keys(rows) => rows,
+            Rows::Natural(scan) => loop {
+                watch.tick(&view.engine.env)?;
+                let Some((key, row)) = scan.next(view)? else { return Ok(count) };
+                *examined += 1;
+                count += u64::from(visit_row(view, filter, (key, row), &mut id, visit)?);
+            },
+        };
         loop {
             if !*started {
                 let Some(range) = ranges.pop() else { return Ok(count) };
@@ -67,25 +92,37 @@ impl LocalDocuments {
                 continue;
             };
             *examined += 1;
-            let damaged = |error: RowError| damaged_key(&view.name, key, &error);
-            let row = Document::view(&view.state.shapes, key, row, &mut id).map_err(damaged)?;
-            let matched = filter.is_empty()
-                || filter.matches_row(row).map_err(|error| match error {
-                    MatchError::Damaged(error) => damaged(error),
-                    MatchError::Filter(error) => match row.get(ID).ok().flatten().and_then(|id| id.to_value().ok()) {
-                        Some(id) => error.of_document(&id).into(),
-                        None => error.into(),
-                    },
-                })?;
-            if matched {
-                count += 1;
-                visit(RecordRef::View(row)).map_err(|error| match error {
-                    Error::Pipeline(PipelineError::Damaged(error)) => damaged(error),
-                    error => error,
-                })?;
-            }
+            count += u64::from(visit_row(view, filter, (key, row), &mut id, visit)?);
         }
     }
+}
+
+/// Passes a row that matches to `visit`; returns whether it does.
+#[inline(always)]
+fn visit_row(
+    view: &CollectionView,
+    filter: &Filter,
+    (key, row): (&[u8], &[u8]),
+    id: &mut Vec<u8>,
+    visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>,
+) -> Result<bool> {
+    let damaged = |error: RowError| damaged_key(&view.name, key, &error);
+    let row = Document::view(&view.state.shapes, key, row, id).map_err(damaged)?;
+    let matched = filter.is_empty()
+        || filter.matches_row(row).map_err(|error| match error {
+            MatchError::Damaged(error) => damaged(error),
+            MatchError::Filter(error) => match row.get(ID).ok().flatten().and_then(|id| id.to_value().ok()) {
+                Some(id) => error.of_document(&id).into(),
+                None => error.into(),
+            },
+        })?;
+    if matched {
+        visit(RecordRef::View(row)).map_err(|error| match error {
+            Error::Pipeline(PipelineError::Damaged(error)) => damaged(error),
+            error => error,
+        })?;
+    }
+    Ok(matched)
 }
 
 impl LocalSource {
@@ -110,6 +147,10 @@ impl Source for LocalSource {
     /// Rows are decoded lazily, so a whole document costs no more than some of its values.
     fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<LocalDocuments> {
         let DocumentRequest { mut ranges, backward, filter, .. } = request;
+        if self.natural {
+            let rows = Rows::Natural(NaturalScan::new(&self.view, backward, None)?);
+            return Ok(LocalDocuments { rows, filter, examined: 0 });
+        }
         let from = ranges.first().map(|first| first.from.clone()).unwrap_or_default();
         let hull = KeyRange { from, to: ranges.last().and_then(|last| last.to.clone()) };
         if !backward {
@@ -117,7 +158,8 @@ impl Source for LocalSource {
         }
         let (tree, bounds) = (self.view.state.documents, bounds_of(&hull, backward));
         let scan = self.view.store().scan(tree, bounds, Some(&self.view.snapshot.store))?;
-        Ok(LocalDocuments { scan, ranges, started: false, backward, filter, examined: 0 })
+        let rows = Rows::Keys(KeyRows { scan, ranges, started: false, backward });
+        Ok(LocalDocuments { rows, filter, examined: 0 })
     }
 
     fn next_documents(
@@ -127,9 +169,25 @@ impl Source for LocalSource {
         watch: &mut Watch,
         out: &mut Vec<Item>,
     ) -> Result<()> {
-        let LocalDocuments { scan, ranges, started, backward, filter, examined } = documents;
+        let LocalDocuments { rows, filter, examined } = documents;
         let (view, goal) = (&self.view, out.len() + most);
         let mut bytes = 0;
+        let KeyRows { scan, ranges, started, backward } = match rows {
+            Rows::Keys(rows) => rows,
+            Rows::Natural(scan) => {
+                while out.len() < goal && bytes < BATCH_BYTES {
+                    watch.tick(&view.engine.env)?;
+                    let Some((key, row)) = scan.next(view)? else { break };
+                    *examined += 1;
+                    let document = decode_copy(&view.state.shapes, &view.name, key, row)?;
+                    if matches(filter, &view.name, &document)? {
+                        bytes += row.len();
+                        out.push(Item::whole(key, document));
+                    }
+                }
+                return Ok(());
+            }
+        };
         while out.len() < goal && bytes < BATCH_BYTES {
             if !*started {
                 let Some(range) = ranges.pop() else { break };
@@ -164,14 +222,19 @@ impl Source for LocalSource {
     /// A scan for each partition, if the collection is large.
     fn split_documents(&self, documents: &LocalDocuments) -> Result<Vec<LocalDocuments>> {
         let store = self.view.store();
-        if documents.started || store.estimate(self.view.state.documents, 0, &Bounds::all())? < SPLIT_MIN {
+        let (started, ranges) = match &documents.rows {
+            Rows::Keys(rows) => (rows.started, rows.ranges.clone()),
+            // The threads need no order.
+            Rows::Natural(_) => (documents.examined > 0, vec![KeyRange { from: Vec::new(), to: None }]),
+        };
+        if started || store.estimate(self.view.state.documents, 0, &Bounds::all())? < SPLIT_MIN {
             return Ok(Vec::new());
         }
         let part = |partition| {
             let (tree, snapshot) = (self.view.state.documents, &self.view.snapshot.store);
             let scan = store.scan_partition(tree, partition, Bounds::all(), snapshot)?;
-            let (ranges, filter) = (documents.ranges.clone(), documents.filter.clone());
-            Ok(LocalDocuments { scan, ranges, started: false, backward: false, filter, examined: 0 })
+            let rows = Rows::Keys(KeyRows { scan, ranges: ranges.clone(), started: false, backward: false });
+            Ok(LocalDocuments { rows, filter: documents.filter.clone(), examined: 0 })
         };
         (0..store.partitions()).map(part).collect()
     }

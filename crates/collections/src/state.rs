@@ -1,6 +1,8 @@
 //! The state that all handles of one collection share.
 
+use crate::appends::Appends;
 use crate::index::IndexSet;
+use crate::limits::CappedLimits;
 use crate::marks;
 use crate::planner_state::{PlanCache, StatisticsCell};
 use alluvium_document::shape::ShapeTable;
@@ -31,6 +33,12 @@ pub struct CollectionState {
     pub(crate) plans: PlanCache,
     /// True once the table of shapes was full.
     shapes_full: AtomicBool,
+    /// Of a capped collection: wakes tailable cursors.
+    pub(crate) appends: Arc<Appends>,
+    /// Held while the order of a capped collection is made.
+    pub(crate) ordering: Mutex<()>,
+    /// True once the order of a capped collection is known to be complete.
+    pub(crate) is_ordered: AtomicBool,
 }
 
 impl CollectionState {
@@ -46,6 +54,9 @@ impl CollectionState {
             upserts: UpsertLocks::default(),
             plans: PlanCache::default(),
             shapes_full: AtomicBool::new(false),
+            appends: Arc::default(),
+            ordering: Mutex::new(()),
+            is_ordered: AtomicBool::new(false),
         })
     }
 
@@ -64,6 +75,11 @@ impl CollectionState {
     /// The current indexes.
     pub fn indexes(&self) -> Arc<IndexSet> {
         self.indexes.read().clone()
+    }
+
+    /// The limits of a capped collection.
+    pub fn capped(&self) -> Option<CappedLimits> {
+        self.indexes.read().options.capped
     }
 
     /// Replaces the indexes. Only the catalogue calls this, under its lock for changes.

@@ -38,6 +38,31 @@ pub(crate) const SHAPE_PREFIX: u8 = b's';
 /// The key, in a system tree, of the lowest number that a new shape may have.
 pub(crate) const LOWEST_NEXT: &[u8] = b"m";
 
+/// The key, in the system tree of a capped collection, of its totals. Its lock is held by each write.
+pub(crate) const CAPPED_TOTALS: &[u8] = b"c";
+/// First byte of the keys of the order in the system tree of a capped collection; a number follows.
+pub(crate) const ORDER_PREFIX: u8 = b'o';
+/// First byte of the keys of positions in the system tree of a capped collection; the key of a document follows.
+pub(crate) const POSITION_PREFIX: u8 = b'p';
+
+/// The key of a number in the order of a capped collection.
+pub(crate) fn order_key(number: u64) -> [u8; 9] {
+    let mut key = [ORDER_PREFIX; 9];
+    key[1..].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// The number in a key of [`order_key`].
+pub(crate) fn order_number(key: &[u8]) -> Option<u64> {
+    let (&ORDER_PREFIX, number) = key.split_first()? else { return None };
+    Some(u64::from_be_bytes(number.try_into().ok()?))
+}
+
+/// The key of the position of a document of a capped collection.
+pub(crate) fn position_key(document: &[u8]) -> Vec<u8> {
+    [&[POSITION_PREFIX], document].concat()
+}
+
 /// The key of a shape's definition in a system tree.
 pub(crate) fn shape_key(number: u32) -> [u8; 5] {
     let n = number.to_be_bytes();

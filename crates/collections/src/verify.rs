@@ -2,6 +2,7 @@
 
 mod indexes;
 
+use crate::capped;
 use crate::catalog;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result, id_text};
@@ -103,7 +104,7 @@ fn verify_at(
     let indexes = state.indexes();
     let mut counted: Vec<Counted> = indexes.indexes.iter().map(|index| Counted::new(index, snapshot)).collect();
     let place = CheckedDocuments { store, name, documents: state.documents, snapshot };
-    let mut value = Vec::new();
+    let (mut value, mut documents) = (Vec::new(), 0);
     loop {
         Error::unless_stopped(stop)?;
         let (key, row) = match scan.next() {
@@ -112,6 +113,7 @@ fn verify_at(
             // The scan cannot continue: the following documents are not checked.
             Err(error) => return record(error.into(), damage),
         };
+        documents += 1;
         let checked = place.check(shapes, key, row, &mut value);
         let checked = checked.and_then(|table| match counted.is_empty() {
             true => Ok(()),
@@ -126,6 +128,11 @@ fn verify_at(
                 return Ok(());
             }
         }
+    }
+    if indexes.options.capped.is_some()
+        && let Err(error) = capped::check(store, state, name, snapshot, documents)
+    {
+        record(error, damage)?;
     }
     let checking = Checking { store, name, documents: state.documents, shapes, snapshot, stop };
     for counted in &counted {

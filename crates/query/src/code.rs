@@ -128,6 +128,7 @@ codes! {
     Location17082 = 17082,
     Location17083 = 17083,
     Location17124 = 17124,
+    Location17152 = 17152,
     Location17217 = 17217,
     Location17276 = 17276,
     KeyTooLong = 17280,

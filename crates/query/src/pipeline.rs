@@ -44,7 +44,9 @@ pub use each::{Each, Unwind, Unwound};
 pub use error::PipelineError;
 pub use group::{Group, Groups};
 pub use record::{Record, RecordRef};
-pub use stage::{GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, Statistics, UnionWith, WhenMatched, WhenNotMatched};
+pub use stage::{
+    GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, Statistics, UnionWith, WhenMatched, WhenNotMatched,
+};
 pub use window::WindowFields;
 
 /// The most stages of a pipeline: MongoDB's limit.

@@ -1,9 +1,9 @@
 //! Batches of documents in replies.
 
 use crate::call::Call;
-use crate::cursors::{Documents, OpenCursor};
+use crate::cursors::{Documents, OpenCursor, TailCursor};
 use crate::error::CommandResult;
-use alluvium::{Cursor, Document, Value};
+use alluvium::{Cursor, Document, Tail, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 
@@ -14,17 +14,22 @@ const BATCH_BYTES_MAX: usize = 16 << 20;
 /// A reply with fewer bytes than this has room for any document of a row of fewer bytes.
 const ROOM_BYTES: usize = 1 << 20;
 
-/// Adds documents to the open array of a reply until it is full. Returns true if there may be more.
+/// Adds documents to the open array of a reply until it is full, and to their `count`. Returns true if there may be
+/// more.
 ///
 /// # Errors
 /// Errors of the query, and of documents that are no BSON.
-pub(crate) fn fill(builder: &mut BsonBuilder, documents: &mut Documents, count_max: u64) -> CommandResult<bool> {
+pub(crate) fn fill(
+    builder: &mut BsonBuilder,
+    documents: &mut Documents,
+    count_max: u64,
+    count: &mut u64,
+) -> CommandResult<bool> {
     let start = builder.len();
-    let mut count = 0;
-    while count < count_max {
+    while *count < count_max {
         let Some(document) = documents.next()? else { return Ok(false) };
         let may_be_large = builder.len() - start > ROOM_BYTES || document.row_len() > ROOM_BYTES / 32;
-        if count > 0 && may_be_large {
+        if *count > 0 && may_be_large {
             let size = document.bson_size().map_err(alluvium::Error::from)?;
             if builder.len() - start + size > BATCH_BYTES_MAX {
                 documents.give_back(document);
@@ -32,7 +37,7 @@ pub(crate) fn fill(builder: &mut BsonBuilder, documents: &mut Documents, count_m
             }
         }
         builder.push(&document)?;
-        count += 1;
+        *count += 1;
     }
     Ok(true)
 }
@@ -60,6 +65,12 @@ impl FirstBatch {
         Self { documents, namespace, size: FIRST_BATCH, limit: None, single: false, never_expires: false }
     }
 
+    /// The batch of a tailable cursor.
+    pub(crate) fn of_tail(tail: Tail, awaits: bool, namespace: String) -> Self {
+        let documents = Documents::Tail(Box::new(TailCursor { tail, kept: None, awaits, waiting: None }));
+        Self { documents, namespace, size: FIRST_BATCH, limit: None, single: false, never_expires: false }
+    }
+
     /// The batch of documents that were made at once.
     pub(crate) fn of_list(list: Vec<Document>, namespace: String) -> Self {
         let documents = Documents::of(list);
@@ -74,7 +85,8 @@ impl FirstBatch {
         let mut builder = call.reply();
         builder.open_document("cursor")?;
         builder.open_array("firstBatch")?;
-        let more = fill(&mut builder, &mut self.documents, self.size)?;
+        let more = fill(&mut builder, &mut self.documents, self.size, &mut 0)? || self.documents.stays_open();
+        self.documents.pause();
         builder.close()?;
         if let Documents::Query(cursor, _) = &self.documents {
             call.note_plan(cursor);

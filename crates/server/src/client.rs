@@ -3,6 +3,7 @@
 use crate::fields::Fields;
 use crate::running::Running;
 use crate::security::login::Peer;
+use crate::tailing::Tailing;
 use alluvium::Map;
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub(crate) struct Client {
     pub running: Arc<Running>,
     /// The connection ends without a further reply.
     closes: AtomicBool,
+    /// The wait of a request for more documents of a tailable cursor.
+    pub tailing: Tailing,
 }
 
 impl Client {
@@ -33,6 +36,7 @@ impl Client {
             metadata: Mutex::new(None),
             running: Arc::default(),
             closes: AtomicBool::new(false),
+            tailing: Tailing::default(),
         }
     }
 

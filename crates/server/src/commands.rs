@@ -3,6 +3,7 @@
 mod aggregate;
 mod build_info;
 mod bulk_write;
+mod capped;
 mod coll_mod;
 mod coll_stats;
 mod configure_fail_point;
@@ -109,12 +110,14 @@ static REGISTRY: &[Command] = &[
     login::AUTHENTICATE,
     build_info::COMMAND,
     bulk_write::COMMAND,
+    capped::CLONE,
     coll_mod::COMMAND,
     coll_stats::COMMAND,
     transactions::COMMIT,
     maintenance::COMPACT,
     configure_fail_point::COMMAND,
     connection_status::COMMAND,
+    capped::CONVERT,
     count::COMMAND,
     create::COMMAND,
     create_indexes::COMMAND,

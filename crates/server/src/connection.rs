@@ -10,6 +10,7 @@ use crate::error::CommandError;
 use crate::figures::Figures;
 use crate::running::Running;
 use crate::shared::Shared;
+use crate::tailing::Wait;
 use alluvium_wire::compression::{Compressor, compress, decompress};
 use alluvium_wire::reply::{Ids, MORE_TO_COME, finish};
 use alluvium_wire::{Form, HEADER_BYTES, Header, OpCode, Request, WireError};
@@ -190,9 +191,35 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         }
     }
 
+    /// Executes a request; one that waits for documents of a tailable cursor until it replies.
     async fn execute(&mut self, request: Request) -> io::Result<Option<Reply>> {
+        let again = is_get_more(&request).then(|| request.clone());
+        let mut executed = self.execute_once(request, true).await?;
+        while let (Some(request), Some(wait)) = (&again, self.client.tailing.take_wait()) {
+            if !self.wait(&wait).await {
+                return Ok(None);
+            }
+            self.client.tailing.resume(wait.until);
+            drop(wait);
+            executed = self.execute_once(request.clone(), false).await?;
+        }
+        Ok(executed)
+    }
+
+    /// Waits until a request for documents of a tailable cursor is to be executed again; false if the client is gone.
+    async fn wait(&mut self, wait: &Wait) -> bool {
+        let time = wait.until.saturating_sub(self.shared.env.clock.now());
+        tokio::select! {
+            () = wait.changed.notified() => {}
+            () = self.running.wait(&self.shared.stopping, time) => {}
+        }
+        !self.running.is_gone()
+    }
+
+    /// Executes a request, when as few others run as the server allows. Fail points are for its first time.
+    async fn execute_once(&mut self, request: Request, is_first: bool) -> io::Result<Option<Reply>> {
         let form = request.form;
-        let failure = dispatch::failure(&self.shared, &self.client, &request);
+        let failure = if is_first { dispatch::failure(&self.shared, &self.client, &request) } else { None };
         let failure = failure.map(|failure| failure.within_limit(&request.body));
         let wait = failure.as_ref().map_or(Duration::ZERO, |failure| failure.wait);
         self.running.wait(&self.shared.stopping, wait + dispatch::wait(&self.shared, &request)).await;
@@ -268,6 +295,10 @@ fn receive(message: &[u8]) -> Result<Received, Refused> {
         return Ok(Received { request: parse(&inner, &bytes)?, compressor: Some(compressor) });
     }
     Ok(Received { request: parse(&header, message)?, compressor: None })
+}
+
+fn is_get_more(request: &Request) -> bool {
+    request.body.entries.first().is_some_and(|(name, _)| name.as_str() == Some("getMore"))
 }
 
 /// True for commands whose replies are never compressed.

@@ -2,13 +2,14 @@
 
 use crate::error::{CommandError, CommandResult};
 use crate::sessions::SessionId;
-use alluvium::{Cursor, Document};
+use alluvium::{Cursor, Document, Tail};
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// The most open cursors. Beyond it those that were not read for the longest time are closed, so that clients that open
 /// cursors and leave them keep nobody from reading.
@@ -26,11 +27,46 @@ pub(crate) enum Documents {
     Query(Box<Cursor>, Option<Document>),
     /// A query whose documents get a field with their `_id`, as `$recordId`.
     WithRecordIds(Box<Cursor>, Option<Document>),
+    /// A query of a capped collection that stays open at the end.
+    Tail(Box<TailCursor>),
     /// Documents that were made at once, in reverse order.
     List(Vec<Document>),
 }
 
+/// A tailable cursor.
+pub(crate) struct TailCursor {
+    /// The cursor.
+    pub tail: Tail,
+    /// A document that did not fit the last batch.
+    pub kept: Option<Document>,
+    /// True if a request for more waits until there are documents.
+    pub awaits: bool,
+    /// Wakes the request that waits when the cursor is closed.
+    pub waiting: Option<Wake>,
+}
+
+/// Wakes a request when it is dropped.
+pub(crate) struct Wake(pub Arc<Notify>);
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
 impl Documents {
+    /// True if the cursor stays open although there are no more documents now.
+    pub(crate) fn stays_open(&self) -> bool {
+        matches!(self, Self::Tail(cursor) if !cursor.tail.is_dead())
+    }
+
+    /// Releases what is needed only while a batch is read.
+    pub(crate) fn pause(&mut self) {
+        if let Self::Tail(cursor) = self {
+            cursor.tail.pause();
+        }
+    }
+
     /// Documents of a list, in its order.
     pub(crate) fn of(mut list: Vec<Document>) -> Self {
         list.reverse();
@@ -59,6 +95,10 @@ impl Documents {
                 Some(document) => Ok(Some(document)),
                 None => cursor.next().transpose()?.map(|document| with_record_id(&document)).transpose(),
             },
+            Self::Tail(cursor) => match cursor.kept.take() {
+                Some(document) => Ok(Some(document)),
+                None => cursor.tail.next_document(),
+            },
             Self::List(list) => Ok(list.pop()),
         }
     }
@@ -67,6 +107,7 @@ impl Documents {
     pub(crate) fn give_back(&mut self, document: Document) {
         match self {
             Self::Query(_, kept) | Self::WithRecordIds(_, kept) => *kept = Some(document),
+            Self::Tail(cursor) => cursor.kept = Some(document),
             Self::List(list) => list.push(document),
         }
     }

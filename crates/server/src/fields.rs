@@ -10,6 +10,8 @@ pub(crate) enum Kind {
     Any,
     /// A boolean, or a number in its place.
     Flag,
+    /// A number.
+    Number,
     /// A number without a fraction.
     Integer,
     /// A string.
@@ -78,6 +80,7 @@ impl Kind {
         match self {
             Self::Any => true,
             Self::Flag => matches!(value, Value::Bool(_)) || value.is_number(),
+            Self::Number => value.is_number(),
             Self::Integer => is_integer(value),
             Self::Text => is_text,
             Self::Document => is_map,
@@ -95,7 +98,7 @@ impl Kind {
         match self {
             Self::Any => "any",
             Self::Flag => "[bool, long, int, decimal, double]",
-            Self::Integer => "[long, int, decimal, double]",
+            Self::Number | Self::Integer => "[long, int, decimal, double]",
             Self::Text => "string",
             Self::Document => "object",
             Self::Array | Self::Documents => "array",
@@ -158,6 +161,9 @@ pub(crate) trait Fields {
     fn elements(&self, name: &str) -> Option<&[Value]>;
     /// The number of a field.
     fn integer(&self, name: &str) -> Option<i64>;
+    /// The number of a field without its fraction: a double is truncated, a decimal rounded to the even neighbour; NaN
+    /// is 0, and what is out of range the nearest number.
+    fn coerced(&self, name: &str) -> Option<i64>;
     /// The truth of a field; false if it is missing.
     fn flag(&self, name: &str) -> bool;
     /// A count; negative ones are refused.
@@ -182,6 +188,15 @@ impl Fields for Map {
 
     fn integer(&self, name: &str) -> Option<i64> {
         integer(self.get(name)?)
+    }
+
+    fn coerced(&self, name: &str) -> Option<i64> {
+        let value = self.get(name).filter(|value| value.is_number())?;
+        value.as_i64().or_else(|| {
+            let number = value.as_f64()?;
+            let is_decimal = matches!(value, Value::Decimal(_));
+            Some(if is_decimal { number.round_ties_even() } else { number.trunc() } as i64)
+        })
     }
 
     fn flag(&self, name: &str) -> bool {

@@ -42,6 +42,7 @@ mod shared;
 mod shell_text;
 mod slow;
 mod snapshots;
+mod tailing;
 mod tls;
 mod writes;
 

@@ -441,6 +441,33 @@ impl WriteBatch {
         })
     }
 
+    /// The puts and deletes of keys of a tree, without index entries, in their order: the key, and the value of a put.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.delete(pets, b"tom");
+    /// assert_eq!(batch.changes(pets).collect::<Vec<_>>(), [(&b"rex"[..], Some(&b"dog"[..])), (b"tom", None)]);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn changes(&self, tree: TreeId) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        let tree = tree.0.to_be_bytes();
+        self.ops.iter().filter_map(move |op| {
+            let mut input = self.bytes.get(op.at as usize..)?;
+            let op = decode_op(&mut input, 0).ok()?;
+            let key = op.entry.key.strip_prefix(&tree)?;
+            match op.entry.kind {
+                _ if op.is_entry => None,
+                Kind::Put => Some((key, Some(op.entry.value))),
+                Kind::Delete => Some((key, None)),
+                _ => None,
+            }
+        })
+    }
+
     /// The keys of a tree that the batch puts, deletes or adds a delta to, in their order, without
     /// index entries.
     ///

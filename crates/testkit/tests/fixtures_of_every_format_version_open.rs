@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// The databases: the directories `fixtures/<format version>/<name>` of these names.
 fn databases() -> Vec<PathBuf> {
-    let names = ["closed", "killed", "ranges", "segments", "long", "options", "collated"];
+    let names = ["closed", "killed", "ranges", "segments", "long", "options", "collated", "capped"];
     names.iter().flat_map(|name| fixtures(name)).collect()
 }
 

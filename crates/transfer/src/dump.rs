@@ -24,7 +24,7 @@ pub use restore::{Restore, RestoreReport, RestoredCollection};
 use crate::export::refused;
 use crate::load::METADATA_ENDING;
 use crate::packing::{Packer, Packing};
-use alluvium_collections::cursor::{Cursor, ScanRange};
+use alluvium_collections::cursor::Cursor;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::index::Index;
@@ -109,7 +109,7 @@ fn dump_into(
     let snapshot = engine.snapshot();
     let mut dumping = Dumping { env, options, report: DumpReport::default(), progress };
     for name in engine.catalog.list_at(&snapshot)? {
-        let cursor = Cursor::scan(engine, &name, Some(&snapshot), ScanRange::default())?;
+        let cursor = Cursor::natural(engine, &name, &snapshot)?;
         let about = About::read(engine, &name, &snapshot)?;
         dumping.collection(&dir.join(&name.logical), &name, cursor, &about)?;
     }

@@ -10,6 +10,7 @@ const SERVED: &[&str] = &[
     "collections",
     "compact",
     "count",
+    "create",
     "delete",
     "describe",
     "distinct",

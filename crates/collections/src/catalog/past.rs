@@ -3,10 +3,11 @@
 
 use super::{Catalog, load_shapes, no_such_collection};
 use crate::error::Result;
+use crate::index::IndexSet;
 use crate::names::FullName;
 use crate::snapshot::{PastTrees, Snapshot};
 use crate::state::CollectionState;
-use crate::trees::read_documents;
+use crate::trees::{read_documents, read_options};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -46,7 +47,8 @@ impl Catalog {
             return now;
         }
         let names = self.past_names(snapshot)?;
-        let Some(&PastTrees { documents, system }) = names.get(name) else { return Ok(None) };
+        let Some(PastTrees { documents, system, options }) = names.get(name) else { return Ok(None) };
+        let (documents, system) = (*documents, *system);
         if let Some(state) = self.state_of(documents) {
             return Ok(Some(state));
         }
@@ -65,7 +67,8 @@ impl Catalog {
                 self.folds.learn_unknown(documents, shapes)
             }
         };
-        let state = CollectionState::new(documents, system, shapes, Arc::default());
+        let indexes = IndexSet { options: options.clone(), ..IndexSet::default() };
+        let state = CollectionState::new(documents, system, shapes, Arc::new(indexes));
         known.insert(documents, state.clone());
         Ok(Some(state))
     }
@@ -77,7 +80,8 @@ impl Catalog {
         let trees = self.store.trees_at(&snapshot.store)?.into_iter();
         let named = trees.filter_map(|(documents, description)| {
             let (name, system) = read_documents(&description)?;
-            Some((name, PastTrees { documents, system }))
+            let options = Arc::new(read_options(&description).unwrap_or_default());
+            Some((name, PastTrees { documents, system, options }))
         });
         let names = named.collect();
         Ok(snapshot.past.names.get_or_init(|| names))

@@ -76,7 +76,7 @@ impl Execution {
         request.seen_bytes_max =
             request.seen_bytes_max.min(options.tuning.gather_bytes.unwrap_or(options.memory_bytes / 16));
         request.sort_bytes_max = stage_bytes_max(options, request.allow_disk_use);
-        let source = LocalSource { view, indexes: planned.indexes.clone() };
+        let source = LocalSource { view, indexes: planned.indexes.clone(), natural: planned.natural };
         let operators = Operators::Local(alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?);
         Ok(Self { operators, query, planned, started, ended: false })
     }

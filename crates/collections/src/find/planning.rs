@@ -3,6 +3,7 @@
 
 use super::query::Query;
 use super::statistics;
+use crate::capped::is_ordered_at;
 use crate::error::Result;
 use crate::index::IndexSet;
 use crate::marks;
@@ -30,6 +31,8 @@ const WRONG_MORE: f64 = 1000.0;
 pub(crate) struct Planned {
     pub plan: Arc<Plan>,
     pub indexes: Arc<IndexSet>,
+    /// The scan of the plan reads a capped collection in the order of insertion.
+    pub natural: bool,
     /// The form of the query, if its plan may be remembered.
     form: Option<Arc<str>>,
     /// The plan was remembered for this form.
@@ -108,6 +111,24 @@ impl plan::Estimator for Shares<'_> {
 /// The plan of a query at a view. If `explains`, the plan includes the rejected candidates with the
 /// reasons, and is not remembered.
 pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Result<Planned> {
+    let mut planned = plan_by_id(view, query, explains)?;
+    planned.natural = planned.indexes.options.capped.is_some()
+        && query.request.sort.is_empty()
+        && scans_all(&planned.plan.root)
+        && is_ordered_at(view)?;
+    Ok(planned)
+}
+
+/// True if a plan is a scan of all documents, whatever is done with them afterwards.
+fn scans_all(node: &Node) -> bool {
+    match node {
+        Node::Scan { ids, .. } => *ids == [Interval::all()],
+        _ => matches!(node.inputs()[..], [input] if scans_all(input)),
+    }
+}
+
+/// As [`plan`], for a collection in the order of `_id`.
+fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Planned> {
     let indexes = view.state.indexes();
     let statistics = statistics::current(view, &indexes);
     let mut usable = Vec::with_capacity(indexes.indexes.len());
@@ -147,11 +168,11 @@ pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Resu
     let remembers = !described.is_empty() && query.hint.is_none();
     if !remembers {
         let plan = plan::plan(&spec, &collection)?;
-        return Ok(Planned { plan: Arc::new(plan), indexes, form: None, cached: false });
+        return Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: None, cached: false });
     }
     let form: Arc<str> = form_of(query).into();
     let (plan, cached) = remembered(&view.state.plans, &indexes, &form, spec, explains, &collection)?;
-    Ok(Planned { plan: Arc::new(plan), indexes, form: Some(form), cached })
+    Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: Some(form), cached })
 }
 
 fn spec_of(query: &Query) -> plan::Query<'_> {
@@ -184,7 +205,7 @@ pub(crate) fn plan_read_only(store: &ReadOnlyDocuments, query: &Query) -> Result
         plan = plan::plan(&natural, &collection)?;
         plan.root = scan_of_all(&spec, backward);
     }
-    Ok(Planned { plan: Arc::new(plan), indexes: Arc::default(), form: None, cached: false })
+    Ok(Planned { plan: Arc::new(plan), indexes: Arc::default(), natural: false, form: None, cached: false })
 }
 
 fn scans(node: &Node) -> bool {

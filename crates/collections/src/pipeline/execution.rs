@@ -5,7 +5,9 @@ use super::read_only::ReadOnlyHost;
 use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{Explanation, Hint, IndexHint, Query, collated, known_variables, moment, moment_of, project, stage_bytes_max};
+use crate::find::{
+    Explanation, Hint, IndexHint, Query, collated, known_variables, moment, moment_of, project, stage_bytes_max,
+};
 use crate::ids;
 use crate::names::FullName;
 use crate::read_only::ReadOnlyDocuments;

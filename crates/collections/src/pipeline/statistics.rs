@@ -71,7 +71,12 @@ fn storage(engine: &EngineHandle, name: &FullName, scale: f64) -> Result<Map> {
     }
     map.push("numOrphanDocs", 0);
     map.push("storageSize", scaled(tree.bytes));
-    map.push("capped", false);
+    let capped = state.as_ref().and_then(|state| state.capped());
+    map.push("capped", capped.is_some());
+    if let Some(limits) = capped {
+        map.push("max", whole(limits.documents.unwrap_or(0)));
+        map.push("maxSize", scaled(limits.size_bytes));
+    }
     map.push("nindexes", whole(indexes.len() as u64 + u64::from(state.is_some())));
     let building = indexes.iter().filter(|index| !index.ready).map(|index| Value::from(index.name.as_str()));
     map.push("indexBuilds", Value::Array(building.collect()));

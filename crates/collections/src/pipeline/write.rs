@@ -62,6 +62,9 @@ fn fill(to: &Destination<'_>, temporary: &FullName, target: &FullName, next: Nex
     engine.catalog.find_or_create(temporary)?;
     if let Some(state) = engine.catalog.find(target)? {
         let set = state.indexes();
+        if set.options.capped.is_some() {
+            return refuse(ErrorCode::Location17152, format!("$out cannot replace the capped collection {target}"));
+        }
         if *set.options != CollectionOptions::default() {
             engine.catalog.change_options(temporary, |options| *options = (*set.options).clone())?;
         }

@@ -1,16 +1,18 @@
 //! Copies the documents of a collection from the rows that can be read.
 
+use super::trees::plain_value;
 use super::{MOST_NAMED, RepairOptions, RepairReport, RepairedCollection, Unreadable, check_stop};
 use crate::batch::{self, BatchAction, BatchOperation};
+use crate::capped;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::ids;
 use crate::names::FullName;
-use crate::trees::shape_key;
+use crate::trees::{POSITION_PREFIX, shape_key};
 use alluvium_codec::entry::{self, Kind};
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
-use alluvium_store::{Salvage, SalvagedKey};
+use alluvium_store::{Durability, Salvage, SalvagedKey};
 use std::sync::Arc;
 
 /// A batch is written once it has this number of documents, or this number of bytes of rows.
@@ -121,6 +123,26 @@ impl<'a> Rows<'a> {
         others.write()?;
         copied.doubtful_in = (copied.doubtful > 0).then(|| self.doubtful_name.to_string());
         Ok(copied)
+    }
+
+    /// Copies the positions of the saved documents of a capped collection from the tree `system`. The order is made of
+    /// them by the next write.
+    pub fn copy_order(&self, system: u32) -> Result<()> {
+        let (store, state) = (self.engine.store(), self.engine.catalog.require(&self.name)?);
+        let mut batch = store.batch();
+        self.salvage.scan(system, &mut |key| {
+            let Some(document) = key.key.strip_prefix(&[POSITION_PREFIX]) else { return Ok(()) };
+            let Some(Ok(position)) = plain_value(key) else { return Ok(()) };
+            if store.contains(state.documents, document)? {
+                capped::copy_position(&mut batch, state.system, document, position);
+            }
+            if batch.encoded_bytes() > BATCH_BYTES {
+                store.write(std::mem::replace(&mut batch, store.batch()), Durability::Bulk)?;
+            }
+            Ok(())
+        })?;
+        store.write(batch, Durability::Bulk)?;
+        Ok(())
     }
 
     /// The document of a key; `None` if it was deleted; an explanation if it cannot be decoded.

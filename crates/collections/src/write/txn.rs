@@ -1,6 +1,7 @@
 //! A write on its way: see the [module](super).
 
 mod bulk;
+mod capped;
 mod text;
 
 use super::entries::{Entries, Puts};
@@ -134,6 +135,7 @@ fn execute_blind<'a, T>(
     mut encode: impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
 ) -> Result<T> {
     let mut txn = WriteTxn::new(store, groups);
+    txn.prepare()?;
     let value = encode(&mut txn)?;
     if txn.is_empty() {
         return Ok(value);
@@ -141,7 +143,8 @@ fn execute_blind<'a, T>(
     for group in &mut txn.groups {
         group.record_marks(store)?;
     }
-    if txn.absent.is_empty() && !txn.groups.iter().any(|group| group.entries.has_claims()) {
+    let is_checked = |group: &Group<'_>| group.entries.has_claims() || group.capped().is_some();
+    if txn.absent.is_empty() && !txn.groups.iter().any(is_checked) {
         // No key has to be checked: the store admits the batch and locks its keys by itself.
         txn.put_shapes();
         store.write(txn.batch, durability)?;
@@ -169,11 +172,12 @@ fn execute_reading<'a, T>(
     let mut reserved = reads.reserve_bytes.min(store.max_batch_bytes());
     let mut claimed: Vec<Claimed> = Vec::new();
     loop {
-        let admitted = store.admit(reserved)?;
-        let locks = lock(store, groups, reads.locks, &claimed);
         // The indexes first: the documents that are read belong to these or later ones, and the
         // commit refuses earlier ones.
         let mut txn = WriteTxn::new(store, groups);
+        txn.prepare()?;
+        let admitted = store.admit(reserved)?;
+        let locks = txn.lock_reads(reads.locks, &claimed);
         let value = encode(&mut txn)?;
         if txn.is_empty() {
             // Nothing to write is an answer only if what was read is durable or will be: not of a
@@ -206,13 +210,6 @@ fn execute_reading<'a, T>(
         locked.commit()?;
         return Ok(value);
     }
-}
-
-/// Locks documents and unique keys, all in one call.
-fn lock(store: &Store, groups: &[Named<'_>], documents: &[DocumentLock], claimed: &[Claimed]) -> LockGuard {
-    let documents = documents.iter().map(|lock| (groups[lock.group].state.documents, lock.key.as_slice(), lock.mode));
-    let claimed = claimed.iter().map(|(tree, key)| (*tree, key.as_slice(), LockMode::Exclusive));
-    store.lock_all(documents.chain(claimed))
 }
 
 impl<'a> WriteTxn<'a> {
@@ -414,15 +411,24 @@ impl<'a> WriteTxn<'a> {
         }
     }
 
-    /// The bytes that the batch has, definitions of shapes included.
+    /// The bytes that the batch has, definitions of shapes and entries of capped collections included.
     fn bytes(&mut self) -> usize {
         self.put_shapes();
-        self.batch.encoded_bytes()
+        self.batch.encoded_bytes() + self.capped_bytes()
     }
 
     fn within(&self, group: usize) -> Collection<'_> {
         let group = &self.groups[group];
         Collection { store: self.store, state: &group.state, name: group.name }
+    }
+
+    /// Locks documents that are read, and unique keys, all in one call.
+    fn lock_reads(&self, documents: &[DocumentLock], claimed: &[Claimed]) -> LockGuard {
+        let tree = |lock: &DocumentLock| self.groups[lock.group].state.documents;
+        let documents = documents.iter().map(|lock| (tree(lock), lock.key.as_slice(), lock.mode));
+        let claimed = claimed.iter().map(|(tree, key)| (*tree, key.as_slice()));
+        let exclusive = claimed.chain(self.totals()).map(|(tree, key)| (tree, key, LockMode::Exclusive));
+        self.store.lock_all(documents.chain(exclusive))
     }
 
     /// Locks the documents and unique keys of a write that reads nothing.
@@ -436,7 +442,8 @@ impl<'a> WriteTxn<'a> {
         });
         let inserted = self.absent.iter().map(|absent| absent.locate(&self.groups));
         let claimed = self.groups.iter().flat_map(|group| group.entries.claimed());
-        let exclusive = inserted.chain(claimed).map(|(tree, key)| (tree, key, LockMode::Exclusive));
+        let exclusive =
+            inserted.chain(claimed).chain(self.totals()).map(|(tree, key)| (tree, key, LockMode::Exclusive));
         self.store.lock_all(documents.chain(exclusive))
     }
 }
@@ -484,6 +491,9 @@ impl Locked<'_> {
     pub fn commit(self) -> Result<()> {
         let Self { mut txn, durability, locks, _admitted } = self;
         txn.put_shapes();
+        if txn.groups.iter().any(|group| group.capped().is_some()) {
+            return Locked { txn, durability, locks, _admitted }.commit_capped();
+        }
         txn.store.write_locked(txn.batch, durability, &locks)?;
         txn.groups.iter().for_each(Group::mark_shapes);
         Ok(())

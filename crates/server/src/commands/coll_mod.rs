@@ -1,12 +1,12 @@
 //! `collMod`: changes the options of a collection.
 
-use super::{Command, create};
+use super::{Command, capped, create};
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::read;
-use alluvium::{Error, Map, Value};
+use alluvium::{CappedLimits, Error, Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
@@ -20,8 +20,8 @@ pub(super) const COMMAND: Command = Command {
         optional("pipeline", Kind::Documents),
         optional("expireAfterSeconds", Kind::Any),
         optional("changeStreamPreAndPostImages", Kind::Document),
-        optional("cappedSize", Kind::Integer),
-        optional("cappedMax", Kind::Integer),
+        optional("cappedSize", Kind::Number),
+        optional("cappedMax", Kind::Number),
         optional("dryRun", Kind::Flag),
     ],
     access: Access::ByFields,
@@ -29,12 +29,17 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let flags = ["cappedSize", "cappedMax", "expireAfterSeconds", "dryRun"];
+    let flags = ["expireAfterSeconds", "dryRun"];
     read::refuse_unsupported("collMod", &call.body, &flags, &["changeStreamPreAndPostImages"])?;
     let full = call.namespace()?;
     let db = &call.shared.db;
     let view = db.views().into_iter().find(|(name, _)| *name == full).map(|(_, view)| view);
+    let size = call.body.coerced("cappedSize").map(capped::size).transpose()?;
+    let documents = call.body.coerced("cappedMax").map(capped::documents).transpose()?;
     if let Some(view) = view {
+        if size.is_some() || documents.is_some() {
+            return Err(not_capped(&full));
+        }
         let on = call.body.text("viewOn").unwrap_or(&view.on).to_owned();
         let stages = call.body.elements("pipeline").map_or(view.pipeline.clone(), <[Value]>::to_vec);
         // Checked before the old one is dropped.
@@ -50,6 +55,11 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Error::NoSuchCollection { .. } => CommandError::namespace_not_found(format!("ns does not exist: {full}")),
         error => error.into(),
     })?;
+    if size.is_some() || documents.is_some() {
+        let limits = collection.capped()?.ok_or_else(|| not_capped(&full))?;
+        let (size_bytes, documents) = (size.unwrap_or(limits.size_bytes), documents.unwrap_or(limits.documents));
+        collection.set_capped(CappedLimits { size_bytes, documents })?;
+    }
     if ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name)) {
         create::set_validator(&collection, &call.body)?;
     }
@@ -58,6 +68,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         change_index(&collection, index, &mut reply)?;
     }
     call.answer(&reply)
+}
+
+fn not_capped(name: &str) -> CommandError {
+    CommandError::invalid_options(format!("Collection {name} is not capped: cappedSize and cappedMax cannot be set"))
 }
 
 /// Changes when the documents of an index expire: the index is made again with the other time.

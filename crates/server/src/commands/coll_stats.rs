@@ -52,7 +52,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     fields.push("totalSize", scaled(stats.bytes + total));
     fields.push("indexSizes", Value::Map(sizes));
     fields.push("scaleFactor", Value::Int64(scale));
-    fields.push("capped", false);
+    let capped = collection.capped()?;
+    fields.push("capped", capped.is_some());
+    if let Some(limits) = capped {
+        fields.push("max", i32::try_from(limits.documents.unwrap_or(0)).unwrap_or(i32::MAX));
+        fields.push("maxSize", scaled(limits.size_bytes));
+    }
     call.answer(&fields)
 }
 

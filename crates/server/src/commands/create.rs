@@ -1,20 +1,20 @@
 //! `create`: a collection or a view.
 
-use super::Command;
+use super::{Command, capped};
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::read;
-use alluvium::{Collation, Collection, Map, ValidationAction, ValidationLevel, Value};
+use alluvium::{CappedLimits, Collation, Collection, Map, ValidationAction, ValidationLevel, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
         required("create", Kind::Text),
         optional("capped", Kind::Flag),
-        optional("size", Kind::Integer),
-        optional("max", Kind::Integer),
+        optional("size", Kind::Number),
+        optional("max", Kind::Number),
         optional("autoIndexId", Kind::Flag),
         optional("idIndex", Kind::Document),
         optional("viewOn", Kind::Text),
@@ -42,7 +42,8 @@ const UNSUPPORTED: [&str; 4] = ["timeseries", "changeStreamPreAndPostImages", "e
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
-    read::refuse_unsupported("create", &call.body, &["capped"], &UNSUPPORTED)?;
+    read::refuse_unsupported("create", &call.body, &[], &UNSUPPORTED)?;
+    let limits = capped::limits(&call.body)?;
     let full = call.namespace()?;
     let db = &call.shared.db;
     if let Some(on) = call.body.text("viewOn") {
@@ -59,14 +60,19 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let exists = call.collection_called(&name).identity()?.is_some();
     let validator = ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name));
-    let mut options = Map::new();
-    if let Some(collation) = read::collation(&call.body) {
-        options.push("collation", collation.clone());
+    let mut new = call.collection_called(&name).create();
+    if let Some(limits) = limits {
+        new = new.capped(limits);
     }
-    match db.logical_database(&call.db).create_collection_with(&name, options) {
+    if let Some(collation) = read::collation(&call.body) {
+        new = new.collation(collation);
+    }
+    match new.run() {
         Ok(_) => {}
         // As in MongoDB, creating a collection again with the same options is no error.
-        Err(alluvium::Error::CollectionExists(_)) if exists && same_options(call, &name)? => return Ok(call.reply()),
+        Err(alluvium::Error::CollectionExists(_)) if exists && same_options(call, &name, limits)? => {
+            return Ok(call.reply());
+        }
         Err(error) => return Err(error.into()),
     }
     if validator {
@@ -80,10 +86,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 }
 
 /// True if the collection has the options of the command.
-fn same_options(call: &Call<'_>, name: &str) -> CommandResult<bool> {
+fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> CommandResult<bool> {
     let collection = call.collection_called(name);
-    let wanted = read::collation(&call.body).map(Collation::parse).transpose().map_err(alluvium::Error::from)?.flatten();
-    if wanted.map(|wanted| Value::Map(wanted.to_map())).as_ref() != collection.options()?.get("collation") {
+    let wanted =
+        read::collation(&call.body).map(Collation::parse).transpose().map_err(alluvium::Error::from)?.flatten();
+    let same = wanted.map(|wanted| Value::Map(wanted.to_map())).as_ref() == collection.options()?.get("collation");
+    if !same || collection.capped()? != limits {
         return Ok(false);
     }
     Ok(match (collection.validator()?, call.body.document("validator")) {

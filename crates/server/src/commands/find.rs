@@ -6,7 +6,7 @@ use super::Command;
 use crate::access::{Access, Action};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
 use crate::profile;
@@ -49,6 +49,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Figures::add(&call.shared.figures.queries, 1);
     let namespace = call.namespace()?;
     let size = call.body.count("batchSize")?.unwrap_or(FIRST_BATCH);
+    let is_tailable = call.body.flag("tailable");
+    if is_tailable {
+        check_tailable(&call.body)?;
+    }
     let limit = call.body.count("limit")?.filter(|limit| *limit > 0);
     let single = call.body.flag("singleBatch");
     let never_expires = call.body.flag("noCursorTimeout");
@@ -58,6 +62,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if read::is_of_server(&namespace) {
         return FirstBatch { size, ..FirstBatch::of_list(Vec::new(), namespace) }.reply(call);
     }
+    if is_tailable {
+        return tail(call, namespace, size);
+    }
+    if call.body.flag("awaitData") {
+        return Err(CommandError::failed_to_parse("Cannot set 'awaitData' without also setting 'tailable'"));
+    }
     let cursor = query(call, call.collection_name()?, &call.body)?.run()?;
     let mut batch = FirstBatch::of(cursor, namespace);
     if call.body.flag("showRecordId") && !call.body.flag("returnKey") {
@@ -66,9 +76,38 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     FirstBatch { size, limit, single, never_expires, ..batch }.reply(call)
 }
 
+/// Refuses what a tailable cursor cannot do.
+fn check_tailable(body: &Map) -> CommandResult<()> {
+    let is_natural = |sort: &Map| sort.is_empty() || sort.len() == 1 && sort.integer("$natural") == Some(1);
+    if body.document("sort").is_some_and(|sort| !is_natural(sort)) {
+        let message = "cannot use tailable option with a sort other than {$natural: 1}";
+        return Err(CommandError::bad_value(message));
+    }
+    if body.flag("singleBatch") {
+        return Err(CommandError::bad_value("cannot use tailable option with the 'singleBatch' option"));
+    }
+    if let Some(name) = ["limit", "skip"].iter().find(|name| body.integer(name).is_some_and(|number| number < 0)) {
+        return Err(CommandError::bad_value(format!("the option '{name}' of a tailable cursor is not negative")));
+    }
+    Ok(())
+}
+
+/// Begins a tailable cursor.
+fn tail(call: &Call<'_>, namespace: String, size: u64) -> CommandResult<BsonBuilder> {
+    let body = &call.body;
+    let tail = query(call, call.collection_name()?, body)?.tail().map_err(|error| match error {
+        alluvium::Error::IsView(name) => {
+            let message = format!("the view {name} is read by a pipeline, which has no tailable cursor");
+            CommandError::new(168, "InvalidPipelineOperator", message)
+        }
+        error => error.into(),
+    })?;
+    let never_expires = body.flag("noCursorTimeout");
+    FirstBatch { size, never_expires, ..FirstBatch::of_tail(tail, body.flag("awaitData"), namespace) }.reply(call)
+}
+
 /// The query of a `find`, of the command itself or of one that is explained.
 pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
-    read::refuse_unsupported("find", body, &["tailable", "awaitData"], &[])?;
     let found = selection(call, collection, body)?;
     let projection = if body.flag("returnKey") {
         let own = call.collection_called(collection);

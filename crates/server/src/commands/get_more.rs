@@ -4,13 +4,19 @@ use super::Command;
 use crate::access::Access;
 use crate::batch::fill;
 use crate::call::Call;
-use crate::cursors::Documents;
+use crate::cursors::{Documents, Wake};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::tailing::Wait;
 use alluvium::Value;
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a request for more documents of a cursor with `awaitData` waits, if the client does not say.
+const AWAIT: Duration = Duration::from_secs(1);
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -25,28 +31,47 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    Figures::add(&call.shared.figures.get_mores, 1);
+    let resumed = call.client.tailing.take_resumed();
+    if resumed.is_none() {
+        Figures::add(&call.shared.figures.get_mores, 1);
+    }
+    if call.body.contains("awaitData") {
+        return Err(CommandError::unknown_field("BSON field 'getMore.awaitData' is an unknown field."));
+    }
     let id = call.body.integer("getMore").unwrap_or(0);
     let namespace = format!("{}.{}", call.db, call.body.text("collection").unwrap_or_default());
     let size = match call.body.count("batchSize")? {
         Some(0) | None => u64::MAX,
         Some(size) => size,
     };
-    if !call.max_time().is_zero() {
+    let cursors = &call.shared.cursors;
+    let user = call.client.user();
+    let mut cursor = cursors.take(id, &namespace, user.as_deref()).map_err(|error| match resumed {
+        Some(_) if error.name == "CursorNotFound" => {
+            CommandError::new(237, "CursorKilled", format!("cursor id {id} was closed while getMore waited"))
+        }
+        _ => error,
+    })?;
+    let awaits = matches!(&cursor.documents, Documents::Tail(tail) if tail.awaits);
+    if !awaits && call.body.integer("maxTimeMS").is_some() {
+        cursors.give_back(id, cursor);
         let message = "cannot set maxTimeMS on getMore command for a non-awaitData cursor";
         return Err(CommandError::bad_value(message));
     }
-    let cursors = &call.shared.cursors;
-    let user = call.client.user();
-    let mut cursor = cursors.take(id, &namespace, user.as_deref())?;
+    let until = awaits.then(|| resumed.unwrap_or_else(|| call.began + wait(call)));
     call.client.running.begin_reading(Arc::clone(&cursor.stop));
     call.shared.operations.stop_by(call.operation, Arc::clone(&cursor.stop));
     let mut builder = call.reply();
-    let filled = match call.shared.fail_points.on_get_more() {
-        Some(error) => Err(error),
-        None if cursor.is_limited && call.shared.fail_points.on_time_limit() => Err(CommandError::time_limit()),
+    let (filled, count) = match call.shared.fail_points.on_get_more() {
+        Some(error) => (Err(error), 0),
+        None if cursor.is_limited && call.shared.fail_points.on_time_limit() => (Err(CommandError::time_limit()), 0),
         None => read(&mut builder, &mut cursor.documents, size),
     };
+    if let (Ok(true), 0, Some(until)) = (&filled, count, until.filter(|until| *until > call.shared.env.clock.now())) {
+        begin_wait(call, &mut cursor.documents, until);
+        cursors.give_back(id, cursor);
+        return Ok(builder);
+    }
     if let Documents::Query(query, _) = &cursor.documents {
         call.note_plan(query);
     }
@@ -70,10 +95,35 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(builder)
 }
 
-fn read(builder: &mut BsonBuilder, documents: &mut Documents, size: u64) -> CommandResult<bool> {
-    builder.open_document("cursor")?;
-    builder.open_array("nextBatch")?;
-    let more = fill(builder, documents, size)?;
-    builder.close()?;
-    Ok(more)
+/// How long the request may wait for documents.
+fn wait(call: &Call<'_>) -> Duration {
+    if call.body.contains("maxTimeMS") { call.max_time() } else { AWAIT }
+}
+
+/// Has the request executed again when there are documents, or the cursor is closed.
+fn begin_wait(call: &Call<'_>, documents: &mut Documents, until: Duration) {
+    let Documents::Tail(cursor) = documents else { return };
+    let changed = Arc::new(Notify::new());
+    let wake = Arc::clone(&changed);
+    let watch = cursor.tail.watch(move || wake.notify_one());
+    cursor.waiting = Some(Wake(Arc::clone(&changed)));
+    call.client.tailing.begin(Wait { until, changed, _watch: watch });
+}
+
+/// Adds the batch to a reply. Returns whether the cursor stays open, and the number of documents.
+fn read(builder: &mut BsonBuilder, documents: &mut Documents, size: u64) -> (CommandResult<bool>, u64) {
+    if let Documents::Tail(cursor) = documents {
+        cursor.waiting = None;
+    }
+    let mut count = 0;
+    let mut fill_batch = || {
+        builder.open_document("cursor")?;
+        builder.open_array("nextBatch")?;
+        let more = fill(builder, documents, size, &mut count)?;
+        builder.close()?;
+        Ok(more || documents.stays_open())
+    };
+    let more = fill_batch();
+    documents.pause();
+    (more, count)
 }

@@ -1,6 +1,6 @@
 //! `listCollections`.
 
-use super::Command;
+use super::{Command, capped};
 use crate::access::{Access, Action};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
@@ -67,7 +67,9 @@ fn of_collection(call: &Call<'_>, name: &str, name_only: bool) -> CommandResult<
     let mut info = Map::from([("readOnly", Value::from(call.shared.db.is_read_only()))]);
     let mut options = Map::new();
     if !name_only {
-        options = collection.options()?;
+        options = collection.capped()?.as_ref().map(capped::options).unwrap_or_default();
+        let is_other = |(name, _): &(Value, Value)| !matches!(name.as_str(), Some("capped" | "size" | "max"));
+        options.entries.extend(collection.options()?.entries.into_iter().filter(is_other));
         info.push("uuid", Value::Binary(Binary { subtype: UUID, bytes: uuid(call, name)? }));
     }
     let collation = options.get("collation").cloned();

@@ -67,6 +67,7 @@ fn body(command: &Command) -> Map {
         "listCollections" => doc! {(name): 1},
         "listDatabases" => doc! {(name): 1, "authorizedDatabases": false},
         "renameCollection" => doc! {(name): "b.things", "to": "b.others"},
+        "cloneCollectionAsCapped" => doc! {(name): "things", "toCollection": "others"},
         "collMod" | "create" | "findAndModify" | "update" => doc! {(name): "things"},
         "rolesInfo" | "usersInfo" => doc! {(name): 1},
         _ => {

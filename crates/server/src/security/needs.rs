@@ -39,6 +39,7 @@ type Rule = for<'a> fn(&Subject<'a>) -> CommandResult<Needs<'a>>;
 const BY_FIELDS: &[(&str, Rule)] = &[
     ("aggregate", pipeline::aggregate),
     ("bulkWrite", writes::bulk_write),
+    ("cloneCollectionAsCapped", writes::clone_as_capped),
     ("collMod", writes::coll_mod),
     ("create", writes::create),
     ("createRole", administration::create_role),

@@ -15,7 +15,7 @@ use super::types::types;
 use crate::model::{Id, State, map_of, read_state};
 use crate::read_entries::IndexEntries;
 use crate::worlds::{PATH, World, files_in};
-use alluvium::{Compression, Database, Durability, Map, ValidationLevel, Value};
+use alluvium::{CappedLimits, Compression, Database, Durability, Map, ValidationLevel, Value};
 use alluvium_document::json::{parse_exact, print_exact};
 use alluvium_store::{Options, TreeId, ValuesOf};
 use std::path::{Path, PathBuf};
@@ -39,6 +39,8 @@ pub enum End {
     Options,
     /// It was killed; indexes have collations.
     Collated,
+    /// It was killed; a collection is capped.
+    Capped,
 }
 
 /// The description of the multivalue tree, which belongs to no collection.
@@ -73,7 +75,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let expected = print(&db);
     match end {
         End::Closed => db.close().expect("it closes"),
-        End::Killed | End::Ranges | End::Segments | End::Long | End::Options | End::Collated => {
+        End::Killed | End::Ranges | End::Segments | End::Long | End::Options | End::Collated | End::Capped => {
             world = world.killed();
         }
     }
@@ -102,6 +104,7 @@ pub fn all() -> Vec<(&'static str, Fixture)> {
         ("long", End::Long),
         ("options", End::Options),
         ("collated", End::Collated),
+        ("capped", End::Capped),
     ];
     let database = |(name, end)| {
         let (files, expected) = make(end);
@@ -131,6 +134,7 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
         End::Long => maker.long(),
         End::Options => maker.options(),
         End::Collated => maker.collated(),
+        End::Capped => maker.capped(),
         End::Closed | End::Killed => {}
     }
     let db = maker.db.take().expect("open");
@@ -176,6 +180,13 @@ pub fn print(db: &Database) -> Vec<u8> {
         let options = db.collection(&name).options().expect("it exists");
         if !options.is_empty() {
             line(vec![("ns", name.as_str().into()), ("options", Value::Map(options))]);
+        }
+        if let Some(limits) = db.collection(&name).capped().expect("it exists") {
+            let found = db.collection(&name).find(Map::new()).run().expect("it reads");
+            let ids = found.map(|document| document.expect("it reads").id().clone()).collect();
+            let line_of = |field, value| vec![("ns", name.as_str().into()), (field, value)];
+            line(line_of("options", Value::Map(limits.to_options())));
+            line(line_of("order", Value::Array(ids)));
         }
         let documents: Vec<Value> = contents.documents.values().map(|map| Value::Map((**map).clone())).collect();
         let count = documents.len();
@@ -419,6 +430,23 @@ impl Maker<'_> {
         // Only in the log: further keys, and one that is no more.
         self.json("library.words", 20, r#""word":["Öl","öl"],"in":"Öl""#);
         self.json("library.words", 1, r#""word":"Tom","n":1"#);
+    }
+
+    /// Documents of a capped collection, in files and in the log: some are too old, one is changed, one deleted.
+    fn capped(&mut self) {
+        let log = self.db().collection("main.log");
+        log.create().capped(CappedLimits { size_bytes: 400, documents: Some(5) }).run().expect("a collection");
+        self.index("main.log", r#"{"n":1}"#, "{}");
+        for (n, id) in (0..).zip([8, 3, 9, 1, 7, 2]) {
+            self.json("main.log", id, &format!(r#""n":{n}"#));
+        }
+        assert!(self.state.delete("main.log", &Id::Number(16)));
+        self.db().flush().expect("it flushes");
+        // Only in the log. The size is exceeded by the last one.
+        self.json("main.log", 9, r#""n":20"#);
+        self.delete("main.log", 1);
+        self.json("main.log", 4, &format!(r#""text":"{}""#, "t".repeat(300)));
+        assert!(self.state.delete("main.log", &Id::Number(6)));
     }
 
     /// More data than fits one segment, only in the log, as rewrites of the same documents.

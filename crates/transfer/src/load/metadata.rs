@@ -4,6 +4,7 @@ use crate::packing::Packing;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::indexes;
+use alluvium_collections::limits::CappedLimits;
 use alluvium_collections::names::FullName;
 use alluvium_collections::options::CollectionOptions;
 use alluvium_document::{Map, Value, json};
@@ -23,7 +24,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The options and indexes of a collection, as `mongodump` writes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
-    /// The collection's options, such as `capped`. Alluvium ignores all but the validator and the collation.
+    /// The collection's options, such as `capped`. Alluvium ignores all but these, the validator and the collation.
     pub options: Map,
     /// The definitions of its indexes, including the index on `_id`.
     pub indexes: Vec<Map>,
@@ -54,6 +55,14 @@ impl Metadata {
             Some(Value::Map(options)) => Collation::parse(options),
             _ => Ok(None),
         }
+    }
+
+    /// The limits among the options, of a capped collection.
+    ///
+    /// # Errors
+    /// [`Error::InvalidDocument`] if it has no size.
+    pub fn capped(&self) -> Result<Option<CappedLimits>> {
+        CappedLimits::from_options(&self.options)
     }
 
     /// The path of the metadata file that belongs to the BSON file `path`: `pets.metadata.json.gz`

@@ -105,10 +105,12 @@ impl<'a> WriteTxn<'a> {
         durability: Durability,
     ) -> Result<Locked<'a>> {
         self.groups[0].shapes.extend(shapes.iter().cloned());
-        let admitted = self.store.admit(self.batch.encoded_bytes() + beside_bytes)?;
+        self.prepare()?;
+        let admitted = self.store.admit(self.batch.encoded_bytes() + beside_bytes + self.capped_bytes())?;
         let documents = self.groups[0].state.documents;
         let keys = self.documents().map(|(key, _)| (documents, key, mode));
-        let claims = self.groups[0].entries.claimed().map(|(tree, key)| (tree, key, LockMode::Exclusive));
+        let claims =
+            self.groups[0].entries.claimed().chain(self.totals()).map(|(tree, key)| (tree, key, LockMode::Exclusive));
         let locks = self.store.lock_all(keys.chain(claims));
         Ok(Locked { txn: self, durability, locks, _admitted: admitted })
     }

@@ -199,7 +199,9 @@ fn percentile(name: &'static str, argument: &Value, variables: &Variables) -> Re
     let share = |value: &Value| match value.as_f64() {
         Some(share) if (0.0..=1.0).contains(&share) => Ok(share.to_bits()),
         None => refuse(ErrorCode::Location7750302, format!("a p of $percentile is a number, not {value}")),
-        Some(_) => refuse(ErrorCode::Location7750303, format!("a p of $percentile must be from 0 to 1, this is {value}")),
+        Some(_) => {
+            refuse(ErrorCode::Location7750303, format!("a p of $percentile must be from 0 to 1, this is {value}"))
+        }
     };
     let shares = shares.iter().map(share).collect::<Result<_>>()?;
     Ok(Accumulator { name, kind: Kind::Percentile(shares), argument: input, collation: None })

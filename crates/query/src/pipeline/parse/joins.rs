@@ -5,7 +5,9 @@ use super::super::error::{PipelineError, refuse};
 use super::super::options::Options;
 use super::super::record::Record;
 use super::super::rewrite;
-use super::super::stage::{GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, UnionWith, WhenMatched, WhenNotMatched};
+use super::super::stage::{
+    GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, UnionWith, WhenMatched, WhenNotMatched,
+};
 use super::simple::path;
 use super::{Context, Place, Result, pipeline};
 use crate::code::ErrorCode;

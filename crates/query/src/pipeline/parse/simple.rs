@@ -171,7 +171,9 @@ fn collect(
             return refuse(ErrorCode::Location40183, message);
         }
         match value {
-            Value::Map(inner) if inner.len() > 1 && inner.iter().all(|(name, _)| name.as_str().is_some_and(is_dollar_name)) => {
+            Value::Map(inner)
+                if inner.len() > 1 && inner.iter().all(|(name, _)| name.as_str().is_some_and(is_dollar_name)) =>
+            {
                 return refuse(ErrorCode::Location40181, format!("the field '{full}' has more than one operator"));
             }
             Value::Map(inner)

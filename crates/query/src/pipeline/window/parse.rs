@@ -32,18 +32,8 @@ const FUNCTIONS: [&str; 12] = [
 ];
 
 /// Accumulators of one argument, which is an array of expressions as well.
-const PLAIN: [&str; 10] = [
-    "$addToSet",
-    "$avg",
-    "$first",
-    "$last",
-    "$max",
-    "$min",
-    "$push",
-    "$stdDevPop",
-    "$stdDevSamp",
-    "$sum",
-];
+const PLAIN: [&str; 10] =
+    ["$addToSet", "$avg", "$first", "$last", "$max", "$min", "$push", "$stdDevPop", "$stdDevSamp", "$sum"];
 
 /// Parses the operand of `$setWindowFields`.
 pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variables) -> Result<WindowFields> {

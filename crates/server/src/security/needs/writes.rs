@@ -32,6 +32,12 @@ pub(super) fn create<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     Ok(needs)
 }
 
+pub(super) fn clone_as_capped<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+    let to = subject.body.text("toCollection").unwrap_or_default();
+    let on_target = |action| Need::collection(subject.db, to, action);
+    Ok(vec![on_argument(subject, Action::Find), on_target(Action::Insert), on_target(Action::ConvertToCapped)])
+}
+
 pub(super) fn coll_mod<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![on_argument(subject, Action::CollMod)];
     add_view(subject, &mut needs);

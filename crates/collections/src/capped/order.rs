@@ -1,0 +1,144 @@
+//! Makes the order of a collection that has none: one that became capped, or that may have lost it.
+
+use super::entries::{Position, Totals};
+use crate::error::Result;
+use crate::names::FullName;
+use crate::read::{damaged_key, decode_copy};
+use crate::state::CollectionState;
+use crate::trees::{ORDER_PREFIX, POSITION_PREFIX, order_key, order_number};
+use alluvium_env::sync::atomic::Ordering;
+use alluvium_store::{Bounds, Durability, Scan, Store, TreeId, WriteBatch};
+use std::ops::Bound;
+
+/// The bytes of a batch of entries.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// Makes the order of a capped collection if it has none. The documents keep the positions that they have; the others
+/// get the numbers of their last full writes. No other thread writes to the collection: all writers call this first,
+/// and hold no lock. A crash leaves it to the next write.
+pub(crate) fn ensure_ordered(store: &Store, state: &CollectionState, name: &FullName) -> Result<()> {
+    if state.is_ordered.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    let _one_at_a_time = state.ordering.lock();
+    if Totals::read(store, state.system, name, None)?.is_none() {
+        Making { store, state, name, batch: store.batch() }.make()?;
+    }
+    state.is_ordered.store(true, Ordering::Release);
+    Ok(())
+}
+
+/// The order while it is made.
+struct Making<'a> {
+    store: &'a Store,
+    state: &'a CollectionState,
+    name: &'a FullName,
+    batch: WriteBatch,
+}
+
+impl Making<'_> {
+    fn make(mut self) -> Result<()> {
+        self.number_documents()?;
+        self.remove_positions()?;
+        let totals = self.total()?;
+        totals.put(self.state.system, &mut self.batch);
+        self.write(0)
+    }
+
+    /// Gives a position to each document that has none.
+    fn number_documents(&mut self) -> Result<()> {
+        let (documents, system) = (self.state.documents, self.state.system);
+        let mut scan = self.store.scan(documents, Bounds::all(), None)?;
+        loop {
+            let Some((key, row)) = scan.next()? else { return Ok(()) };
+            let mut owner = Vec::new();
+            if let Some(position) = Position::read(self.store, system, self.name, key, None)?
+                && self.store.get(system, &order_key(position.number), &mut owner)?
+                && owner == key
+            {
+                continue;
+            }
+            let document = decode_copy(&self.state.shapes, self.name, key, row)?;
+            let bytes = document.bson_size().map_err(|error| damaged_key(self.name, key, &error))?;
+            let key = key.to_vec();
+            let mut number = scan.full_version();
+            let mut batch_bytes = BATCH_BYTES;
+            // Taken only after damage: numbers are lower than those of writes otherwise.
+            while self.is_taken(number, &key)? {
+                number += 1;
+                batch_bytes = 0;
+            }
+            Position { number, bytes: bytes as u64 }.put(system, &key, &mut self.batch);
+            self.batch.put(system, &order_key(number), &key);
+            self.write(batch_bytes)?;
+        }
+    }
+
+    /// True if another document has a number.
+    fn is_taken(&self, number: u64, key: &[u8]) -> Result<bool> {
+        let mut owner = Vec::new();
+        Ok(self.store.get(self.state.system, &order_key(number), &mut owner)? && owner != key)
+    }
+
+    /// Removes the positions of documents that do not exist.
+    fn remove_positions(&mut self) -> Result<()> {
+        let mut scan = self.entries(POSITION_PREFIX)?;
+        while let Some((position, _)) = scan.next()? {
+            let key = position.get(1..).unwrap_or_default();
+            if !self.store.contains(self.state.documents, key)? {
+                self.batch.delete(self.state.system, position);
+                self.write(BATCH_BYTES)?;
+            }
+        }
+        self.write(0)
+    }
+
+    /// Removes the numbers that no document has, and adds up the others.
+    fn total(&mut self) -> Result<Totals> {
+        let mut totals = Totals::default();
+        let mut scan = self.entries(ORDER_PREFIX)?;
+        while let Some((order, key)) = scan.next()? {
+            let Some(number) = order_number(order) else { continue };
+            match Position::read(self.store, self.state.system, self.name, key, None)? {
+                Some(position) if position.number == number => {
+                    if totals.documents == 0 {
+                        totals.oldest = number;
+                    }
+                    totals.documents += 1;
+                    totals.bytes += position.bytes;
+                }
+                _ => {
+                    self.batch.delete(self.state.system, order);
+                    self.write(BATCH_BYTES)?;
+                }
+            }
+            totals.next = number + 1;
+        }
+        Ok(totals)
+    }
+
+    /// The entries with a prefix, as they are visible now.
+    fn entries(&self, prefix: u8) -> Result<Scan> {
+        let (lower, upper) = (Bound::Included(vec![prefix]), Bound::Excluded(vec![prefix + 1]));
+        Ok(self.store.scan(self.state.system, Bounds { lower, upper, reverse: false }, None)?)
+    }
+
+    /// Writes the batch if it has more than so many bytes.
+    fn write(&mut self, bytes: usize) -> Result<()> {
+        if self.batch.is_empty() || self.batch.encoded_bytes() < bytes {
+            return Ok(());
+        }
+        let batch = std::mem::replace(&mut self.batch, self.store.batch());
+        self.store.write(batch, Durability::Bulk)?;
+        Ok(())
+    }
+}
+
+/// Gives a document the position that it has in another database; `position` is an entry from there. [`ensure_ordered`]
+/// does the rest.
+pub(crate) fn copy_position(batch: &mut WriteBatch, system: TreeId, document: &[u8], position: &[u8]) {
+    if let Some(position) = Position::parse(position) {
+        position.put(system, document, batch);
+        batch.put(system, &order_key(position.number), document);
+    }
+}

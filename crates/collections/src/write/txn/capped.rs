@@ -1,0 +1,99 @@
+//! Writes to capped collections: their order, their locks, and the documents that are too old.
+
+use super::{Group, Locked, WriteTxn};
+use crate::capped::{self, Accounting};
+use crate::error::Result;
+use crate::limits::CappedLimits;
+use crate::trees::CAPPED_TOTALS;
+use alluvium_env::sync::atomic::Ordering;
+use alluvium_store::{Durability, TreeId};
+
+impl WriteTxn<'_> {
+    /// Makes the order of each capped collection that has none. The caller holds no lock.
+    pub(super) fn prepare(&self) -> Result<()> {
+        let capped = self.groups.iter().filter(|group| group.capped().is_some());
+        capped.map(|group| capped::ensure_ordered(self.store, &group.state, group.name)).collect()
+    }
+
+    /// True if the collection is capped: then documents are written whole, so that their sizes are known.
+    pub(crate) fn is_capped(&self, group: usize) -> bool {
+        self.groups[group].capped().is_some()
+    }
+
+    /// The bytes that the commit adds for capped collections.
+    pub(super) fn capped_bytes(&self) -> usize {
+        let capped = self.groups.iter().filter(|group| group.capped().is_some());
+        capped.map(|group| capped::overhead_bytes(self.batch.keys(group.state.documents))).sum()
+    }
+
+    /// Adds the entries of capped collections. Returns those from which more documents are to be deleted. The caller
+    /// holds the locks.
+    fn account(&mut self) -> Result<Vec<usize>> {
+        let mut exceeded = Vec::new();
+        for (at, group) in self.groups.iter().enumerate() {
+            let Some(limits) = group.capped() else { continue };
+            if !group.state.is_ordered.load(Ordering::Acquire) {
+                // It became capped after the write began.
+                return Err(alluvium_store::Error::SchemaChanged(group.state.documents.0).into());
+            }
+            let accounts = Accounting::new(self.store, &group.state, group.name, limits)?;
+            if accounts.add(&mut self.batch)? {
+                exceeded.push(at);
+            }
+        }
+        Ok(exceeded)
+    }
+
+    /// The totals of capped collections, whose locks all their writers hold.
+    pub(super) fn totals(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
+        let capped = self.groups.iter().filter(|group| group.capped().is_some());
+        capped.map(|group| (group.state.system, CAPPED_TOTALS))
+    }
+}
+
+impl Locked<'_> {
+    /// Commits a write with a capped collection. The locks, which all writers of the collection need, are released
+    /// before the log is synced.
+    #[cold]
+    pub(super) fn commit_capped(self) -> Result<()> {
+        let Self { mut txn, durability, locks, _admitted } = self;
+        let exceeded = txn.account()?;
+        let until_visible = if durability == Durability::Sync { Durability::Bulk } else { durability };
+        let WriteTxn { store, batch, groups, .. } = txn;
+        store.write_locked(batch, until_visible, &locks)?;
+        drop((locks, _admitted));
+        for group in &groups {
+            group.mark_shapes();
+            if group.capped().is_some() {
+                group.state.appends.note();
+            }
+        }
+        for at in exceeded {
+            let Group { state, name, .. } = &groups[at];
+            // The write itself is made. The next insert tries again.
+            if let Err(error) = capped::trim(store, state, name, until_visible) {
+                log::warn!("the oldest documents of collection {name} cannot be deleted: {error}");
+            }
+        }
+        if durability == Durability::Sync {
+            store.sync().map_err(unknown_if_poisoned)?;
+        }
+        Ok(())
+    }
+}
+
+impl Group<'_> {
+    /// The limits of a capped collection.
+    #[inline]
+    pub(super) fn capped(&self) -> Option<CappedLimits> {
+        self.entries.set().options.capped
+    }
+}
+
+/// The error of a sync after a batch was written: if the log had failed before, the outcome is unknown, too.
+fn unknown_if_poisoned(error: alluvium_store::Error) -> alluvium_store::Error {
+    match error {
+        alluvium_store::Error::Poisoned(_) => alluvium_store::Error::OutcomeUnknown(Box::new(error)),
+        error => error,
+    }
+}

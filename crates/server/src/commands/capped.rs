@@ -1,0 +1,135 @@
+//! `convertToCapped`, `cloneCollectionAsCapped`, and the limits of capped collections in other commands.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Fields, Kind, optional, required};
+use alluvium::{CappedLimits, Document, Error, Map, Value};
+use alluvium_document::BsonBuilder;
+
+/// The most bytes of a capped collection: 1 PiB.
+const SIZE_MAX: i64 = 1 << 50;
+/// The documents of a clone that are written at once.
+const CLONED_AT_ONCE: usize = 500;
+
+/// The limits that `create` is given; `None` if the collection is not to be capped.
+///
+/// # Errors
+/// Error 72 without a size; error 2 for a number that is out of range.
+pub(super) fn limits(body: &Map) -> CommandResult<Option<CappedLimits>> {
+    let size_bytes = body.coerced("size").map(size).transpose()?;
+    let documents = body.coerced("max").map(documents).transpose()?.flatten();
+    match (body.flag("capped"), size_bytes) {
+        (false, None) if body.coerced("max").is_none() => Ok(None),
+        (false, _) => {
+            let message = "the 'capped' field needs to be true when either the 'size' or 'max' fields are present";
+            Err(CommandError::invalid_options(message))
+        }
+        (true, Some(size_bytes)) => Ok(Some(CappedLimits { size_bytes, documents })),
+        (true, None) => Err(CommandError::invalid_options("the 'size' field is required when 'capped' is true")),
+    }
+}
+
+/// The limits as options of a collection, with the types that MongoDB gives them.
+pub(super) fn options(limits: &CappedLimits) -> Map {
+    let mut options = limits.to_options();
+    for (_, value) in &mut options.entries {
+        if let Value::Int64(number) = value
+            && let Ok(number) = i32::try_from(*number)
+        {
+            *value = Value::Int32(number);
+        }
+    }
+    options
+}
+
+/// A size in bytes.
+pub(super) fn size(bytes: i64) -> CommandResult<u64> {
+    match u64::try_from(bytes) {
+        Ok(size) if (1..=SIZE_MAX).contains(&bytes) => Ok(size),
+        _ => Err(CommandError::bad_value(format!("the size {bytes} must be from 1 to {SIZE_MAX} bytes"))),
+    }
+}
+
+/// A maximum of documents; `None` for one that is not positive, which is no limit.
+pub(super) fn documents(most: i64) -> CommandResult<Option<u64>> {
+    match i32::try_from(most) {
+        Ok(_) => Ok(u64::try_from(most).ok().filter(|most| *most > 0)),
+        Err(_) if most < 0 => Ok(None),
+        Err(_) => Err(CommandError::bad_value(format!("the maximum of {most} documents must be below 2147483648"))),
+    }
+}
+
+/// The size of the commands of this file, which report all that is wrong with it as an error 72.
+fn converted_size(body: &Map) -> CommandResult<CappedLimits> {
+    match body.coerced("size") {
+        Some(bytes) if bytes > 0 => Ok(CappedLimits { size_bytes: size(bytes)?, documents: None }),
+        _ => Err(CommandError::invalid_options("Capped collection size must be greater than zero")),
+    }
+}
+
+pub(super) const CONVERT: Command = Command {
+    fields: &[required("convertToCapped", Kind::Any), optional("size", Kind::Any)],
+    access: Access::Collection(Action::ConvertToCapped),
+    ..Command::writing("convertToCapped", convert)
+};
+
+fn convert(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let limits = converted_size(&call.body)?;
+    let collection = source(call)?;
+    collection.convert_to_capped(limits)?;
+    // As in MongoDB.
+    collection.drop_indexes()?;
+    Ok(call.reply())
+}
+
+pub(super) const CLONE: Command = Command {
+    fields: &[
+        required("cloneCollectionAsCapped", Kind::Text),
+        required("toCollection", Kind::Text),
+        optional("size", Kind::Any),
+    ],
+    access: Access::ByFields,
+    ..Command::writing("cloneCollectionAsCapped", clone)
+};
+
+fn clone(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let limits = converted_size(&call.body)?;
+    let source = source(call)?;
+    let to = call.body.text("toCollection").unwrap_or_default().to_owned();
+    let full = format!("{}.{to}", call.db);
+    if call.shared.db.views().iter().any(|(name, _)| *name == full) {
+        return Err(Error::IsView(full).into());
+    }
+    let target = call.collection_called(&to).create().capped(limits).run()?;
+    let copied = copy(call, &source, &target);
+    if copied.is_err() {
+        target.drop()?;
+    }
+    copied?;
+    Ok(call.reply())
+}
+
+fn copy(call: &Call<'_>, source: &alluvium::Collection, target: &alluvium::Collection) -> CommandResult<()> {
+    let mut cursor = source.find(Map::new()).max_time(call.max_time()).stop_when(call.stop.clone()).run()?;
+    loop {
+        let batch: Vec<Document> = cursor.by_ref().take(CLONED_AT_ONCE).collect::<alluvium::Result<_>>()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        target.insert_many(batch)?;
+    }
+}
+
+/// The collection of the command, which has to exist.
+fn source(call: &Call<'_>) -> CommandResult<alluvium::Collection> {
+    let collection = call.collection()?;
+    match collection.require_existing() {
+        Ok(()) => Ok(collection),
+        Err(Error::NoSuchCollection { name, .. }) => {
+            Err(CommandError::namespace_not_found(format!("source collection {name} does not exist")))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
