@@ -3,11 +3,11 @@
 
 #![allow(clippy::disallowed_methods)]
 
-mod support;
+mod common;
 
 use alluvium::{Database, Map, Value, doc};
 use alluvium_server::Config;
-use support::Served;
+use common::Running;
 
 const IDLE: usize = 300;
 const BUSY: usize = 64;
@@ -29,7 +29,7 @@ fn threads() -> usize {
 #[test]
 fn idle_and_busy_connections_are_served_together() {
     let db = Database::in_memory().unwrap();
-    let served = Served::start(&db, Config::default());
+    let served = Running::of(&db, Config::default());
     let mut idle: Vec<_> = (0..IDLE).map(|_| served.client()).collect();
     for client in &mut idle {
         assert_eq!(client.code("admin", doc! {"ping": 1}), None);
@@ -62,7 +62,7 @@ fn idle_and_busy_connections_are_served_together() {
 fn cursors_that_are_left_make_room_for_others() {
     let db = Database::in_memory().unwrap();
     db.collection("pets").insert_many([r#"{"_id": 1}"#, r#"{"_id": 2}"#, r#"{"_id": 3}"#]).unwrap();
-    let served = Served::start(&db, Config::default());
+    let served = Running::of(&db, Config::default());
     let mut client = served.client();
     let open = || doc! {"find": "pets", "batchSize": 1};
     let first = number(&client.run("main", open()), &["cursor", "id"]);
