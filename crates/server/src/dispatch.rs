@@ -332,6 +332,10 @@ fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult
             shared.db.sync()?;
             Ok(None)
         }
+        ReadLevel::Snapshot if shared.config.replica_set.is_none() => {
+            let message = "node needs to be a replica set member to use readConcern: snapshot";
+            Err(CommandError::new(123, "NotAReplicaSet", message))
+        }
         ReadLevel::Snapshot if command.reads_snapshots => {
             let (snapshot, time) = shared.snapshots.get(&shared.db, concern.at)?;
             shared.db.sync()?;

@@ -73,3 +73,33 @@ fn a_connection_continues_after_errors_and_silence() {
     client.send_raw(OP_MSG, &[0, 0, 0, 0, 9]);
     assert!(client.is_closed());
 }
+
+#[test]
+fn a_server_of_its_own_reads_no_snapshots() {
+    let server = Running::with(alluvium_server::Config { replica_set: None, ..Default::default() });
+    let mut client = server.client();
+    client.fails(123, "zoo", doc! {"find": "pets", "readConcern": {"level": "snapshot"}});
+    client.ok("zoo", doc! {"find": "pets", "readConcern": {"level": "majority"}});
+}
+
+#[test]
+fn a_command_that_fails_reports_its_write_concern_too() {
+    let server = Running::new();
+    let mut client = server.client();
+    client.ok("zoo", doc! {"create": "pets"});
+    client.ok("zoo", doc! {"create": "others"});
+    let rename = doc! {"renameCollection": "zoo.pets", "to": "zoo.others", "writeConcern": {"w": 2}};
+    let reply = client.fails(48, "admin", rename);
+    let error = reply.get("writeConcernError").and_then(Value::as_map).expect("an error");
+    assert_eq!(error.get("code"), Some(&Value::Int32(100)));
+}
+
+#[test]
+fn an_update_by_an_unknown_stage_fails_as_a_whole() {
+    let server = Running::new();
+    let mut client = server.client();
+    let unknown = doc! {"update": "pets", "updates": [{"q": {}, "u": [{"$nonsense": true}]}]};
+    client.fails(40324, "zoo", unknown);
+    let wrong = doc! {"update": "pets", "updates": [{"q": {}, "u": {"$nonsense": {"a": 1}}}]};
+    assert!(client.ok("zoo", wrong).contains("writeErrors"));
+}
