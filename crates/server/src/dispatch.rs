@@ -94,6 +94,9 @@ fn find(shared: &Shared, name: &str) -> Option<&'static Command> {
 
 /// What a fail point does to a request.
 pub(crate) fn failure(shared: &Shared, client: &Client, request: &Request) -> Option<Failure> {
+    if !shared.fail_points.are_on() {
+        return None;
+    }
     let command = find(shared, name_of(&request.body)).filter(|command| !command.is_for_tests)?;
     let application = || client.application(&request.body);
     let resolve = |name: &str| commands::find(name).map(|command| command.name);
@@ -103,6 +106,9 @@ pub(crate) fn failure(shared: &Shared, client: &Client, request: &Request) -> Op
 
 /// The time that a request waits before it is executed: `hello` of a client that knows what it would be answered.
 pub(crate) fn wait(shared: &Shared, request: &Request) -> Duration {
+    if !request.body.contains("topologyVersion") {
+        return Duration::ZERO;
+    }
     match find(shared, name_of(&request.body)) {
         Some(command) if ["hello", "isMaster"].contains(&command.name) => commands::hello_wait(shared, &request.body),
         _ => Duration::ZERO,

@@ -105,9 +105,14 @@ impl FailPoints {
         Ok(before.map_or(0, |point| point.entered))
     }
 
+    /// False if all are off.
+    pub(crate) fn are_on(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
     /// The data of a fail point if it is entered. `applies` decides whether it may be.
     fn enter(&self, name: &str, applies: impl FnOnce(&Map) -> bool) -> Option<Map> {
-        if !self.any.load(Ordering::Relaxed) {
+        if !self.are_on() {
             return None;
         }
         let mut points = self.points.lock();
