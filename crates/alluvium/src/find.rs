@@ -435,7 +435,7 @@ impl<T> Find<T> {
     /// # Errors
     /// [`crate::Error::NotCapped`]; [`crate::Error::Plan`] for a sort or a snapshot; as [`Find::run`].
     pub fn tail(self) -> Result<Tail> {
-        let query = Query::new(self.request, moment(self.origin.env()))?;
+        let query = Query::new(self.request, self.origin.moment()?)?;
         let Origin::Collection(target, None) = self.origin else {
             let what = "a tailable cursor reads a collection as it is now";
             return Err(PlanError::BadHint(what.to_owned()).into());
