@@ -41,7 +41,7 @@ pub(crate) fn of(error: &Error) -> Option<String> {
             return Some(format!("--memory {}M is enough.", needed_bytes.div_ceil(1 << 20)));
         }
         Error::Store(StoreError::NotADatabase(_)) => {
-            "`alluvium put`, `alluvium load` and `alluvium index create` create a database."
+            "`alluvium put`, `alluvium load`, `alluvium create` and `alluvium index create` create a database."
         }
         Error::Store(StoreError::IsCheckpoint(_)) => {
             "`alluvium restore CHECKPOINT NEW` makes a database from a checkpoint; `alluvium verify` checks it."

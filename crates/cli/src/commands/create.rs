@@ -4,7 +4,7 @@ use crate::exit::Outcome;
 use crate::settings::database::CollectionArgs;
 use crate::settings::queries::map_of;
 use crate::settings::size;
-use alluvium::CappedLimits;
+use alluvium::{CappedLimits, Collation};
 
 /// Arguments of `create`.
 #[derive(Debug, clap::Args)]
@@ -34,8 +34,13 @@ impl Args {
     /// Creates the collection.
     pub(crate) fn run(&self) -> Outcome {
         let collation = self.collation.as_deref().map(|options| map_of("--collation", options)).transpose()?;
-        self.collection.change(|collection| {
-            let mut new = collection.create();
+        // Invalid arguments must not create a database.
+        alluvium::check_name(&self.collection.name)?;
+        if let Some(collation) = &collation {
+            Collation::parse(collation).map_err(alluvium::Error::from)?;
+        }
+        self.collection.database.with_created(|database| {
+            let mut new = database.collection(&self.collection.name).create();
             if let Some(size_bytes) = self.capped {
                 new = new.capped(CappedLimits { size_bytes, documents: self.max });
             }
@@ -43,6 +48,7 @@ impl Args {
                 new = new.collation(collation);
             }
             new.run()?;
+            database.sync()?;
             Ok(())
         })
     }

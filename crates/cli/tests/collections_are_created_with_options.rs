@@ -1,4 +1,4 @@
-//! `create` makes capped collections, which keep their newest documents in the order of insertion.
+//! `create` makes collections with options: capped ones, and those with a collation.
 
 mod common;
 
@@ -21,4 +21,16 @@ fn a_capped_collection_keeps_the_newest() {
     assert!(place.bad(1, &["create", "db", "log"]).contains("exists"));
     place.bad(2, &["create", "db", "other", "--max", "2"]);
     place.bad(1, &["create", "db", "other", "--capped", "0"]);
+}
+
+#[test]
+fn a_collection_compares_by_its_collation() {
+    let place = Place::new();
+    place.bad(2, &["create", "db", "pets", "--collation", "en"]);
+    assert!(place.bad(1, &["create", "db", "pets", "--collation", r#"{"locale": "xx"}"#]).contains("locale"));
+    assert!(!place.path("db").exists());
+    place.good(&["create", "db", "pets", "--collation", r#"{"locale": "en", "strength": 2}"#]);
+    place.good(&["put", "db", "pets", "rex", r#"{"kind": "Dog"}"#]);
+    let count = |more: &[&str]| place.good(&[&["count", "db", "pets", r#"{"kind": "DOG"}"#], more].concat());
+    assert_eq!((count(&[]), count(&["--collation", r#"{"locale": "simple"}"#])), ("1\n".to_owned(), "0\n".to_owned()));
 }
