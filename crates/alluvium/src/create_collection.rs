@@ -1,6 +1,5 @@
 //! Creating a collection with options.
 
-use crate::collection::Collection;
 use crate::target::Target;
 use alluvium_collections::error::Result;
 use alluvium_collections::limits::CappedLimits;
@@ -8,13 +7,14 @@ use alluvium_collections::options::CollectionOptions;
 use alluvium_document::{IntoDocument, Map};
 use alluvium_query::collation::Collation;
 
-/// A collection to create, with its options; returned by [`Collection::create`].
+/// A collection to create, with its options; returned by [`crate::Collection::create`].
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
 /// use alluvium::CappedLimits;
 ///
-/// let log = db.collection("log").create().capped(CappedLimits { size_bytes: 1 << 20, documents: Some(2) }).run()?;
+/// let log = db.collection("log");
+/// log.create().capped(CappedLimits { size_bytes: 1 << 20, documents: Some(2) }).run()?;
 /// log.insert_many([r#"{"_id": 3}"#, r#"{"_id": 2}"#, r#"{"_id": 1}"#])?;
 /// let kept: Vec<_> = log.find("{}").run()?.collect::<alluvium::Result<_>>()?;
 /// assert_eq!(kept.iter().map(|document| document.id().as_i64().unwrap()).collect::<Vec<_>>(), [2, 1]);
@@ -39,7 +39,8 @@ impl CreateCollection {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// let pets = db.collection("pets").create().collation(r#"{"locale": "en", "strength": 2}"#).run()?;
+    /// let pets = db.collection("pets");
+    /// pets.create().collation(r#"{"locale": "en", "strength": 2}"#).run()?;
     /// pets.put("rex", r#"{"kind": "Dog"}"#)?;
     /// assert_eq!(pets.find(r#"{"kind": "dog"}"#).count()?, 1);
     /// # alluvium::Result::Ok(())
@@ -71,12 +72,12 @@ impl CreateCollection {
     /// # Errors
     /// [`crate::Error::CollectionExists`], [`crate::Error::InvalidName`]; [`crate::Error::InvalidDocument`] for a limit
     /// of 0 bytes; [`crate::Error::Collation`]; or as for any write.
-    pub fn run(mut self) -> Result<Collection> {
+    pub fn run(mut self) -> Result<()> {
         self.options.collation = self.collation?;
         if let Some(limits) = &self.options.capped {
             CappedLimits::from_options(&limits.to_options())?;
         }
         self.target.engine.catalog.create(self.target.name()?, self.options)?;
-        Ok(Collection::new(self.target))
+        Ok(())
     }
 }

@@ -29,7 +29,8 @@ fn open(env: &Env) -> Database {
 }
 
 fn create(db: &Database, size_bytes: u64, documents: Option<u64>) -> Collection {
-    db.collection("log").create().capped(CappedLimits { size_bytes, documents }).run().unwrap()
+    db.collection("log").create().capped(CappedLimits { size_bytes, documents }).run().unwrap();
+    db.collection("log")
 }
 
 /// The `_id`s in the natural order.
@@ -99,6 +100,7 @@ impl Random {
     }
 }
 
+// long: one arm for each operation, on the collection and on the list.
 #[test]
 fn any_operations_keep_what_fits() {
     for seed in 0..40 {
@@ -184,7 +186,7 @@ fn any_operations_keep_what_fits() {
     }
 }
 
-/// Inserts one document after the other, and then a batch; `acknowledged` is told how many were inserted.
+/// Inserts twelve documents one after the other, and deletes the last; calls `acknowledged` with the count of writes.
 fn write(log: &Collection, mut acknowledged: impl FnMut(i64)) -> Result<()> {
     for n in 0..12 {
         log.insert_one(document(n * 5 % 13, 20).0)?;

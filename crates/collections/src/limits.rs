@@ -29,7 +29,7 @@ impl CappedLimits {
         let Some(size_bytes) = size_bytes else {
             return Err(Error::InvalidDocument("a capped collection needs a size above 0, in bytes".to_owned()));
         };
-        // As in MongoDB, a maximum that is not positive is none.
+        // As in MongoDB, a maximum that is not positive is no limit.
         let documents = number("max").and_then(|max| u64::try_from(max).ok()).filter(|max| *max > 0);
         Ok(Some(Self { size_bytes, documents }))
     }
@@ -44,7 +44,7 @@ impl CappedLimits {
         options
     }
 
-    /// True if so many documents of so many bytes are too much.
+    /// True if this count of documents, or the sum of their bytes, exceeds a limit.
     pub(crate) fn are_exceeded(&self, documents: u64, bytes: u64) -> bool {
         bytes > self.size_bytes || self.documents.is_some_and(|most| documents > most)
     }

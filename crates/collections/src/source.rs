@@ -77,7 +77,7 @@ impl LocalDocuments {
                 watch.tick(&view.engine.env)?;
                 let Some((key, row)) = scan.next(view)? else { return Ok(count) };
                 *examined += 1;
-                count += u64::from(visit_row(view, filter, (key, row), &mut id, visit)?);
+                count += u64::from(visit_row(view, filter, key, row, &mut id, visit)?);
             },
         };
         loop {
@@ -92,7 +92,7 @@ impl LocalDocuments {
                 continue;
             };
             *examined += 1;
-            count += u64::from(visit_row(view, filter, (key, row), &mut id, visit)?);
+            count += u64::from(visit_row(view, filter, key, row, &mut id, visit)?);
         }
     }
 }
@@ -102,7 +102,8 @@ impl LocalDocuments {
 fn visit_row(
     view: &CollectionView,
     filter: &Filter,
-    (key, row): (&[u8], &[u8]),
+    key: &[u8],
+    row: &[u8],
     id: &mut Vec<u8>,
     visit: &mut dyn FnMut(RecordRef<'_>) -> Result<()>,
 ) -> Result<bool> {

@@ -1,5 +1,5 @@
 //! Tailable cursors over the wire: a `getMore` waits for documents, and ends when there are some, when its time is over,
-//! when the cursor or the collection is gone, and when the server ends; others are served meanwhile.
+//! when the cursor or the collection is gone, and when the server ends. Other clients are served.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests over real sockets")]
 

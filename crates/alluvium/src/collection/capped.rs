@@ -41,7 +41,8 @@ impl<T> Collection<T> {
     /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::CappedLimits;
     ///
-    /// let log = db.collection("log").create().capped(CappedLimits { size_bytes: 4096, documents: None }).run()?;
+    /// let log = db.collection("log");
+    /// log.create().capped(CappedLimits { size_bytes: 4096, documents: None }).run()?;
     /// log.set_capped(CappedLimits { size_bytes: 8192, documents: Some(100) })?;
     /// assert_eq!(log.capped()?.unwrap().documents, Some(100));
     /// # alluvium::Result::Ok(())

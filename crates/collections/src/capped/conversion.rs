@@ -9,7 +9,7 @@ use alluvium_store::Durability;
 
 /// Makes a collection capped, or gives a capped one other limits, and deletes its oldest documents until it is within
 /// them. The documents keep their order if it was capped, and are in the order of their last full writes otherwise.
-/// Nothing is copied, and writers wait meanwhile.
+/// Nothing is copied. Writers wait for it.
 ///
 /// # Errors
 /// [`crate::error::Error::NoSuchCollection`]; as for any write.

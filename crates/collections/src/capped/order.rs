@@ -123,7 +123,7 @@ impl Making<'_> {
         Ok(self.store.scan(self.state.system, Bounds { lower, upper, reverse: false }, None)?)
     }
 
-    /// Writes the batch if it has more than so many bytes.
+    /// Writes the batch if it has this number of bytes.
     fn write(&mut self, bytes: usize) -> Result<()> {
         if self.batch.is_empty() || self.batch.encoded_bytes() < bytes {
             return Ok(());

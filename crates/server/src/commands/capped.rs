@@ -77,6 +77,9 @@ pub(super) const CONVERT: Command = Command {
 
 fn convert(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let limits = converted_size(&call.body)?;
+    if !matches!(call.argument(), Value::String(_)) {
+        return Err(CommandError::invalid_namespace("the name of a collection is a string"));
+    }
     let collection = source(call)?;
     collection.convert_to_capped(limits)?;
     // As in MongoDB.
@@ -102,7 +105,8 @@ fn clone(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if call.shared.db.views().iter().any(|(name, _)| *name == full) {
         return Err(Error::IsView(full).into());
     }
-    let target = call.collection_called(&to).create().capped(limits).run()?;
+    let target = call.collection_called(&to);
+    target.create().capped(limits).run()?;
     let copied = copy(call, &source, &target);
     if copied.is_err() {
         target.drop()?;
@@ -129,6 +133,10 @@ fn source(call: &Call<'_>) -> CommandResult<alluvium::Collection> {
         Ok(()) => Ok(collection),
         Err(Error::NoSuchCollection { name, .. }) => {
             Err(CommandError::namespace_not_found(format!("source collection {name} does not exist")))
+        }
+        // MongoDB looks for such names, too.
+        Err(Error::InvalidName(error)) if error.name.contains('$') => {
+            Err(CommandError::namespace_not_found(format!("source collection {} does not exist", error.name)))
         }
         Err(error) => Err(error.into()),
     }
