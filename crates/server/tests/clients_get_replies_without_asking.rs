@@ -1,5 +1,7 @@
 //! Exhaust cursors, and `hello` that waits.
 
+#![allow(clippy::disallowed_methods, reason = "tests over real sockets, in real time")]
+
 mod common;
 
 use alluvium::{Map, Value, doc};

@@ -1,5 +1,7 @@
 //! `configureFailPoint` over real connections.
 
+#![allow(clippy::disallowed_methods, reason = "tests over real sockets, in real time")]
+
 mod common;
 
 use alluvium::{Map, Value, doc};

@@ -1,5 +1,7 @@
 //! `getMore` reads what another request has begun, and ends when it is killed, or its client is gone.
 
+#![allow(clippy::disallowed_methods, reason = "tests over real sockets, in real time")]
+
 mod common;
 
 use alluvium::{Value, doc};
