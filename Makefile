@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo check style test counts counts-update schedules orders data clients clients-quick setup mutants soak sanitize races \
+.PHONY: help demo check style test counts counts-update schedules orders data clients clients-quick suites setup mutants soak sanitize races \
 	miri dist deb peers peers-check fuzz-check oracle conformance
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test     all of that, and all tests: also under a seeded scheduler and in a model of memory"
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
 	@echo "make clients  run MongoDB's drivers, shell and test launchers against the built program (pip, npm, go, mvn; minutes)"
+	@echo "make suites   run pymongo's own tests against the program, and with SPECIFICATIONS=FOLDER those of MongoDB's specifications"
 	@echo "make counts   count the instructions of hot paths, and compare them with a table (make test does that; valgrind)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
@@ -56,6 +57,10 @@ test: setup data style
 # Real clients of the server, installed into cargo's target folder.
 clients:
 	tests/clients/run
+
+# Test suites of others, with a reason for every failure.
+suites:
+	tests/suites/run
 
 # With the program that the tests before this have built.
 clients-quick:
