@@ -12,6 +12,7 @@ use std::str::FromStr;
 mod arithmetic;
 mod decimal128;
 mod float;
+mod functions;
 
 /// The largest magnitude of an exponent. Text with a larger one is refused.
 pub const MAX_EXPONENT: i64 = i32::MAX as i64;

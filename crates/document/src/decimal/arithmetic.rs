@@ -93,13 +93,33 @@ impl Decimal {
             digits.push('1');
             exponent -= 1;
         }
+        let nonzero = digits.trim_end_matches('0').len();
         let (digits, exponent) = round_digits(&digits, exponent, QUOTIENT_DIGITS as usize);
+        if nonzero > QUOTIENT_DIGITS as usize {
+            return Decimal::finite(negative, &digits, exponent);
+        }
         // An exact quotient is returned without the zeros from the shift, down to the ideal scale.
         let ideal = a.exponent - b.exponent;
         let zeros = digits.len() - digits.trim_end_matches('0').len();
         let extra = (ideal - exponent).clamp(0, zeros as i64);
         let kept = digits.len() - extra as usize;
         Decimal::finite(negative, &digits[..kept.max(1)], if kept == 0 { ideal } else { exponent + extra })
+    }
+
+    /// The remainder of a division whose quotient is truncated: it has the sign of this decimal, and the
+    /// larger scale of the two. NaN if this decimal is not finite, or the other is zero.
+    ///
+    /// # Errors
+    /// [`DecimalError::TooManyDigits`].
+    pub fn remainder(&self, other: &Decimal) -> Result<Decimal, DecimalError> {
+        let (a, b) = match (&self.repr, &other.repr) {
+            (Repr::Finite(a), Repr::Finite(b)) if !b.is_zero() => (a, b),
+            (Repr::Finite(_), Repr::Infinity { .. }) => return Ok(self.clone()),
+            _ => return Ok(Decimal::NAN),
+        };
+        let exponent = a.exponent.min(b.exponent);
+        let rest = a.scaled_to(exponent)? % b.scaled_to(exponent)?;
+        Decimal::finite(a.negative, &rest.magnitude().to_string(), exponent)
     }
 
     /// The decimal with the opposite sign; NaN is unchanged.
@@ -128,7 +148,7 @@ impl Decimal {
         }
     }
 
-    fn from_big(value: BigInt, exponent: i64) -> Result<Decimal, DecimalError> {
+    pub(super) fn from_big(value: BigInt, exponent: i64) -> Result<Decimal, DecimalError> {
         Decimal::finite(value.sign() == Sign::Minus, &value.magnitude().to_string(), exponent)
     }
 }

@@ -77,8 +77,36 @@ fn sums_products_and_quotients() {
     check("1E+3", Decimal::divide, "10", "1E+2");
     check("0", Decimal::divide, "7", "0");
     check("7", Decimal::divide, "-Infinity", "-0");
+    check(
+        "2.999999999999999999999999999999999",
+        Decimal::divide,
+        "1.0000000000000000000000000000000001",
+        "2.999999999999999999999999999999999",
+    );
+    check(
+        "6.907755278982137052053974364053093",
+        Decimal::divide,
+        "2.302585092994045684017991454684364",
+        "3.000000000000000000000000000000000",
+    );
     check("1", Decimal::divide, "1E+1000000", "1E-1000000");
     assert_eq!(dec("1").divide(&dec("0.0")), Err(DecimalError::DivisionByZero));
+}
+
+#[test]
+fn remainders_have_the_sign_of_the_dividend() {
+    for (a, b, expected) in [
+        ("7.5", "2", "1.5"),
+        ("-7", "3", "-1"),
+        ("-0", "3", "-0"),
+        ("-9", "3.0", "-0.0"),
+        ("1E+6144", "3", "1"),
+        ("5", "-Infinity", "5"),
+        ("Infinity", "3", "NaN"),
+        ("1", "0", "NaN"),
+    ] {
+        assert_eq!(dec(a).remainder(&dec(b)).unwrap().to_string(), expected, "{a} % {b}");
+    }
 }
 
 #[test]
