@@ -150,7 +150,7 @@ fn too_many_steps(pattern: &str, text: &str) -> PatternError {
 /// The pattern in the syntax of the crate that searches for it.
 fn translated(pattern: &str, options: &str, captures: bool) -> Result<Translated, PatternError> {
     let has = |option| options.contains(option);
-    let flags = pcre::Flags { multi_line: has('m'), extended: has('x'), captures };
+    let flags = pcre::Flags { multi_line: has('m'), extended: has('x'), captures, behind: false };
     pcre::translate(pattern, flags).map_err(|reason| not_understood(pattern, &reason))
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Flags {
     pub extended: bool,
     /// The places of groups are wanted.
     pub captures: bool,
+    /// Inside of a look-behind, which has a fixed length.
+    pub behind: bool,
 }
 
 /// A translated pattern. It is compiled with the options `i`, `m` and `s`, but without `x`.
@@ -304,10 +306,10 @@ impl<'a> Translator<'a> {
 
     fn count(&mut self, c: char, before: Before) -> Result<(), Refused> {
         match (before, c) {
-            // A lazy count: whether a text matches does not depend on it.
+            // A lazy count: whether a text matches does not depend on it, but where.
             (Before::Count, '?') => {
                 self.before = Before::LeastCount;
-                if self.backtracks {
+                if self.backtracks || self.flags.captures {
                     self.out.push('?');
                 }
             }
@@ -320,6 +322,7 @@ impl<'a> Translator<'a> {
                 self.before = Before::LeastCount;
             }
             (Before::Count | Before::LeastCount, _) => return Err(counts_nothing(c)),
+            (Before::Other, _) if self.flags.behind => return Err(no_fixed_length()),
             (Before::Other, _) => {
                 self.out.push(c);
                 self.before = Before::Count;
@@ -344,6 +347,9 @@ impl<'a> Translator<'a> {
         if before != Before::Other {
             return Err(counts_nothing('{'));
         }
+        if self.flags.behind && inner.split_once(',').is_some_and(|(least, most)| least != most) {
+            return Err(no_fixed_length());
+        }
         let inner = self.take_until('}', "a count")?;
         self.out.push('{');
         self.out.push_str(inner);
@@ -355,6 +361,10 @@ impl<'a> Translator<'a> {
 
 fn counts_nothing(c: char) -> Refused {
     format!("there is nothing before {c} to repeat")
+}
+
+fn no_fixed_length() -> Refused {
+    "a look-behind must have a fixed length".to_owned()
 }
 
 #[cfg(test)]

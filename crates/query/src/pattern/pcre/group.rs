@@ -31,6 +31,7 @@ impl Translator<'_> {
                 self.backtrack(what)?;
                 // PCRE lets look-around be repeated, which has no effect.
                 self.open_to(&format!("(?>(?{begin}"), "))");
+                self.flags.behind = begin.starts_with('<') || (self.flags.behind && begin == ">");
                 return Ok(());
             }
         }
@@ -96,8 +97,8 @@ impl Translator<'_> {
                 Some('-') if sets => sets = false,
                 Some('x') => flags.extended = sets,
                 // Ungreedy: without atomic groups and the like, whether a text matches does not depend on it.
-                Some('U') if !self.backtracks => {}
-                Some(c @ ('i' | 'm' | 's')) => {
+                Some('U') if !self.backtracks && !self.flags.captures => {}
+                Some(c @ ('i' | 'm' | 's' | 'U')) if c != 'U' || !self.backtracks => {
                     if c == 'm' {
                         flags.multi_line = sets;
                     }
