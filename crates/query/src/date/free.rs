@@ -21,6 +21,7 @@ pub(crate) fn parse(text: &str, zone: &Zone) -> Result<i64, DateError> {
     {
         return Ok(millis);
     }
+    let text = text.trim_matches(['\0', '\u{a0}']);
     let mut found = Found::default();
     let mut cursor = Cursor::new(text.as_bytes());
     loop {
@@ -61,7 +62,7 @@ enum Part {
     Month(i64),
     Time(Time),
     DateTime {
-        year: i64,
+        year: Option<i64>,
         month: i64,
         day: i64,
         time: Time,
@@ -97,7 +98,7 @@ struct Time {
 
 type Notation = fn(&mut Cursor<'_>) -> Option<Part>;
 
-const NOTATIONS: [Notation; 29] = [
+const NOTATIONS: [Notation; 30] = [
     times::clock_12,
     times::clock_24,
     times::without_colon,
@@ -121,6 +122,7 @@ const NOTATIONS: [Notation; 29] = [
     dates::day_month_name,
     dates::month_name_year,
     dates::month_name_day_year,
+    dates::month_name_day_time,
     dates::year_month_name,
     dates::month_name_with_dashes,
     dates::year_with_dashes,
@@ -161,7 +163,7 @@ impl Found {
             }
             Part::Time(time) => return self.time(time),
             Part::DateTime { year, month, day, time } => {
-                return self.date(Some(year), month, day) && self.time(time);
+                return self.date(year, month, day) && self.time(time);
             }
             Part::Stamp { seconds, micros } => {
                 self.fields.relative.days = seconds.div_euclid(86_400);

@@ -128,7 +128,7 @@ pub(super) fn fourteen_digits(cursor: &mut Cursor<'_>) -> Option<Part> {
     let day = cursor.number(2, 2, 0..=31)?;
     let (hour, minute) = (cursor.number(2, 2, 0..=24)?, cursor.number(2, 2, 0..=59)?);
     let time = Time { hour, minute, second: cursor.number(2, 2, 0..=59)?, micros: 0 };
-    Some(Part::DateTime { year, month, day, time })
+    Some(Part::DateTime { year: Some(year), month, day, time })
 }
 
 /// `2008:08:07 18:11:31`, as in photographs (EXIF).
@@ -139,7 +139,7 @@ pub(super) fn photograph(cursor: &mut Cursor<'_>) -> Option<Part> {
     cursor.one_of(b":")?;
     let day = cursor.number(2, 2, 0..=31)?;
     cursor.one_of(b" ")?;
-    Some(Part::DateTime { year, month, day, time: time(cursor)? })
+    Some(Part::DateTime { year: Some(year), month, day, time: time(cursor)? })
 }
 
 /// `10/Oct/2000:13:55:36`, as in the logs of web servers.
@@ -150,7 +150,7 @@ pub(super) fn web_log(cursor: &mut Cursor<'_>) -> Option<Part> {
     cursor.one_of(b"/")?;
     let year = cursor.full_year()?;
     cursor.one_of(b":")?;
-    Some(Part::DateTime { year, month, day, time: time(cursor)? })
+    Some(Part::DateTime { year: Some(year), month, day, time: time(cursor)? })
 }
 
 fn time(cursor: &mut Cursor<'_>) -> Option<Time> {
@@ -216,6 +216,15 @@ pub(super) fn month_name_day_year(cursor: &mut Cursor<'_>) -> Option<Part> {
         }
     }
     Some(Part::Date { year, month, day })
+}
+
+/// `Jan 31 12:05:28`: a day without its year, and a time.
+pub(super) fn month_name_day_time(cursor: &mut Cursor<'_>) -> Option<Part> {
+    let month = names::month(cursor.word()?)?;
+    cursor.skip(BLANKS);
+    let day = cursor.number(1, 2, 0..=31)?;
+    cursor.skip(b",.stndrh\t ");
+    Some(Part::DateTime { year: None, month, day, time: time(cursor)? })
 }
 
 /// `2008 June`, `2008-VI`: the day is the first one.
