@@ -25,6 +25,7 @@
 
 mod error;
 mod evaluate;
+mod interrupt;
 mod names;
 mod node;
 mod operand;
@@ -37,6 +38,7 @@ mod variables;
 use crate::pattern::Patterns;
 use alluvium_document::Value;
 pub use error::{EvaluateError, ExpressionError};
+pub use interrupt::Interrupt;
 use node::Node;
 pub(crate) use node::PathComparison;
 pub use operand::is_true;
@@ -53,8 +55,11 @@ pub fn check_variable(name: &str) -> Result<(), ExpressionError> {
 }
 
 /// The maximum size of a value that an expression makes, in bytes as BSON: MongoDB's limit for
-/// documents.
-pub const MAX_VALUE_BYTES: usize = 16 << 20;
+/// documents inside of it, 16 KiB above that of clients.
+pub const MAX_VALUE_BYTES: usize = (16 << 20) + (16 << 10);
+
+/// The maximum size of a text that an expression makes or contains, in bytes.
+pub(crate) const TEXT_BYTES_MAX: usize = (16 << 20) - 1;
 
 /// A parsed expression.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Evaluation of expressions.
 
-use super::MAX_VALUE_BYTES;
 use super::error::{EvaluateError, fail};
 use super::node::{Node, PreparedCall};
 use super::operand::{Operand, is_nullish, is_true};
 use super::scope::Scope;
+use super::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
 use crate::code::ErrorCode;
 use alluvium_document::{Map, Value, bson};
 use std::borrow::Cow;
@@ -92,10 +92,15 @@ impl Node {
     }
 
     fn over_elements(&self, scope: &mut Scope<'_>) -> Result<Option<Value>> {
-        let (Self::MapOver { input, slot, .. } | Self::Filter { input, slot, .. } | Self::Reduce { input, slot, .. }) =
-            self
+        let (Self::MapOver { input, slot, interrupt, .. }
+        | Self::Filter { input, slot, interrupt, .. }
+        | Self::Reduce { input, slot, interrupt, .. }) = self
         else {
             return Ok(None);
+        };
+        let step = |scope: &mut Scope<'_>| match interrupt {
+            Some(interrupt) => interrupt.step(&mut scope.steps),
+            None => Ok(()),
         };
         let elements = match input.evaluate(scope)?.map(Cow::into_owned) {
             None | Some(Value::Null | Value::Undefined) => return Ok(Some(Value::Null)),
@@ -107,6 +112,7 @@ impl Node {
                 let mut results = Vec::with_capacity(elements.len());
                 let mut bytes = 0;
                 for element in elements {
+                    step(scope)?;
                     scope.variables.truncate(*slot);
                     scope.variables.push(Some(element));
                     let result = body.evaluate_within(*slot, scope)?.unwrap_or_default();
@@ -126,6 +132,7 @@ impl Node {
                     if kept.len() == limit {
                         break;
                     }
+                    step(scope)?;
                     scope.variables.truncate(*slot);
                     scope.variables.push(Some(element));
                     let keeps = condition.is_true(scope)?;
@@ -138,6 +145,7 @@ impl Node {
             Self::Reduce { initial, body, .. } => {
                 let mut value = initial.evaluate(scope)?.map(Cow::into_owned);
                 for element in elements {
+                    step(scope)?;
                     scope.variables.truncate(*slot);
                     scope.variables.extend([Some(element), value]);
                     value = body.evaluate_within(*slot, scope)?;
@@ -221,7 +229,12 @@ fn filter_limit(limit: Option<&Value>) -> Result<usize> {
 
 /// Checks a value that may grow with each operator around it.
 fn bounded(value: Value) -> Result<Value> {
-    if let Value::String(_) | Value::Array(_) | Value::Map(_) = &value {
+    if let Value::String(text) = &value
+        && text.len() > TEXT_BYTES_MAX
+    {
+        fail(ErrorCode::Location16493, "an expression makes a text of 16 MiB or more")?;
+    }
+    if let Value::Array(_) | Value::Map(_) = &value {
         within_limit(bson::bson_size(&value))?;
         if value.is_too_deep() {
             fail(ErrorCode::Overflow, "an expression makes a value that nests deeper than 100 levels")?;

@@ -3,6 +3,7 @@
 use super::ExpressionError;
 use super::operand::Operand;
 use super::operand::is_nullish;
+use crate::code::ErrorCode;
 use crate::collation::Collation;
 use alluvium_document::Value;
 use prepared::{Codes, PreparedOperator};
@@ -16,6 +17,7 @@ mod dates;
 mod maps;
 pub(crate) mod numbers;
 pub(super) mod prepared;
+mod real;
 mod regexes;
 mod sets;
 mod statistics;
@@ -62,13 +64,16 @@ pub(super) type Outcome = Result<Option<Value>, ExpressionError>;
 pub(super) enum Parameters {
     /// An array of at least and at most this number of arguments; a single one also without an array.
     Count(usize, usize),
-    /// One argument. An array of several elements is that argument.
+    /// One argument. An array is that argument.
     One,
+    /// As a [`Parameters::Count`] of one, with a code for another number of arguments.
+    Only(ErrorCode),
     /// A map with these names, of which those with an exclamation mark are required. A missing value
-    /// of one with a question mark is null. The function gets all of them in this order.
+    /// of one with a question mark is null. One with an equals sign is not an expression. The function
+    /// gets all of them in this order.
     Named(&'static [&'static str], Codes),
-    /// As [`Parameters::Named`], or a single argument. The second is the document unless it is given.
-    NamedOrOne(&'static [&'static str]),
+    /// As [`Parameters::Named`], or a single argument, after which the document is the second.
+    NamedOrOne(&'static [&'static str], Codes),
 }
 
 impl PartialEq for Operator {
@@ -107,7 +112,7 @@ const fn any_number(name: &'static str, function: Plain) -> Operator {
     operator(name, Parameters::Count(0, usize::MAX), function)
 }
 
-fn tables() -> [&'static [Operator]; 10] {
+fn tables() -> [&'static [Operator]; 11] {
     [
         arithmetic::OPERATORS,
         arrays::OPERATORS,
@@ -116,6 +121,7 @@ fn tables() -> [&'static [Operator]; 10] {
         convert::OPERATORS,
         dates::OPERATORS,
         maps::OPERATORS,
+        real::OPERATORS,
         sets::OPERATORS,
         statistics::OPERATORS,
         strings::OPERATORS,

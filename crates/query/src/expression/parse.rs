@@ -1,23 +1,29 @@
 //! Parsing of expressions.
 
+use super::TEXT_BYTES_MAX;
 use super::error::{ExpressionError, fail};
 use super::names;
 use super::node::Node;
 use super::operators::prepared::Codes;
 use super::operators::{self, Operator, Parameters};
 use super::random::Random;
-use super::scope::{self, Scope};
+use super::scope;
 use super::variables::{Binding, Variables};
 use crate::code::ErrorCode;
-use crate::dollar::is_reference_name;
+use crate::dollar::{is_dollar_name, is_reference_name};
 use crate::pattern::Patterns;
 use crate::suggest::suggestion;
 use alluvium_document::path::{FieldPath, PathError};
 use alluvium_document::value::Text;
-use alluvium_document::{MAX_DEPTH, Map, Value, bson};
+use alluvium_document::{MAX_DEPTH, Map, Value};
 use std::sync::Arc;
 
+mod conditions;
+mod constants;
+mod loops;
 mod prepared;
+
+pub(super) use loops::variable_name;
 
 type Result<T> = std::result::Result<T, ExpressionError>;
 
@@ -36,16 +42,18 @@ const NOT_SUPPORTED: [(&str, &str); 5] = [
     ("$where", "it runs JavaScript"),
 ];
 
-/// The maximum size of a value that is computed when an expression is parsed, in bytes as BSON.
-const FOLDED_BYTES_MAX: usize = 4096;
-
 /// Parses an expression that may use these variables.
 pub(super) fn expression(expression: &Value, variables: &Variables, patterns: &Patterns) -> Result<Node> {
     if expression.is_too_deep() {
         return fail(ErrorCode::Overflow, format!("the expression nests deeper than {MAX_DEPTH} levels"));
     }
     let unknown = vec![String::new(); variables.slots()];
-    Parser { around: variables, variables: unknown, patterns }.node(expression)
+    let mut parser = Parser { around: variables, variables: unknown, patterns, failures: Vec::new() };
+    let node = parser.node(expression)?;
+    match parser.failures.into_iter().next() {
+        Some(failure) => Err(failure),
+        None => Ok(node),
+    }
 }
 
 struct Parser<'p> {
@@ -56,6 +64,8 @@ struct Parser<'p> {
     variables: Vec<String>,
     /// The budget for patterns that are kept.
     patterns: &'p Patterns,
+    /// The errors of constant parts, except those of parts that are never evaluated.
+    failures: Vec<ExpressionError>,
 }
 
 impl Parser<'_> {
@@ -64,25 +74,46 @@ impl Parser<'_> {
             Value::String(text) => self.text(text),
             Value::Array(elements) => {
                 let nodes: Vec<Node> = elements.iter().map(|element| self.node(element)).collect::<Result<_>>()?;
-                Ok(folded(Node::Array(nodes)))
+                Ok(self.folded(Node::Array(nodes)))
             }
             Value::Map(map) => self.map(map),
             other => Ok(Node::Constant(other.clone())),
         }
     }
 
+    /// A value that is not an expression.
+    fn literal(value: &Value) -> Result<Node> {
+        match value {
+            Value::String(text) => Self::checked(text),
+            other => Ok(Node::Constant(other.clone())),
+        }
+    }
+
+    fn checked(text: &Text) -> Result<Node> {
+        if text.len() > TEXT_BYTES_MAX {
+            return fail(ErrorCode::Location16493, "a text in an expression has 16 MiB or more");
+        }
+        Ok(Node::Constant(Value::String(text.clone())))
+    }
+
     fn text(&self, text: &Text) -> Result<Node> {
-        let Some(rest) = text.strip_prefix('$') else { return Ok(Node::Constant(Value::String(text.clone()))) };
-        match rest.strip_prefix('$') {
-            Some(variable) => self.variable(variable),
-            None => Ok(Node::Field(path(rest)?)),
+        let Some(rest) = text.strip_prefix('$') else { return Self::checked(text) };
+        match (rest.strip_prefix('$'), self.variables.iter().rposition(|known| known == "CURRENT")) {
+            (Some(variable), _) => self.variable(variable),
+            // Paths begin at the variable `CURRENT`, which is the document unless an operator defines it.
+            (None, Some(slot)) => Ok(Node::Variable { slot, path: Some(path(rest)?) }),
+            (None, None) => Ok(Node::Field(path(rest)?)),
         }
     }
 
     /// A variable without its dollar signs, with a path perhaps.
     fn variable(&self, text: &str) -> Result<Node> {
         let (name, rest) = text.split_once('.').map_or((text, None), |(name, rest)| (name, Some(rest)));
-        let inner = rest.map(path).transpose()?;
+        loops::readable_name(name)?;
+        let inner = match rest {
+            Some("") => return fail(ErrorCode::Location40353, format!("the path '$${text}' ends with a dot")),
+            rest => rest.map(path).transpose()?,
+        };
         if let Some(slot) = self.variables.iter().rposition(|known| known == name) {
             return Ok(Node::Variable { slot, path: inner });
         }
@@ -107,9 +138,10 @@ impl Parser<'_> {
             ("REMOVE", _) => Ok(Node::Missing),
             ("NOW", None) => match self.around.now() {
                 Some(now) => Ok(Node::Constant(Value::DateTime(now))),
-                None => fail(ErrorCode::NotImplemented, "there is no current time here for $$NOW"),
+                None => fail(ErrorCode::Location51144, "there is no current time here for $$NOW"),
             },
             ("NOW", Some(_)) => Ok(Node::Missing),
+            ("CLUSTER_TIME", _) => fail(ErrorCode::Location10071200, "there is no $$CLUSTER_TIME without a cluster"),
             _ => {
                 let always = ["ROOT", "CURRENT", "REMOVE", "NOW"].into_iter();
                 let inner = self.variables.iter().map(String::as_str).filter(|name| !name.is_empty());
@@ -149,15 +181,15 @@ impl Parser<'_> {
             }
             fields.push((Text::from(name), self.node(value)?));
         }
-        Ok(folded(Node::Map(fields)))
+        Ok(self.folded(Node::Map(fields)))
     }
 
     fn operator(&mut self, name: &str, operand: &Value) -> Result<Node> {
         match name {
-            "$literal" | "$const" => Ok(Node::Constant(operand.clone())),
+            "$literal" | "$const" => Self::literal(operand),
             "$expr" => self.node(operand),
-            "$and" => Ok(Node::And(self.list(operand)?)),
-            "$or" => Ok(Node::Or(self.list(operand)?)),
+            "$and" => Ok(Self::decided(self.list(operand)?, false)),
+            "$or" => Ok(Self::decided(self.list(operand)?, true)),
             "$ifNull" => {
                 let nodes = self.list(operand)?;
                 if nodes.len() < 2 {
@@ -166,7 +198,7 @@ impl Parser<'_> {
                         format!("$ifNull needs at least two arguments, it has {}", nodes.len()),
                     );
                 }
-                Ok(folded(Node::IfNull(nodes)))
+                Ok(self.folded(Node::IfNull(nodes)))
             }
             "$cond" => self.cond(operand),
             "$switch" => self.switch(operand),
@@ -200,35 +232,37 @@ impl Parser<'_> {
                 }
                 nodes.into_iter().map(Some).collect()
             }
-            // One argument, which may be a list that is written down.
-            Parameters::One => match operand {
-                Value::Array(elements) if elements.len() == 1 => vec![Some(self.node(&elements[0])?)],
-                other => vec![Some(self.node(other)?)],
+            Parameters::One => vec![Some(self.node(operand)?)],
+            Parameters::Only(code) => match <[Node; 1]>::try_from(self.list(operand)?) {
+                Ok([only]) => vec![Some(only)],
+                Err(nodes) => {
+                    let problem = format!("{} takes one argument, it has {}", operator.name, nodes.len());
+                    return fail(code, problem);
+                }
             },
             Parameters::Named(names, codes) => self.named(operator.name, operand, names, codes)?,
-            // Either way of writing the arguments. What follows the first is the document unless it is given.
-            Parameters::NamedOrOne(names) => match operand {
+            // Either way of writing the arguments. What follows a single one is the document.
+            Parameters::NamedOrOne(names, codes) => match operand {
                 Value::Map(map)
                     if map.iter().all(|(name, _)| name.as_str().is_some_and(|name| !name.starts_with('$'))) =>
                 {
-                    let mut arguments = self.named(operator.name, operand, names, Codes::PLAIN)?;
-                    if let Some(input @ None) = arguments.get_mut(1) {
-                        *input = Some(Node::Root);
-                    }
-                    arguments
+                    self.named(operator.name, operand, names, codes)?
                 }
                 Value::Array(elements) if elements.len() == 1 => vec![Some(self.node(&elements[0])?), Some(Node::Root)],
                 other => vec![Some(self.node(other)?), Some(Node::Root)],
             },
         };
+        if operator.name == "$setEquals" {
+            self.failures.extend(constants::no_array(&arguments));
+        }
         let collation = self.around.collation().filter(|_| operator.compares()).cloned();
-        Ok(folded(Node::Call { operator, arguments, collation }))
+        Ok(self.folded(Node::Call { operator, arguments, collation }))
     }
 
     /// The arguments with these names, in this order. A name that ends with an exclamation mark is required; a missing
-    /// value of one with a question mark is null.
+    /// value of one with a question mark is null. One with an equals sign is not an expression.
     fn named(&mut self, operator: &str, operand: &Value, names: &[&str], codes: Codes) -> Result<Vec<Option<Node>>> {
-        let plain: Vec<&str> = names.iter().map(|name| name.trim_end_matches(['!', '?', '~'])).collect();
+        let plain: Vec<&str> = names.iter().map(|name| name.trim_end_matches(['!', '?', '~', '='])).collect();
         let Value::Map(map) = operand else {
             return fail(codes.no_map, format!("{operator} takes a map of {}", plain.join(", ")));
         };
@@ -240,170 +274,25 @@ impl Parser<'_> {
                 return fail(codes.unknown, problem);
             }
         }
+        let required = names.iter().zip(&plain).filter(|(name, _)| name.ends_with('!'));
+        if let Some((at, (_, missing))) = required.enumerate().find(|(_, (_, plain))| !map.contains(plain)) {
+            return fail(codes.missing(at), format!("{operator} needs the argument '{missing}'"));
+        }
+        let is_literal = |name: &str| name.contains('=');
         let mut nodes = Vec::with_capacity(names.len());
-        let mut required = 0;
-        for (name, plain) in names.iter().zip(plain) {
+        for (name, plain) in names.iter().zip(&plain) {
             nodes.push(match map.get(plain) {
                 Some(value) if name.ends_with('?') => Some(or_null(self.node(value)?)),
-                Some(value) => Some(self.node(value)?),
-                None if name.ends_with('!') => {
-                    return fail(codes.missing(required), format!("{operator} needs the argument '{plain}'"));
-                }
-                None => None,
+                Some(value) if !is_literal(name) => Some(self.node(value)?),
+                _ => None,
             });
-            required += usize::from(name.ends_with('!'));
+        }
+        for (node, (name, plain)) in nodes.iter_mut().zip(names.iter().zip(plain)) {
+            if let Some(value) = map.get(plain).filter(|_| is_literal(name)) {
+                *node = Some(constants::argument(operator, value)?);
+            }
         }
         Ok(nodes)
-    }
-
-    fn cond(&mut self, operand: &Value) -> Result<Node> {
-        let [when, then, otherwise] = match operand {
-            Value::Map(map) => {
-                for (name, _) in map.iter() {
-                    let name = name.as_str().unwrap_or_default();
-                    if !["if", "then", "else"].contains(&name) {
-                        return fail(
-                            ErrorCode::Location17083,
-                            format!("$cond has no argument '{name}'; there are if, then, else"),
-                        );
-                    }
-                }
-                let missing =
-                    |name: &str, code| ExpressionError::new(code, format!("$cond needs the argument '{name}'"));
-                [
-                    map.get("if").ok_or_else(|| missing("if", ErrorCode::Location17080))?,
-                    map.get("then").ok_or_else(|| missing("then", ErrorCode::Location17081))?,
-                    map.get("else").ok_or_else(|| missing("else", ErrorCode::Location17082))?,
-                ]
-            }
-            Value::Array(elements) => match &elements[..] {
-                [when, then, otherwise] => [when, then, otherwise],
-                _ => return wrong_count("$cond", 3, 3, elements.len()),
-            },
-            _ => return wrong_count("$cond", 3, 3, 1),
-        };
-        let (when, then, otherwise) = (self.node(when)?, self.node(then)?, self.node(otherwise)?);
-        Ok(folded(Node::Switch { branches: vec![(when, then)], default: Some(Box::new(otherwise)) }))
-    }
-
-    fn switch(&mut self, operand: &Value) -> Result<Node> {
-        let Value::Map(map) = operand else {
-            return fail(ErrorCode::Location40060, "$switch takes a map of branches and default");
-        };
-        let (mut branches, mut default) = (Vec::new(), None);
-        for (name, value) in map.iter() {
-            match (name.as_str(), value) {
-                (Some("branches"), Value::Array(list)) => {
-                    for branch in list {
-                        branches.push(self.branch(branch)?);
-                    }
-                }
-                (Some("branches"), _) => {
-                    return fail(ErrorCode::Location40061, "the branches of $switch must be an array");
-                }
-                (Some("default"), value) => default = Some(Box::new(self.node(value)?)),
-                _ => {
-                    let name = name.as_str().unwrap_or_default();
-                    return fail(
-                        ErrorCode::Location40067,
-                        format!("$switch has no argument '{name}'; there are branches, default"),
-                    );
-                }
-            }
-        }
-        if branches.is_empty() {
-            return fail(ErrorCode::Location40068, "$switch needs at least one branch");
-        }
-        Ok(Node::Switch { branches, default })
-    }
-
-    fn branch(&mut self, branch: &Value) -> Result<(Node, Node)> {
-        let Value::Map(map) = branch else {
-            return fail(ErrorCode::Location40062, "each branch of $switch must be a map of case and then");
-        };
-        for (name, _) in map.iter() {
-            let name = name.as_str().unwrap_or_default();
-            if !["case", "then"].contains(&name) {
-                return fail(
-                    ErrorCode::Location40063,
-                    format!("a branch of $switch has no argument '{name}'; there are case, then"),
-                );
-            }
-        }
-        let case = map
-            .get("case")
-            .ok_or_else(|| ExpressionError::new(ErrorCode::Location40064, "a branch of $switch needs a case"))?;
-        let then = map
-            .get("then")
-            .ok_or_else(|| ExpressionError::new(ErrorCode::Location40065, "a branch of $switch needs a then"))?;
-        Ok((self.node(case)?, self.node(then)?))
-    }
-
-    fn let_(&mut self, operand: &Value) -> Result<Node> {
-        let Value::Map(map) = operand else {
-            return fail(ErrorCode::Location16874, "$let takes a map of vars and in");
-        };
-        for (name, _) in map.iter() {
-            let name = name.as_str().unwrap_or_default();
-            if !["vars", "in"].contains(&name) {
-                return fail(ErrorCode::Location16875, format!("$let has no argument '{name}'; there are vars, in"));
-            }
-        }
-        let Some(Value::Map(vars)) = map.get("vars") else {
-            return fail(ErrorCode::Location16876, "$let needs a map of variables, 'vars'");
-        };
-        let Some(body) = map.get("in") else {
-            return fail(ErrorCode::Location16877, "$let needs the argument 'in'");
-        };
-        let slot = self.variables.len();
-        let (mut names, mut values) = (Vec::new(), Vec::new());
-        for (name, value) in vars.iter() {
-            names.push(variable_name(name.as_str().unwrap_or_default())?.to_owned());
-            values.push(self.node(value)?);
-        }
-        let body = self.within(names, body)?;
-        Ok(Node::Let { slot, values, body: Box::new(body) })
-    }
-
-    fn map_over(&mut self, operand: &Value) -> Result<Node> {
-        let (operator, code) = ("$map", ErrorCode::Location16879);
-        let map = arguments(operator, operand, &["input", "as", "in"], ErrorCode::Location16878, code)?;
-        let input = self.node(required(operator, map, "input", ErrorCode::Location16880)?)?;
-        let body = required(operator, map, "in", ErrorCode::Location16882)?;
-        let slot = self.variables.len();
-        let body = self.within(vec![element_name(map)?.to_owned()], body)?;
-        Ok(Node::MapOver { input: Box::new(input), slot, body: Box::new(body) })
-    }
-
-    fn filter(&mut self, operand: &Value) -> Result<Node> {
-        let (operator, code) = ("$filter", ErrorCode::Location28647);
-        let map = arguments(operator, operand, &["input", "as", "cond", "limit"], ErrorCode::Location28646, code)?;
-        let input = self.node(required(operator, map, "input", ErrorCode::Location28648)?)?;
-        let condition = required(operator, map, "cond", ErrorCode::Location28650)?;
-        let limit = map.get("limit").map(|limit| self.node(limit)).transpose()?.map(Box::new);
-        let slot = self.variables.len();
-        let condition = self.within(vec![element_name(map)?.to_owned()], condition)?;
-        Ok(Node::Filter { input: Box::new(input), slot, condition: Box::new(condition), limit })
-    }
-
-    fn reduce(&mut self, operand: &Value) -> Result<Node> {
-        let (operator, code) = ("$reduce", ErrorCode::Location40076);
-        let map = arguments(operator, operand, &["input", "initialValue", "in"], ErrorCode::Location40075, code)?;
-        let input = self.node(required(operator, map, "input", ErrorCode::Location40077)?)?;
-        let initial = self.node(required(operator, map, "initialValue", ErrorCode::Location40078)?)?;
-        let body = required(operator, map, "in", ErrorCode::Location40079)?;
-        let slot = self.variables.len();
-        let body = self.within(vec!["this".to_owned(), "value".to_owned()], body)?;
-        Ok(Node::Reduce { input: Box::new(input), initial: Box::new(initial), slot, body: Box::new(body) })
-    }
-
-    /// An expression that may use further variables.
-    fn within(&mut self, names: Vec<String>, expression: &Value) -> Result<Node> {
-        let before = self.variables.len();
-        self.variables.extend(names);
-        let node = self.node(expression);
-        self.variables.truncate(before);
-        node
     }
 }
 
@@ -434,69 +323,11 @@ fn or_null(node: Node) -> Node {
     }
 }
 
-/// The operand of an operator, which must be a map of these arguments.
-fn arguments<'v>(
-    operator: &str,
-    operand: &'v Value,
-    known: &[&str],
-    no_map: ErrorCode,
-    unknown: ErrorCode,
-) -> Result<&'v Map> {
-    let Value::Map(map) = operand else {
-        return fail(no_map, format!("{operator} takes a map of {}", known.join(", ")));
-    };
-    match map.iter().filter_map(|(name, _)| name.as_str()).find(|name| !known.contains(name)) {
-        None => Ok(map),
-        Some(name) => {
-            let near = suggestion(name, known);
-            fail(unknown, format!("{operator} has no argument '{name}'{near}; there are {}", known.join(", ")))
-        }
-    }
-}
-
-fn required<'v>(operator: &str, map: &'v Map, name: &str, code: ErrorCode) -> Result<&'v Value> {
-    map.get(name).ok_or_else(|| ExpressionError::new(code, format!("{operator} needs the argument '{name}'")))
-}
-
-/// The name of the variable for elements: `as`, or `this`.
-fn element_name(map: &Map) -> Result<&str> {
-    match map.get("as") {
-        None => Ok("this"),
-        Some(Value::String(name)) => variable_name(name),
-        Some(other) => fail(
-            ErrorCode::Location16866,
-            format!("the name of a variable must be text, this is of type {}", other.type_name()),
-        ),
-    }
-}
-
-/// Checks the name of a variable that an expression defines.
-pub(super) fn variable_name(name: &str) -> Result<&str> {
-    let begins = |c: char| c.is_ascii_lowercase() || !c.is_ascii();
-    let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
-    if name.is_empty() {
-        return fail(ErrorCode::Location16866, "the name of a variable is empty");
-    }
-    if name == "CURRENT" {
-        return Ok(name);
-    }
-    if !name.starts_with(begins) {
-        return fail(ErrorCode::Location16867, format!("the variable '{name}' must begin with a small letter"));
-    }
-    match name.chars().find(|c| !goes_on(*c)) {
-        None => Ok(name),
-        Some(c) => fail(
-            ErrorCode::Location16868,
-            format!("the name of the variable '{name}' has the character {c:?}: use letters, digits and _"),
-        ),
-    }
-}
-
 fn path(text: &str) -> Result<FieldPath> {
     if text.is_empty() {
         return fail(ErrorCode::Location16872, "'$' alone is not a field path: write \"$name\", or {$literal: \"$\"}");
     }
-    if let Some(name) = text.split('.').find(|name| name.starts_with('$')) {
+    if let Some(name) = text.split('.').find(|name| is_dollar_name(name)) {
         return fail(
             ErrorCode::Location16410,
             format!("the name '{name}' in the field path '${text}' begins with a dollar sign: use $getField"),
@@ -515,6 +346,9 @@ fn path(text: &str) -> Result<FieldPath> {
 
 fn wrong_count<T>(operator: &str, least: usize, most: usize, count: usize) -> Result<T> {
     match (least, most) {
+        (least, usize::MAX) if operator == "$setEquals" => {
+            fail(ErrorCode::Location17045, format!("{operator} takes at least {least} arguments, it has {count}"))
+        }
         (least, most) if least == most => {
             let s = if least == 1 { "" } else { "s" };
             fail(ErrorCode::Location16020, format!("{operator} takes {least} argument{s}, it has {count}"))
@@ -538,31 +372,4 @@ fn unknown<T>(name: &str) -> Result<T> {
     let known: Vec<&str> = operators::names().chain(SPECIAL).collect();
     let near = suggestion(name, &known);
     fail(ErrorCode::InvalidPipelineOperator, format!("there is no expression {name}{near}"))
-}
-
-/// The value of an expression of constants, which is computed once. If that fails, the error is that of the first
-/// document.
-fn folded(node: Node) -> Node {
-    let constant = |node: &Node| matches!(node, Node::Constant(_));
-    let all = match &node {
-        Node::Map(fields) => fields.iter().all(|(_, node)| constant(node)),
-        Node::Array(nodes) | Node::IfNull(nodes) => nodes.iter().all(constant),
-        Node::Switch { branches, default } => {
-            branches.iter().all(|(when, then)| constant(when) && constant(then))
-                && default.iter().all(|node| constant(node))
-        }
-        Node::Call { operator, arguments, .. } => operator.is_constant && arguments.iter().flatten().all(constant),
-        Node::Prepared(call) => call.nodes().all(constant),
-        _ => false,
-    };
-    if !all {
-        return node;
-    }
-    let nothing = Map::new();
-    let value = node.evaluate(&mut Scope::of_map(&nothing)).map(|value| value.map(std::borrow::Cow::into_owned));
-    match value {
-        // A large one is made again for each document: many of them could take any amount of memory.
-        Ok(Some(value)) if bson::bson_size(&value) <= FOLDED_BYTES_MAX => Node::Constant(value),
-        _ => node,
-    }
 }

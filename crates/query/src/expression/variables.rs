@@ -1,5 +1,6 @@
 //! Variables that an expression may use, beside those that operators in it define.
 
+use super::interrupt::Interrupt;
 use super::random::Random;
 use crate::collation::Collation;
 use alluvium_document::Value;
@@ -14,6 +15,7 @@ pub struct Variables {
     now: Option<i64>,
     random: Option<Chance>,
     collation: Option<Collation>,
+    interrupt: Option<Interrupt>,
 }
 
 /// A source of random numbers that is made when it is first needed: most queries need none.
@@ -53,7 +55,7 @@ pub(super) enum Binding {
 
 impl Variables {
     /// No variables.
-    pub const NONE: Self = Self { bindings: Vec::new(), now: None, random: None, collation: None };
+    pub const NONE: Self = Self { bindings: Vec::new(), now: None, random: None, collation: None, interrupt: None };
 
     /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC: one moment for all documents. Without it,
     /// expressions with `$$NOW` are refused.
@@ -76,6 +78,17 @@ impl Variables {
     pub fn collated(mut self, collation: Option<Collation>) -> Self {
         self.collation = collation;
         self
+    }
+
+    /// Sets what ends evaluations early. Without it, they run to their end.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupt: Interrupt) -> Self {
+        self.interrupt = Some(interrupt);
+        self
+    }
+
+    pub(super) fn interrupt(&self) -> Option<&Interrupt> {
+        self.interrupt.as_ref()
     }
 
     /// The collation by which strings are compared.

@@ -1,9 +1,7 @@
-//! `$add`, `$multiply`, rounding, powers, logarithms, trigonometry.
+//! `$add`, `$multiply` and the like, and rounding.
 
-use super::numbers::{Kind, Sum, exact, int_or_long, whole};
-use super::{
-    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, exactly, given, operator, some, type_of,
-};
+use super::numbers::{Kind, exact, int_or_long, to_long, whole};
+use super::{NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, exactly, given, operator, some};
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
 use crate::number::{Operation, compute};
@@ -16,52 +14,29 @@ pub(super) const OPERATORS: &[Operator] = &[
     any_number("$add", add),
     exactly("$ceil", 1, ceil),
     exactly("$divide", 2, divide),
-    exactly("$exp", 1, real),
     exactly("$floor", 1, floor),
-    exactly("$ln", 1, logarithm),
-    exactly("$log", 2, log),
-    exactly("$log10", 1, logarithm),
     exactly("$mod", 2, modulo),
     any_number("$multiply", multiply),
-    exactly("$pow", 2, pow),
     operator("$round", Parameters::Count(1, 2), round),
-    exactly("$sigmoid", 1, real),
-    exactly("$sqrt", 1, real),
     exactly("$subtract", 2, subtract),
     operator("$trunc", Parameters::Count(1, 2), round),
-    exactly("$acos", 1, real),
-    exactly("$acosh", 1, real),
-    exactly("$asin", 1, real),
-    exactly("$asinh", 1, real),
-    exactly("$atan", 1, real),
-    exactly("$atan2", 2, atan2),
-    exactly("$atanh", 1, real),
-    exactly("$cos", 1, real),
-    exactly("$cosh", 1, real),
-    exactly("$degreesToRadians", 1, real),
-    exactly("$radiansToDegrees", 1, real),
-    exactly("$sin", 1, real),
-    exactly("$sinh", 1, real),
-    exactly("$tan", 1, real),
-    exactly("$tanh", 1, real),
 ];
 
+/// The numbers are added one after the other, each sum in the widest type so far.
 fn add(_: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let (mut sum, mut date) = (Sum::default(), None);
+    let (mut sum, mut date) = (Value::Int32(0), None);
     for value in values {
         match value.as_deref() {
             Some(Value::DateTime(_)) if date.is_some() => {
                 return fail(ErrorCode::Location16612, "only one date is allowed in $add");
             }
             Some(Value::DateTime(millis)) => date = Some(*millis),
-            Some(number) if number.is_number() => sum.add(number),
+            Some(number) if number.is_number() => sum = combined(Operation::Add, &sum, number),
             None | Some(Value::Null | Value::Undefined) => {}
             Some(other) => {
                 let found = other.type_name();
-                return fail(
-                    ErrorCode::Location16554,
-                    format!("$add takes numbers and a date, this is of type {found}"),
-                );
+                let problem = format!("$add takes numbers and a date, this is of type {found}");
+                return fail(ErrorCode::TypeMismatch, problem);
             }
         }
     }
@@ -69,9 +44,20 @@ fn add(_: &Operator, values: &[Operand<'_>]) -> Outcome {
         return NULL;
     }
     match date {
-        None => Ok(Some(sum.value())),
-        Some(millis) => date_plus(millis, &sum.value()),
+        None => Ok(Some(sum)),
+        Some(millis) => date_plus(millis, &sum),
     }
+}
+
+/// The sum or product of two numbers; a double if it does not fit 64 bits.
+fn combined(operation: Operation, a: &Value, b: &Value) -> Value {
+    compute(operation, a, b).unwrap_or_else(|_| {
+        let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
+        Value::from(match operation {
+            Operation::Add => a + b,
+            Operation::Multiply => a * b,
+        })
+    })
 }
 
 /// A date plus a number of milliseconds, which is rounded to the nearest.
@@ -119,35 +105,29 @@ fn subtract(_: &Operator, values: &[Operand<'_>]) -> Outcome {
                 a.type_name(),
                 b.type_name()
             );
-            fail(ErrorCode::Location16556, problem)
+            fail(ErrorCode::TypeMismatch, problem)
         }
     }
 }
 
-fn multiply(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+/// The first value that is null decides, or that is not a number.
+fn multiply(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let mut product = Value::Int32(1);
-    for value in values {
-        match value.as_deref() {
-            None | Some(Value::Null | Value::Undefined) => {}
-            Some(number) if number.is_number() => {
-                product = compute(Operation::Multiply, &product, number).unwrap_or_else(|_| {
-                    Value::from(product.as_f64().unwrap_or(f64::NAN) * number.as_f64().unwrap_or(f64::NAN))
-                });
-            }
-            Some(other) => {
-                let found = other.type_name();
-                return fail(ErrorCode::Location16555, format!("$multiply takes numbers, this is of type {found}"));
-            }
+    for at in 0..values.len() {
+        match given(values, at) {
+            None => return NULL,
+            Some(number) if number.is_number() => product = combined(Operation::Multiply, &product, number),
+            Some(other) => return no_number(operator, ErrorCode::TypeMismatch, other),
         }
     }
-    if any_nullish(values) { NULL } else { Ok(Some(product)) }
+    Ok(Some(product))
 }
 
 fn divide(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let (Some(a), Some(b)) = (given(values, 0), given(values, 1)) else { return NULL };
     if !a.is_number() || !b.is_number() {
         let problem = format!("$divide takes numbers, these are of types {} and {}", a.type_name(), b.type_name());
-        return fail(ErrorCode::Location16609, problem);
+        return fail(ErrorCode::TypeMismatch, problem);
     }
     if is_zero(b) {
         return fail(ErrorCode::BadValue, "$divide cannot divide by zero");
@@ -158,7 +138,11 @@ fn divide(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-fn quotient(a: &Decimal, b: &Decimal) -> Decimal {
+pub(super) fn quotient(a: &Decimal, b: &Decimal) -> Decimal {
+    if a.is_finite() && !b.is_finite() && !b.is_nan() {
+        // The smallest zero of decimal128.
+        return Decimal::from_parts(a.is_negative() != b.is_negative(), "0", -6176).unwrap_or(Decimal::NAN);
+    }
     a.divide(b).map_or(Decimal::NAN, |quotient| quotient.rounded_to_decimal128())
 }
 
@@ -168,32 +152,22 @@ fn modulo(_: &Operator, values: &[Operand<'_>]) -> Outcome {
         let problem = format!("$mod takes numbers, these are of types {} and {}", a.type_name(), b.type_name());
         return fail(ErrorCode::Location16611, problem);
     }
+    let is_decimal = matches!((a, b), (Value::Decimal(_), _) | (_, Value::Decimal(_)));
     if is_zero(b) {
-        return fail(ErrorCode::Location16610, "$mod cannot divide by zero");
+        let code = if is_decimal { ErrorCode::Location5733415 } else { ErrorCode::Location16610 };
+        return fail(code, "$mod cannot divide by zero");
     }
     match (a, b) {
-        (Value::Decimal(_), _) | (_, Value::Decimal(_)) => some(remainder(&decimal(a), &decimal(b))),
-        (Value::Double(_), _) | (_, Value::Double(_)) => match (whole(a), whole(b)) {
-            // As in MongoDB, whole doubles give the remainder of integers.
-            (Some(x), Some(y)) if a.as_f64().is_some_and(|x| x.abs() < 9e15) && y != 0 => some((x % y) as f64),
-            _ => some(a.as_f64().unwrap_or(f64::NAN) % b.as_f64().unwrap_or(f64::NAN)),
-        },
+        _ if is_decimal => {
+            let rest = decimal(a).remainder(&decimal(b));
+            some(rest.map_or(Decimal::NAN, |rest| rest.rounded_to_decimal128()))
+        }
+        (Value::Double(_), _) | (_, Value::Double(_)) => {
+            some(a.as_f64().unwrap_or(f64::NAN) % b.as_f64().unwrap_or(f64::NAN))
+        }
         (Value::Int32(a), Value::Int32(b)) => some(a.wrapping_rem(*b)),
         _ => some(a.as_i64().unwrap_or(0).wrapping_rem(b.as_i64().unwrap_or(1))),
     }
-}
-
-/// The remainder, with the sign of the dividend.
-fn remainder(a: &Decimal, b: &Decimal) -> Decimal {
-    if !a.is_finite() || b.is_nan() {
-        return Decimal::NAN;
-    }
-    if !b.is_finite() {
-        return a.clone();
-    }
-    let whole = a.divide(b).ok().and_then(|quotient| rounded(&quotient, 0, Rounding::Truncate));
-    let product = whole.and_then(|whole| whole.multiply(b).ok());
-    product.and_then(|product| a.subtract(&product).ok()).map_or(Decimal::NAN, |rest| rest.rounded_to_decimal128())
 }
 
 fn abs(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
@@ -207,13 +181,12 @@ fn abs(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         Value::Double(Double(x)) => some(x.abs()),
         Value::Decimal(decimal) if decimal.is_negative() => some(decimal.negated()),
         Value::Decimal(decimal) => some(decimal.clone()),
-        other => no_number(operator, other),
+        other => no_number(operator, ErrorCode::Location28765, other),
     }
 }
 
-fn no_number(operator: &Operator, value: &Value) -> Outcome {
-    let problem = format!("{} takes numbers, this is of type {}", operator.name, value.type_name());
-    fail(ErrorCode::Location28765, problem)
+pub(super) fn no_number(operator: &Operator, code: ErrorCode, value: &Value) -> Outcome {
+    fail(code, format!("{} takes numbers, this is of type {}", operator.name, value.type_name()))
 }
 
 fn ceil(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
@@ -229,9 +202,29 @@ fn to_whole(operator: &Operator, values: &[Operand<'_>], double: fn(f64) -> f64,
     match value {
         Value::Int32(_) | Value::Int64(_) => Ok(Some(value.clone())),
         Value::Double(Double(x)) => some(double(*x)),
-        Value::Decimal(decimal) => some(rounded(decimal, 0, mode).unwrap_or_else(|| decimal.clone())),
-        other => no_number(operator, other),
+        // As in MongoDB, what has no digit at the place of ones within 34 digits has no result.
+        Value::Decimal(decimal) => {
+            some(rounded(decimal, 0, mode).and_then(|whole| padded(&whole, 0)).unwrap_or(Decimal::NAN))
+        }
+        other => no_number(operator, ErrorCode::Location28765, other),
     }
+}
+
+/// The digits of a decimal128.
+const DECIMAL_DIGITS: i64 = 34;
+
+/// The decimal with zeros down to `places` digits behind the point; `None` if these are more than 34 digits.
+fn padded(decimal: &Decimal, places: i64) -> Option<Decimal> {
+    let (negative, digits, exponent) = decimal.parts()?;
+    let zeros = exponent + places;
+    if zeros <= 0 {
+        return Some(decimal.clone());
+    }
+    if digits.len() as i64 + zeros > DECIMAL_DIGITS {
+        return None;
+    }
+    let zeros = if decimal.is_zero() { 0 } else { usize::try_from(zeros).ok()? };
+    Decimal::from_parts(negative, &format!("{digits}{}", "0".repeat(zeros)), -places).ok()
 }
 
 /// How to round to a place.
@@ -288,18 +281,7 @@ fn round(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let place = match (values.len(), given(values, 1)) {
         (2, None) => return NULL,
         (_, None) => 0,
-        (_, Some(place)) => match whole(place) {
-            Some(place @ -20..=100) => place,
-            Some(_) => {
-                return fail(
-                    ErrorCode::Location51083,
-                    format!("the place of {} must be from -20 to 100", operator.name),
-                );
-            }
-            None => {
-                return fail(ErrorCode::Location51082, format!("the place of {} must be an integer", operator.name));
-            }
-        },
+        (_, Some(place)) => place_of(operator, place)?,
     };
     let mode = if operator.name == "$round" { Rounding::HalfEven } else { Rounding::Truncate };
     match value {
@@ -313,8 +295,23 @@ fn round(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
             let result = rounded(&exact(*x), place, mode).map_or(*x, |decimal| decimal.to_f64());
             some(result)
         }
-        Value::Decimal(decimal) => some(rounded(decimal, place, mode).unwrap_or_else(|| decimal.clone())),
-        other => no_number(operator, other),
+        Value::Decimal(decimal) => {
+            let result = rounded(decimal, place, mode).unwrap_or_else(|| decimal.clone());
+            some(padded(&result, place.min(DECIMAL_DIGITS)).unwrap_or(result))
+        }
+        other => no_number(operator, ErrorCode::Location28765, other),
+    }
+}
+
+/// The place that `$round` and `$trunc` round to.
+fn place_of(operator: &Operator, place: &Value) -> Result<i64, super::ExpressionError> {
+    let name = operator.name;
+    match to_long(place, &format!("the place of {name}"))? {
+        _ if whole(place).is_none() => {
+            fail(ErrorCode::Location51082, format!("the place of {name} must be an integer"))
+        }
+        place @ -20..=100 => Ok(place),
+        _ => fail(ErrorCode::Location51083, format!("the place of {name} must be from -20 to 100")),
     }
 }
 
@@ -328,131 +325,7 @@ fn round_integer(operator: &Operator, n: i64, place: i64, mode: Rounding) -> Res
     }
 }
 
-/// A function of one real number, as a double. Decimals are computed as doubles.
-fn real(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let Some(value) = given(values, 0) else { return NULL };
-    let Some(x) = value.as_f64() else { return no_number(operator, value) };
-    let out_of_range = |code, range: &str| fail(code, format!("{} takes numbers {range}", operator.name));
-    let result = match operator.name {
-        "$exp" => x.exp(),
-        "$sigmoid" => 1.0 / (1.0 + (-x).exp()),
-        "$sqrt" if x < 0.0 => return out_of_range(ErrorCode::Location28714, "of at least 0"),
-        "$sqrt" => x.sqrt(),
-        "$acos" | "$asin" if !(-1.0..=1.0).contains(&x) && !x.is_nan() => {
-            return out_of_range(ErrorCode::Location50989, "from -1 to 1");
-        }
-        "$acos" => x.acos(),
-        "$asin" => x.asin(),
-        "$acosh" if x < 1.0 => return out_of_range(ErrorCode::Location50989, "of at least 1"),
-        "$acosh" => x.acosh(),
-        "$asinh" => x.asinh(),
-        "$atan" => x.atan(),
-        "$atanh" if !(-1.0..=1.0).contains(&x) && !x.is_nan() => {
-            return out_of_range(ErrorCode::Location50989, "from -1 to 1");
-        }
-        "$atanh" => x.atanh(),
-        "$cos" | "$sin" | "$tan" if x.is_infinite() => {
-            return out_of_range(ErrorCode::Location50989, "that are not infinite");
-        }
-        "$cos" => x.cos(),
-        "$sin" => x.sin(),
-        "$tan" => x.tan(),
-        "$cosh" => x.cosh(),
-        "$sinh" => x.sinh(),
-        "$tanh" => x.tanh(),
-        "$degreesToRadians" => x.to_radians(),
-        _ => x.to_degrees(),
-    };
-    in_type(value, result)
-}
-
-/// A double, or a decimal if the argument is one.
-fn in_type(argument: &Value, result: f64) -> Outcome {
-    match argument {
-        Value::Decimal(_) => some(result.to_string().parse::<Decimal>().unwrap_or(Decimal::NAN)),
-        _ => some(result),
-    }
-}
-
-fn atan2(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let (Some(y), Some(x)) = (given(values, 0), given(values, 1)) else { return NULL };
-    match (y.as_f64(), x.as_f64()) {
-        (Some(a), Some(b)) => in_type(if matches!(x, Value::Decimal(_)) { x } else { y }, a.atan2(b)),
-        _ => {
-            let problem =
-                format!("{} takes numbers, these are of types {} and {}", operator.name, y.type_name(), x.type_name());
-            fail(ErrorCode::Location51044, problem)
-        }
-    }
-}
-
-/// `$ln` and `$log10`.
-fn logarithm(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let Some(value) = given(values, 0) else { return NULL };
-    let Some(x) = value.as_f64() else { return no_number(operator, value) };
-    let (code, result) = match operator.name {
-        "$ln" => (ErrorCode::Location28766, x.ln()),
-        _ => (ErrorCode::Location28761, x.log10()),
-    };
-    if x <= 0.0 {
-        return fail(code, format!("{} takes numbers greater than 0", operator.name));
-    }
-    in_type(value, result)
-}
-
-fn log(_: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let (Some(value), Some(base)) = (given(values, 0), given(values, 1)) else { return NULL };
-    let Some(x) = value.as_f64() else {
-        return fail(ErrorCode::Location28756, format!("$log takes numbers, this is of type {}", type_of(Some(value))));
-    };
-    let Some(b) = base.as_f64() else {
-        return fail(
-            ErrorCode::Location28757,
-            format!("the base of $log must be a number, this is of type {}", type_of(Some(base))),
-        );
-    };
-    if x <= 0.0 {
-        return fail(ErrorCode::Location28758, "$log takes numbers greater than 0");
-    }
-    if b <= 0.0 || b == 1.0 {
-        return fail(ErrorCode::Location28759, "the base of $log must be greater than 0, and not 1");
-    }
-    in_type(if matches!(base, Value::Decimal(_)) { base } else { value }, x.ln() / b.ln())
-}
-
-fn pow(_: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let (Some(base), Some(exponent)) = (given(values, 0), given(values, 1)) else { return NULL };
-    let Some(x) = base.as_f64() else {
-        return fail(
-            ErrorCode::Location28762,
-            format!("the base of $pow must be a number, this is of type {}", base.type_name()),
-        );
-    };
-    let Some(y) = exponent.as_f64() else {
-        return fail(
-            ErrorCode::Location28763,
-            format!("the exponent of $pow must be a number, this is of type {}", exponent.type_name()),
-        );
-    };
-    if x == 0.0 && y < 0.0 {
-        return fail(ErrorCode::Location28764, "$pow cannot raise 0 to a negative exponent");
-    }
-    match (base, exponent) {
-        (Value::Decimal(_), _) | (_, Value::Decimal(_)) => in_type(&Value::Decimal(Decimal::NAN), x.powf(y)),
-        (Value::Double(_), _) | (_, Value::Double(_)) => some(x.powf(y)),
-        _ => {
-            let whole = u32::try_from(exponent.as_i64().unwrap_or(0)).ok().and_then(|y| base.as_i64()?.checked_pow(y));
-            let narrow = Kind::of(base) == Some(Kind::Int) && Kind::of(exponent) == Some(Kind::Int);
-            match whole {
-                Some(n) if narrow => Ok(Some(int_or_long(n))),
-                Some(n) => some(n),
-                None => some(x.powf(y)),
-            }
-        }
-    }
-}
-
-fn is_zero(number: &Value) -> bool {
+pub(super) fn is_zero(number: &Value) -> bool {
     match number {
         Value::Decimal(decimal) => decimal.is_zero(),
         other => other.as_f64() == Some(0.0),
@@ -460,6 +333,6 @@ fn is_zero(number: &Value) -> bool {
 }
 
 /// A number as a decimal; doubles as their first 15 digits.
-fn decimal(number: &Value) -> Decimal {
+pub(super) fn decimal(number: &Value) -> Decimal {
     crate::number::decimal(number).unwrap_or(Decimal::NAN)
 }

@@ -11,17 +11,19 @@ use crate::collation::{Collation, compare_by};
 use crate::expression::MAX_VALUE_BYTES;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
-use alluvium_document::{Document, Value};
+use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
+use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[Operator] = &[
     exactly("$arrayElemAt", 2, element_at),
     any_number("$concatArrays", concat),
-    operator("$first", Parameters::One, first_or_last),
+    exactly("$first", 1, first_or_last),
     operator("$firstN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
     comparing("$in", Parameters::Count(2, 2), is_in),
     comparing("$indexOfArray", Parameters::Count(2, 4), index_of),
-    operator("$isArray", Parameters::One, is_array),
-    operator("$last", Parameters::One, first_or_last),
+    exactly("$isArray", 1, is_array),
+    exactly("$last", 1, first_or_last),
     operator("$lastN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
     comparing("$maxN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
     comparing("$minN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
@@ -30,7 +32,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     exactly("$reverseArray", 1, reverse),
     exactly("$size", 1, size),
     operator("$slice", Parameters::Count(2, 3), slice),
-    comparing("$sortArray", Parameters::Named(&["input!", "sortBy!"], SORT), sort),
+    comparing("$sortArray", Parameters::Named(&["input!", "sortBy=!"], SORT), sort),
     operator("$zip", Parameters::Named(&["inputs!", "useLongestLength", "defaults"], ZIP), zip),
 ];
 
@@ -179,7 +181,8 @@ fn index_of(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>)
             format!("$indexOfArray takes an array, this is of type {}", array.type_name()),
         );
     };
-    let (start, end) = bounds("$indexOfArray", values, elements.len())?;
+    let (start, end) =
+        bounds("$indexOfArray", values, elements.len(), (ErrorCode::Location9711600, ErrorCode::Location9711601))?;
     let wanted = values.get(1).and_then(Option::as_deref).unwrap_or(&Value::Undefined);
     let is_wanted = |element: &Value| compare_by(collation, element, wanted).is_eq();
     let found = elements.get(start..end).and_then(|part| part.iter().position(is_wanted));
@@ -192,14 +195,15 @@ pub(super) fn bounds(
     operator: &str,
     values: &[Operand<'_>],
     len: usize,
+    (no_integer, negative): (ErrorCode, ErrorCode),
 ) -> Result<(usize, usize), super::ExpressionError> {
     let mut places = [0, len];
     for (place, value) in places.iter_mut().zip(values.iter().skip(2)) {
         let Some(n) = value.as_deref().and_then(whole_32) else {
-            return fail(ErrorCode::Location40096, format!("the positions of {operator} must be integers of 32 bits"));
+            return fail(no_integer, format!("the positions of {operator} must be integers of 32 bits"));
         };
         let Ok(n) = usize::try_from(n) else {
-            return fail(ErrorCode::Location40097, format!("the positions of {operator} must be at least 0"));
+            return fail(negative, format!("the positions of {operator} must be at least 0"));
         };
         *place = n;
     }
@@ -297,30 +301,60 @@ fn sort(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> 
             format!("the input of $sortArray must be an array, this is of type {}", input.type_name()),
         );
     };
+    let compare = |a: &Value, b: &Value| compare_by(collation, a, b);
     let mut sorted = elements.clone();
     match values.get(1).and_then(Option::as_deref) {
-        Some(Value::Map(map)) => {
-            let order = crate::sort::Sort::parse(map).map(|order| order.collated(collation));
-            let order = order
-                .or_else(|error| fail(ErrorCode::Location2942507, format!("the sortBy of $sortArray: {error}")))?;
-            let mut keyed = Vec::with_capacity(sorted.len());
-            for value in sorted {
-                // A value that is not a map has none of the fields.
-                let document = value.as_map().map_or_else(|| Ok(Document::default()), Document::from_map);
-                let key = document.ok().and_then(|document| order.key(&document).ok());
-                keyed.push((key, value));
-            }
-            keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
-            sorted = keyed.into_iter().map(|(_, value)| value).collect();
-        }
-        Some(direction) => match whole(direction) {
-            Some(1) => sorted.sort_by(|a, b| compare_by(collation, a, b)),
-            Some(-1) => sorted.sort_by(|a, b| compare_by(collation, b, a)),
-            _ => return fail(ErrorCode::Location2942505, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
+        Some(Value::Map(fields)) => sort_by_fields(&mut sorted, &sort_fields(fields)?, compare),
+        Some(direction) if direction.is_number() => match whole(direction) {
+            Some(1) => sorted.sort_by(compare),
+            Some(-1) => sorted.sort_by(|a, b| compare(b, a)),
+            _ => return fail(ErrorCode::Location2942506, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
         },
-        None => return fail(ErrorCode::Location2942505, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
+        _ => return fail(ErrorCode::Location2942507, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
     }
     Ok(Some(Value::Array(sorted)))
+}
+
+/// The paths to sort by, and whether in descending order.
+fn sort_fields(fields: &Map) -> Result<Vec<(FieldPath, bool)>, super::ExpressionError> {
+    let direction = |value: &Value| match whole(value) {
+        Some(1) => Ok(false),
+        Some(-1) => Ok(true),
+        _ => fail(ErrorCode::Location2942505, "a direction in the sortBy of $sortArray must be 1 or -1"),
+    };
+    if fields.is_empty() {
+        return fail(ErrorCode::Location2942505, "the sortBy of $sortArray has no fields");
+    }
+    let mut paths = Vec::with_capacity(fields.len());
+    for (name, value) in fields.iter() {
+        let name = name.as_str().unwrap_or_default();
+        let Ok(path) = name.parse() else {
+            return fail(ErrorCode::of_path(name), format!("'{name}' in the sortBy of $sortArray is not a path"));
+        };
+        paths.push((path, direction(value)?));
+    }
+    Ok(paths)
+}
+
+/// Sorts by fields of maps. A missing field is null. Arrays are compared as a whole; other values than maps have none of
+/// the fields.
+fn sort_by_fields(values: &mut Vec<Value>, fields: &[(FieldPath, bool)], compare: impl Fn(&Value, &Value) -> Ordering) {
+    let key = |value: &Value| fields.iter().map(|(path, _)| in_maps(value, path).cloned()).collect::<Vec<_>>();
+    let mut keyed: Vec<_> = std::mem::take(values).into_iter().map(|value| (key(&value), value)).collect();
+    let side = |value: &Option<Value>| value.clone().unwrap_or_default();
+    keyed.sort_by(|(a, _), (b, _)| {
+        let orders = fields.iter().zip(a.iter().zip(b)).map(|((_, is_descending), (a, b))| {
+            let order = compare(&side(a), &side(b));
+            if *is_descending { order.reverse() } else { order }
+        });
+        orders.fold(Ordering::Equal, Ordering::then)
+    });
+    *values = keyed.into_iter().map(|(_, value)| value).collect();
+}
+
+/// The value at a path that leads through maps alone.
+fn in_maps<'v>(value: &'v Value, path: &FieldPath) -> Option<&'v Value> {
+    (0..path.depth()).try_fold(value, |value, at| value.as_map()?.get(path.name(at)?))
 }
 
 fn zip(_: &Operator, values: &[Operand<'_>]) -> Outcome {

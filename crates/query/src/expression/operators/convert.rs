@@ -1,46 +1,50 @@
 //! Types of values, and conversions between them.
 
-use super::numbers::{int_or_long, whole};
-use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator, constant};
-use super::{NULL, Operand, Operator, Outcome, dates, exactly, given, is_nullish, some, type_of};
+use super::numbers::{TWO_63, int_or_long, whole};
+use super::prepared::{Codes, Form, Prepared, PreparedOperator};
+use super::{NULL, Operand, Operator, Outcome, Parameters, dates, exactly, given, is_nullish, operator, some, type_of};
 use crate::code::ErrorCode;
-use crate::date::{DateError, ISO_UTC, Zone, parse, to_text};
+use crate::date::{Zone, parse};
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_true;
-use crate::pattern::Patterns;
 use alluvium_document::value::Double;
-use alluvium_document::{Decimal, Map, Value, bson, json};
-use binary::Format;
+use alluvium_document::{Decimal, Value, bson, json};
+use binary::{ByteOrder, Format};
 
 mod binary;
+mod text;
+
+pub(super) use text::short_text;
 
 pub(super) const OPERATORS: &[Operator] = &[
     exactly("$binarySize", 1, binary_size),
     exactly("$bsonSize", 1, bson_size),
-    exactly("$toBool", 1, to_type),
-    exactly("$toDate", 1, to_type),
-    exactly("$toDecimal", 1, to_type),
-    exactly("$toDouble", 1, to_type),
-    exactly("$toInt", 1, to_type),
-    exactly("$toLong", 1, to_type),
-    exactly("$toObjectId", 1, to_type),
-    exactly("$toString", 1, to_type),
-    exactly("$toUUID", 1, to_type),
+    to_one("$toBool"),
+    to_one("$toDate"),
+    to_one("$toDecimal"),
+    to_one("$toDouble"),
+    to_one("$toInt"),
+    to_one("$toLong"),
+    to_one("$toObjectId"),
+    to_one("$toString"),
+    to_one("$toUUID"),
     exactly("$type", 1, type_name),
 ];
+
+/// `$toInt` and the like.
+const fn to_one(name: &'static str) -> Operator {
+    operator(name, Parameters::Only(ErrorCode::Location50723), to_type)
+}
 
 pub(super) const PREPARED: &[PreparedOperator] = &[PreparedOperator {
     name: "$convert",
     form: Form::Named,
-    names: &["input!", "to!", "format?", "onError~", "onNull~"],
+    names: &["input!", "to!", "format?", "byteOrder?", "onError~", "onNull~"],
     codes: Codes::PLAIN,
-    prepare: check,
+    prepare: |_, _, _| Ok(None),
     function: convert,
 }];
-
-/// 2^63.
-const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// A type that values are converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,34 +90,27 @@ const TYPES: [(i64, &str, Target); 22] = [
 ];
 
 impl Target {
-    /// The type that the `to` of `$convert` means: a name, BSON's number, or a map of `type` and `subtype`. `None` if
-    /// it is null.
-    fn of(to: &Value) -> Result<Option<Self>, ExpressionError> {
-        let Value::Map(map) = to else { return Self::of_type(to) };
-        let known = ["type", "subtype"];
-        if let Some(name) = map.iter().filter_map(|(name, _)| name.as_str()).find(|name| !known.contains(name)) {
-            let problem = format!("the 'to' of $convert has no '{name}'; there are type, subtype");
-            return fail(ErrorCode::FailedToParse, problem);
-        }
-        let Some(kind) = map.get("type") else {
-            return fail(ErrorCode::FailedToParse, "the 'to' of $convert needs a type");
-        };
-        match (Self::of_type(kind)?, subtype(map)?) {
-            (None, _) | (_, Subtype::Null) => Ok(None),
-            (Some(Self::Binary(_)), Subtype::Given(subtype)) => Ok(Some(Self::Binary(subtype))),
-            (target, _) => Ok(target),
+    /// The type that the `to` of `$convert` means: a name, BSON's number, or a map of `type` and `subtype`, whose other
+    /// fields are ignored. The subtype is not checked. `None` if it is null.
+    fn of(to: &Value) -> Result<Option<(Self, Option<&Value>)>, ExpressionError> {
+        match to {
+            _ if is_nullish(Some(to)) => Ok(None),
+            Value::Map(map) => match map.get("type") {
+                Some(kind) => Ok(Some((Self::of_type(kind)?, map.get("subtype")))),
+                None => fail(ErrorCode::FailedToParse, "the 'to' of $convert needs a type"),
+            },
+            kind => Ok(Some((Self::of_type(kind)?, None))),
         }
     }
 
-    fn of_type(kind: &Value) -> Result<Option<Self>, ExpressionError> {
+    fn of_type(kind: &Value) -> Result<Self, ExpressionError> {
         let number = whole(kind);
         let found = match kind {
-            _ if is_nullish(Some(kind)) => return Ok(None),
             Value::String(name) => TYPES.iter().find(|(_, known, _)| *known == name.as_str()),
             _ => TYPES.iter().find(|(known, ..)| Some(*known) == number),
         };
         match (found, kind) {
-            (Some((.., target)), _) => Ok(Some(*target)),
+            (Some((.., target)), _) => Ok(*target),
             (None, Value::String(name)) => {
                 fail(ErrorCode::BadValue, format!("the 'to' of $convert is not a type: \"{name}\""))
             }
@@ -132,27 +129,17 @@ impl Target {
     }
 }
 
-enum Subtype {
-    Absent,
-    Null,
-    Given(u8),
-}
-
 /// The subtype in the `to` of `$convert`.
-fn subtype(map: &Map) -> Result<Subtype, ExpressionError> {
-    match map.get("subtype") {
-        None => Ok(Subtype::Absent),
-        value if is_nullish(value) => Ok(Subtype::Null),
-        Some(value) if !value.is_number() => {
-            let problem = format!("the subtype of $convert must be a number, this is of type {}", value.type_name());
-            fail(ErrorCode::Location4341108, problem)
-        }
-        Some(value) => match whole(value) {
-            None => fail(ErrorCode::Location4341106, "the subtype of $convert must be an integer"),
-            Some(number) => match u8::try_from(number) {
-                Ok(subtype @ (0..=9 | 128..)) => Ok(Subtype::Given(subtype)),
-                _ => fail(ErrorCode::Location4341107, format!("the subtype {number} of $convert does not exist")),
-            },
+fn subtype(value: &Value) -> Result<u8, ExpressionError> {
+    if !value.is_number() {
+        let problem = format!("the subtype of $convert must be a number, this is of type {}", value.type_name());
+        return fail(ErrorCode::Location4341108, problem);
+    }
+    match whole(value) {
+        None => fail(ErrorCode::Location4341106, "the subtype of $convert must be an integer"),
+        Some(number) => match u8::try_from(number) {
+            Ok(subtype @ (0..=9 | 128..)) => Ok(subtype),
+            _ => fail(ErrorCode::Location4341107, format!("the subtype {number} of $convert does not exist")),
         },
     }
 }
@@ -187,23 +174,17 @@ fn binary_size(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     some(i32::try_from(len).unwrap_or(i32::MAX))
 }
 
-fn check(_: &PreparedOperator, arguments: &[Argument<'_>], _: &Patterns) -> Result<Option<Prepared>, ExpressionError> {
-    constant(arguments, 1).map(Target::of).transpose()?;
-    constant(arguments, 2).map(Format::of).transpose()?;
-    Ok(None)
-}
-
+/// Without an input or a type the result is null, whatever the other arguments are.
 fn convert(_: &PreparedOperator, values: &[Operand<'_>], _: Option<&Prepared>) -> Outcome {
-    let target = match given(values, 1) {
-        Some(to) => Target::of(to)?,
-        None => None,
+    let target = given(values, 1).map_or(Ok(None), Target::of)?;
+    let (Some(input), Some(target)) = (given(values, 0), target) else { return NULL };
+    let target = match target {
+        (Target::Binary(_), Some(given)) => Target::Binary(subtype(given)?),
+        (target, _) => target,
     };
-    let format = match values.get(2).and_then(Option::as_deref) {
-        None => Some(Format::Missing),
-        Some(value) => Format::of(value)?,
-    };
-    let (Some(input), Some(target), Some(format)) = (given(values, 0), target, format) else { return NULL };
-    converted(input, target, format).map(Some)
+    let format = given(values, 2).map_or(Ok(Format::Missing), Format::of)?;
+    let order = given(values, 3).map_or(Ok(ByteOrder::Little), ByteOrder::of)?;
+    converted(input, target, format, order).map(Some)
 }
 
 /// `$toInt` and the like.
@@ -220,40 +201,52 @@ fn to_type(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         _ => (Target::String, Format::Auto),
     };
     match given(values, 0) {
-        Some(value) => converted(value, target, format).map(Some),
+        Some(value) => converted(value, target, format, ByteOrder::Little).map(Some),
         None => NULL,
     }
 }
 
-/// Converts a value. The format matters only between text and binary data.
-fn converted(value: &Value, target: Target, format: Format) -> Result<Value, ExpressionError> {
-    match target {
-        Target::Bool => Ok(Value::Bool(is_true(Some(value)))),
-        Target::String => match value {
-            Value::Binary(binary) => binary::to_text(binary, format).map(Value::from),
-            other => text(other).map(Value::from),
-        },
-        Target::Int | Target::Long => to_integer(value, target),
-        Target::Double => to_double(value),
-        Target::Decimal => to_decimal(value),
-        Target::Date => to_date(value),
-        Target::ObjectId => match value {
-            Value::ObjectId(_) => Ok(value.clone()),
-            Value::String(text) => match json::parse_object_id(text) {
-                Some(id) => Ok(Value::ObjectId(id)),
-                None => failed(format!("'{text}' is not 24 hexadecimal digits")),
-            },
-            other => unsupported(other, target),
-        },
-        Target::Binary(subtype) => match value {
-            Value::String(text) => Ok(Value::Binary(binary::from_text(text, subtype, format)?)),
-            Value::Binary(binary) if binary.subtype == subtype => Ok(value.clone()),
-            Value::Binary(binary) => {
-                failed(format!("binary data of the subtype {} cannot get the subtype {subtype}", binary.subtype))
+/// Converts a value. The format matters only between text and binary data, the order of bytes only between numbers and
+/// binary data.
+fn converted(value: &Value, target: Target, format: Format, order: ByteOrder) -> Result<Value, ExpressionError> {
+    match (target, value) {
+        (Target::Bool, _) => Ok(Value::Bool(is_true(Some(value)))),
+        (Target::String, Value::Binary(binary)) => binary::to_text(binary, format).map(Value::from),
+        (Target::String, other) => text::text(other).map(Value::from),
+        (Target::Int | Target::Long, Value::Binary(binary)) => {
+            let number = binary::to_integer(binary, order).filter(|_| binary::fits(binary, target == Target::Long));
+            match number {
+                Some(number) if target == Target::Long => Ok(Value::Int64(number)),
+                Some(number) => Ok(int_or_long(number)),
+                None => failed(format!("the number of bytes of binary data is not that of {}", target.name())),
             }
-            other => unsupported(other, target),
+        }
+        (Target::Int | Target::Long, _) => to_integer(value, target),
+        (Target::Double, Value::Binary(binary)) => match binary::to_double(binary, order) {
+            Some(x) => Ok(Value::from(x)),
+            None => failed("binary data are a double if they have 4 or 8 bytes"),
         },
-        Target::Other(_) => unsupported(value, target),
+        (Target::Double, _) => to_double(value),
+        (Target::Decimal, _) => to_decimal(value),
+        (Target::Date, _) => to_date(value),
+        (Target::ObjectId, Value::ObjectId(_)) => Ok(value.clone()),
+        (Target::ObjectId, Value::String(text)) => match json::parse_object_id(text) {
+            Some(id) => Ok(Value::ObjectId(id)),
+            None => failed(format!("'{}' is not 24 hexadecimal digits", shown(text))),
+        },
+        (Target::Binary(subtype), Value::String(text)) => Ok(Value::Binary(binary::from_text(text, subtype, format)?)),
+        (Target::Binary(subtype), Value::Binary(binary)) if binary.subtype == subtype => Ok(value.clone()),
+        (Target::Binary(subtype), Value::Binary(binary)) => {
+            failed(format!("binary data of the subtype {} cannot get the subtype {subtype}", binary.subtype))
+        }
+        (Target::Binary(subtype), number) => match binary::of_number(number, order) {
+            // No number has the bytes of a UUID.
+            Some(bytes) if subtype != binary::UUID => {
+                Ok(Value::Binary(alluvium_document::value::Binary { subtype, bytes }))
+            }
+            _ => unsupported(number, target),
+        },
+        (Target::ObjectId | Target::Other(_), _) => unsupported(value, target),
     }
 }
 
@@ -281,7 +274,7 @@ fn to_integer(value: &Value, target: Target) -> Result<Value, ExpressionError> {
         },
         Value::String(text) => match text.parse() {
             Ok(n) => n,
-            Err(_) => return failed(format!("'{text}' is not an integer")),
+            Err(_) => return failed(format!("'{}' is not an integer", shown(text))),
         },
         other => return unsupported(other, target),
     };
@@ -307,9 +300,9 @@ fn to_double(value: &Value) -> Result<Value, ExpressionError> {
     match value {
         Value::Bool(flag) => Ok(Value::from(f64::from(u8::from(*flag)))),
         Value::DateTime(millis) => Ok(Value::from(*millis as f64)),
-        Value::String(text) => match text.parse::<f64>() {
-            Ok(x) if !text.trim().is_empty() => Ok(Value::from(x)),
-            _ => failed(format!("'{text}' is not a number")),
+        Value::String(text) => match text::parse_double(text) {
+            Some(x) => Ok(Value::from(x)),
+            None => failed(format!("'{}' is not a number that fits a double", shown(text))),
         },
         Value::Decimal(decimal) => match decimal.to_f64() {
             x if x.is_infinite() && decimal.is_finite() => failed(format!("the number {decimal} does not fit double")),
@@ -326,15 +319,20 @@ fn to_decimal(value: &Value) -> Result<Value, ExpressionError> {
     match value {
         Value::Bool(flag) => Ok(Value::Decimal(Decimal::from(i32::from(*flag)))),
         Value::DateTime(millis) => Ok(Value::Decimal(Decimal::from(*millis))),
-        Value::String(text) => match text.parse::<Decimal>() {
-            Ok(decimal) => Ok(Value::Decimal(decimal)),
-            Err(_) => failed(format!("'{text}' is not a decimal")),
+        Value::String(text) => match text.parse::<Decimal>().map(|exact| (exact.rounded_to_decimal128(), exact)) {
+            Ok((decimal, exact)) if is_near(&exact, &decimal) => Ok(Value::Decimal(decimal)),
+            _ => failed(format!("'{}' is not a number that fits a decimal128", shown(text))),
         },
         number => match crate::number::decimal(number) {
             Ok(decimal) => Ok(Value::Decimal(decimal)),
             Err(_) => unsupported(value, Target::Decimal),
         },
     }
+}
+
+/// True unless rounding has made the number infinite or zero.
+fn is_near(exact: &Decimal, rounded: &Decimal) -> bool {
+    exact.is_finite() == rounded.is_finite() && exact.is_zero() == rounded.is_zero()
 }
 
 fn to_date(value: &Value) -> Result<Value, ExpressionError> {
@@ -352,53 +350,12 @@ fn to_date(value: &Value) -> Result<Value, ExpressionError> {
     }
 }
 
-/// A date as text, with milliseconds.
-pub(super) fn date_text(millis: i64) -> Result<String, DateError> {
-    to_text(millis, ISO_UTC, &Zone::Utc)
-}
-
-/// The value as text.
-pub(super) fn text(value: &Value) -> Result<String, ExpressionError> {
-    match value {
-        Value::String(text) | Value::Symbol(text) => Ok(text.to_string()),
-        Value::Bool(flag) => Ok(flag.to_string()),
-        Value::Int32(n) => Ok(n.to_string()),
-        Value::Int64(n) => Ok(n.to_string()),
-        Value::Double(Double(x)) => Ok(double_text(*x)),
-        Value::Decimal(decimal) => Ok(decimal.to_string()),
-        Value::ObjectId(id) => Ok(hex(id)),
-        Value::DateTime(millis) => Ok(date_text(*millis)?),
-        other => unsupported(other, Target::String),
-    }
-}
-
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// A double with at most 16 digits, as C's `%.16g` writes it.
-fn double_text(x: f64) -> String {
-    if x.is_nan() {
-        return "NaN".to_owned();
-    }
-    if x.is_infinite() {
-        return if x < 0.0 { "-Infinity" } else { "Infinity" }.to_owned();
-    }
-    if x == 0.0 {
-        return if x.is_sign_negative() { "-0" } else { "0" }.to_owned();
-    }
-    let scientific = format!("{x:.15e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) {
-        let plain = format!("{x:.*}", usize::try_from(15 - exponent).unwrap_or(0));
-        return without_zeros(&plain).to_owned();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", without_zeros(digits), exponent.abs())
-}
-
-/// The number without zeros at the end of its fraction.
-fn without_zeros(number: &str) -> &str {
-    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+/// The beginning of a text, for messages.
+fn shown(text: &str) -> String {
+    text.chars().take(100).collect()
 }

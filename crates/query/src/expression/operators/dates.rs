@@ -42,8 +42,8 @@ pub(super) fn moment(value: &Value) -> Option<i64> {
     match value {
         Value::DateTime(millis) => Some(*millis),
         Value::Timestamp(timestamp) => Some(i64::from(timestamp.time) * 1000),
-        // The first four bytes are seconds since 1970.
-        Value::ObjectId([a, b, c, d, ..]) => Some(i64::from(u32::from_be_bytes([*a, *b, *c, *d])) * 1000),
+        // The first four bytes are seconds since 1970, with a sign.
+        Value::ObjectId([a, b, c, d, ..]) => Some(i64::from(i32::from_be_bytes([*a, *b, *c, *d])) * 1000),
         _ => None,
     }
 }

@@ -1,24 +1,38 @@
 //! Operators on maps and their fields.
 
 use super::prepared::Codes;
-use super::{NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, operator, some, type_of};
+use super::{
+    NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, is_nullish, operator, some, type_of,
+};
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
 use alluvium_document::{Map, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
     exactly("$arrayToObject", 1, from_array),
-    operator("$getField", Parameters::NamedOrOne(&["field!", "input"]), get_field),
+    operator("$getField", Parameters::NamedOrOne(&["field!", "input!"], GET_FIELD), get_field),
     any_number("$mergeObjects", merge),
     exactly("$objectToArray", 1, to_array),
-    operator("$setField", Parameters::Named(&["field!", "input!", "value!"], SET_FIELD), set_field),
-    operator("$unsetField", Parameters::Named(&["field!", "input!"], SET_FIELD), set_field),
+    operator("$setField", Parameters::Named(&["field=!", "value!", "input!"], SET_FIELD), set_field),
+    operator("$unsetField", Parameters::Named(&["field=!", "input!"], UNSET_FIELD), set_field),
 ];
 
 const SET_FIELD: Codes = Codes::new(
     ErrorCode::Location4161100,
     ErrorCode::Location4161101,
-    &[ErrorCode::Location4161102, ErrorCode::Location4161109, ErrorCode::Location4161103],
+    &[ErrorCode::Location4161102, ErrorCode::Location4161103, ErrorCode::Location4161109],
+);
+
+const UNSET_FIELD: Codes = Codes::new(
+    ErrorCode::Location4161100,
+    ErrorCode::Location4161101,
+    &[ErrorCode::Location4161102, ErrorCode::Location4161109],
+);
+
+const GET_FIELD: Codes = Codes::new(
+    ErrorCode::FailedToParse,
+    ErrorCode::Location3041701,
+    &[ErrorCode::Location3041702, ErrorCode::Location3041703],
 );
 
 fn to_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
@@ -55,7 +69,13 @@ fn from_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
                 (_, _, 2) => return fail(ErrorCode::Location40393, "$arrayToObject takes maps of k and v"),
                 _ => return fail(ErrorCode::Location40392, "$arrayToObject takes maps of two fields, k and v"),
             },
-            Value::Array(_) | Value::Map(_) => {
+            other if by_pairs => {
+                let found = other.type_name();
+                let problem =
+                    format!("$arrayToObject takes arrays of two elements after the first, this is of type {found}");
+                return fail(ErrorCode::Location40396, problem);
+            }
+            Value::Array(_) => {
                 return fail(
                     ErrorCode::Location40391,
                     "$arrayToObject takes arrays of two elements or maps of k and v, not both",
@@ -77,7 +97,8 @@ fn from_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
             );
         };
         if text.contains('\0') {
-            return fail(ErrorCode::Location4940400, "a name of $arrayToObject has a zero character");
+            let code = if by_pairs { ErrorCode::Location4940400 } else { ErrorCode::Location4940401 };
+            return fail(code, "a name of $arrayToObject has a zero character");
         }
         map.insert(name.clone(), value.clone());
     }
@@ -86,7 +107,12 @@ fn from_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
 
 fn merge(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let mut merged = Map::new();
-    for value in (0..values.len()).filter_map(|at| given(values, at)) {
+    // A single array stands for its elements.
+    let elements: Vec<&Value> = match (values.len(), given(values, 0)) {
+        (1, Some(Value::Array(elements))) => elements.iter().filter(|value| !is_nullish(Some(value))).collect(),
+        _ => (0..values.len()).filter_map(|at| given(values, at)).collect(),
+    };
+    for value in elements {
         let Value::Map(map) = value else {
             let found = value.type_name();
             return fail(ErrorCode::Location40400, format!("$mergeObjects takes maps, this is of type {found}"));
@@ -114,8 +140,10 @@ fn get_field(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// `$setField` and `$unsetField`: a missing value removes the field.
+/// `$setField` of a field, a value and an input, and `$unsetField` of a field and an input. A missing value removes the
+/// field.
 fn set_field(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+    let input = values.len() - 1;
     let Some(Value::String(name)) = values.first().and_then(Option::as_deref) else {
         let found = type_of(values.first().and_then(Option::as_deref));
         return fail(
@@ -123,7 +151,7 @@ fn set_field(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
             format!("the field of {} must be text, this is of type {found}", operator.name),
         );
     };
-    let mut map = match given(values, 1) {
+    let mut map = match given(values, input) {
         None => return NULL,
         Some(Value::Map(map)) => map.clone(),
         Some(other) => {
@@ -134,7 +162,7 @@ fn set_field(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
             );
         }
     };
-    match values.get(2).and_then(Option::as_deref) {
+    match values.get(1).filter(|_| input > 1).and_then(Option::as_deref) {
         Some(value) => {
             map.insert(Value::String(name.clone()), value.clone());
         }

@@ -1,7 +1,12 @@
 //! Arithmetic on numbers of all types, by MongoDB's rules for results.
 
+use crate::code::ErrorCode;
+use crate::expression::error::{ExpressionError, fail};
 use alluvium_document::value::Double;
 use alluvium_document::{Decimal, Value};
+
+/// 2^63.
+pub(super) const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// The type of a number, narrow ones first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +84,8 @@ impl Sum {
 
     fn add_decimal(&mut self, decimal: &Decimal) {
         let rare = self.rare();
-        let sum = rare.decimals.take().map_or(Ok(decimal.clone()), |sum| sum.add(decimal));
+        // The sum begins with zero, so that the sum of negative zeros is not negative.
+        let sum = rare.decimals.take().unwrap_or_else(|| Decimal::from(0)).add(decimal);
         rare.decimals = Some(sum.map_or(Decimal::NAN, |sum| sum.rounded_to_decimal128()));
     }
 
@@ -127,7 +133,11 @@ impl Sum {
         let sum = self.double + high;
         let part = sum - self.double;
         let error = (self.double - (sum - part)) + (high - part);
-        sum + (error + self.error + low)
+        match sum + (error + self.error + low) {
+            // The error terms of a sum that overflows are not numbers.
+            rounded if rounded.is_nan() => sum,
+            rounded => rounded,
+        }
     }
 
     /// The sum in the widest type of its numbers; integers that do not fit 64 bits become a double.
@@ -149,7 +159,7 @@ impl Sum {
         let all = self.all_integers();
         let integers = all.to_string().parse().unwrap_or(Decimal::NAN);
         let doubles = [self.special(), self.double, self.error];
-        let parts = doubles.into_iter().filter(|x| *x != 0.0).map(exact).chain((all != 0).then_some(integers));
+        let parts = doubles.into_iter().filter(|x| *x != 0.0).map(exact).chain([integers]);
         for part in parts {
             sum = sum.add(&part).map_or(Decimal::NAN, |sum| sum.rounded_to_decimal128());
         }
@@ -247,6 +257,34 @@ pub(in crate::expression) fn int_or_long(n: i64) -> Value {
 /// An integer of either width; also the whole doubles and decimals.
 pub(in crate::expression) fn whole(value: &Value) -> Option<i64> {
     if value.is_number() { value.as_i64() } else { None }
+}
+
+/// A number as an integer of 64 bits: a double is truncated, a decimal rounded half to even. As in MongoDB, a decimal
+/// that does not fit is the smallest integer.
+pub(super) fn to_long(value: &Value, what: &str) -> Result<i64, ExpressionError> {
+    match value {
+        Value::Int32(n) => Ok(i64::from(*n)),
+        Value::Int64(n) => Ok(*n),
+        Value::Double(Double(x)) if (-TWO_63..TWO_63).contains(x) => Ok(*x as i64),
+        Value::Double(Double(x)) => fail(ErrorCode::Location31109, format!("{what} does not fit 64 bits: {x}")),
+        Value::Decimal(decimal) => Ok(rounded_to_long(decimal).unwrap_or(i64::MIN)),
+        other => {
+            fail(ErrorCode::Location16004, format!("{what} must be a number, this is of type {}", other.type_name()))
+        }
+    }
+}
+
+fn rounded_to_long(decimal: &Decimal) -> Option<i64> {
+    let (_, digits, exponent) = decimal.parts()?;
+    let kept = digits.len() as i64 + exponent;
+    match (exponent < 0, usize::try_from(kept)) {
+        (false, _) => decimal.to_i64(),
+        (true, Ok(kept @ 1..)) => decimal.rounded(kept).ok()?.to_i64(),
+        // Half to even: only what is above a half is 1.
+        (true, Ok(_)) if decimal.compare_f64(0.5).is_gt() => Some(1),
+        (true, Ok(_)) if decimal.compare_f64(-0.5).is_lt() => Some(-1),
+        (true, _) => Some(0),
+    }
 }
 
 /// A whole number that fits 32 bits.

@@ -3,10 +3,10 @@
 use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator};
 use super::{NULL, Operand, Outcome, given, is_nullish, some};
 use crate::code::ErrorCode;
+use crate::expression::MAX_VALUE_BYTES;
 use crate::expression::error::{ExpressionError, fail};
-use crate::pattern::Pattern;
-use crate::pattern::Patterns;
-use alluvium_document::{Map, Value};
+use crate::pattern::{Pattern, PatternError, Patterns, Span};
+use alluvium_document::{Map, Value, bson};
 use std::borrow::Cow;
 
 pub(super) const OPERATORS: &[PreparedOperator] =
@@ -40,10 +40,14 @@ fn prepare(
     };
     let Some(Argument::Constant(regex)) = arguments.get(1) else { return Ok(None) };
     let Some(source) = source(operator, Some(regex), options)? else { return Ok(None) };
-    match patterns.compile_with_groups(source.pattern, source.options) {
+    // If all are constants, the input is checked before the pattern.
+    if !arguments.iter().any(|argument| matches!(argument, Argument::Computed)) {
+        return Ok(None);
+    }
+    match source.compile(patterns) {
         Ok(pattern) => Ok(Some(Prepared::Pattern(pattern))),
         Err(_) => {
-            Patterns::default().compile_with_groups(source.pattern, source.options)?;
+            source.compile(&Patterns::default())?;
             Ok(None)
         }
     }
@@ -55,6 +59,21 @@ struct Source<'v> {
     options: &'v str,
 }
 
+impl Source<'_> {
+    fn compile(&self, patterns: &Patterns) -> Result<Pattern, ExpressionError> {
+        if self.pattern.contains('\0') {
+            return fail(ErrorCode::Location51109, "a regular expression has a zero character");
+        }
+        if self.options.contains('\0') {
+            return fail(ErrorCode::Location51110, "the options of a regular expression have a zero character");
+        }
+        patterns.compile_with_groups(self.pattern, self.options).map_err(|error| match &error {
+            PatternError::Invalid(message) => ExpressionError::new(ErrorCode::Location51111, message),
+            _ => error.into(),
+        })
+    }
+}
+
 /// The pattern and options of the arguments; `None` if the pattern is null.
 fn source<'v>(
     operator: &PreparedOperator,
@@ -62,6 +81,14 @@ fn source<'v>(
     options: Option<&'v Value>,
 ) -> Result<Option<Source<'v>>, ExpressionError> {
     let name = operator.name;
+    let beside = match options {
+        value if is_nullish(value) => None,
+        Some(Value::String(options)) => Some(options.as_str()),
+        other => {
+            let found = super::type_of(other);
+            return fail(ErrorCode::Location51106, format!("the options of {name} must be text, this is {found}"));
+        }
+    };
     let (pattern, own) = match regex {
         value if is_nullish(value) => return Ok(None),
         Some(Value::String(pattern)) => (pattern.as_str(), ""),
@@ -72,19 +99,11 @@ fn source<'v>(
             return fail(ErrorCode::Location51105, problem);
         }
     };
-    let options = match options {
-        value if is_nullish(value) => own,
-        Some(Value::String(_)) if !own.is_empty() => {
-            let problem = format!("{name} has options twice: in the regular expression, and beside it");
-            return fail(ErrorCode::Location51107, problem);
-        }
-        Some(Value::String(options)) => options.as_str(),
-        other => {
-            let found = super::type_of(other);
-            return fail(ErrorCode::Location51106, format!("the options of {name} must be text, this is {found}"));
-        }
-    };
-    Ok(Some(Source { pattern, options }))
+    if beside.is_some() && !own.is_empty() {
+        let problem = format!("{name} has options twice: in the regular expression, and beside it");
+        return fail(ErrorCode::Location51107, problem);
+    }
+    Ok(Some(Source { pattern, options: beside.unwrap_or(own) }))
 }
 
 fn regex(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
@@ -92,6 +111,10 @@ fn regex(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&
         "$regexMatch" => some(false),
         "$regexFindAll" => Ok(Some(Value::Array(Vec::new()))),
         _ => NULL,
+    };
+    let source = match prepared {
+        Some(Prepared::Pattern(_)) => None,
+        _ => source(operator, given(values, 1), given(values, 2))?,
     };
     let input = match given(values, 0) {
         None => None,
@@ -102,12 +125,10 @@ fn regex(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&
             return fail(ErrorCode::Location51104, problem);
         }
     };
-    let pattern: Cow<'_, Pattern> = match prepared {
-        Some(Prepared::Pattern(pattern)) => Cow::Borrowed(pattern),
-        _ => match source(operator, given(values, 1), given(values, 2))? {
-            None => return none(),
-            Some(source) => Cow::Owned(Patterns::default().compile_with_groups(source.pattern, source.options)?),
-        },
+    let pattern: Cow<'_, Pattern> = match (prepared, source) {
+        (Some(Prepared::Pattern(pattern)), _) => Cow::Borrowed(pattern),
+        (_, Some(source)) => Cow::Owned(source.compile(&Patterns::default())?),
+        (_, None) => return none(),
     };
     let Some(input) = input else { return none() };
     match operator.name {
@@ -118,13 +139,21 @@ fn regex(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&
 
 /// The first match, or all of them.
 fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str) -> Outcome {
-    let mut found = Vec::new();
+    let (mut found, mut bytes) = (Vec::new(), 0);
     let mut at = 0;
+    let mut place = Place { bytes: 0, characters: 0 };
     // The end of a text is searched only if the text is empty.
     while found.is_empty() || at < input.len() {
         let Some(groups) = pattern.groups(input, at)? else { break };
         let Some(Some((start, end))) = groups.first().copied() else { break };
-        found.push(described(input, &groups, start, end));
+        place.advance(input, start);
+        let described = described(input, &groups, (start, end), &place);
+        bytes += bson::bson_size(&described);
+        if bytes > MAX_VALUE_BYTES {
+            let problem = format!("{} finds more than fits a document", operator.name);
+            return fail(ErrorCode::BSONObjectTooLarge, problem);
+        }
+        found.push(described);
         if operator.name == "$regexFind" {
             break;
         }
@@ -137,15 +166,27 @@ fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str) -> Outcome
     }
 }
 
+/// A place in a text.
+struct Place {
+    bytes: usize,
+    characters: usize,
+}
+
+impl Place {
+    /// Moves to a later byte. The characters up to there are counted once for all matches.
+    fn advance(&mut self, input: &str, bytes: usize) {
+        self.characters += input.get(self.bytes..bytes).map_or(0, |passed| passed.chars().count());
+        self.bytes = bytes;
+    }
+}
+
 /// A match as a map: the text, its place in characters, and its groups.
-fn described(input: &str, groups: &[Option<(usize, usize)>], start: usize, end: usize) -> Value {
-    let group =
-        |place: &Option<(usize, usize)>| place.map_or(Value::Null, |(start, end)| Value::from(&input[start..end]));
-    let place = i32::try_from(input[..start].chars().count()).unwrap_or(i32::MAX);
+fn described(input: &str, groups: &[Option<Span>], (start, end): Span, place: &Place) -> Value {
+    let group = |place: &Option<Span>| place.map_or(Value::Null, |(start, end)| Value::from(&input[start..end]));
     let captures: Vec<Value> = groups.iter().skip(1).map(group).collect();
     Value::Map(Map::from([
         ("match", Value::from(&input[start..end])),
-        ("idx", Value::Int32(place)),
+        ("idx", Value::Int32(i32::try_from(place.characters).unwrap_or(i32::MAX))),
         ("captures", Value::Array(captures)),
     ]))
 }

@@ -1,6 +1,6 @@
 //! Arrays as sets: order and repetition do not count.
 
-use super::{NULL, Operand, Operator, Outcome, Parameters, any_nullish, comparing, exactly, given, some, type_of};
+use super::{NULL, Operand, Operator, Outcome, Parameters, comparing, exactly, given, some, type_of};
 use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};
 use crate::expression::error::fail;
@@ -103,7 +103,7 @@ fn is_subset(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) 
     some(a.iter().all(|element| contains(&all, element, collation)))
 }
 
-/// The arrays; `None` if one is missing or null.
+/// The arrays; `None` if one is missing or null, and none before it is of another type.
 fn arrays<'v>(
     code: ErrorCode,
     operator: &Operator,
@@ -116,10 +116,10 @@ fn arrays<'v>(
             Some(other) => {
                 return fail(code, format!("{} takes arrays, this is of type {}", operator.name, other.type_name()));
             }
-            None => {}
+            None => return Ok(None),
         }
     }
-    Ok((!any_nullish(values)).then_some(arrays))
+    Ok(Some(arrays))
 }
 
 /// The different elements in their order.

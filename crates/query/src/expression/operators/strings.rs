@@ -1,11 +1,13 @@
 //! Operators on text.
 
 use super::arrays::bounds;
-use super::numbers::whole_32;
+use super::convert::short_text;
+use super::numbers::{to_long, whole_32};
 use super::prepared::Codes;
 use super::{NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, operator, some, type_of};
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
+use crate::expression::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
 use alluvium_document::Value;
 use std::cmp::Ordering;
 
@@ -56,15 +58,13 @@ fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
 
 /// Text of values that have an obvious one; missing and null are empty.
 fn text_of(operator: &Operator, value: Option<&Value>) -> Result<String, super::ExpressionError> {
-    match value {
-        None => Ok(String::new()),
-        Some(Value::String(text) | Value::Symbol(text)) => Ok(text.to_string()),
-        Some(Value::DateTime(millis)) => Ok(super::convert::date_text(*millis)?),
-        Some(number) if number.is_number() => super::convert::text(number),
-        Some(other) => fail(
-            ErrorCode::Location16007,
-            format!("{} takes text, this is of type {}", operator.name, other.type_name()),
-        ),
+    let Some(value) = value else { return Ok(String::new()) };
+    match short_text(value)? {
+        Some(text) => Ok(text),
+        None => {
+            let problem = format!("{} takes text, this is of type {}", operator.name, value.type_name());
+            fail(ErrorCode::Location16007, problem)
+        }
     }
 }
 
@@ -107,7 +107,7 @@ fn index_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         );
     };
     let len = if by_bytes { input.len() } else { input.chars().count() };
-    let (start, end) = bounds(operator.name, values, len)?;
+    let (start, end) = bounds(operator.name, values, len, (ErrorCode::Location40096, ErrorCode::Location40097))?;
     let found = match (start.cmp(&end), by_bytes) {
         (Ordering::Greater, _) => None,
         (_, true) => byte_place(input, wanted, start, end),
@@ -146,32 +146,42 @@ fn split(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     };
     let Value::String(separator) = separator else {
         return fail(
-            ErrorCode::Location40086,
+            ErrorCode::Location10503900,
             format!("the separator of $split must be text, this is of type {}", separator.type_name()),
         );
     };
     if separator.is_empty() {
         return fail(ErrorCode::Location40087, "the separator of $split must not be empty");
     }
-    Ok(Some(text.split(separator.as_str()).collect()))
+    let mut parts = Vec::new();
+    for part in text.split(separator.as_str()) {
+        // An empty text has at least eight bytes in BSON.
+        if parts.len() > MAX_VALUE_BYTES / 8 {
+            return fail(ErrorCode::BSONObjectTooLarge, "$split makes more parts than fit a document");
+        }
+        parts.push(Value::from(part));
+    }
+    Ok(Some(Value::Array(parts)))
 }
 
 fn substring_of_bytes(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let text = text_of(operator, given(values, 0))?;
     let number = |at: usize, what: &str, code| match values.get(at).and_then(Option::as_deref) {
-        Some(value) if value.is_number() => Ok(value.as_f64().unwrap_or(0.0)),
+        Some(value) if value.is_number() => Ok(value),
         other => {
             fail(code, format!("the {what} of {} must be a number, this is of type {}", operator.name, type_of(other)))
         }
     };
     let start = number(1, "start", ErrorCode::Location16034)?;
     let count = number(2, "length", ErrorCode::Location16035)?;
-    if start < 0.0 {
+    let start = to_long(start, &format!("the start of {}", operator.name))?;
+    let count = to_long(count, &format!("the length of {}", operator.name))?;
+    let Ok(start) = usize::try_from(start) else {
         return fail(ErrorCode::Location50752, format!("the start of {} must be at least 0", operator.name));
-    }
-    let start = start as usize;
+    };
     // A negative length is the rest of the text.
-    let end = if count < 0.0 { text.len() } else { start.saturating_add(count as usize).min(text.len()) };
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let end = start.saturating_add(count).min(text.len());
     if start >= text.len() {
         return some("");
     }
@@ -206,11 +216,11 @@ fn substring_of_characters(operator: &Operator, values: &[Operand<'_>]) -> Outco
     };
     let start = number(1, "start", ErrorCode::Location34450, ErrorCode::Location34451)?;
     let count = number(2, "length", ErrorCode::Location34452, ErrorCode::Location34453)?;
-    let Ok(start) = usize::try_from(start) else {
-        return fail(ErrorCode::Location34455, "the start of $substrCP must be at least 0");
-    };
     let Ok(count) = usize::try_from(count) else {
         return fail(ErrorCode::Location34454, "the length of $substrCP must be at least 0");
+    };
+    let Ok(start) = usize::try_from(start) else {
+        return fail(ErrorCode::Location34455, "the start of $substrCP must be at least 0");
     };
     some(text.chars().skip(start).take(count).collect::<String>())
 }
@@ -251,9 +261,9 @@ fn is_space(c: char) -> bool {
 fn replace(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let mut parts = ["", "", ""];
     let errors = [
-        ("input", ErrorCode::Location51746),
-        ("find", ErrorCode::Location51745),
-        ("replacement", ErrorCode::Location51744),
+        ("input", ErrorCode::Location10503904),
+        ("find", ErrorCode::Location10503901),
+        ("replacement", ErrorCode::Location10503902),
     ];
     let mut is_null = false;
     for ((at, part), (what, code)) in parts.iter_mut().enumerate().zip(errors) {
@@ -272,9 +282,13 @@ fn replace(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     if is_null {
         return NULL;
     }
-    some(if operator.name == "$replaceOne" {
-        input.replacen(find, replacement, 1)
-    } else {
-        input.replace(find, replacement)
-    })
+    if operator.name == "$replaceOne" {
+        return some(input.replacen(find, replacement, 1));
+    }
+    // The size is known before the text is made.
+    let growth = input.matches(find).count().saturating_mul(replacement.len().saturating_sub(find.len()));
+    if input.len().saturating_add(growth) > TEXT_BYTES_MAX {
+        return fail(ErrorCode::Location16493, "$replaceAll makes a text of 16 MiB or more");
+    }
+    some(input.replace(find, replacement))
 }

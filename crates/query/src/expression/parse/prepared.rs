@@ -1,11 +1,9 @@
 //! Parsing of operators that check constants.
 
-use super::{Parser, Result, folded};
-use crate::code::ErrorCode;
-use crate::expression::error::{EvaluateError, fail};
+use super::{Parser, Result};
+use crate::expression::error::fail;
 use crate::expression::node::{Node, PreparedCall};
 use crate::expression::operators::prepared::{Argument, Form, PreparedOperator};
-use crate::expression::scope::Scope;
 use alluvium_document::{Map, Value};
 
 impl Parser<'_> {
@@ -34,12 +32,8 @@ impl Parser<'_> {
         arguments.truncate(operator.names.iter().filter(|name| !name.ends_with('~')).count());
         let known: Vec<Argument<'_>> = arguments.iter().map(argument).collect();
         let prepared = (operator.prepare)(operator, &known, self.patterns)?;
-        let is_constant = !known.iter().any(|argument| matches!(argument, Argument::Computed));
         let node = Node::Prepared(Box::new(PreparedCall { operator, arguments, prepared, on_null, on_error }));
-        if is_constant {
-            check(&node)?;
-        }
-        Ok(folded(node))
+        Ok(self.folded(node))
     }
 }
 
@@ -53,19 +47,5 @@ fn argument(node: &Option<Node>) -> Argument<'_> {
         None => Argument::Absent,
         Some(Node::Constant(value)) => Argument::Constant(value),
         Some(_) => Argument::Computed,
-    }
-}
-
-/// Evaluates a call of constants, whose errors are those of every document. What takes its place on an error or for a
-/// null may depend on the document.
-fn check(node: &Node) -> Result<()> {
-    let Node::Prepared(call) = node else { return Ok(()) };
-    let is_constant = |node: &Option<Node>| matches!(node, None | Some(Node::Constant(_)));
-    if !is_constant(&call.on_null) || !is_constant(&call.on_error) {
-        return Ok(());
-    }
-    match node.evaluate(&mut Scope::of_map(&Map::new())) {
-        Err(EvaluateError::Expression(error)) if error.code != ErrorCode::NotImplemented => Err(error),
-        _ => Ok(()),
     }
 }

@@ -17,7 +17,13 @@ fn types() {
             (r#"{"$convert":{"input":"$d","to":{"type":"int"}}}"#, "1"),
             (r#"{"$convert":{"input":"$d","to":16.0}}"#, "1"),
             (r#"{"$convert":{"input":"$d","to":"$none"}}"#, "null"),
-            (r#"{"$convert":{"input":"$d","to":{"type":null}}}"#, "null"),
+            (r#"{"$convert":{"input":"$d","to":{"type":null}}}"#, "error 9"),
+            (
+                r#"{"$convert":{"input":"$none","to":{"type":"binData","subtype":999},"format":1,"byteOrder":1}}"#,
+                "null",
+            ),
+            (r#"{"$convert":{"input":"$d","to":{"type":"int","more":1},"byteOrder":null}}"#, "1"),
+            (r#"{"$convert":{"input":"$d","to":"int","onNull":{"$divide":[1,0]}}}"#, "error 2"),
             (r#"{"$convert":{"input":"$none","to":null,"onNull":"$i"}}"#, "5"),
             (r#"{"$convert":{"input":"$d","to":"objectId","onError":"$i"}}"#, "5"),
             (r#"{"$convert":{"input":"$d","to":"objectId","onError":"$none"}}"#, "missing"),
@@ -78,7 +84,7 @@ fn binary_data() {
         ("867dee--52-c331-484e-", to_plain, "base64", "error 241"),
         ("867dee--52-c331-484e-zx", to_plain, "hex", "error 241"),
         ("abc", to_plain, "hex", "error 241"),
-        ("$i", to_plain, "base64", "error 241"),
+        ("$i", to_plain, "base64", r#"{"$binary":{"base64":"BQAAAA==","subType":"00"}}"#),
         ("abcd", r#"{"type":"binData","subtype":127}"#, "base64", "error 4341107"),
         ("abcd", r#"{"type":"binData","subtype":-1}"#, "base64", "error 4341107"),
         ("abcd", r#"{"type":"binData","subtype":256}"#, "base64", "error 4341107"),
@@ -101,7 +107,40 @@ fn binary_data() {
             (r#"{"$toString":"$uuid"}"#, r#""867dee52-c331-484e-92d1-c56479b8e67e""#),
             (r#"{"$toString":"$bin"}"#, r#""hn3uUsMxSE6S0cVkebjmfg==""#),
             (r#"{"$convert":{"input":"$bin","to":"string","format":"$i"}}"#, "error 4341114"),
-            (r#"{"$convert":{"input":"$bin","to":"string","format":"$n"}}"#, "null"),
+            (r#"{"$convert":{"input":"$bin","to":"string","format":"$n"}}"#, "error 4341115"),
+            (r#"{"$convert":{"input":"$d","to":"string","format":"$n"}}"#, r#""1.9""#),
+        ],
+    );
+}
+
+#[test]
+fn numbers_as_binary_data() {
+    check(
+        r#"{
+            "one":{"$binary":{"base64":"/w==","subType":"00"}},
+            "old":{"$binary":{"base64":"","subType":"02"}},
+            "two":{"$binary":{"base64":"AQI=","subType":"00"}},
+            "three":{"$binary":{"base64":"AQID","subType":"00"}},
+            "eight":{"$binary":{"base64":"P/AAAAAAAAA=","subType":"00"}},
+            "float":{"$binary":{"base64":"AACAPw==","subType":"00"}}
+        }"#,
+        &[
+            (r#"{"$toInt":"$one"}"#, "-1"),
+            (r#"{"$toInt":"$two"}"#, "513"),
+            (r#"{"$convert":{"input":"$two","to":"long","byteOrder":"big"}}"#, "258"),
+            (r#"{"$toInt":"$three"}"#, "error 241"),
+            (r#"{"$toInt":"$eight"}"#, "error 241"),
+            (r#"{"$toInt":"$old"}"#, "0"),
+            (r#"{"$toString":"$old"}"#, r#""AAAAAA==""#),
+            (r#"{"$toDouble":"$float"}"#, "1.0"),
+            (r#"{"$convert":{"input":"$eight","to":"double","byteOrder":"big"}}"#, "1.0"),
+            (r#"{"$toDouble":"$one"}"#, "error 241"),
+            (
+                r#"{"$convert":{"input":258,"to":{"type":"binData","subtype":5},"byteOrder":"big"}}"#,
+                r#"{"$binary":{"base64":"AAABAg==","subType":"05"}}"#,
+            ),
+            (r#"{"$convert":{"input":1,"to":"binData","byteOrder":"middle"}}"#, "error 9130002"),
+            (r#"{"$convert":{"input":1,"to":"binData","byteOrder":1}}"#, "error 9130001"),
         ],
     );
 }

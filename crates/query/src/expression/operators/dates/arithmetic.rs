@@ -122,7 +122,7 @@ fn trunc(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&
     let unit = unit(operator, unit_value)?;
     let Some(first_day) = first_day(operator, values, 4, unit)? else { return NULL };
     let Some(zone) = zone(values, 3, prepared)? else { return NULL };
-    let millis = date(operator.name, value, ErrorCode::Location5439012)?;
+    let millis = date(operator.name, value, ErrorCode::Location5166307)?;
     Ok(Some(Value::DateTime(truncate(millis, unit, size, &zone, first_day)?)))
 }
 

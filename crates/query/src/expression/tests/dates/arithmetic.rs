@@ -249,7 +249,7 @@ fn operands_of_truncation() {
     let size = r#"{"$dateTrunc":{"date":"$t","unit":"hour","binSize":?}}"#;
     let zone = r#"{"$dateTrunc":{"date":"$t","unit":"hour","timezone":?}}"#;
     let first = r#"{"$dateTrunc":{"date":"$t","unit":"week","startOfWeek":?}}"#;
-    refused(date, &["5", r#""$s""#, r#""$a""#], "error 5439012");
+    refused(date, &["5", r#""$s""#, r#""$a""#], "error 5166307");
     refused(unit, &["1", r#""$i""#], "error 5439013");
     refused(unit, &[r#""century""#, r#""$s""#], "error 9");
     refused(size, &["2.5", r#""Number""#, r#""$d""#, "true"], "error 5439017");
