@@ -71,7 +71,7 @@ impl FilterRequest {
         which: Option<ReturnDocument>,
         run: impl FnOnce(&mut FilterWrite<'_>) -> Result<T>,
     ) -> Result<(T, Query)> {
-        let (filters, moment) = (self.array_filters?, self.target.moment()?);
+        let (filters, moment) = (self.array_filters?, self.target.moment(&self.request)?);
         let mut action = match self.change.transpose()? {
             None => Action::Delete,
             Some(Value::Map(map)) if self.replaces => {

@@ -267,7 +267,8 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
-        let mut query = Query::new(self.request, self.origin.moment()?)?;
+        let moment = self.origin.moment(&self.request)?;
+        let mut query = Query::new(self.request, moment)?;
         if let Some((engine, name, at)) = self.origin.view()? {
             return Ok(Cursor::piped(PipelineRun::of_query(engine, name, at, query)?, self.batch_size).typed());
         }
@@ -351,7 +352,8 @@ impl<T> Find<T> {
     fn counting(mut self, timed: bool) -> Result<Execution> {
         // The sort does not change the count, but an invalid one is an error.
         self.request.projection = None;
-        let mut query = Query::new(self.request, self.origin.moment()?)?;
+        let moment = self.origin.moment(&self.request)?;
+        let mut query = Query::new(self.request, moment)?;
         query.only_count();
         self.origin.execute(query, timed)
     }
@@ -409,7 +411,8 @@ impl<T> Find<T> {
 
     fn differing(mut self, path: FieldPath, timed: bool) -> Result<Execution> {
         self.request.projection = None;
-        let mut query = Query::new(self.request, self.origin.moment()?)?;
+        let moment = self.origin.moment(&self.request)?;
+        let mut query = Query::new(self.request, moment)?;
         query.only_values(path);
         self.origin.execute(query, timed)
     }
@@ -460,7 +463,8 @@ impl<T> Find<T> {
     /// # Errors
     /// As for [`Find::run`] and its cursor.
     pub fn explain(self) -> Result<Explanation> {
-        let query = Query::new(self.request, self.origin.moment()?)?;
+        let moment = self.origin.moment(&self.request)?;
+        let query = Query::new(self.request, moment)?;
         self.origin.execute(query, true)?.explain()
     }
 }

@@ -4,7 +4,7 @@ use crate::target::Target;
 use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{Execution, Query, find_by_id, moment};
+use alluvium_collections::find::{Execution, FindRequest, Query, find_by_id, limited, moment};
 use alluvium_collections::names::FullName;
 use alluvium_collections::pipeline::{PipelineRequest, PipelineRun};
 use alluvium_collections::read_only::ReadOnlyDocuments;
@@ -28,10 +28,11 @@ impl Origin {
     }
 
     /// What all expressions of a query share that begins now, with the collation of the collection.
-    pub fn moment(&self) -> Result<Variables> {
+    /// The limits of the request also end the evaluation of expressions.
+    pub fn moment(&self, request: &FindRequest) -> Result<Variables> {
         match self {
-            Self::Collection(target, _) => target.moment(),
-            Self::ReadOnly(store) => Ok(moment(store.pairs().env())),
+            Self::Collection(target, _) => target.moment(request),
+            Self::ReadOnly(store) => Ok(limited(moment(store.pairs().env()), &request.limits, store.pairs().env())),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::moment_of;
+use alluvium_collections::find::{FindRequest, limited, moment_of};
 use alluvium_collections::names::{FullName, InvalidName};
 use alluvium_collections::read::Reader;
 use alluvium_collections::results::WriteRecord;
@@ -61,8 +61,9 @@ impl Target {
     }
 
     /// What all expressions of a query share that begins now, with the collation of the collection.
-    pub fn moment(&self) -> Result<Variables> {
-        Ok(moment_of(&self.engine, self.name()?))
+    /// The limits of the request also end the evaluation of expressions.
+    pub fn moment(&self, request: &FindRequest) -> Result<Variables> {
+        Ok(limited(moment_of(&self.engine, self.name()?), &request.limits, &self.engine.env))
     }
 
     /// A reader of the latest documents, or of those at a snapshot.

@@ -15,7 +15,7 @@ pub use explain::Explanation;
 pub use one::find_by_id;
 pub(crate) use query::IndexHint;
 pub use query::Query;
-pub use request::{FindRequest, Hint, moment, moment_of};
+pub use request::{FindRequest, Hint, limited, moment, moment_of};
 pub(crate) use request::{collated, known_variables};
 
 /// Documents in a batch of a cursor, by default: MongoDB's number.

@@ -4,9 +4,10 @@ use crate::engine::Engine;
 use crate::names::FullName;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_env::Env;
-use alluvium_exec::Limits;
+use alluvium_exec::{Interrupted, Limits};
+use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
-use alluvium_query::expression::{Expression, Scope, Variables, check_variable};
+use alluvium_query::expression::{Expression, ExpressionError, Interrupt, Scope, Variables, check_variable};
 use alluvium_query::pipeline::PipelineError;
 
 /// The name or the keys of the index to use: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or
@@ -109,6 +110,24 @@ pub fn moment(env: &Env) -> Variables {
 /// As [`moment`], for a query of a collection or a view: with its collation.
 pub fn moment_of(engine: &Engine, name: &FullName) -> Variables {
     moment(&engine.env).collated(engine.catalog.collation(name))
+}
+
+/// The moment of a query with these limits: they also end the evaluation of an expression that visits many elements.
+pub fn limited(moment: Variables, limits: &Limits, env: &Env) -> Variables {
+    if limits.stop.is_none() && limits.max_time.is_none() {
+        return moment;
+    }
+    let (mut limits, env) = (limits.clone(), env.clone());
+    limits.begin(&env);
+    let interrupt = Interrupt::new(move || match limits.check(&env) {
+        Ok(()) => Ok(()),
+        Err(Interrupted::Stopped) => Err(ExpressionError::new(ErrorCode::Interrupted, "the query was stopped")),
+        Err(Interrupted::MaxTimeExpired { limit_ms }) => {
+            let problem = format!("the query exceeded its time limit of {limit_ms} ms");
+            Err(ExpressionError::new(ErrorCode::MaxTimeMSExpired, problem))
+        }
+    });
+    moment.interrupted_by(interrupt)
 }
 
 /// The collation of a request, in place of that of the moment, which is the collection's. The only place where a

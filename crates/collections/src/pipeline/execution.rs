@@ -6,7 +6,8 @@ use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{
-    Explanation, Hint, IndexHint, Query, collated, known_variables, moment, moment_of, project, stage_bytes_max,
+    Explanation, Hint, IndexHint, Query, collated, known_variables, limited, moment, moment_of, project,
+    stage_bytes_max,
 };
 use crate::ids;
 use crate::names::FullName;
@@ -19,7 +20,7 @@ use alluvium_exec::pipeline::{PipelineExecution, Settings, StageReport};
 use alluvium_exec::{Limits, Request};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
-use alluvium_query::expression::Variables;
+use alluvium_query::expression::{MAX_VALUE_BYTES, Variables};
 use alluvium_query::pipeline::{Pipeline, PipelineError, Record, Stage};
 use alluvium_store::Durability;
 use std::fmt;
@@ -113,7 +114,8 @@ impl PipelineRun {
         timed: bool,
     ) -> Result<Self> {
         let PipelineRequest { stages, collation, variables, limits, allow_disk_use, hint, durability } = request;
-        let known = known_variables(variables, collated(collation, moment_of(engine, name))?)?;
+        let known =
+            known_variables(variables, collated(collation, limited(moment_of(engine, name), &limits, &engine.env))?)?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let hint = hint.map(IndexHint::new).transpose()?;
         let collation = known.collation().cloned();
@@ -178,7 +180,7 @@ impl PipelineRun {
         let env = store.pairs().env();
         let started = env.clock.now();
         limits.begin(env);
-        let known = known_variables(variables, collated(collation, moment(env))?)?;
+        let known = known_variables(variables, collated(collation, limited(moment(env), &limits, env))?)?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let hint = hint.map(IndexHint::new).transpose()?;
         let collation = known.collation().cloned();
@@ -214,7 +216,7 @@ impl PipelineRun {
     /// Errors of reading; [`crate::error::Error::Pipeline`]; limits. Nothing may be read after one.
     pub fn next_document(&mut self) -> Result<Option<Document>> {
         match self.stages.next_record()? {
-            Some(Record::Map(map)) if bson::document_size(&map) > ids::MAX_DOCUMENT_BYTES => {
+            Some(Record::Map(map)) if bson::document_size(&map) > MAX_VALUE_BYTES => {
                 Err(PipelineError::too_large("the pipeline").into())
             }
             Some(record) => {
