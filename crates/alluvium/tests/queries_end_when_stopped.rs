@@ -87,6 +87,24 @@ fn while_nothing_is_found() {
     assert_eq!(ask(clock.stop_after(1 << 40)).count().unwrap(), 0);
 }
 
+/// The first document would take hours.
+#[test]
+fn within_one_expression() {
+    let (_db, c, clock) = open();
+    let range = r#"{"$range": [0, 900000]}"#;
+    let inner = format!(r#"{{"$size": {{"$map": {{"input": {range}, "in": 1}}}}}}"#);
+    let outer = format!(r#"{{"$size": {{"$map": {{"input": {range}, "in": {inner}}}}}}}"#);
+    let ask = || c.find(format!(r#"{{"$expr": {{"$eq": [{outer}, 0]}}}}"#).as_str());
+    let error = ask().max_time(FOR_EVER).stop_when(clock.stop_after(100)).count().unwrap_err().to_string();
+    assert!(error.contains("the query was stopped"), "{error}");
+    let error = ask().max_time(Duration::from_millis(100)).count().unwrap_err().to_string();
+    assert!(error.contains("time limit of 100 ms"), "{error}");
+    let pipeline = format!(r#"[{{"$project": {{"n": {outer}}}}}]"#);
+    let run = c.aggregate(pipeline.as_str()).max_time(Duration::from_millis(100)).run();
+    let error = run.and_then(|mut found| found.next().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("time limit of 100 ms"), "{error}");
+}
+
 /// Increases the time until the write ends in the middle of its documents.
 fn midway(mut run: impl FnMut(u64) -> Result<u64>) -> (u64, Error) {
     for looks in (1..).step_by(50) {

@@ -224,7 +224,7 @@ impl Parser<'_> {
     }
 
     fn call(&mut self, operator: &'static Operator, operand: &Value) -> Result<Node> {
-        let arguments = match operator.parameters {
+        let mut arguments: Vec<Option<Node>> = match operator.parameters {
             Parameters::Count(least, most) => {
                 let nodes = self.list(operand)?;
                 if nodes.len() < least || nodes.len() > most {
@@ -252,6 +252,10 @@ impl Parser<'_> {
                 other => vec![Some(self.node(other)?), Some(Node::Root)],
             },
         };
+        // As in MongoDB, constants come last where the order does not matter: so null before one decides.
+        if let "$setUnion" | "$setIntersection" = operator.name {
+            arguments.sort_by_key(|argument| matches!(argument, Some(Node::Constant(_))));
+        }
         if operator.name == "$setEquals" {
             self.failures.extend(constants::no_array(&arguments));
         }

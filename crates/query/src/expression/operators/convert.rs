@@ -1,7 +1,7 @@
 //! Types of values, and conversions between them.
 
 use super::numbers::{TWO_63, int_or_long, whole};
-use super::prepared::{Codes, Form, Prepared, PreparedOperator};
+use super::prepared::{Codes, Form, Prepared, PreparedOperator, constant};
 use super::{NULL, Operand, Operator, Outcome, Parameters, dates, exactly, given, is_nullish, operator, some, type_of};
 use crate::code::ErrorCode;
 use crate::date::{Zone, parse};
@@ -42,7 +42,10 @@ pub(super) const PREPARED: &[PreparedOperator] = &[PreparedOperator {
     form: Form::Named,
     names: &["input!", "to!", "format?", "byteOrder?", "onError~", "onNull~"],
     codes: Codes::PLAIN,
-    prepare: |_, _, _| Ok(None),
+    prepare: |_, arguments, _| {
+        constant(arguments, 1).map(Target::of).transpose()?;
+        Ok(None)
+    },
     function: convert,
 }];
 

@@ -6,7 +6,9 @@ use super::{
 };
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
+use alluvium_document::value::Text;
 use alluvium_document::{Map, Value};
+use hashbrown::HashMap;
 
 pub(super) const OPERATORS: &[Operator] = &[
     exactly("$arrayToObject", 1, from_array),
@@ -51,7 +53,7 @@ fn from_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
         let found = value.type_name();
         return fail(ErrorCode::Location40386, format!("$arrayToObject takes an array, this is of type {found}"));
     };
-    let mut map = Map::with_capacity(elements.len());
+    let mut map = Fields::default();
     let by_pairs = matches!(elements.first(), Some(Value::Array(_)));
     for element in elements {
         let (name, value) = match element {
@@ -100,13 +102,33 @@ fn from_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
             let code = if by_pairs { ErrorCode::Location4940400 } else { ErrorCode::Location4940401 };
             return fail(code, "a name of $arrayToObject has a zero character");
         }
-        map.insert(name.clone(), value.clone());
+        map.insert(text, value.clone());
     }
-    Ok(Some(Value::Map(map)))
+    Ok(Some(Value::Map(map.map)))
+}
+
+/// A map that grows by any number of fields.
+#[derive(Default)]
+struct Fields {
+    map: Map,
+    places: HashMap<Text, usize>,
+}
+
+impl Fields {
+    /// Sets a field, at its place if there is one.
+    fn insert(&mut self, name: &Text, value: Value) {
+        match self.places.get(name.as_str()).and_then(|at| self.map.entries.get_mut(*at)) {
+            Some((_, known)) => *known = value,
+            None => {
+                self.places.insert(name.clone(), self.map.len());
+                self.map.push(name.clone(), value);
+            }
+        }
+    }
 }
 
 fn merge(_: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let mut merged = Map::new();
+    let mut merged = Fields::default();
     // A single array stands for its elements.
     let elements: Vec<&Value> = match (values.len(), given(values, 0)) {
         (1, Some(Value::Array(elements))) => elements.iter().filter(|value| !is_nullish(Some(value))).collect(),
@@ -118,10 +140,13 @@ fn merge(_: &Operator, values: &[Operand<'_>]) -> Outcome {
             return fail(ErrorCode::Location40400, format!("$mergeObjects takes maps, this is of type {found}"));
         };
         for (name, value) in map.iter() {
-            merged.insert(name.clone(), value.clone());
+            match name {
+                Value::String(name) => merged.insert(name, value.clone()),
+                other => drop(merged.map.insert(other.clone(), value.clone())),
+            }
         }
     }
-    Ok(Some(Value::Map(merged)))
+    Ok(Some(Value::Map(merged.map)))
 }
 
 /// The input is the document if it is not given; the parser adds it.

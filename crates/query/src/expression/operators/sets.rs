@@ -44,19 +44,13 @@ fn difference(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>)
     let Value::Array(a) = a else { return no_array(ErrorCode::Location17048, operator.name, Some(a)) };
     let Value::Array(b) = b else { return no_array(ErrorCode::Location17049, operator.name, Some(b)) };
     let taken = sorted(b, collation);
-    let mut kept: Vec<Value> = Vec::new();
-    let mut seen: Vec<&Value> = Vec::new();
-    for element in a {
-        if contains(&taken, element, collation) {
-            continue;
-        }
-        // In the order of the first array.
-        if let Err(at) = seen.binary_search_by(|known| compare_by(collation, known, element)) {
-            seen.insert(at, element);
-            kept.push(element.clone());
-        }
-    }
-    Ok(Some(Value::Array(kept)))
+    // In the order of the first array, and of equal elements the first.
+    let mut kept: Vec<(usize, &Value)> =
+        a.iter().enumerate().filter(|(_, element)| !contains(&taken, element, collation)).collect();
+    kept.sort_by(|(_, a), (_, b)| compare_by(collation, a, b));
+    kept.dedup_by(|(_, a), (_, b)| compare_by(collation, a, b).is_eq());
+    kept.sort_unstable_by_key(|(at, _)| *at);
+    Ok(Some(Value::Array(kept.into_iter().map(|(_, element)| element.clone()).collect())))
 }
 
 fn equals(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
