@@ -49,8 +49,10 @@ impl<T> Clone for Aggregate<T> {
 
 impl Aggregate {
     pub(crate) fn new(target: Target, at: Option<Snapshot>, stages: impl IntoDocument) -> Self {
-        let durability = target.durability;
-        Self::over(Origin::Collection(target, at), durability, stages)
+        let (durability, validates) = (target.durability, target.validates);
+        let mut aggregate = Self::over(Origin::Collection(target, at), durability, stages);
+        aggregate.request.validates = validates;
+        aggregate
     }
 
     pub(crate) fn read_only(store: ReadOnlyDocuments, stages: impl IntoDocument) -> Self {

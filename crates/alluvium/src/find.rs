@@ -161,6 +161,22 @@ impl<T> Find<T> {
         self
     }
 
+    /// Uses none but these indexes, given by their names; a scan of all documents is always possible.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
+    /// let plan = pets.find(r#"{"age": 7}"#).only_indexes(["kind_1"]).explain()?;
+    /// assert!(!plan.to_string().contains("index age_1"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn only_indexes<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.request.only = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// Sets the number of documents that [`Cursor::next_batch`] returns at once. Default: 101.
     ///
     /// ```

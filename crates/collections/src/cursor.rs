@@ -209,6 +209,11 @@ impl<T> Cursor<T> {
         }
     }
 
+    /// True if the plan of the query is a scan of all documents.
+    pub fn scans_documents(&self) -> bool {
+        matches!(&self.rows, Rows::Found(execution, _) if execution.scans_documents())
+    }
+
     /// The collection.
     pub fn name(&self) -> &FullName {
         &self.name

@@ -164,6 +164,39 @@ pub fn drop_index(engine: &EngineHandle, name: &FullName, index: Hint) -> Result
     engine.catalog.drop_indexes(name, Some(&index))
 }
 
+/// A change of an index that needs no new entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexChange {
+    /// Whether it is hidden from queries.
+    pub hidden: Option<bool>,
+    /// The seconds after which documents are deleted.
+    pub expire_after_s: Option<u32>,
+}
+
+/// Changes the index with a name or with keys. Returns the definition before and after.
+///
+/// # Errors
+/// As [`index_name`]; an error for the index on `_id`, and for a change that the index cannot have; as for any write.
+pub fn change_index(engine: &EngineHandle, name: &FullName, index: Hint, change: IndexChange) -> Result<(Map, Map)> {
+    engine.store().check_writable()?;
+    let index = index_name(engine, name, index)?;
+    let set = engine.catalog.require(name)?.indexes();
+    let Some(found) = set.find(&index) else {
+        let what = format!("the index {index} cannot be changed");
+        return Err(alluvium_query::index::IndexError::BadValue(what).into());
+    };
+    let mut definition = (*found.definition).clone();
+    if let Some(hidden) = change.hidden {
+        definition = definition.with_hidden(hidden);
+    }
+    if let Some(seconds) = change.expire_after_s {
+        definition = definition.with_expire_after_s(seconds)?;
+    }
+    let before = found.definition.to_map();
+    let changed = engine.catalog.update_index(name, found.tree, |index| index.definition = Arc::new(definition))?;
+    Ok((before, changed.definition.to_map()))
+}
+
 /// True if both have the same paths in the same sequence, each with the same order.
 fn has_same_keys(a: &Map, b: &Map) -> bool {
     let same = |(a, b): (&(Value, Value), &(Value, Value))| a.0 == b.0 && equal(&a.1, &b.1);

@@ -200,6 +200,7 @@ codes! {
     Location31119 = 31119,
     Location31120 = 31120,
     Location31138 = 31138,
+    Location31170 = 31170,
     Location31249 = 31249,
     Location31250 = 31250,
     Location31252 = 31252,

@@ -91,7 +91,7 @@ const KEYWORDS: &[(Kind, &str, &str)] = &[
 const PARTLY: &[(Kind, &str, &str)] = &[
     (Kind::Filter, "$regex", "no recursion, conditions and verbs of PCRE"),
     (Kind::Stage, "$bucketAuto", "in memory only"),
-    (Kind::Stage, "$collStats", "count and storageStats; no latencies"),
+    (Kind::Stage, "$collStats", "count and storageStats; latencyStats and queryExecStats of the server"),
     (Kind::Stage, "$graphLookup", "in memory only"),
     (Kind::Stage, "$lookup", "collections of the same database"),
     (Kind::Stage, "$merge", "collections of the same database"),

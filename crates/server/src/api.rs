@@ -42,8 +42,21 @@ const COMMANDS: [&str; 30] = [
 ];
 
 /// The stages that are not of version 1.
-const OTHER_STAGES: [&str; 6] =
-    ["$collStats", "$currentOp", "$indexStats", "$listLocalSessions", "$listSessions", "$planCacheStats"];
+const OTHER_STAGES: [&str; 13] = [
+    "$currentOp",
+    "$indexStats",
+    "$listClusterCatalog",
+    "$listLocalSessions",
+    "$listSearchIndexes",
+    "$listSessions",
+    "$planCacheStats",
+    "$querySettings",
+    "$queryStats",
+    "$rankFusion",
+    "$search",
+    "$searchMeta",
+    "$vectorSearch",
+];
 
 /// Checks what a client says about the version of the interface that it uses.
 ///
@@ -74,10 +87,18 @@ pub(crate) fn check(command: &str, body: &Map) -> CommandResult<()> {
     if !COMMANDS.contains(&command) {
         return strict(format!("the command {command}"));
     }
+    if command == "aggregate" && body.flag("explain") {
+        return strict("the option explain of aggregate".to_owned());
+    }
     let stages = body.elements("pipeline").unwrap_or_default().iter().filter_map(Value::as_map);
-    let names = stages.filter_map(|stage| stage.entries.first()?.0.as_str());
-    match names.into_iter().find(|name| OTHER_STAGES.contains(name)) {
-        Some(name) => strict(format!("stage {name}")),
+    let mut parts =
+        stages.filter_map(|stage| stage.entries.first()).filter_map(|(name, of)| Some((name.as_str()?, of)));
+    // Of `$collStats`, the count alone is of version 1.
+    let is_count = |of: &Value| of.as_map().is_some_and(|of| of.iter().all(|(name, _)| name.as_str() == Some("count")));
+    let is_other =
+        |(name, of): &(&str, &Value)| OTHER_STAGES.contains(name) || (*name == "$collStats" && !is_count(of));
+    match parts.find(is_other) {
+        Some((name, _)) => strict(format!("stage {name}")),
         None => Ok(()),
     }
 }

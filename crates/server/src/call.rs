@@ -172,7 +172,7 @@ impl Call<'_> {
     pub(crate) fn note_plan(&self, cursor: &Cursor) {
         let time = self.shared.env.clock.now().saturating_sub(self.began);
         let slow = &self.shared.slow;
-        if time >= slow.threshold() || slow.level(&self.db) == Level::All {
+        if slow.is_slow(time) || slow.level(&self.db) == Level::All {
             *self.plan.borrow_mut() = cursor.explanation().map(|plan| plan.to_map());
         }
     }

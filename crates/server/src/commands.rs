@@ -20,6 +20,7 @@ mod drop;
 mod drop_database;
 mod drop_indexes;
 mod explain;
+mod files;
 mod find;
 mod find_and_modify;
 mod get_more;
@@ -27,14 +28,15 @@ mod grants;
 mod hello;
 mod insert;
 mod kill_cursors;
-mod list_collections;
+pub(crate) mod list_collections;
 mod list_databases;
 mod list_indexes;
 mod login;
-mod maintenance;
+pub(crate) mod maintenance;
 mod parameters;
 mod ping;
 mod pipeline;
+mod plan_cache;
 mod rename_collection;
 mod replication;
 mod roles;
@@ -50,7 +52,8 @@ mod users_info;
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::CommandResult;
-use crate::fields::Field;
+use crate::fields::{Field, Fields};
+use alluvium::Map;
 use alluvium_document::BsonBuilder;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -75,6 +78,8 @@ pub(crate) struct Command {
     pub reads_snapshots: bool,
     /// True if it exists with `--enable-test-commands` only.
     pub is_for_tests: bool,
+    /// True if fields that are not listed are refused; otherwise they have no effect.
+    pub is_strict: bool,
     /// Carries it out. The fields that the registry lists have been checked.
     pub run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
 }
@@ -93,8 +98,14 @@ impl Command {
             retryable: false,
             reads_snapshots: false,
             is_for_tests: false,
+            is_strict: false,
             run,
         }
+    }
+
+    /// The command, with fields that are not listed refused.
+    const fn strict(self) -> Self {
+        Self { is_strict: true, ..self }
     }
 
     /// A command without fields that may write.
@@ -108,6 +119,7 @@ static REGISTRY: &[Command] = &[
     transactions::ABORT,
     aggregate::COMMAND,
     login::AUTHENTICATE,
+    maintenance::AUTO_COMPACT,
     build_info::COMMAND,
     bulk_write::COMMAND,
     capped::CLONE,
@@ -132,6 +144,7 @@ static REGISTRY: &[Command] = &[
     drop::COMMAND,
     roles::DROP_ALL,
     users::DROP_ALL,
+    files::DROP_CONNECTIONS,
     drop_database::COMMAND,
     drop_indexes::COMMAND,
     roles::DROP,
@@ -142,6 +155,8 @@ static REGISTRY: &[Command] = &[
     find::COMMAND,
     find_and_modify::COMMAND,
     maintenance::FSYNC,
+    maintenance::FSYNC_UNLOCK,
+    parameters::GET_OF_CLUSTER,
     parameters::COMMAND_LINE,
     diagnostics::GET_LOG,
     get_more::COMMAND,
@@ -162,8 +177,14 @@ static REGISTRY: &[Command] = &[
     diagnostics::LIST_COMMANDS,
     list_databases::COMMAND,
     list_indexes::COMMAND,
+    files::LOCK_INFO,
     login::LOGOUT,
+    files::LOG_ROTATE,
     ping::COMMAND,
+    plan_cache::CLEAR,
+    plan_cache::CLEAR_FILTERS,
+    plan_cache::LIST_FILTERS,
+    plan_cache::SET_FILTER,
     diagnostics::PROFILE,
     sessions::REFRESH,
     rename_collection::COMMAND,
@@ -174,9 +195,12 @@ static REGISTRY: &[Command] = &[
     grants::REVOKE_FROM_ROLE,
     grants::REVOKE_FROM_USER,
     roles_info::COMMAND,
+    files::ROTATE_CERTIFICATES,
     login::CONTINUE,
     login::START,
     server_status::COMMAND,
+    parameters::SET_OF_CLUSTER,
+    parameters::SET_FEATURES,
     parameters::SET,
     sessions::START,
     configure_fail_point::VERSION_2,
@@ -207,6 +231,16 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
 }
 
 pub(crate) use hello::wait as hello_wait;
+/// True if the pipeline of an `aggregate` writes.
+pub(crate) fn pipeline_writes(body: &Map) -> bool {
+    let last = body.elements("pipeline").and_then(|stages| stages.last()?.as_map());
+    last.is_some_and(|last| last.contains("$out") || last.contains("$merge"))
+}
+
+/// True if a command has a read concern of any level; others read the latest state only.
+pub(crate) fn has_read_concern(command: &Command) -> bool {
+    command.writes || ["find", "count", "distinct", "explain"].contains(&command.name)
+}
 
 /// True for commands that `serverStatus` counts by their own kind.
 pub(crate) fn counts_itself(name: &str) -> bool {

@@ -1,38 +1,80 @@
 //! Read and write concerns.
 
 use crate::error::{CommandError, CommandResult};
-use crate::fields::Fields;
+use crate::fields::{self, Field, Fields, Kind, optional};
 use alluvium::{Durability, Map, Timestamp, Value};
 
 /// How a write is acknowledged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct WriteConcern {
-    /// No reply is sent.
-    pub unacknowledged: bool,
     /// The write waits until it is on the disk: `j: true`, or `w: "majority"`, since this server is the majority.
     pub synced: bool,
     /// The error for members that do not exist, such as `w: 2`. The write is done all the same, as in MongoDB.
     pub unsatisfiable: Option<CommandError>,
 }
 
+/// The fields of a write concern.
+const WRITE_FIELDS: &[Field] = &[
+    optional("w", Kind::Any),
+    optional("j", Kind::Flag),
+    optional("fsync", Kind::Flag),
+    optional("wtimeout", Kind::Any),
+    optional("provenance", Kind::Text),
+];
+
+/// The fields of a read concern.
+const READ_FIELDS: &[Field] = &[
+    optional("level", Kind::Text),
+    optional("afterClusterTime", Kind::Any),
+    optional("afterOpTime", Kind::Any),
+    optional("atClusterTime", Kind::Any),
+    optional("provenance", Kind::Text),
+];
+
+/// Who has set a concern; clients repeat what they were sent.
+const PROVENANCES: [&str; 5] =
+    ["clientSupplied", "implicitDefault", "customDefault", "getLastErrorDefaults", "internalWriteDefault"];
+
+/// Checks the fields of a concern.
+fn check(name: &str, known: &[Field], given: &Map) -> CommandResult<()> {
+    fields::refuse_unknown(name, known, given.entries.iter().map(|(name, _)| name))?;
+    fields::check(name, known, given)?;
+    match given.text("provenance").filter(|provenance| !PROVENANCES.contains(provenance)) {
+        None => Ok(()),
+        Some(other) => Err(wrong_value(name, "provenance", other)),
+    }
+}
+
+fn wrong_value(concern: &str, field: &str, value: &str) -> CommandError {
+    let message = format!("Enumeration value '{value}' for field '{concern}.{field}' is not a valid value.");
+    CommandError::bad_value(message)
+}
+
 impl WriteConcern {
-    /// The write concern of a command.
+    /// The write concern of a command. A server without a replica set can only wait for itself.
     ///
     /// # Errors
-    /// Error 9 for a wrong one.
-    pub(crate) fn parse(body: &Map) -> CommandResult<Self> {
+    /// Error 2, 9, 14 or 40415 for a wrong one.
+    pub(crate) fn parse(body: &Map, in_set: bool) -> CommandResult<Self> {
         let Some(given) = body.document("writeConcern") else { return Ok(Self::default()) };
+        check("writeConcern", WRITE_FIELDS, given)?;
         let mut concern = Self { synced: given.flag("j") || given.flag("fsync"), ..Self::default() };
         match given.get("w") {
             None => {}
             Some(Value::String(mode)) if &**mode == "majority" => concern.synced = true,
+            Some(Value::String(_) | Value::Null) if !in_set => {
+                let message = "cannot use non-majority 'w' mode when a host is not a member of a replica set";
+                return Err(CommandError::bad_value(message));
+            }
             Some(Value::String(mode)) => {
                 let message = format!("No write concern mode named '{mode}' found in replica set configuration");
                 concern.unsatisfiable = Some(CommandError::new(79, "UnknownReplWriteConcern", message));
             }
-            Some(number) if number.is_number() => match given.integer("w") {
-                Some(0) => concern.unacknowledged = !concern.synced,
-                Some(1) => {}
+            Some(number) if number.is_number() => match given.truncated("w") {
+                Some(0 | 1) => {}
+                Some(2..=50) if !in_set => {
+                    return Err(CommandError::bad_value("cannot use 'w' > 1 when a host is not replicated"));
+                }
                 Some(2..=50) => {
                     let error = CommandError::unsatisfiable_write_concern("Not enough data-bearing nodes");
                     concern.unsatisfiable = Some(error);
@@ -65,8 +107,12 @@ impl WriteConcern {
 pub(crate) enum ReadLevel {
     /// The latest writes.
     Local,
+    /// The latest writes, as `Local`: a server that shares no collection has no others.
+    Available,
     /// Writes that are on the disk.
     Majority,
+    /// As `Majority`; all commands with this level have one order.
+    Linearizable,
     /// One state of all collections.
     Snapshot,
 }
@@ -91,15 +137,14 @@ impl ReadConcern {
         let Some(given) = body.document("readConcern") else {
             return Ok(Self { level: ReadLevel::Local, after: None, at: None });
         };
+        check("readConcern", READ_FIELDS, given)?;
         let level = match given.text("level") {
-            None | Some("local" | "available") => ReadLevel::Local,
-            Some("majority" | "linearizable") => ReadLevel::Majority,
+            None | Some("local") => ReadLevel::Local,
+            Some("available") => ReadLevel::Available,
+            Some("majority") => ReadLevel::Majority,
+            Some("linearizable") => ReadLevel::Linearizable,
             Some("snapshot") => ReadLevel::Snapshot,
-            Some(other) => {
-                let message =
-                    format!("Enumeration value '{other}' for field 'readConcern.level' is not a valid value.");
-                return Err(CommandError::bad_value(message));
-            }
+            Some(other) => return Err(wrong_value("readConcern", "level", other)),
         };
         let (after, at) = (time(given, "afterClusterTime")?, time(given, "atClusterTime")?);
         if at.is_some() && level != ReadLevel::Snapshot {
@@ -116,7 +161,11 @@ impl ReadConcern {
 
 fn time(concern: &Map, name: &str) -> CommandResult<Option<Timestamp>> {
     match concern.get(name) {
-        None | Some(Value::Null) => Ok(None),
+        None => Ok(None),
+        Some(Value::Timestamp(time)) if time.time == 0 => {
+            let message = format!("readConcern.{name} cannot be a null timestamp");
+            Err(CommandError::invalid_options(message))
+        }
         Some(Value::Timestamp(time)) => Ok(Some(*time)),
         Some(other) => {
             let found = other.type_name();

@@ -7,20 +7,22 @@
 use crate::client::Client;
 use crate::dispatch::{self, Reply};
 use crate::error::CommandError;
+use crate::fields::Fields;
 use crate::figures::Figures;
 use crate::running::Running;
 use crate::shared::Shared;
 use crate::tailing::Wait;
+use crate::write_gate::Writing;
 use alluvium_wire::compression::{Compressor, compress, decompress};
 use alluvium_wire::reply::{Ids, MORE_TO_COME, finish};
 use alluvium_wire::{Form, HEADER_BYTES, Header, OpCode, Request, WireError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, watch};
 
 /// The messages of a client that are read before the first is answered.
 const AHEAD: usize = 1;
@@ -28,6 +30,12 @@ const AHEAD: usize = 1;
 /// client that sends a length and no bytes costs nothing.
 const READ_BYTES_MIN: usize = 4 << 10;
 const READ_BYTES_MAX: usize = 1 << 20;
+
+/// The time between two looks at whether the client of a write that is held back is gone.
+const GATE_CHECK: Duration = Duration::from_millis(100);
+
+/// What a request has while it is executed.
+type Admitted<'a> = (SemaphorePermit<'a>, Option<Writing<'a>>);
 
 /// A connection.
 pub(crate) struct Connection<S> {
@@ -60,11 +68,13 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Connection<S> {
         let running = Arc::clone(&client.running);
         let reader = Reader { stream: read, stopping, buffer: Vec::new(), running: Arc::clone(&running) };
         let reading = tokio::spawn(reader.run(sender));
+        shared.operations.connect(id, address.clone());
         let mut executor = Executor { stream: write, shared, client, permits, running, last_reply: 0 };
         match executor.run(messages).await {
             Ok(()) => log::debug!("connection {id} from {address} ended"),
             Err(error) => log::info!("connection {id} from {address} ended: {error}"),
         }
+        executor.shared.operations.disconnect(id);
         reading.abort();
     }
 }
@@ -226,15 +236,19 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         if failure.as_ref().is_some_and(|failure| failure.closes) {
             return Err(closed_by_fail_point());
         }
-        let permit = self.permits.acquire().await.map_err(io::Error::other)?;
         let stop = self.running.begin();
+        let (permits, shared) = (Arc::clone(&self.permits), Arc::clone(&self.shared));
+        let admitted = match admit(&permits, &shared, &request, &stop).await? {
+            Ok(admitted) => admitted,
+            Err(error) => return Ok(Some(Reply { bytes: dispatch::refused(form, &error), has_more: false })),
+        };
         // Nothing of the server is used after a panic but what is shared by threads, which no panic leaves locked.
         self.shared.executing.fetch_add(1, Ordering::Relaxed);
         let executed =
             catch_unwind(AssertUnwindSafe(|| dispatch::execute(&self.shared, &self.client, request, failure, stop)));
         self.shared.executing.fetch_sub(1, Ordering::Relaxed);
         self.running.finish();
-        drop(permit);
+        drop(admitted);
         let delay = self.client.peer.take_delay();
         if !delay.is_zero() {
             // After logins that failed. The request has given its permit back, and no thread waits.
@@ -272,6 +286,36 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
 
 fn closed_by_fail_point() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "a fail point closes the connection")
+}
+
+/// Waits until a request may be executed: until fewer are executed than may be and, if it writes, until no `fsync`
+/// holds writes back.
+async fn admit<'a>(
+    permits: &'a Semaphore,
+    shared: &'a Shared,
+    request: &Request,
+    stop: &AtomicBool,
+) -> io::Result<Result<Admitted<'a>, CommandError>> {
+    let began = shared.env.clock.now();
+    loop {
+        let permit = permits.acquire().await.map_err(io::Error::other)?;
+        if !dispatch::writes(request) {
+            return Ok(Ok((permit, None)));
+        }
+        if let Some(writing) = shared.writes.enter() {
+            return Ok(Ok((permit, Some(writing))));
+        }
+        drop(permit);
+        if stop.load(Ordering::Relaxed) || shared.stopping.load(Ordering::Relaxed) {
+            return Ok(Err(CommandError::new(11601, "Interrupted", "operation was interrupted")));
+        }
+        let limit = request.body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok());
+        let waited = shared.env.clock.now().saturating_sub(began);
+        if limit.is_some_and(|limit| limit > 0 && waited >= Duration::from_millis(limit)) {
+            return Ok(Err(CommandError::new(50, "MaxTimeMSExpired", "operation exceeded time limit")));
+        }
+        shared.writes.wait(GATE_CHECK).await;
+    }
 }
 
 /// A message that is no request.

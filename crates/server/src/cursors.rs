@@ -18,7 +18,7 @@ const CURSORS_MAX: usize = 10_000;
 /// How many are closed then.
 const CLOSED_AT_ONCE: usize = CURSORS_MAX / 100;
 
-/// A cursor that was not read for this long is closed.
+/// A cursor that was not read for this long is closed, by default.
 pub(crate) const IDLE: Duration = Duration::from_secs(600);
 
 /// What a cursor reads.
@@ -286,10 +286,10 @@ impl Cursors {
     }
 
     /// Closes cursors that were not read for long.
-    pub(crate) fn expire(&self) {
+    pub(crate) fn expire(&self, idle: Duration) {
         let now = self.env.clock.now();
         self.kill_where(|entry| match entry {
-            Entry::Idle { cursor, since } => !cursor.never_expires && now.saturating_sub(*since) > IDLE,
+            Entry::Idle { cursor, since } => !cursor.never_expires && now.saturating_sub(*since) > idle,
             Entry::Busy { .. } => false,
         });
     }
@@ -300,6 +300,16 @@ impl Cursors {
         let killed: Vec<Entry> = ids.into_iter().filter_map(|id| entries.remove(&id)).collect();
         drop(entries);
         stop(killed.into_iter());
+    }
+
+    /// The cursors that no thread reads: their numbers and namespaces.
+    pub(crate) fn idle(&self) -> Vec<(i64, String)> {
+        let entries = self.entries.lock();
+        let idle = entries.iter().filter_map(|(id, entry)| match entry {
+            Entry::Idle { cursor, .. } => Some((*id, cursor.namespace.clone())),
+            Entry::Busy { .. } => None,
+        });
+        idle.collect()
     }
 
     /// The number of open cursors.

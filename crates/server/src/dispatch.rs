@@ -3,15 +3,19 @@
 use crate::api;
 use crate::call::{Call, ReadAt};
 use crate::client::Client;
+use crate::collection_uuid;
 use crate::commands::{self, Command};
 use crate::concern::{ReadConcern, ReadLevel, WriteConcern};
 use crate::error::{self, CommandError, CommandResult};
 use crate::fail_points::{Candidate, Failure};
 use crate::fields::{self, Fields};
 use crate::figures::Figures;
+use crate::latencies::Use;
+use crate::listing;
 use crate::operations::Operation;
 use crate::retries::Retry;
 use crate::security::check::{Wanted, is_secret};
+use crate::server_stages;
 use crate::sessions::{CheckedOut, SessionId};
 use crate::shared::Shared;
 use crate::slow::Level;
@@ -63,8 +67,7 @@ pub(crate) fn execute(
     let outcome = run(Order { shared, client, command, request, failure, labels: &labels, stop });
     let time = shared.env.clock.now().saturating_sub(began);
     shared.figures.note(command.name, time, outcome.is_err());
-    let unacknowledged = outcome.as_ref().is_ok_and(|done| done.unacknowledged);
-    if silent || unacknowledged {
+    if silent {
         return None;
     }
     let finished =
@@ -75,6 +78,23 @@ pub(crate) fn execute(
         fields.entries.extend(cluster_time(shared).entries);
         Reply::last(failed(form, &error, fields))
     }))
+}
+
+/// True for a request that may write, which `fsync` with a lock holds back.
+pub(crate) fn writes(request: &Request) -> bool {
+    let name = request.body.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
+    match commands::find(name) {
+        Some(command) if command.name == "aggregate" => commands::pipeline_writes(&request.body),
+        Some(command) => command.writes || command.name == "compact",
+        None => false,
+    }
+}
+
+/// The fields of a command that are listed while it runs: those that are short.
+fn listed_body(body: &Map) -> Map {
+    const LONG: [&str; 4] = ["documents", "updates", "deletes", "ops"];
+    let short = body.entries.iter().filter(|(name, _)| !name.as_str().is_some_and(|name| LONG.contains(&name)));
+    Map { entries: short.cloned().collect() }
 }
 
 /// The reply to a message that is no request.
@@ -159,8 +179,6 @@ struct Order<'a> {
 /// A command that has succeeded.
 struct Done {
     builder: BsonBuilder,
-    /// It is a write that is not acknowledged.
-    unacknowledged: bool,
     /// Another reply follows.
     has_more: bool,
 }
@@ -180,8 +198,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     if let Some(error) = failed.or_else(|| late(shared, &body)) {
         return Err(error);
     }
-    let write_concern = if command.writes { WriteConcern::parse(&body)? } else { WriteConcern::default() };
-    let unacknowledged = write_concern.unacknowledged;
+    let write_concern = write_concern(shared, command, &body)?;
     let session = SessionId::of_command(&body, client.user())?;
     if let Some(id) = &session {
         shared.sessions.touch(id)?;
@@ -190,13 +207,19 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     let listed = shared.operations.begin(Operation {
         command: command.name,
         namespace: listed_as.clone(),
-        comment: body.get("comment").cloned(),
+        body: Arc::new(listed_body(&body)),
+        session: session.clone(),
         connection: client.id,
         client: client.address.clone(),
         began: shared.env.clock.now(),
         stop: Arc::clone(&stop),
     });
     let snapshot = read_concern(shared, command, &body)?;
+    if let (Some(uuid), Some(Value::String(name))) =
+        (body.get("collectionUUID").filter(|uuid| **uuid != Value::Null), body.entries.first().map(|(_, name)| name))
+    {
+        collection_uuid::check(shared, &db, name, uuid)?;
+    }
     let retry = begin_retry(shared, command, &body, session.as_ref(), &stop)?;
     let (_checked_out, retry) = retry.map_or((None, None), |(checked_out, retry)| (Some(checked_out), Some(retry)));
     let mut call = Call {
@@ -222,6 +245,10 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         Figures::add(&shared.figures.commands, 1);
     }
     let result = shared.security.recorded(&client.peer, command.name, &listed_as, || (command.run)(&mut call));
+    if listed_as.len() > call.db.len() {
+        let time = shared.env.clock.now().saturating_sub(call.began);
+        shared.latencies.note(&listed_as, Use::of(command.name), time);
+    }
     note_slow(&call, result.as_ref().err());
     let mut builder = result?;
     let error =
@@ -233,7 +260,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
             builder.put(name.as_str().unwrap_or_default(), value)?;
         }
     }
-    Ok(Done { builder, unacknowledged, has_more: call.has_more.get() })
+    Ok(Done { builder, has_more: call.has_more.get() })
 }
 
 /// The error of a command's write concern, which its reply has whether the command fails or not.
@@ -256,9 +283,11 @@ fn late(shared: &Shared, body: &Map) -> Option<CommandError> {
 
 /// Logs a command that took long, and keeps it for `system.profile`.
 fn note_slow(call: &Call<'_>, error: Option<&CommandError>) {
+    let slow = &call.shared.slow;
     let time = call.shared.env.clock.now().saturating_sub(call.began);
-    let is_slow = time >= call.shared.slow.threshold();
-    if !is_slow && call.shared.slow.level(&call.db) == Level::Off {
+    let is_slow = slow.is_slow(time);
+    let level = slow.level(&call.db);
+    if !is_slow && level == Level::Off {
         return;
     }
     let namespace = namespace(&call.db, &call.body);
@@ -271,30 +300,48 @@ fn note_slow(call: &Call<'_>, error: Option<&CommandError>) {
             "slow operation: {milliseconds} ms, {command} of {namespace}{shown}"
         );
     }
-    call.shared.slow.note(&call.db, is_slow, || {
-        let op = match call.name {
-            "find" => "query",
-            "delete" => "remove",
-            "getMore" => "getmore",
-            "insert" | "update" => call.name,
-            _ => "command",
-        };
-        let mut entry = Map::from([("op", Value::from(op)), ("ns", Value::from(namespace))]);
-        // Passwords are not kept.
-        let shown = if is_secret(call.name) { Map::from([(call.name, Value::from(1))]) } else { call.body.clone() };
-        entry.push("command", Value::Map(shown));
-        entry.push("millis", i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
-        entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
-        entry.push("client", call.client.address.as_str());
-        if let Some(plan) = plan {
-            entry.push("execStats", Value::Map(plan));
-        }
-        if let Some(error) = error {
-            entry.push("errCode", error.code);
-            entry.push("errMsg", error.message.as_str());
-        }
-        entry
-    });
+    let filter = slow.filter(&call.db);
+    let is_kept = match (level, &filter) {
+        (Level::Off, _) => false,
+        (Level::All, _) | (Level::Slow, Some(_)) => true,
+        // The random number is as likely in each part of its range.
+        (Level::Slow, None) => is_slow && (call.shared.env.rng.next_u64() as f64) < slow.sample_rate() * 2f64.powi(64),
+    };
+    if !is_kept {
+        return;
+    }
+    let entry = profiled(call, &namespace, time, plan, error);
+    let matches =
+        |filter| listing::filtered(call, vec![entry.clone()], Some(filter)).is_ok_and(|found| !found.is_empty());
+    if filter.as_ref().filter(|_| level == Level::Slow).is_none_or(matches) {
+        slow.keep(&call.db, entry);
+    }
+}
+
+/// The entry of a command in `system.profile`.
+fn profiled(call: &Call<'_>, namespace: &str, time: Duration, plan: Option<Map>, error: Option<&CommandError>) -> Map {
+    let op = match call.name {
+        "find" => "query",
+        "delete" => "remove",
+        "getMore" => "getmore",
+        "insert" | "update" => call.name,
+        _ => "command",
+    };
+    let mut entry = Map::from([("op", Value::from(op)), ("ns", Value::from(namespace))]);
+    // Passwords are not kept.
+    let shown = if is_secret(call.name) { Map::from([(call.name, Value::from(1))]) } else { call.body.clone() };
+    entry.push("command", Value::Map(shown));
+    entry.push("millis", i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+    entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
+    entry.push("client", call.client.address.as_str());
+    if let Some(plan) = plan {
+        entry.push("execStats", Value::Map(plan));
+    }
+    if let Some(error) = error {
+        entry.push("errCode", error.code);
+        entry.push("errMsg", error.message.as_str());
+    }
+    entry
 }
 
 /// The records of a retryable write, and its session, which is held until the write has ended.
@@ -318,6 +365,15 @@ fn begin_retry<'a>(
     Ok(Some((checked_out, retry)))
 }
 
+/// The write concern, which commands that do not write refuse.
+fn write_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult<WriteConcern> {
+    let concern = WriteConcern::parse(body, shared.config.replica_set.is_some())?;
+    match body.document("writeConcern").is_some() && !command.writes {
+        true => Err(CommandError::invalid_options("Command does not support writeConcern")),
+        false => Ok(concern),
+    }
+}
+
 /// Waits for what a read has to see, and returns the snapshot that it reads at, if it asks for one.
 fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult<Option<ReadAt>> {
     if command.name == "getMore" {
@@ -325,6 +381,18 @@ fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult
         return Ok(None);
     }
     let concern = ReadConcern::parse(body)?;
+    if let Some(refusal) = refused_level(command, body, concern.level) {
+        return Err(CommandError::invalid_options(refusal));
+    }
+    let in_set = shared.config.replica_set.is_some();
+    if !in_set && matches!(concern.level, ReadLevel::Linearizable | ReadLevel::Snapshot) {
+        let message = "node needs to be a replica set member to use read concern levels linearizable and snapshot";
+        return Err(CommandError::new(123, "NotAReplicaSet", message));
+    }
+    if !in_set && concern.after.is_some() {
+        let message = "Cannot specify afterClusterTime readConcern without a replica set";
+        return Err(CommandError::illegal_operation(message));
+    }
     if let Some(after) = concern.after
         && number(after) > shared.db.store().visible()
     {
@@ -332,8 +400,8 @@ fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult
         return Err(CommandError::invalid_options(message));
     }
     match concern.level {
-        ReadLevel::Local => Ok(None),
-        ReadLevel::Majority => {
+        ReadLevel::Local | ReadLevel::Available => Ok(None),
+        ReadLevel::Majority | ReadLevel::Linearizable => {
             // What was written before this could be lost in a power cut; this server is the majority.
             shared.db.sync()?;
             Ok(None)
@@ -352,6 +420,20 @@ fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult
             Err(CommandError::invalid_options(message))
         }
     }
+}
+
+/// Why a command cannot read at a level.
+fn refused_level(command: &Command, body: &Map, level: ReadLevel) -> Option<String> {
+    if level == ReadLevel::Local {
+        return None;
+    }
+    if !commands::has_read_concern(command) {
+        return Some(format!("the command {} reads the latest state only: use the level local", command.name));
+    }
+    let first = body.elements("pipeline").and_then(|stages| stages.first()?.as_map()?.entries.first());
+    let stage = first.and_then(|(name, _)| name.as_str()).filter(|_| command.name == "aggregate")?;
+    let is_local = server_stages::is_local(stage);
+    is_local.then(|| format!("Aggregation stage {stage} cannot run with a readConcern other than 'local'"))
 }
 
 /// The namespace that a command is listed with.
@@ -388,18 +470,30 @@ fn check(command: &Command, body: &Map, sequences: &[alluvium_wire::Sequence]) -
     let in_body = command.fields.iter().filter(|field| !is_sent_beside(field.name)).copied().collect::<Vec<_>>();
     fields::check(command.name, &in_body, body)?;
     fields::check(command.name, fields::COMMON, body)?;
-    api::check(command.name, body)?;
-    if let Some(millis) = body.integer("maxTimeMS")
-        && !(0..=i64::from(i32::MAX)).contains(&millis)
-    {
-        let message = format!("{millis} value for maxTimeMS is out of range [0, 2147483647]");
-        return Err(CommandError::bad_value(message));
+    if command.is_strict {
+        let others = body.entries.iter().skip(1).map(|(name, _)| name);
+        let others = others.filter(|name| !name.as_str().is_some_and(fields::is_common));
+        fields::refuse_unknown(command.name, &in_body, others)?;
     }
+    api::check(command.name, body)?;
+    check_max_time(body)?;
     if body.flag("startTransaction") || body.get("autocommit").is_some() {
         let message = "Transactions are not supported yet: write each document by itself, or several by bulkWrite";
         return Err(CommandError::illegal_operation(message));
     }
     Ok(())
+}
+
+fn check_max_time(body: &Map) -> CommandResult<()> {
+    let Some(given) = body.get("maxTimeMS").filter(|given| given.is_number()) else { return Ok(()) };
+    match body.integer("maxTimeMS") {
+        None => Err(CommandError::failed_to_parse(format!("maxTimeMS has to be a whole number, not {given}"))),
+        Some(millis) if !(0..=i64::from(i32::MAX)).contains(&millis) => {
+            let message = format!("{millis} value for maxTimeMS is out of range [0, 2147483647]");
+            Err(CommandError::bad_value(message))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 fn complete(shared: &Shared, mut builder: BsonBuilder) -> CommandResult<Vec<u8>> {

@@ -36,6 +36,7 @@ macro_rules! codes {
 codes! {
     internal = 1 "InternalError",
     bad_value = 2 "BadValue",
+    no_such_key = 4 "NoSuchKey",
     failed_to_parse = 9 "FailedToParse",
     unauthorized = 13 "Unauthorized",
     type_mismatch = 14 "TypeMismatch",
@@ -49,6 +50,7 @@ codes! {
     invalid_options = 72 "InvalidOptions",
     invalid_namespace = 73 "InvalidNamespace",
     no_replication = 76 "NoReplicationEnabled",
+    not_supported_on_view = 166 "CommandNotSupportedOnView",
     unsatisfiable_write_concern = 100 "UnsatisfiableWriteConcern",
     not_supported = 115 "CommandNotSupported",
     cursor_in_use = 12051 "Location12051",

@@ -2,6 +2,7 @@
 
 use crate::error::{CommandError, CommandResult};
 use alluvium::{Map, Value};
+use std::cmp::Ordering;
 
 /// The types that a field may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,26 +11,34 @@ pub(crate) enum Kind {
     Any,
     /// A boolean, or a number in its place.
     Flag,
-    /// A number.
-    Number,
+    /// A boolean, a number in its place, or a string.
+    FlagOrText,
+    /// A boolean, and nothing in its place.
+    Bool,
     /// A number without a fraction.
     Integer,
+    /// A number; its fraction does not count.
+    Number,
+    /// A number of 32 bits.
+    Int32,
     /// A string.
     Text,
+    /// The name of a collection.
+    Collection,
     /// A document.
     Document,
     /// An array of any values.
     Array,
     /// An array of documents.
     Documents,
-    /// A string or a document.
-    TextOrDocument,
-    /// A document, or an array of documents.
-    DocumentOrArray,
+    /// The name of an index or its keys.
+    Hint,
+    /// An update: a document, or an array of documents.
+    Change,
     /// A string, a document, or an array.
     IndexNames,
-    /// A number, or a string.
-    TextOrInteger,
+    /// The name of a collection, or a number.
+    CollectionOrNumber,
 }
 
 /// A field of a command.
@@ -41,16 +50,26 @@ pub(crate) struct Field {
     pub kind: Kind,
     /// True if a command without it is refused.
     pub required: bool,
+    /// True if null is of a wrong type; otherwise it counts as missing.
+    pub refuses_null: bool,
+}
+
+impl Field {
+    /// The field, with null as a wrong type.
+    pub(crate) const fn not_null(self) -> Self {
+        Self { refuses_null: true, ..self }
+    }
 }
 
 /// A field that may be missing.
 pub(crate) const fn optional(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, required: false }
+    Field { name, kind, required: false, refuses_null: matches!(kind, Kind::Hint) }
 }
 
 /// A field that must be there.
 pub(crate) const fn required(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, required: true }
+    let refuses_null = matches!(kind, Kind::Collection | Kind::CollectionOrNumber | Kind::Change | Kind::FlagOrText);
+    Field { name, kind, required: true, refuses_null }
 }
 
 /// Fields that every command has.
@@ -64,11 +83,31 @@ pub(crate) const COMMON: &[Field] = &[
     optional("startTransaction", Kind::Flag),
     optional("readConcern", Kind::Document),
     optional("writeConcern", Kind::Document),
-    optional("maxTimeMS", Kind::Integer),
+    optional("maxTimeMS", Kind::Number),
     optional("comment", Kind::Any),
     optional("apiVersion", Kind::Text),
     optional("apiStrict", Kind::Flag),
     optional("apiDeprecationErrors", Kind::Flag),
+];
+
+/// Fields that clients and routers add to any command, and that have no effect here.
+const ADDED: [&str; 16] = [
+    "$audit",
+    "$client",
+    "$clientOperationKey",
+    "$configTime",
+    "$oplogQueryData",
+    "$queryOptions",
+    "$replData",
+    "$topologyTime",
+    "clientOperationKey",
+    "databaseVersion",
+    "help",
+    "maxTimeMSOpOnly",
+    "mayBypassWriteBlocking",
+    "rawData",
+    "serialization_context",
+    "shardVersion",
 ];
 
 impl Kind {
@@ -80,16 +119,28 @@ impl Kind {
         match self {
             Self::Any => true,
             Self::Flag => matches!(value, Value::Bool(_)) || value.is_number(),
-            Self::Number => value.is_number(),
+            Self::FlagOrText => is_text || matches!(value, Value::Bool(_)) || value.is_number(),
+            Self::Bool => matches!(value, Value::Bool(_)),
             Self::Integer => is_integer(value),
-            Self::Text => is_text,
+            Self::Number => value.is_number(),
+            Self::Int32 => matches!(value, Value::Int32(_)),
+            Self::Text | Self::Collection => is_text,
             Self::Document => is_map,
             Self::Array => matches!(value, Value::Array(_)),
             Self::Documents => all(|value| matches!(value, Value::Map(_))),
-            Self::TextOrDocument => is_text || is_map,
-            Self::DocumentOrArray => is_map || all(|value| matches!(value, Value::Map(_))),
+            Self::Hint => is_text || is_map,
+            Self::Change => is_map || all(|value| matches!(value, Value::Map(_))),
             Self::IndexNames => is_text || is_map || matches!(value, Value::Array(_)),
-            Self::TextOrInteger => is_text || is_integer(value),
+            Self::CollectionOrNumber => is_text || value.is_number(),
+        }
+    }
+
+    /// The error for a value of another type.
+    fn wrong(self, message: String) -> CommandError {
+        match self {
+            Self::Collection | Self::CollectionOrNumber => CommandError::invalid_namespace(message),
+            Self::Hint | Self::Change => CommandError::failed_to_parse(message),
+            _ => CommandError::type_mismatch(message),
         }
     }
 
@@ -98,14 +149,17 @@ impl Kind {
         match self {
             Self::Any => "any",
             Self::Flag => "[bool, long, int, decimal, double]",
-            Self::Number | Self::Integer => "[long, int, decimal, double]",
-            Self::Text => "string",
+            Self::FlagOrText => "[bool, long, int, decimal, double, string]",
+            Self::Bool => "bool",
+            Self::Int32 => "int",
+            Self::Integer | Self::Number => "[long, int, decimal, double]",
+            Self::Text | Self::Collection => "string",
             Self::Document => "object",
             Self::Array | Self::Documents => "array",
-            Self::TextOrDocument => "[string, object]",
-            Self::DocumentOrArray => "[object, array]",
+            Self::Hint => "[string, object]",
+            Self::Change => "[object, array]",
             Self::IndexNames => "[string, object, array]",
-            Self::TextOrInteger => "[string, long, int, decimal, double]",
+            Self::CollectionOrNumber => "[string, long, int, decimal, double]",
         }
     }
 }
@@ -124,31 +178,74 @@ fn integer(value: &Value) -> Option<i64> {
     })
 }
 
-/// Checks the types of the known fields of a command or of one of its statements; null counts as missing. Unknown
-/// fields are accepted, because clients add fields with each version.
+/// A number without its fraction, as MongoDB reads options: a double is cut, a decimal rounded, its half to the even
+/// neighbour. NaN is zero, and a number beyond 64 bits is the nearest of these.
+pub(crate) fn truncated(value: &Value) -> Option<i64> {
+    match value {
+        Value::Decimal(number) if number.is_nan() => Some(0),
+        Value::Decimal(number) => number.to_i64().or_else(|| {
+            let floor = number.floor_f64().0.floor();
+            let whole = match number.compare_f64(floor + 0.5) {
+                Ordering::Less => floor,
+                Ordering::Equal => (floor + 0.5).round_ties_even(),
+                Ordering::Greater => floor + 1.0,
+            };
+            Some(whole as i64)
+        }),
+        // The conversion saturates, and NaN is zero.
+        value if value.is_number() => value.as_i64().or_else(|| Some(value.as_f64()? as i64)),
+        _ => None,
+    }
+}
+
+/// Checks the types of the known fields of a command or of one of its statements; null counts as missing.
 ///
 /// # Errors
-/// Error 14 for a type, error 40414 for a field that is missing.
+/// Error 14, or that of its kind, for a type; error 40414 for a field that is missing.
 pub(crate) fn check(owner: &str, fields: &[Field], body: &Map) -> CommandResult<()> {
     for field in fields {
-        match body.get(field.name) {
+        let value = match body.get(field.name) {
+            Some(Value::Null | Value::Undefined) if !field.refuses_null && field.kind != Kind::Any => None,
+            value => value,
+        };
+        match value {
             None if field.required => {
                 let message = format!("BSON field '{owner}.{}' is missing but a required field", field.name);
                 return Err(CommandError::missing_field(message));
             }
-            None | Some(Value::Null | Value::Undefined) if !field.required => {}
-            Some(value) if field.kind.accepts(value) => {}
-            Some(value) => {
+            Some(value) if !field.kind.accepts(value) => {
                 let found = value.type_name();
                 let (name, expected) = (field.name, field.kind.names());
                 let message =
                     format!("BSON field '{owner}.{name}' is the wrong type '{found}', expected types '{expected}'");
-                return Err(CommandError::type_mismatch(message));
+                return Err(field.kind.wrong(message));
             }
-            None => {}
+            _ => {}
         }
     }
     Ok(())
+}
+
+/// Refuses fields that are not known. The first of a command is its name.
+///
+/// # Errors
+/// Error 40415.
+pub(crate) fn refuse_unknown<'a>(
+    owner: &str,
+    known: &[Field],
+    names: impl IntoIterator<Item = &'a Value>,
+) -> CommandResult<()> {
+    let mut names = names.into_iter().filter_map(Value::as_str);
+    let is_known = |name: &str| known.iter().any(|field| field.name == name);
+    match names.find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(CommandError::unknown_field(format!("BSON field '{owner}.{name}' is an unknown field."))),
+    }
+}
+
+/// True for a field that any command may have.
+pub(crate) fn is_common(name: &str) -> bool {
+    COMMON.iter().any(|field| field.name == name) || ADDED.contains(&name)
 }
 
 /// Access to fields whose types were checked; another type counts as missing.
@@ -164,12 +261,14 @@ pub(crate) trait Fields {
     /// The number of a field without its fraction: a double is truncated, a decimal rounded to the even neighbour; NaN
     /// is 0, and what is out of range the nearest number.
     fn coerced(&self, name: &str) -> Option<i64>;
+    /// A number without its fraction; `None` for another type.
+    fn truncated(&self, name: &str) -> Option<i64>;
     /// The truth of a field; false if it is missing.
     fn flag(&self, name: &str) -> bool;
     /// A count; negative ones are refused.
     ///
     /// # Errors
-    /// Error 51024 for a negative number.
+    /// Error 2 for a negative number.
     fn count(&self, name: &str) -> CommandResult<Option<u64>>;
 }
 
@@ -207,11 +306,15 @@ impl Fields for Map {
         }
     }
 
+    fn truncated(&self, name: &str) -> Option<i64> {
+        truncated(self.get(name)?)
+    }
+
     fn count(&self, name: &str) -> CommandResult<Option<u64>> {
-        let Some(number) = self.integer(name) else { return Ok(None) };
+        let Some(number) = self.truncated(name) else { return Ok(None) };
         u64::try_from(number).map(Some).map_err(|_| {
             let message = format!("BSON field '{name}' value must be >= 0, actual value '{number}'");
-            CommandError::new(51024, "Location51024", message)
+            CommandError::bad_value(message)
         })
     }
 }

@@ -23,6 +23,16 @@ pub(crate) fn stage(list: Vec<Map>) -> Value {
     Value::Map(Map::from([("$documents", Value::Map(literal))]))
 }
 
+/// The definition of an index as MongoDB shows it, which has an int for the seconds of its expiry.
+pub(crate) fn definition(mut definition: Map) -> Map {
+    if let Some(Value::Int64(seconds)) = definition.get("expireAfterSeconds")
+        && let Ok(seconds) = i32::try_from(*seconds)
+    {
+        definition.insert("expireAfterSeconds", seconds);
+    }
+    definition
+}
+
 /// Maps as documents.
 ///
 /// # Errors

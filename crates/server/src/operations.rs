@@ -1,6 +1,7 @@
 //! The operations that run at the moment.
 
-use alluvium::Value;
+use crate::sessions::SessionId;
+use alluvium::Map;
 use alluvium_env::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,8 +15,10 @@ pub(crate) struct Operation {
     pub command: &'static str,
     /// The database, or `database.collection`.
     pub namespace: String,
-    /// The comment that the client gave it.
-    pub comment: Option<Value>,
+    /// Its fields, without statements and documents.
+    pub body: Arc<Map>,
+    /// Its session.
+    pub session: Option<SessionId>,
     /// The number of its connection.
     pub connection: i32,
     /// The address of its client.
@@ -30,6 +33,8 @@ pub(crate) struct Operation {
 #[derive(Default)]
 pub(crate) struct Operations {
     running: Mutex<Running>,
+    /// The addresses of connections.
+    connections: Mutex<BTreeMap<i32, String>>,
 }
 
 #[derive(Default)]
@@ -65,6 +70,30 @@ impl Operations {
         if let Some(operation) = self.running.lock().by_number.get_mut(&number) {
             operation.stop = stop;
         }
+    }
+
+    /// Ends the commands of some sessions at their next steps.
+    pub(crate) fn kill_of_sessions(&self, sessions: &[SessionId]) {
+        for operation in self.running.lock().by_number.values() {
+            if operation.session.as_ref().is_some_and(|session| sessions.contains(session)) {
+                operation.stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Notes a connection.
+    pub(crate) fn connect(&self, number: i32, address: String) {
+        self.connections.lock().insert(number, address);
+    }
+
+    /// Forgets a connection.
+    pub(crate) fn disconnect(&self, number: i32) {
+        self.connections.lock().remove(&number);
+    }
+
+    /// The numbers and addresses of all connections.
+    pub(crate) fn connections(&self) -> Vec<(i32, String)> {
+        self.connections.lock().iter().map(|(number, address)| (*number, address.clone())).collect()
     }
 
     /// Ends a command at its next step.

@@ -26,6 +26,53 @@ pub(crate) fn collation(body: &Map) -> Option<&Map> {
     body.document("collation").filter(|options| !options.is_empty())
 }
 
+/// Checks the variables that a command defines: their names, and that their values are constants.
+///
+/// # Errors
+/// Error 9 for a name, 4738901 for one of the server's, 51144 and 4890500 for a value that depends on the time or a
+/// document.
+pub(crate) fn check_variables(body: &Map) -> CommandResult<()> {
+    for (name, value) in body.document("let").into_iter().flat_map(Map::iter) {
+        let name = name.as_str().unwrap_or_default();
+        if ["NOW", "CLUSTER_TIME", "USER_ROLES"].contains(&name) {
+            let message = format!("the variable '{name}' of 'let' is one of the server, which cannot be set");
+            return Err(CommandError::new(4_738_901, "Location4738901", message));
+        }
+        let is_first = |first: char| first.is_ascii_lowercase() || !first.is_ascii();
+        let is_other = |other: char| other.is_ascii_alphanumeric() || other == '_' || !other.is_ascii();
+        if !name.starts_with(is_first) || !name.chars().all(is_other) {
+            let message = format!("'{name}' of 'let' is no name: a lowercase letter, then letters, digits and '_'");
+            return Err(CommandError::failed_to_parse(message));
+        }
+        check_constant(value)?;
+    }
+    Ok(())
+}
+
+/// An error for an expression that is no constant.
+fn check_constant(value: &Value) -> CommandResult<()> {
+    match value {
+        Value::String(text) if text.starts_with("$$") => match text[2..].split('.').next() {
+            Some("NOW" | "CLUSTER_TIME") => {
+                let message = format!("'{text}' cannot be used in the values of 'let'");
+                Err(CommandError::new(51144, "Location51144", message))
+            }
+            Some("ROOT" | "CURRENT") => Err(not_constant(text)),
+            _ => Ok(()),
+        },
+        Value::String(text) if text.len() > 1 && text.starts_with('$') => Err(not_constant(text)),
+        Value::Array(values) => values.iter().try_for_each(check_constant),
+        Value::Map(map) if map.contains("$literal") => Ok(()),
+        Value::Map(map) => map.iter().try_for_each(|(_, value)| check_constant(value)),
+        _ => Ok(()),
+    }
+}
+
+fn not_constant(text: &str) -> CommandError {
+    let message = format!("the values of 'let' are constants: '{text}' is of a document");
+    CommandError::new(4_890_500, "Location4890500", message)
+}
+
 /// Refuses options that are set and have no effect here. A flag that is false, and an empty document, ask for nothing.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Sessions of clients.
 
 use crate::error::{CommandError, CommandResult};
-use crate::fields::Fields;
+use crate::fields::{self, Field, Fields, Kind, optional, required};
 use alluvium::{Map, Value};
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -15,6 +15,17 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const SESSIONS_MAX: usize = 1_000_000;
 /// The time between two looks at whether the client of a waiting write is gone.
 const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// The binary subtype of UUIDs.
+const UUID: u8 = 4;
+
+/// The fields of an identifier. The user of a session is that of its connection.
+const FIELDS: &[Field] = &[
+    required("id", Kind::Any),
+    optional("uid", Kind::Any),
+    optional("txnNumber", Kind::Any),
+    optional("txnUUID", Kind::Any),
+];
 
 /// A session. Two users may use the same UUID for sessions of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -127,6 +138,11 @@ impl Sessions {
         self.by_id.lock().keys().cloned().collect()
     }
 
+    /// The identifiers of all sessions, and when they were last used, on the server's clock.
+    pub(crate) fn with_last_use(&self) -> Vec<(SessionId, Duration)> {
+        self.by_id.lock().iter().map(|(id, session)| (id.clone(), session.last_used)).collect()
+    }
+
     /// The number of sessions.
     pub(crate) fn len(&self) -> usize {
         self.by_id.lock().len()
@@ -163,19 +179,23 @@ impl SessionId {
     /// The session that a document names.
     ///
     /// # Errors
-    /// Error 14 for another form, 40414 without an identifier.
+    /// Error 14 for another type, 207 for another length, 40414 without an identifier, 40415 for other fields.
     pub(crate) fn of(session: &Map, user: Option<String>) -> CommandResult<Self> {
+        fields::refuse_unknown("lsid", FIELDS, session.entries.iter().map(|(name, _)| name))?;
+        fields::check("lsid", FIELDS, session)?;
         let wrong = |found: &str| {
             let message = format!("BSON field 'lsid.id' is the wrong type '{found}', expected a UUID");
             CommandError::type_mismatch(message)
         };
         match session.get("id") {
-            Some(Value::Binary(uuid)) => {
-                let uuid = uuid.bytes.as_slice().try_into().map_err(|_| wrong("binData"))?;
+            Some(Value::Binary(uuid)) if uuid.subtype == UUID => {
+                let uuid = uuid.bytes.as_slice().try_into().map_err(|_| {
+                    let message = format!("uuid must be a 16-byte binary field, not one of {} bytes", uuid.bytes.len());
+                    CommandError::new(207, "InvalidUUID", message)
+                })?;
                 Ok(Self { uuid, user })
             }
-            Some(other) => Err(wrong(other.type_name())),
-            None => Err(CommandError::missing_field("BSON field 'lsid.id' is missing but a required field")),
+            other => Err(wrong(other.map_or("missing", Value::type_name))),
         }
     }
 }

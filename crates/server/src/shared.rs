@@ -1,19 +1,26 @@
 //! What all connections share.
 
+use crate::commands::maintenance::AutoCompact;
 use crate::config::Config;
 use crate::cursors::Cursors;
 use crate::fail_points::FailPoints;
 use crate::figures::Figures;
+use crate::latencies::Latencies;
 use crate::operations::Operations;
+use crate::parameters::Parameters;
 use crate::peers::Peers;
+use crate::plan_filters::PlanFilters;
 use crate::retries;
 use crate::security::Security;
 use crate::sessions::{SessionId, Sessions};
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
 use crate::tls::Tls;
+use crate::write_gate::WriteGate;
 use alluvium::env::Env;
 use alluvium::{Database, Timestamp};
+use alluvium_env::sync::Mutex;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize};
 use std::time::Duration;
@@ -40,6 +47,16 @@ pub(crate) struct Shared {
     pub security: Security,
     /// Running commands.
     pub operations: Operations,
+    /// What `autoCompact` was called with, while it is enabled.
+    pub auto_compact: Mutex<Option<AutoCompact>>,
+    /// Parameters of the server that clients have set.
+    pub parameters: Mutex<Parameters>,
+    /// The indexes that queries may use.
+    pub plan_filters: Mutex<PlanFilters>,
+    /// Holds writes back.
+    pub writes: WriteGate,
+    /// The operations of each collection.
+    pub latencies: Latencies,
     /// Counts and latencies.
     pub figures: Figures,
     /// Failures for tests.
@@ -74,6 +91,11 @@ impl Shared {
             peers: Peers::new(config.connections_per_address),
             security,
             operations: Operations::default(),
+            auto_compact: Mutex::default(),
+            parameters: Mutex::default(),
+            plan_filters: Mutex::default(),
+            writes: WriteGate::default(),
+            latencies: Latencies::default(),
             figures: Figures::new(),
             fail_points: FailPoints::default(),
             slow: SlowOperations::default(),
@@ -90,14 +112,23 @@ impl Shared {
 
     /// Ends cursors, sessions and snapshots that were not used for long.
     pub(crate) fn expire(&self) {
-        self.cursors.expire();
+        let timeout = self.parameters.lock().cursor_timeout();
+        self.cursors.expire(timeout);
         self.snapshots.expire();
+        let collections = self.db.collections().into_iter().map(|info| format!("{}.{}", info.database, info.name));
+        let existing: HashSet<String> = collections.chain(self.db.views().into_iter().map(|(name, _)| name)).collect();
+        self.latencies.retain(|name| existing.contains(name));
         self.end_sessions(&self.sessions.expire());
     }
 
     /// Closes the cursors of sessions that have ended, and deletes the records of their writes.
     pub(crate) fn end_sessions(&self, sessions: &[SessionId]) {
         self.cursors.kill_of_sessions(sessions);
+        let Some(_writing) = self.writes.enter() else {
+            // While `fsync` has locked the server, the records stay: the sessions end again later, unused.
+            sessions.iter().for_each(|session| drop(self.sessions.touch(session)));
+            return;
+        };
         if let Err(error) = retries::forget(&self.db, sessions) {
             log::warn!("the records of ended sessions could not be deleted: {error}");
         }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 /// An operation that takes longer is slow, by default: MongoDB's value.
-const SLOW: Duration = Duration::from_millis(100);
+const SLOW_MS: i64 = 100;
 /// The entries of all databases that are kept; older ones are dropped.
 const ENTRIES_MAX: usize = 1_000;
 
@@ -30,8 +30,10 @@ pub(crate) struct SlowOperations {
 
 #[derive(Default)]
 struct State {
-    slow_ms: Option<u64>,
+    slow_ms: Option<i64>,
+    sample_rate: Option<f64>,
     levels: HashMap<String, Level>,
+    filters: HashMap<String, Map>,
     entries: VecDeque<Entry>,
 }
 
@@ -41,14 +43,43 @@ struct Entry {
 }
 
 impl SlowOperations {
-    /// The time from which on an operation is slow.
-    pub(crate) fn threshold(&self) -> Duration {
-        self.state.lock().slow_ms.map_or(SLOW, Duration::from_millis)
+    /// The time in milliseconds from which on an operation is slow.
+    pub(crate) fn threshold_ms(&self) -> i64 {
+        self.state.lock().slow_ms.unwrap_or(SLOW_MS)
     }
 
-    /// Sets the time from which on an operation is slow.
-    pub(crate) fn set_threshold(&self, millis: u64) {
+    /// Sets the time from which on an operation is slow. If it is negative, all are.
+    pub(crate) fn set_threshold_ms(&self, millis: i64) {
         self.state.lock().slow_ms = Some(millis);
+    }
+
+    /// True if an operation that takes this long is slow.
+    pub(crate) fn is_slow(&self, time: Duration) -> bool {
+        i64::try_from(time.as_millis()).unwrap_or(i64::MAX) >= self.threshold_ms()
+    }
+
+    /// The part of slow operations that is kept, from 0 to 1.
+    pub(crate) fn sample_rate(&self) -> f64 {
+        self.state.lock().sample_rate.unwrap_or(1.0)
+    }
+
+    /// Sets the part of slow operations that is kept.
+    pub(crate) fn set_sample_rate(&self, rate: f64) {
+        self.state.lock().sample_rate = Some(rate);
+    }
+
+    /// What operations of a database are kept, whatever time they take; `None` if the time decides.
+    pub(crate) fn filter(&self, db: &str) -> Option<Map> {
+        self.state.lock().filters.get(db).cloned()
+    }
+
+    /// Sets or removes the filter of a database.
+    pub(crate) fn set_filter(&self, db: &str, filter: Option<Map>) {
+        let filters = &mut self.state.lock().filters;
+        match filter {
+            Some(filter) => drop(filters.insert(db.to_owned(), filter)),
+            None => drop(filters.remove(db)),
+        }
     }
 
     /// The level of a database.
@@ -61,17 +92,13 @@ impl SlowOperations {
         self.state.lock().levels.insert(db.to_owned(), level);
     }
 
-    /// Keeps an operation, if the level of its database says so.
-    pub(crate) fn note(&self, db: &str, is_slow: bool, describe: impl FnOnce() -> Map) {
+    /// Keeps an operation of a database.
+    pub(crate) fn keep(&self, db: &str, fields: Map) {
         let mut state = self.state.lock();
-        let level = state.levels.get(db).copied().unwrap_or_default();
-        if level == Level::Off || (level == Level::Slow && !is_slow) {
-            return;
-        }
         if state.entries.len() == ENTRIES_MAX {
             state.entries.pop_front();
         }
-        state.entries.push_back(Entry { db: db.to_owned(), fields: describe() });
+        state.entries.push_back(Entry { db: db.to_owned(), fields });
     }
 
     /// Forgets the entries of a database.

@@ -5,8 +5,8 @@ use crate::create_index::{CreateIndex, IndexInfo};
 use alluvium_collections::error::Result;
 use alluvium_collections::find::Hint;
 use alluvium_collections::index_stats::{self, IndexStats};
-use alluvium_collections::indexes;
-use alluvium_document::IntoDocument;
+use alluvium_collections::indexes::{self, IndexChange};
+use alluvium_document::{IntoDocument, Map};
 
 impl<T> Collection<T> {
     /// Creates an index with these keys, such as `{"author": 1, "time": -1}`. Set its options, then
@@ -40,6 +40,45 @@ impl<T> Collection<T> {
     /// As [`Collection::index_name`]; [`crate::IndexError::CannotDropId`]; as for any write.
     pub fn drop_index(&self, index: impl Into<Hint>) -> Result<()> {
         indexes::drop_index(&self.target.engine, self.target.name()?, index.into())
+    }
+
+    /// Hides an index from queries, or shows it to them again, without building it again. Writes keep a hidden index
+    /// up to date, and a unique one refuses duplicates. Returns its definition before.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
+    /// pets.hide_index("kind_1", true)?;
+    /// let plan = pets.find(r#"{"kind": "dog"}"#).explain()?;
+    /// assert!(!plan.to_string().contains("index kind_1"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::index_name`]; an error for the index on `_id`; as for any write.
+    pub fn hide_index(&self, index: impl Into<Hint>, hidden: bool) -> Result<Map> {
+        let change = IndexChange { hidden: Some(hidden), ..IndexChange::default() };
+        Ok(indexes::change_index(&self.target.engine, self.target.name()?, index.into(), change)?.0)
+    }
+
+    /// Changes the seconds after which an index deletes documents, without building it again. Returns its definition
+    /// before.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"seen": 1}"#).expire_after(std::time::Duration::from_secs(60)).run()?;
+    /// pets.change_expiry("seen_1", 120)?;
+    /// assert_eq!(pets.indexes()?[1].definition.get("expireAfterSeconds"), Some(&alluvium::Value::Int64(120)));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::hide_index`]; an error for an index that cannot delete documents.
+    pub fn change_expiry(&self, index: impl Into<Hint>, seconds: u32) -> Result<Map> {
+        let change = IndexChange { expire_after_s: Some(seconds), ..IndexChange::default() };
+        Ok(indexes::change_index(&self.target.engine, self.target.name()?, index.into(), change)?.0)
     }
 
     /// The name of the index with this name or these keys.

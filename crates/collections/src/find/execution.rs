@@ -174,6 +174,11 @@ impl Execution {
         Explanation::new(self.collection(), &self.query, &self.planned, self.report(), time)
     }
 
+    /// True if the plan is a scan of all documents.
+    pub fn scans_documents(&self) -> bool {
+        matches!(self.planned.plan.access, alluvium_query::plan::AccessPath::Scan { .. })
+    }
+
     /// Reports the cost of the plan to the collection's plan cache.
     fn end(&mut self) {
         if std::mem::replace(&mut self.ended, true) {

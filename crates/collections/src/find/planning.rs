@@ -135,7 +135,10 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
     for index in &indexes.indexes {
         // A listed index may have been dropped before the view: a drop removes the index from the
         // list last.
-        if index.serves(view.snapshot.seq()) && view.store().is_readable_at(&view.snapshot.store, index.tree)? {
+        if may_use(query, index)
+            && index.serves(view.snapshot.seq())
+            && view.store().is_readable_at(&view.snapshot.store, index.tree)?
+        {
             usable.push(index);
         }
     }
@@ -165,7 +168,7 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
         estimator: Some(&shares),
     };
     let spec = spec_of(query);
-    let remembers = !described.is_empty() && query.hint.is_none();
+    let remembers = !described.is_empty() && query.hint.is_none() && query.only.is_none();
     if !remembers {
         let plan = plan::plan(&spec, &collection)?;
         return Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: None, cached: false });
@@ -173,6 +176,12 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
     let form: Arc<str> = form_of(query).into();
     let (plan, cached) = remembered(&view.state.plans, &indexes, &form, spec, explains, &collection)?;
     Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: Some(form), cached })
+}
+
+/// False for an index that is hidden, or not among those that the query may use.
+fn may_use(query: &Query, index: &crate::index::Index) -> bool {
+    let name = index.definition.name();
+    !index.definition.is_hidden() && query.only.as_ref().is_none_or(|only| only.iter().any(|of| of == name))
 }
 
 fn spec_of(query: &Query) -> plan::Query<'_> {

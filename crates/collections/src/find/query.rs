@@ -28,6 +28,8 @@ pub struct Query {
     pub(crate) skip: u64,
     pub(crate) limit: Option<u64>,
     pub(crate) hint: Option<IndexHint>,
+    /// The names of the indexes that may be used; `None` for all.
+    pub(crate) only: Option<Vec<String>>,
     /// The order of strings; `None` for that of their bytes.
     pub(crate) collation: Option<Collation>,
     /// The part that the operators need.
@@ -117,6 +119,7 @@ impl Query {
             skip: request.skip,
             limit: request.limit,
             hint,
+            only: request.only,
             collation: variables.collation().cloned(),
             request: Request {
                 sort,

@@ -66,6 +66,8 @@ pub struct FindRequest {
     pub limit: Option<u64>,
     /// The index to use.
     pub hint: Option<Hint>,
+    /// The names of the indexes that may be used; `None` for all.
+    pub only: Option<Vec<String>>,
     /// The limits that end the query early.
     pub limits: Limits,
     /// Sorts may spill into files.
@@ -86,6 +88,7 @@ impl FindRequest {
             skip: 0,
             limit: None,
             hint: None,
+            only: None,
             limits: Limits::default(),
             allow_disk_use: true,
             seen_bytes_max: usize::MAX,

@@ -44,13 +44,15 @@ pub struct PipelineRequest {
     pub hint: Option<Hint>,
     /// For stages that write.
     pub durability: Durability,
+    /// False if stages that write do not check documents by the validator of their collection.
+    pub validates: bool,
 }
 
 impl PipelineRequest {
     /// A pipeline without variables, collation and limits, which may use files.
     pub fn new(stages: std::result::Result<Value, InputError>, durability: Durability) -> Self {
         let (collation, variables, hint, limits) = (None, None, None, Limits::default());
-        Self { stages, collation, variables, limits, allow_disk_use: true, hint, durability }
+        Self { stages, collation, variables, limits, allow_disk_use: true, hint, durability, validates: true }
     }
 }
 
@@ -63,6 +65,7 @@ struct Checked {
     limits: Limits,
     allow_disk_use: bool,
     durability: Durability,
+    validates: bool,
 }
 
 /// A pipeline on its way: its documents in order, all of one snapshot.
@@ -113,13 +116,15 @@ impl PipelineRun {
         request: PipelineRequest,
         timed: bool,
     ) -> Result<Self> {
-        let PipelineRequest { stages, collation, variables, limits, allow_disk_use, hint, durability } = request;
-        let known =
-            known_variables(variables, collated(collation, limited(moment_of(engine, name), &limits, &engine.env))?)?;
+        let PipelineRequest { stages, collation, variables, limits, allow_disk_use, hint, durability, validates } =
+            request;
+        let moment = limited(moment_of(engine, name), &limits, &engine.env);
+        let known = known_variables(variables, collated(collation, moment)?)?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let hint = hint.map(IndexHint::new).transpose()?;
         let collation = known.collation().cloned();
-        let checked = Checked { pipeline, collation, hint, projecting: None, limits, allow_disk_use, durability };
+        let projecting = None;
+        let checked = Checked { pipeline, collation, hint, projecting, limits, allow_disk_use, durability, validates };
         Self::begin(engine, name, at, checked, timed)
     }
 
@@ -140,8 +145,16 @@ impl PipelineRun {
         let pipeline = Pipeline::parse(&Value::Array(Vec::new()), &Variables::NONE)?.then(stages);
         let (hint, collation) = (query.hint.take(), query.collation().cloned());
         let durability = engine.store().options().durability;
-        let checked =
-            Checked { pipeline, collation, hint, projecting: Some(query), limits, allow_disk_use, durability };
+        let checked = Checked {
+            pipeline,
+            collation,
+            hint,
+            projecting: Some(query),
+            limits,
+            allow_disk_use,
+            durability,
+            validates: true,
+        };
         Self::begin(engine, name, at, checked, false)
     }
 
@@ -152,7 +165,8 @@ impl PipelineRun {
         checked: Checked,
         timed: bool,
     ) -> Result<Self> {
-        let Checked { pipeline, collation, hint, projecting, mut limits, allow_disk_use, durability } = checked;
+        let Checked { pipeline, collation, hint, projecting, mut limits, allow_disk_use, durability, validates } =
+            checked;
         let started = engine.env.clock.now();
         limits.begin(&engine.env);
         let options = engine.store().options();
@@ -160,7 +174,7 @@ impl PipelineRun {
         let snapshot = at.cloned().unwrap_or_else(|| engine.snapshot());
         let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
         let logical = Arc::from(name.logical.as_str());
-        let host = LocalHost { engine: engine.clone(), logical, snapshot, settings, durability, collation };
+        let host = LocalHost { engine: engine.clone(), logical, snapshot, settings, durability, validates, collation };
         let (head, execution) = if pipeline.has_own_documents() {
             (None, host.begin_alone(pipeline.into_stages(), timed))
         } else {

@@ -29,6 +29,8 @@ pub(super) struct LocalHost {
     pub settings: Settings,
     /// For stages that write.
     pub durability: Durability,
+    /// True if they check documents by the validator of their collection.
+    pub validates: bool,
     /// The order of strings; `None` for that of their bytes.
     pub collation: Option<Collation>,
 }
@@ -153,7 +155,8 @@ impl Host for LocalHost {
     }
 
     fn write(&self, stage: &Stage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
-        let to = write::Destination { engine: &self.engine, logical: &self.logical, durability: self.durability };
+        let (durability, validates) = (self.durability, self.validates);
+        let to = write::Destination { engine: &self.engine, logical: &self.logical, durability, validates };
         match stage {
             Stage::Out(output) => write::out(&to, output, records),
             Stage::Merge(merge) => write::merge(&to, merge, records),

@@ -2,12 +2,17 @@
 
 use crate::engine::EngineHandle;
 use crate::error::Result;
+use crate::find::{Execution, FindRequest, Query, moment};
 use crate::index_stats::index_stats;
 use crate::indexes::id_definition;
 use crate::names::FullName;
+use crate::view::CollectionView;
 use alluvium_document::{Map, Value};
 use alluvium_query::pipeline::Statistics;
 use alluvium_store::{TreeId, TreeStats};
+
+/// The documents from which the average size is estimated.
+const SAMPLE: u64 = 200;
 
 /// The figures of a collection as documents.
 pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics) -> Result<Vec<Map>> {
@@ -17,6 +22,7 @@ pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics) -> 
             let mut map = Map::from([("ns", Value::from(name.to_string()))]);
             map.push("localTime", Value::DateTime(engine.env.clock.unix_millis()));
             if let Some(scale) = storage_scale {
+                engine.catalog.require(name)?;
                 map.push("storageStats", storage(engine, name, *scale)?);
             }
             if *count {
@@ -57,6 +63,23 @@ fn of_indexes(engine: &EngineHandle, name: &FullName) -> Result<Vec<Map>> {
     Ok(std::iter::once(describe(id_definition(&state.indexes().options), 0, true)).chain(others).collect())
 }
 
+/// The bytes of all documents as BSON, and of one on average: exact in small collections, else estimated from the first
+/// documents.
+fn sizes(engine: &EngineHandle, name: &FullName, count: u64) -> Result<(u64, Option<u64>)> {
+    let view = CollectionView::open(engine, name, None)?;
+    let mut request = FindRequest::new(Map::new());
+    request.limit = Some(SAMPLE);
+    let mut documents = Execution::new(view, Query::new(request, moment(&engine.env))?, false)?;
+    let (mut bytes, mut found) = (0, 0);
+    while let Some(document) = documents.next_raw()? {
+        bytes += document.bson_size().unwrap_or_default() as u64;
+        found += 1;
+    }
+    let Some(average) = u64::checked_div(bytes, found) else { return Ok((0, None)) };
+    let all = if found < SAMPLE { bytes } else { (bytes as f64 / found as f64 * count.max(found) as f64) as u64 };
+    Ok((all, Some(average)))
+}
+
 /// The sizes of a collection: zeros if it does not exist.
 fn storage(engine: &EngineHandle, name: &FullName, scale: f64) -> Result<Map> {
     let state = engine.catalog.find(name)?;
@@ -65,8 +88,12 @@ fn storage(engine: &EngineHandle, name: &FullName, scale: f64) -> Result<Map> {
         None => (TreeStats::default(), Vec::new()),
     };
     let scaled = |bytes: u64| whole((bytes as f64 / scale) as u64);
-    let mut map = Map::from([("size", scaled(tree.raw_bytes)), ("count", whole(tree.keys))]);
-    if let Some(average) = tree.raw_bytes.checked_div(tree.entries) {
+    let (size, average) = match state.is_some() {
+        true => sizes(engine, name, tree.keys)?,
+        false => (0, None),
+    };
+    let mut map = Map::from([("size", scaled(size)), ("count", whole(tree.keys))]);
+    if let Some(average) = average {
         map.push("avgObjSize", whole(average));
     }
     map.push("numOrphanDocs", 0);

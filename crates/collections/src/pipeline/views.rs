@@ -9,7 +9,7 @@ use crate::options::View;
 use alluvium_document::Value;
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
-use alluvium_query::pipeline::{Pipeline, Stage};
+use alluvium_query::pipeline::{Pipeline, Stage, Statistics};
 
 /// Creates a view, a name for a pipeline over a collection or another view. What it is over need not exist yet.
 ///
@@ -36,8 +36,17 @@ pub(super) fn resolved(
     collation: Option<&Collation>,
 ) -> Result<(FullName, Vec<Stage>)> {
     let Some(view) = engine.catalog.view(name) else { return Ok((name.clone(), stages)) };
-    if let Some(Stage::Statistics(_)) = stages.first() {
-        return Err(crate::error::Error::IsView(name.to_string()));
+    match stages.first() {
+        // Of the view itself, when nothing about documents is asked for.
+        Some(Stage::Statistics(Statistics::Collection { count: false, storage_scale: None })) => {
+            return Ok((name.clone(), stages));
+        }
+        Some(Stage::Statistics(Statistics::Collection { .. })) => {
+            return Err(crate::error::Error::IsView(name.to_string()));
+        }
+        // Those of the collection.
+        Some(Stage::Statistics(Statistics::Indexes)) => return Ok((engine.catalog.under(name)?.0, stages)),
+        _ => {}
     }
     if collation != view.collation.as_ref() {
         // An index serves a whole query.

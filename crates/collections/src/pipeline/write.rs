@@ -27,6 +27,7 @@ pub(super) struct Destination<'d> {
     pub engine: &'d EngineHandle,
     pub logical: &'d str,
     pub durability: Durability,
+    pub validates: bool,
 }
 
 impl Destination<'_> {
@@ -72,7 +73,8 @@ fn fill(to: &Destination<'_>, temporary: &FullName, target: &FullName, next: Nex
             indexes::declare_as(engine, temporary, (*index.definition).clone())?.build(engine, temporary, None)?;
         }
     }
-    let writer = Writer { engine, name: temporary, durability: to.durability, validates: true, record: None };
+    let (durability, validates) = (to.durability, to.validates);
+    let writer = Writer { engine, name: temporary, durability, validates, record: None };
     let (mut batch, mut bytes): (Vec<Map>, usize) = (Vec::with_capacity(BATCH), 0);
     loop {
         let record = next()?;
@@ -101,7 +103,8 @@ pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> 
     if !is_by_id {
         require_unique(to, &name, merge)?;
     }
-    let writer = Writer { engine: to.engine, name: &name, durability: to.durability, validates: true, record: None };
+    let (durability, validates) = (to.durability, to.validates);
+    let writer = Writer { engine: to.engine, name: &name, durability, validates, record: None };
     while let Some(record) = next()? {
         let mut map = record.into_map().map_err(PipelineError::from)?;
         if is_by_id {

@@ -40,6 +40,7 @@ pub struct Definition {
     collation: Option<Collation>,
     /// An option without effect, which clients expect to see again.
     background: Option<bool>,
+    hidden: bool,
 }
 
 impl PartialEq for Definition {
@@ -51,11 +52,12 @@ impl PartialEq for Definition {
             && self.sparse == other.sparse
             && self.partial == other.partial
             && self.expire_after_s == other.expire_after_s
+            && self.hidden == other.hidden
     }
 }
 
 /// Options of MongoDB that are not supported.
-const UNSUPPORTED: [&str; 16] = [
+const UNSUPPORTED: [&str; 15] = [
     "2dsphereIndexVersion",
     "bits",
     "bucketSize",
@@ -63,7 +65,6 @@ const UNSUPPORTED: [&str; 16] = [
     "coarsestIndexedLevel",
     "default_language",
     "finestIndexedLevel",
-    "hidden",
     "language_override",
     "max",
     "min",
@@ -80,7 +81,7 @@ fn bad<T>(what: impl Into<String>) -> Result<T, IndexError> {
 
 impl Definition {
     /// Parses a definition: the keys, such as `{author: 1, time: -1}`, and the options `name`,
-    /// `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`, `collation`. `v`
+    /// `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`, `collation`, `hidden`. `v`
     /// and `key` are ignored, `background` has no effect.
     ///
     /// # Errors
@@ -103,6 +104,7 @@ impl Definition {
             // The partial filter compares by it.
             collation: options.get("collation").map_or(Ok(None), collation)?,
             background: None,
+            hidden: false,
         };
         index.name = index.usual_name();
         for (name, value) in options.iter() {
@@ -197,6 +199,9 @@ impl Definition {
         if let Some(background) = self.background {
             map.push("background", background);
         }
+        if self.hidden {
+            map.push("hidden", true);
+        }
         map
     }
 
@@ -249,6 +254,27 @@ impl Definition {
         self.expire_after_s
     }
 
+    /// True if no query uses the index. Writes keep it up to date, and a unique one refuses duplicates.
+    pub fn is_hidden(&self) -> bool {
+        self.hidden
+    }
+
+    /// The same index, hidden from queries or not.
+    #[must_use]
+    pub fn with_hidden(self, hidden: bool) -> Self {
+        Self { hidden, ..self }
+    }
+
+    /// The same index with another time after which documents are deleted, in seconds.
+    ///
+    /// # Errors
+    /// [`IndexError`] if the index cannot have such a time.
+    pub fn with_expire_after_s(self, seconds: u32) -> Result<Self, IndexError> {
+        let index = Self { expire_after_s: Some(seconds), ..self };
+        index.check()?;
+        Ok(index)
+    }
+
     /// The order of strings in the keys; `None` for that of their bytes.
     pub fn collation(&self) -> Option<&Collation> {
         self.collation.as_ref()
@@ -280,9 +306,13 @@ impl Definition {
         match (name, value) {
             ("name", Value::String(text)) => self.name = text.to_string(),
             ("name", _) => return wrong("a string"),
-            ("unique" | "sparse", _) => {
+            ("unique" | "sparse" | "hidden", _) => {
                 let Some(on) = truth(value) else { return wrong("a boolean") };
-                if name == "unique" { self.unique = on } else { self.sparse = on }
+                match name {
+                    "unique" => self.unique = on,
+                    "sparse" => self.sparse = on,
+                    _ => self.hidden = on,
+                }
             }
             ("partialFilterExpression", Value::Map(map)) => {
                 self.partial = Some((map.clone(), partial(map, self.collation.as_ref())?));

@@ -1,71 +1,83 @@
 //! `aggregate`: a pipeline over a collection or a database.
 
 use super::Command;
-use super::pipeline::{collection, pipeline};
+use super::pipeline::{check_target, collection, pipeline};
 use crate::access::Access;
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
-use crate::fields::{Fields, Kind, optional, required};
+use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
 use crate::profile;
 use crate::read;
-use alluvium::Value;
+use crate::server_stages;
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("aggregate", Kind::TextOrInteger),
+        required("aggregate", Kind::CollectionOrNumber),
         required("pipeline", Kind::Documents),
-        optional("cursor", Kind::Document),
-        optional("explain", Kind::Flag),
-        optional("allowDiskUse", Kind::Flag),
-        optional("hint", Kind::TextOrDocument),
+        optional("cursor", Kind::Document).not_null(),
+        optional("explain", Kind::Bool).not_null(),
+        optional("allowDiskUse", Kind::Bool).not_null(),
+        optional("hint", Kind::Hint),
         optional("collation", Kind::Document),
         optional("let", Kind::Document),
         optional("bypassDocumentValidation", Kind::Flag),
+        optional("bypassEmptyTsReplacement", Kind::Flag),
+        optional("collectionUUID", Kind::Any),
+        optional("encryptionInformation", Kind::Document),
+        optional("exchange", Kind::Document),
+        optional("fromMongos", Kind::Flag),
+        optional("fromRouter", Kind::Flag),
+        optional("includeQueryStatsMetrics", Kind::Flag),
+        optional("isMapReduceCommand", Kind::Flag),
+        optional("needsMerge", Kind::Flag),
+        optional("querySettings", Kind::Document),
+        optional("runtimeConstants", Kind::Document),
     ],
     access: Access::ByFields,
     reads_snapshots: true,
     // `$out` and `$merge` write.
-    ..Command::writing("aggregate", run)
+    ..Command::writing("aggregate", run).strict()
 };
+
+const CURSOR: &[Field] = &[optional("batchSize", Kind::Number)];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Figures::add(&call.shared.figures.queries, 1);
     super::search_indexes::check_pipeline(call)?;
+    let size = batch_size(call)?;
     let stages = call.body.elements("pipeline").unwrap_or_default();
-    match stages.first().and_then(Value::as_map) {
-        Some(first) if first.contains("$currentOp") => return super::current_op::pipeline(call),
-        Some(first) if ["$listLocalSessions", "$listSessions"].iter().any(|stage| first.contains(stage)) => {
-            return super::sessions::pipeline(call);
-        }
-        _ => {}
+    let target = call.argument().as_str();
+    let collection = collection(call.argument())?.to_owned();
+    check_target(target, stages)?;
+    server_stages::check(&call.db, target, stages)?;
+    read::check_variables(&call.body)?;
+    let explains = call.body.flag("explain");
+    if explains && call.body.document("writeConcern").is_some() {
+        let message = "Aggregation explain does not support the 'writeConcern' option";
+        return Err(CommandError::failed_to_parse(message));
     }
-    let writes =
-        stages.last().and_then(Value::as_map).is_some_and(|last| last.contains("$out") || last.contains("$merge"));
     let level = call.body.document("readConcern").and_then(|concern| concern.text("level"));
+    let writes = super::pipeline_writes(&call.body);
     if writes && level == Some("linearizable") {
         let message = "$out and $merge cannot be used with a 'linearizable' read concern level";
         return Err(CommandError::invalid_options(message));
     }
-    let collection = collection(call.argument())?.to_owned();
-    let namespace = match call.argument() {
-        Value::String(_) => format!("{}.{collection}", call.db),
-        _ => format!("{}.$cmd.aggregate", call.db),
-    };
-    if call.body.flag("explain") {
-        return super::explain::aggregate(call, &collection, &call.body);
+    if explains {
+        return super::explain::aggregate(call, &collection, &call.body, "queryPlanner");
     }
-    let size = match call.body.document("cursor") {
-        // A pipeline that writes runs at once, however many documents the client wants to read first.
-        Some(_) if writes => FIRST_BATCH,
-        Some(cursor) => cursor.count("batchSize")?.unwrap_or(FIRST_BATCH),
-        None => {
-            let message = "The 'cursor' option is required, except for aggregate with the explain argument";
-            return Err(CommandError::failed_to_parse(message));
-        }
+    let Some(size) = size else {
+        let message = "The 'cursor' option is required, except for aggregate with the explain argument";
+        return Err(CommandError::failed_to_parse(message));
     };
+    if let Some(reply) = server_stages::run(call)? {
+        return Ok(reply);
+    }
+    // A pipeline that writes runs at once, however many documents the client wants to read first.
+    let size = if writes { FIRST_BATCH } else { size };
+    let namespace = format!("{}.{}", call.db, target.unwrap_or("$cmd.aggregate"));
     if profile::is_read(&collection) {
         let cursor = profile::pipeline(call, stages.iter().cloned())?;
         return FirstBatch { size, ..FirstBatch::of(cursor, namespace) }.reply(call);
@@ -75,4 +87,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let cursor = pipeline(call, &collection, &call.body)?.run()?;
     FirstBatch { size, ..FirstBatch::of(cursor, namespace) }.reply(call)
+}
+
+/// The most documents of the first batch; `None` without a cursor.
+fn batch_size(call: &Call<'_>) -> CommandResult<Option<u64>> {
+    let Some(cursor) = call.body.document("cursor") else { return Ok(None) };
+    fields::refuse_unknown("cursor", CURSOR, cursor.entries.iter().map(|(name, _)| name))?;
+    fields::check("cursor", CURSOR, cursor)?;
+    Ok(Some(cursor.count("batchSize")?.unwrap_or(FIRST_BATCH)))
 }

@@ -4,6 +4,7 @@ use super::{Command, delete, update};
 use crate::access::Access;
 use crate::batch::FirstBatch;
 use crate::call::Call;
+use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
@@ -14,30 +15,32 @@ use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        optional("ops", Kind::Documents),
-        optional("nsInfo", Kind::Documents),
-        optional("ordered", Kind::Flag),
+        required("ops", Kind::Documents),
+        required("nsInfo", Kind::Documents),
+        optional("ordered", Kind::Bool),
         optional("stmtIds", Kind::Array),
-        optional("errorsOnly", Kind::Flag),
+        optional("errorsOnly", Kind::Bool),
         optional("bypassDocumentValidation", Kind::Flag),
         optional("let", Kind::Document),
         optional("cursor", Kind::Document),
+        optional("bypassEmptyTsReplacement", Kind::Flag),
     ],
     access: Access::ByFields,
     admin_only: true,
     retryable: true,
-    ..Command::writing("bulkWrite", run)
+    ..Command::writing("bulkWrite", run).strict()
 };
 
+const NAMESPACE: &[Field] = &[required("ns", Kind::Text), optional("collectionUUID", Kind::Any)];
 const INSERT: &[Field] = &[required("insert", Kind::Integer), required("document", Kind::Document)];
 const UPDATE: &[Field] = &[
     required("update", Kind::Integer),
     required("filter", Kind::Document),
-    required("updateMods", Kind::DocumentOrArray),
-    optional("multi", Kind::Flag),
-    optional("upsert", Kind::Flag),
+    required("updateMods", Kind::Change),
+    optional("multi", Kind::Bool),
+    optional("upsert", Kind::Bool),
     optional("arrayFilters", Kind::Documents),
-    optional("hint", Kind::TextOrDocument),
+    optional("hint", Kind::Hint),
     optional("collation", Kind::Document),
     optional("constants", Kind::Document),
     optional("sort", Kind::Document),
@@ -45,8 +48,8 @@ const UPDATE: &[Field] = &[
 const DELETE: &[Field] = &[
     required("delete", Kind::Integer),
     required("filter", Kind::Document),
-    optional("multi", Kind::Flag),
-    optional("hint", Kind::TextOrDocument),
+    optional("multi", Kind::Bool),
+    optional("hint", Kind::Hint),
     optional("collation", Kind::Document),
 ];
 
@@ -109,12 +112,20 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(builder)
 }
 
-/// The database and the collection of an entry of `nsInfo`.
-fn namespace(info: &Map) -> CommandResult<(String, String)> {
+/// An entry of `nsInfo`.
+struct Namespace {
+    db: String,
+    collection: String,
+    uuid: Option<Value>,
+}
+
+fn namespace(info: &Map) -> CommandResult<Namespace> {
+    fields::check("bulkWrite.nsInfo", NAMESPACE, info)?;
     let name = info.text("ns").unwrap_or_default();
     match name.split_once('.') {
         Some((db, collection)) if !db.is_empty() && !collection.is_empty() => {
-            Ok((db.to_owned(), collection.to_owned()))
+            let uuid = info.get("collectionUUID").filter(|uuid| **uuid != Value::Null).cloned();
+            Ok(Namespace { db: db.to_owned(), collection: collection.to_owned(), uuid })
         }
         _ => Err(CommandError::invalid_namespace(format!("Invalid namespace specified for bulkWrite: '{name}'"))),
     }
@@ -129,7 +140,7 @@ fn fields_of(operation: &Map) -> CommandResult<(&'static str, &'static [Field])>
         "delete" => Ok(("delete", DELETE)),
         other => {
             let message = format!("BSON field 'bulkWrite.ops.{other}' is an unknown operation");
-            Err(CommandError::failed_to_parse(message))
+            Err(CommandError::unknown_field(message))
         }
     }
 }
@@ -148,7 +159,7 @@ fn write(
     call: &mut Call<'_>,
     position: usize,
     mut operation: Map,
-    names: &[(String, String)],
+    names: &[Namespace],
     totals: &mut Totals,
 ) -> CommandResult<Map> {
     let (name, _) = fields_of(&operation)?;
@@ -157,7 +168,11 @@ fn write(
     }
     let earlier = call.earlier_result(position);
     let at = operation.integer(name).and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
-    let (db, collection) = names.get(at).ok_or_else(|| CommandError::bad_value("an invalid nsInfo index"))?;
+    let wrong = || CommandError::bad_value("an invalid nsInfo index");
+    let Namespace { db, collection, uuid } = names.get(at).ok_or_else(wrong)?;
+    if let Some(uuid) = uuid {
+        collection_uuid::check(call.shared, db, collection, uuid)?;
+    }
     call.db.clone_from(db);
     let counters = &call.shared.figures;
     let n = |count: u64| Map::from([("n", int(count))]);

@@ -4,7 +4,7 @@ use super::{Command, capped, create};
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
-use crate::fields::{Fields, Kind, optional, required};
+use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::read;
 use alluvium::{CappedLimits, Error, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -23,22 +23,46 @@ pub(super) const COMMAND: Command = Command {
         optional("cappedSize", Kind::Number),
         optional("cappedMax", Kind::Number),
         optional("dryRun", Kind::Flag),
+        optional("timeseries", Kind::Document),
+        optional("recordIdsReplicated", Kind::Flag),
     ],
     access: Access::ByFields,
-    ..Command::writing("collMod", run)
+    ..Command::writing("collMod", run).strict()
 };
+
+/// The name of the index on `_id`.
+const ID_INDEX: &str = "_id_";
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let flags = ["expireAfterSeconds", "dryRun"];
     read::refuse_unsupported("collMod", &call.body, &flags, &["changeStreamPreAndPostImages"])?;
     let full = call.namespace()?;
     let db = &call.shared.db;
+    let validates = ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name));
+    if validates && ["admin", "config", "local"].contains(&call.db.as_str()) {
+        let message = format!("Document validators are not allowed on collections in the {} database", call.db);
+        return Err(CommandError::invalid_options(message));
+    }
+    if validates && full.ends_with(".system.views") {
+        return Err(CommandError::invalid_options("Document validators are not allowed on system collections"));
+    }
     let view = db.views().into_iter().find(|(name, _)| *name == full).map(|(_, view)| view);
     let size = call.body.coerced("cappedSize").map(capped::size).transpose()?;
     let documents = call.body.coerced("cappedMax").map(capped::documents).transpose()?;
     if let Some(view) = view {
         if size.is_some() || documents.is_some() {
             return Err(not_capped(&full));
+        }
+        if validates {
+            return Err(CommandError::invalid_options(format!(
+                "{full} is a view: documents are checked in its collection"
+            )));
+        }
+        if call.body.contains("index") {
+            return Err(CommandError::invalid_options(format!("{full} is a view, which has no indexes")));
+        }
+        if call.body.text("viewOn") == Some("") {
+            return Err(CommandError::bad_value("'viewOn' cannot be empty"));
         }
         let on = call.body.text("viewOn").unwrap_or(&view.on).to_owned();
         let stages = call.body.elements("pipeline").map_or(view.pipeline.clone(), <[Value]>::to_vec);
@@ -60,7 +84,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let (size_bytes, documents) = (size.unwrap_or(limits.size_bytes), documents.unwrap_or(limits.documents));
         collection.set_capped(CappedLimits { size_bytes, documents })?;
     }
-    if ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name)) {
+    if validates {
         create::set_validator(&collection, &call.body)?;
     }
     let mut reply = Map::new();
@@ -74,31 +98,59 @@ fn not_capped(name: &str) -> CommandError {
     CommandError::invalid_options(format!("Collection {name} is not capped: cappedSize and cappedMax cannot be set"))
 }
 
-/// Changes when the documents of an index expire: the index is made again with the other time.
+/// The fields of a change of an index.
+const INDEX: &[Field] = &[
+    optional("name", Kind::Text),
+    optional("keyPattern", Kind::Document),
+    optional("hidden", Kind::Flag),
+    optional("expireAfterSeconds", Kind::Number),
+    optional("unique", Kind::Flag),
+    optional("prepareUnique", Kind::Flag),
+];
+
+/// Changes whether an index is hidden, and when its documents expire.
 fn change_index(collection: &alluvium::Collection, change: &Map, reply: &mut Map) -> CommandResult<()> {
-    let Some(after) = change.integer("expireAfterSeconds") else {
-        let message = "only expireAfterSeconds of an index can be changed: drop the index, and create it with the \
-                       other options";
-        return Err(CommandError::not_supported(message));
-    };
+    fields::refuse_unknown("collMod.index", INDEX, change.entries.iter().map(|(name, _)| name))?;
+    fields::check("collMod.index", INDEX, change)?;
     let hint = match (change.text("name"), change.document("keyPattern")) {
         (Some(name), None) => alluvium::Hint::from(name),
         (None, Some(keys)) => alluvium::Hint::from(keys.clone()),
         _ => return Err(CommandError::invalid_options("an index is given by either name or keyPattern")),
     };
-    let name = collection.index_name(hint)?;
-    let indexes = collection.indexes()?;
-    let Some(index) = indexes.into_iter().find(|index| index.name == name) else {
-        return Err(CommandError::new(27, "IndexNotFound", format!("cannot find index {name}")));
-    };
-    let keys = index.definition.document("key").cloned().unwrap_or_default();
-    let mut options = index.definition;
-    ["v", "key"].iter().for_each(|field| drop(options.remove(field)));
-    if let Some(old) = options.insert("expireAfterSeconds", Value::Int64(after)) {
-        reply.push("expireAfterSeconds_old", old);
+    if let Some(other) = ["unique", "prepareUnique"].iter().find(|name| change.flag(name)) {
+        let message = format!("{other} of an index cannot be changed: drop the index, and create it with that option");
+        return Err(CommandError::not_supported(message));
     }
-    collection.drop_index(name.as_str())?;
-    collection.create_index(keys).options(options).run()?;
-    reply.push("expireAfterSeconds_new", Value::Int64(after));
+    let hidden = change.get("hidden").filter(|hidden| **hidden != Value::Null).map(|_| change.flag("hidden"));
+    let expiry = change.truncated("expireAfterSeconds");
+    if hidden.is_none() && expiry.is_none() && !change.contains("unique") && !change.contains("prepareUnique") {
+        let message = "no expireAfterSeconds, hidden, unique, or prepareUnique field";
+        return Err(CommandError::invalid_options(message));
+    }
+    let name = collection.index_name(hint)?;
+    if name == ID_INDEX && hidden.is_some() {
+        return Err(CommandError::bad_value("can't hide _id index"));
+    }
+    if let Some(seconds) = expiry {
+        if name == ID_INDEX {
+            return Err(CommandError::invalid_options("the _id field does not support TTL indexes"));
+        }
+        let Ok(seconds) = u32::try_from(seconds.min(i64::from(i32::MAX))) else {
+            return Err(CommandError::invalid_options(format!("expireAfterSeconds is at least 0, not {seconds}")));
+        };
+        let changed = collection.change_expiry(name.as_str(), seconds);
+        let before = changed.map_err(|error| CommandError::invalid_options(error.to_string()))?;
+        if let Some(old) = before.get("expireAfterSeconds") {
+            reply.push("expireAfterSeconds_old", old.clone());
+        }
+        reply.push("expireAfterSeconds_new", i64::from(seconds));
+    }
+    if let Some(hidden) = hidden {
+        let was = collection.hide_index(name.as_str(), hidden)?.flag("hidden");
+        if was != hidden {
+            reply.push("hidden_old", was);
+            reply.push("hidden_new", hidden);
+        }
+    }
     Ok(())
 }

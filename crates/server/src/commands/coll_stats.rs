@@ -5,58 +5,40 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::server_stages;
 use alluvium::{Error, Map, Value};
 use alluvium_document::BsonBuilder;
 
+/// The code of the error for a collection that does not exist.
+const NAMESPACE_NOT_FOUND: i32 = 26;
+
 pub(super) const COMMAND: Command = Command {
     aliases: &["collstats"],
-    fields: &[required("collStats", Kind::Text), optional("scale", Kind::Integer)],
+    fields: &[required("collStats", Kind::Text), optional("scale", Kind::Number)],
     access: Access::Collection(Action::CollStats),
     ..Command::reading("collStats", run)
 };
 
+/// The fields of `storageStats` of `$collStats`, and zeros for a collection that does not exist.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let scale = call.body.integer("scale").filter(|scale| *scale > 0).unwrap_or(1);
     let namespace = call.namespace()?;
-    let collection = call.collection()?;
-    let count = collection.count()?;
-    let stats = match collection.stats() {
-        Ok(stats) => stats,
-        Err(Error::NoSuchCollection { .. }) => {
-            let names = ["size", "count", "storageSize", "totalSize", "nindexes", "totalIndexSize"];
-            let mut empty = Map::from([("ns", Value::from(namespace))]);
-            names.iter().for_each(|name| empty.push(*name, 0));
-            empty.push("scaleFactor", Value::Int64(scale));
-            return call.answer(&empty);
-        }
-        Err(error) => return Err(error.into()),
+    let scale = call.body.get("scale").cloned().unwrap_or(Value::Int32(1));
+    let stage = Map::from([("storageStats", Value::Map(Map::from([("scale", scale)])))]);
+    let mut fields = Map::from([("ns", Value::from(namespace))]);
+    let found = match server_stages::statistics::of_collection(call, &Value::Map(stage)) {
+        Ok(list) => list.into_iter().next(),
+        Err(error) if error.code == NAMESPACE_NOT_FOUND => None,
+        Err(error) => return Err(error),
     };
-    let scaled = |bytes: u64| Value::Int64(bytes.cast_signed() / scale);
-    let indexes = collection.index_stats()?;
-    let (mut sizes, mut total) = (Map::from([("_id_", Value::Int64(0))]), 0);
-    for index in &indexes {
-        sizes.push(index.name.as_str(), scaled(index.bytes));
-        total += index.bytes;
-    }
-    let mut fields = Map::from([
-        ("ns", Value::from(namespace)),
-        ("size", scaled(stats.raw_bytes)),
-        ("count", Value::Int64(count.cast_signed())),
-    ]);
-    if let Some(average) = stats.raw_bytes.checked_div(count) {
-        fields.push("avgObjSize", Value::Int64(average.cast_signed()));
-    }
-    fields.push("storageSize", scaled(stats.bytes));
-    fields.push("nindexes", i32::try_from(indexes.len() + 1).unwrap_or(i32::MAX));
-    fields.push("totalIndexSize", scaled(total));
-    fields.push("totalSize", scaled(stats.bytes + total));
-    fields.push("indexSizes", Value::Map(sizes));
-    fields.push("scaleFactor", Value::Int64(scale));
-    let capped = collection.capped()?;
-    fields.push("capped", capped.is_some());
-    if let Some(limits) = capped {
-        fields.push("max", i32::try_from(limits.documents.unwrap_or(0)).unwrap_or(i32::MAX));
-        fields.push("maxSize", scaled(limits.size_bytes));
+    match found.and_then(|entry| entry.document("storageStats").cloned()) {
+        Some(storage) => fields.entries.extend(storage.entries),
+        None => {
+            let names = ["size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes", "totalIndexSize"];
+            names.iter().for_each(|name| fields.push(*name, 0));
+            fields.push("indexDetails", Map::new());
+            fields.push("indexSizes", Map::new());
+            fields.push("scaleFactor", call.body.truncated("scale").unwrap_or(1));
+        }
     }
     call.answer(&fields)
 }

@@ -1,10 +1,11 @@
 //! `count`: the number of documents that match a filter.
 
-use super::Command;
+use super::{Command, plan_cache};
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
+use crate::plan_filters::QueryShape;
 use crate::read;
 use crate::writes::int;
 use alluvium::{Find, Map};
@@ -17,7 +18,7 @@ pub(super) const COMMAND: Command = Command {
         optional("query", Kind::Document),
         optional("limit", Kind::Integer),
         optional("skip", Kind::Integer),
-        optional("hint", Kind::TextOrDocument),
+        optional("hint", Kind::Hint),
         optional("collation", Kind::Document),
         optional("fields", Kind::Document),
     ],
@@ -43,6 +44,9 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     }
     if let Some(hint) = read::hint(body) {
         find = find.hint(hint);
+    }
+    if let Some(names) = plan_cache::allowed(call, collection, &QueryShape::of(body, "query"))? {
+        find = find.only_indexes(names);
     }
     // A negative limit counts as its amount, as that of old queries.
     let limit = body.integer("limit").map_or(0, i64::unsigned_abs);

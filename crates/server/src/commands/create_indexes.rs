@@ -29,6 +29,10 @@ const KNOWN: [&str; 8] =
     ["name", "unique", "sparse", "expireAfterSeconds", "partialFilterExpression", "collation", "background", "hidden"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let full = call.namespace()?;
+    if call.shared.db.views().iter().any(|(view, _)| *view == full) {
+        return Err(CommandError::not_supported_on_view(format!("{full} is a view, which has no indexes")));
+    }
     let collection = call.collection()?;
     let specifications = call.take_documents("indexes")?;
     if specifications.is_empty() {

@@ -14,23 +14,28 @@ use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("delete", Kind::Text),
+        required("delete", Kind::Collection),
         required("deletes", Kind::Documents),
         optional("ordered", Kind::Flag),
         optional("stmtIds", Kind::Array),
         optional("let", Kind::Document),
+        optional("bypassEmptyTsReplacement", Kind::Flag),
+        optional("collectionUUID", Kind::Any),
+        optional("encryptionInformation", Kind::Document),
+        optional("runtimeConstants", Kind::Document),
     ],
     access: Access::Collection(Action::Remove),
     retryable: true,
-    ..Command::writing("delete", run)
+    ..Command::writing("delete", run).strict()
 };
 
 /// The fields of one statement.
 const STATEMENT: &[Field] = &[
     required("q", Kind::Document),
     required("limit", Kind::Integer),
-    optional("hint", Kind::TextOrDocument),
+    optional("hint", Kind::Hint),
     optional("collation", Kind::Document),
+    optional("sampleId", Kind::Any),
 ];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -39,6 +44,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     writes::check_count(statements.len())?;
     for statement in &statements {
         fields::check("delete.deletes", STATEMENT, statement)?;
+        fields::refuse_unknown("delete.deletes", STATEMENT, statement.entries.iter().map(|(name, _)| name))?;
     }
     if call.retry.is_some() && statements.iter().any(|statement| statement.integer("limit") == Some(0)) {
         return Err(CommandError::invalid_options("Cannot use retryable writes with limit=0"));

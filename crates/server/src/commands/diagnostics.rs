@@ -6,6 +6,7 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::listing;
 use crate::slow::Level;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -79,17 +80,17 @@ fn list_commands(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 
 pub(super) const PROFILE: Command = Command {
     fields: &[
-        required("profile", Kind::Integer),
-        optional("slowms", Kind::Integer),
-        optional("sampleRate", Kind::Any),
+        required("profile", Kind::Number),
+        optional("slowms", Kind::Number),
+        optional("sampleRate", Kind::Number),
         optional("filter", Kind::Any),
     ],
     access: Access::Database(Action::EnableProfiler),
     ..Command::reading("profile", profile)
 };
 
-/// Sets what `system.profile` keeps of a database. The time from which on an operation is slow is that of all databases,
-/// as in MongoDB.
+/// Sets what `system.profile` keeps of a database. The time from which on an operation is slow, and the part of slow
+/// operations that is kept, are those of all databases, as in MongoDB.
 fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let slow = &call.shared.slow;
     let was = match slow.level(&call.db) {
@@ -97,25 +98,61 @@ fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Level::Slow => 1,
         Level::All => 2,
     };
-    let threshold = i32::try_from(slow.threshold().as_millis()).unwrap_or(i32::MAX);
-    let level = match call.body.integer("profile") {
-        Some(-1) => None,
+    let threshold = i32::try_from(slow.threshold_ms()).unwrap_or(i32::MAX);
+    let mut reply = Map::from([
+        ("was", Value::Int32(was)),
+        ("slowms", Value::Int32(threshold)),
+        ("sampleRate", Value::from(slow.sample_rate())),
+    ]);
+    if let Some(filter) = slow.filter(&call.db) {
+        reply.push("filter", filter);
+        let note = "When a filter expression is set, slowms and sampleRate are not used for profiling.";
+        reply.push("note", note);
+    }
+    let level = match call.body.truncated("profile") {
         Some(0) => Some(Level::Off),
         Some(1) => Some(Level::Slow),
         Some(2) => Some(Level::All),
-        _ => return Err(CommandError::bad_value("the level of the profiler is -1, 0, 1 or 2")),
+        _ => None,
+    };
+    let rate = call.body.get("sampleRate").and_then(Value::as_f64);
+    if let Some(rate) = rate.filter(|rate| !(0.0..=1.0).contains(rate)) {
+        return Err(CommandError::bad_value(format!("'sampleRate' must be between 0.0 and 1.0 inclusive, not {rate}")));
+    }
+    let filter = match call.body.get("filter") {
+        Some(Value::Map(filter)) => {
+            // Filters that no query has are refused now.
+            listing::filtered(call, Vec::new(), Some(filter))?;
+            Some(Some(normalized(filter)))
+        }
+        Some(Value::String(unset)) if &**unset == "unset" => Some(None),
+        None | Some(Value::Null | Value::Undefined) => None,
+        Some(_) => return Err(CommandError::bad_value("Expected an object, or the string 'unset'.")),
     };
     if let Some(level) = level {
         slow.set_level(&call.db, level);
-        if let Some(millis) = call.body.integer("slowms") {
-            slow.set_threshold(u64::try_from(millis).unwrap_or(0));
-        }
     }
-    call.answer(&Map::from([
-        ("was", Value::Int32(was)),
-        ("slowms", Value::Int32(threshold)),
-        ("sampleRate", Value::from(1.0)),
-    ]))
+    if let Some(millis) = call.body.truncated("slowms") {
+        slow.set_threshold_ms(millis);
+    }
+    if let Some(rate) = rate {
+        slow.set_sample_rate(rate);
+    }
+    if let Some(filter) = filter {
+        slow.set_filter(&call.db, filter);
+    }
+    call.answer(&reply)
+}
+
+/// A filter with `$eq` for fields that have plain values.
+fn normalized(filter: &Map) -> Map {
+    let is_operator = |name: &Value| name.as_str().is_some_and(|name| name.starts_with('$'));
+    let each = filter.iter().map(|(name, value)| {
+        let is_plain =
+            !is_operator(name) && !value.as_map().is_some_and(|map| map.iter().any(|(name, _)| is_operator(name)));
+        (name.clone(), if is_plain { Value::Map(Map::from([("$eq", value.clone())])) } else { value.clone() })
+    });
+    Map { entries: each.collect() }
 }
 
 pub(super) const TOP: Command =

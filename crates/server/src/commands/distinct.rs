@@ -1,10 +1,11 @@
 //! `distinct`: the distinct values of a field.
 
-use super::Command;
+use super::{Command, plan_cache};
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
+use crate::plan_filters::QueryShape;
 use crate::read;
 use alluvium::{Find, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -16,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
         required("key", Kind::Text),
         optional("query", Kind::Document),
         optional("collation", Kind::Document),
-        optional("hint", Kind::TextOrDocument),
+        optional("hint", Kind::Hint),
     ],
     access: Access::Collection(Action::Find),
     reads_snapshots: true,
@@ -44,6 +45,9 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     }
     if let Some(hint) = read::hint(body) {
         find = find.hint(hint);
+    }
+    if let Some(names) = plan_cache::allowed(call, collection, &QueryShape::of(body, "query"))? {
+        find = find.only_indexes(names);
     }
     Ok(find.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
 }

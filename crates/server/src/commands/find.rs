@@ -2,13 +2,14 @@
 
 mod bounds;
 
-use super::Command;
+use super::{Command, plan_cache};
 use crate::access::{Access, Action};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::plan_filters::QueryShape;
 use crate::profile;
 use crate::read;
 use alluvium::{Find, Map, Value};
@@ -18,14 +19,14 @@ use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("find", Kind::Text),
-        optional("filter", Kind::Document),
+        required("find", Kind::Collection),
+        optional("filter", Kind::Document).not_null(),
         optional("sort", Kind::Document),
         optional("projection", Kind::Document),
-        optional("hint", Kind::TextOrDocument),
-        optional("skip", Kind::Integer),
-        optional("limit", Kind::Integer),
-        optional("batchSize", Kind::Integer),
+        optional("hint", Kind::Hint),
+        optional("skip", Kind::Number),
+        optional("limit", Kind::Number),
+        optional("batchSize", Kind::Number),
         optional("singleBatch", Kind::Flag),
         optional("let", Kind::Document),
         optional("collation", Kind::Document),
@@ -39,10 +40,14 @@ pub(super) const COMMAND: Command = Command {
         optional("awaitData", Kind::Flag),
         optional("min", Kind::Document),
         optional("max", Kind::Document),
+        optional("term", Kind::Any),
+        optional("readOnce", Kind::Flag),
+        optional("allowSpeculativeMajorityRead", Kind::Flag),
+        optional("includeQueryStatsMetrics", Kind::Flag),
     ],
     access: Access::Collection(Action::Find),
     reads_snapshots: true,
-    ..Command::reading("find", run)
+    ..Command::reading("find", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -69,6 +74,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::failed_to_parse("Cannot set 'awaitData' without also setting 'tailable'"));
     }
     let cursor = query(call, call.collection_name()?, &call.body)?.run()?;
+    if cursor.scans_documents() {
+        call.shared.latencies.note_scan(&namespace);
+    }
     let mut batch = FirstBatch::of(cursor, namespace);
     if call.body.flag("showRecordId") && !call.body.flag("returnKey") {
         batch.documents = batch.documents.with_record_ids();
@@ -156,6 +164,9 @@ fn selection(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Fin
     }
     if let Some(hint) = read::hint(body) {
         find = find.hint(hint);
+    }
+    if let Some(names) = plan_cache::allowed(call, collection, &QueryShape::of(body, "filter"))? {
+        find = find.only_indexes(names);
     }
     if let Some(snapshot) = call.snapshot() {
         find = find.at(snapshot);

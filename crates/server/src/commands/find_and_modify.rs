@@ -14,24 +14,28 @@ use std::sync::Arc;
 pub(super) const COMMAND: Command = Command {
     aliases: &["findandmodify"],
     fields: &[
-        required("findAndModify", Kind::Text),
+        required("findAndModify", Kind::Collection),
         optional("query", Kind::Document),
-        optional("update", Kind::DocumentOrArray),
+        optional("update", Kind::Change),
         optional("remove", Kind::Flag),
         optional("new", Kind::Flag),
         optional("upsert", Kind::Flag),
         optional("sort", Kind::Document),
         optional("fields", Kind::Document),
         optional("arrayFilters", Kind::Documents),
-        optional("hint", Kind::TextOrDocument),
+        optional("hint", Kind::Hint),
         optional("collation", Kind::Document),
         optional("let", Kind::Document),
         optional("bypassDocumentValidation", Kind::Flag),
         optional("stmtId", Kind::Integer),
+        optional("bypassEmptyTsReplacement", Kind::Flag),
+        optional("collectionUUID", Kind::Any),
+        optional("encryptionInformation", Kind::Document),
+        optional("runtimeConstants", Kind::Document),
     ],
     access: Access::ByFields,
     retryable: true,
-    ..Command::writing("findAndModify", run)
+    ..Command::writing("findAndModify", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

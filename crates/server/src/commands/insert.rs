@@ -15,16 +15,18 @@ const CHUNK: usize = 1_000;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("insert", Kind::Text),
+        required("insert", Kind::Collection),
         required("documents", Kind::Documents),
-        optional("ordered", Kind::Flag),
+        optional("ordered", Kind::Bool),
         optional("stmtIds", Kind::Array),
         optional("bypassDocumentValidation", Kind::Flag),
         optional("bypassEmptyTsReplacement", Kind::Flag),
+        optional("collectionUUID", Kind::Any),
+        optional("encryptionInformation", Kind::Document),
     ],
     access: Access::Collection(Action::Insert),
     retryable: true,
-    ..Command::writing("insert", run)
+    ..Command::writing("insert", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -4,15 +4,13 @@ use super::{Command, capped};
 use crate::access::{Access, Action};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
+use crate::collection_uuid;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional};
 use crate::listing;
 use crate::security::privilege::Need;
-use alluvium::{Binary, Map, Value};
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
-
-/// The binary subtype of UUIDs.
-const UUID: u8 = 4;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -27,17 +25,7 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name_only = call.body.flag("nameOnly");
-    let mut list = Vec::new();
-    for info in call.shared.db.collections().into_iter().filter(|info| info.database == call.db) {
-        list.push(of_collection(call, &info.name, name_only)?);
-    }
-    for (name, view) in call.shared.db.views() {
-        if let Some((database, name)) = name.split_once('.')
-            && database == call.db
-        {
-            list.push(entry(name, "view", name_only, view.to_map(), Map::from([("readOnly", Value::from(true))])));
-        }
-    }
+    let mut list = entries(call, &call.db, name_only)?;
     if call.body.flag("authorizedCollections") {
         retain_readable(call, &mut list)?;
     }
@@ -47,6 +35,22 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let namespace = format!("{}.$cmd.listCollections", call.db);
     let size = size.unwrap_or(FIRST_BATCH);
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
+}
+
+/// The collections and views of a database.
+pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool) -> CommandResult<Vec<Map>> {
+    let mut list = Vec::new();
+    for info in call.shared.db.collections().into_iter().filter(|info| info.database == db) {
+        list.push(of_collection(call, db, &info.name, name_only)?);
+    }
+    for (name, view) in call.shared.db.views() {
+        if let Some((database, name)) = name.split_once('.')
+            && database == db
+        {
+            list.push(entry(name, "view", name_only, view.to_map(), Map::from([("readOnly", Value::from(true))])));
+        }
+    }
+    Ok(list)
 }
 
 /// Keeps the collections that the user may read.
@@ -62,15 +66,15 @@ fn retain_readable(call: &Call<'_>, list: &mut Vec<Map>) -> CommandResult<()> {
     Ok(())
 }
 
-fn of_collection(call: &Call<'_>, name: &str, name_only: bool) -> CommandResult<Map> {
-    let collection = call.collection_called(name);
+fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> CommandResult<Map> {
+    let collection = call.shared.db.logical_database(db).collection(name);
     let mut info = Map::from([("readOnly", Value::from(call.shared.db.is_read_only()))]);
     let mut options = Map::new();
     if !name_only {
         options = collection.capped()?.as_ref().map(capped::options).unwrap_or_default();
         let is_other = |(name, _): &(Value, Value)| !matches!(name.as_str(), Some("capped" | "size" | "max"));
         options.entries.extend(collection.options()?.entries.into_iter().filter(is_other));
-        info.push("uuid", Value::Binary(Binary { subtype: UUID, bytes: uuid(call, name)? }));
+        info.push("uuid", collection_uuid::of(&collection)?);
     }
     let collation = options.get("collation").cloned();
     let mut entry = entry(name, "collection", name_only, options, info);
@@ -95,15 +99,4 @@ fn entry(name: &str, kind: &str, name_only: bool, options: Map, info: Map) -> Ma
         map.push("info", Value::Map(info));
     }
     map
-}
-
-/// A UUID that a collection keeps as long as it exists, renamed or not: made of the number of its tree.
-fn uuid(call: &Call<'_>, name: &str) -> CommandResult<Vec<u8>> {
-    let number = call.collection_called(name).identity()?.unwrap_or_default();
-    let mut bytes = b"alluvium".to_vec();
-    bytes.extend_from_slice(&number.to_be_bytes());
-    // Version 8, which leaves the content to the maker, and the variant of RFC 9562.
-    bytes[6] = bytes[6] & 0x0f | 0x80;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    Ok(bytes)
 }

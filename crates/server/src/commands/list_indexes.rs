@@ -25,7 +25,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if collection.identity()?.is_none() {
         return Err(CommandError::namespace_not_found(format!("ns does not exist: {namespace}")));
     }
-    let list: Vec<_> = collection.indexes()?.into_iter().map(|index| index.definition).collect();
+    let list: Vec<_> = collection.indexes()?.into_iter().map(|index| listing::definition(index.definition)).collect();
     let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
     let size = size.unwrap_or(FIRST_BATCH);
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)

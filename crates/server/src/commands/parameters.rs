@@ -1,10 +1,12 @@
-//! `getParameter`, `setParameter`, `getCmdLineOpts`.
+//! `getParameter`, `setParameter`, `getClusterParameter`, `setClusterParameter`, `setFeatureCompatibilityVersion`,
+//! `getCmdLineOpts`.
 
 use super::Command;
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
-use crate::fields::{COMMON, Fields, Kind, required};
+use crate::fields::{self, Fields, Kind, optional, required};
+use crate::parameters::cluster_names;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -24,29 +26,58 @@ pub(super) const COMMAND_LINE: Command = Command {
     ..Command::reading("getCmdLineOpts", command_line)
 };
 
+pub(super) const GET_OF_CLUSTER: Command = Command {
+    fields: &[required("getClusterParameter", Kind::Any)],
+    access: Access::Server(Action::GetClusterParameter),
+    admin_only: true,
+    ..Command::reading("getClusterParameter", get_of_cluster)
+};
+
+pub(super) const SET_OF_CLUSTER: Command = Command {
+    fields: &[required("setClusterParameter", Kind::Document)],
+    access: Access::Server(Action::SetClusterParameter),
+    admin_only: true,
+    ..Command::reading("setClusterParameter", set_of_cluster)
+};
+
+pub(super) const SET_FEATURES: Command = Command {
+    fields: &[
+        required("setFeatureCompatibilityVersion", Kind::Text),
+        optional("confirm", Kind::Flag),
+        optional("dryRun", Kind::Flag),
+        optional("fromConfigServer", Kind::Flag),
+    ],
+    access: Access::Server(Action::SetFeatureCompatibilityVersion),
+    admin_only: true,
+    ..Command::writing("setFeatureCompatibilityVersion", set_features).strict()
+};
+
+/// The versions whose features may be used.
+const FEATURE_VERSIONS: [&str; 2] = ["8.0", "8.2"];
+
 /// The parameters that clients read.
 fn known(call: &Call<'_>) -> Map {
-    let version = Map::from([("version", Value::from("8.0"))]);
+    let parameters = call.shared.parameters.lock();
+    let version = Map::from([("version", Value::from(parameters.features.as_str()))]);
     let mechanisms = vec![Value::from("SCRAM-SHA-1"), Value::from("SCRAM-SHA-256")];
-    Map::from([
+    let mut known = Map::from([
         ("featureCompatibilityVersion", Value::Map(version)),
         ("authenticationMechanisms", Value::Array(mechanisms)),
         ("enableTestCommands", Value::Bool(call.shared.config.test_commands)),
         ("requireApiVersion", Value::Bool(false)),
-        ("quiet", Value::Bool(false)),
-        ("cursorTimeoutMillis", Value::Int64(600_000)),
         ("localLogicalSessionTimeoutMinutes", Value::Int32(30)),
         ("transactionLifetimeLimitSeconds", Value::Int32(60)),
-    ])
+    ]);
+    known.entries.extend(parameters.to_map().entries);
+    known
 }
 
 /// The parameters that a command names.
 fn named(call: &Call<'_>) -> Vec<(String, Value)> {
     let others = call.body.entries.iter().skip(1);
-    let is_common = |name: &str| COMMON.iter().any(|field| field.name == name);
     others
         .filter_map(|(name, value)| Some((name.as_str()?, value)))
-        .filter(|(name, _)| !is_common(name) && *name != "allParameters")
+        .filter(|(name, _)| !fields::is_common(name) && *name != "allParameters")
         .map(|(name, value)| (name.to_owned(), value.clone()))
         .collect()
 }
@@ -74,20 +105,94 @@ fn get(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
 }
 
-/// Parameters cannot be changed; setting the present value is no error.
+/// Sets all parameters that are named, or none. Others than those of [`crate::parameters`] cannot be changed; setting
+/// the present value is no error.
 fn set(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let known = known(call);
-    match named(call).into_iter().find(|(name, value)| known.get(name) != Some(value)) {
-        None => Ok(call.reply()),
-        Some((name, _)) if known.contains(&name) => {
-            let message = format!("the parameter {name} cannot be changed: it is an argument of the program");
-            Err(CommandError::illegal_operation(message))
+    let named = named(call);
+    let Some((first, _)) = named.first() else {
+        return Err(CommandError::invalid_options("no option found to set, use help:true to see options "));
+    };
+    let was = known.get(first).cloned();
+    let mut parameters = call.shared.parameters.lock();
+    let mut changed = parameters.clone();
+    for (name, value) in &named {
+        if changed.set(name, value)? {
+            continue;
         }
-        Some((name, _)) => {
-            let message = format!("attempted to set unrecognized parameter [{name}], use help:true to see options");
-            Err(CommandError::invalid_options(message))
+        match known.get(name) {
+            Some(present) if present == value => {}
+            Some(_) => {
+                let message = format!("the parameter {name} cannot be changed by setParameter");
+                return Err(CommandError::illegal_operation(message));
+            }
+            None => {
+                let message = format!("attempted to set unrecognized parameter [{name}], use help:true to see options");
+                return Err(CommandError::invalid_options(message));
+            }
         }
     }
+    *parameters = changed;
+    drop(parameters);
+    let mut reply = Map::new();
+    if let Some(was) = was {
+        reply.push("was", was);
+    }
+    call.answer(&reply)
+}
+
+/// Parameters by one name, several, or `"*"`.
+fn get_of_cluster(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let names: Vec<String> = match call.argument() {
+        Value::String(all) if &**all == "*" => cluster_names().map(str::to_owned).collect(),
+        Value::String(name) => vec![name.to_string()],
+        Value::Array(names) if !names.is_empty() => {
+            let name = |name: &Value| name.as_str().map(str::to_owned);
+            let wrong = || CommandError::type_mismatch("getClusterParameter takes names of parameters");
+            names.iter().map(name).collect::<Option<_>>().ok_or_else(wrong)?
+        }
+        _ => return Err(CommandError::bad_value("getClusterParameter takes names of parameters, or \"*\"")),
+    };
+    let parameters = call.shared.parameters.lock();
+    let mut found = Vec::new();
+    for name in names {
+        let Some(value) = parameters.of_cluster(&name) else {
+            return Err(CommandError::no_such_key(format!("Unknown server parameter: {name}")));
+        };
+        let mut entry = Map::from([("_id", Value::from(name))]);
+        entry.entries.extend(value.entries);
+        found.push(Value::Map(entry));
+    }
+    drop(parameters);
+    call.answer(&Map::from([("clusterParameters", Value::Array(found))]))
+}
+
+fn set_of_cluster(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    match call.argument().as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
+        [] => Err(CommandError::no_such_key("setClusterParameter takes a parameter and its value")),
+        [(name, value)] => {
+            call.shared.parameters.lock().set_of_cluster(name.as_str().unwrap_or_default(), value)?;
+            Ok(call.reply())
+        }
+        _ => Err(CommandError::invalid_options("setClusterParameter only supports setting exactly one parameter")),
+    }
+}
+
+/// Notes the version whose features clients want to use. All features are available in each.
+fn set_features(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let version = call.body.text("setFeatureCompatibilityVersion").unwrap_or_default();
+    if !FEATURE_VERSIONS.contains(&version) {
+        let message = format!("Invalid feature compatibility version value '{version}'; expected '8.0' or '8.2'");
+        return Err(CommandError::new(4_926_900, "Location4926900", message));
+    }
+    if !call.body.flag("confirm") {
+        let message = "the change of the feature compatibility version has to be confirmed: set 'confirm: true'";
+        return Err(CommandError::new(7_369_100, "Location7369100", message));
+    }
+    if !call.body.flag("dryRun") {
+        call.shared.parameters.lock().features = version.to_owned();
+    }
+    Ok(call.reply())
 }
 
 fn command_line(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

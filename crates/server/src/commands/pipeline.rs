@@ -17,8 +17,66 @@ pub(super) fn collection(argument: &Value) -> CommandResult<&str> {
         number if number.as_f64() == Some(1.0) => Ok(NO_COLLECTION),
         _ => {
             let message = "Invalid command format: the 'aggregate' field must specify a collection name or 1";
-            Err(CommandError::failed_to_parse(message))
+            Err(CommandError::bad_value(message))
         }
+    }
+}
+
+/// The stages that a pipeline of a collection may begin with, and one of a database may not.
+const OF_COLLECTIONS: [&str; 31] = [
+    "$addFields",
+    "$bucket",
+    "$bucketAuto",
+    "$collStats",
+    "$count",
+    "$densify",
+    "$facet",
+    "$fill",
+    "$geoNear",
+    "$graphLookup",
+    "$group",
+    "$indexStats",
+    "$limit",
+    "$lookup",
+    "$match",
+    "$merge",
+    "$out",
+    "$project",
+    "$redact",
+    "$replaceRoot",
+    "$replaceWith",
+    "$sample",
+    "$set",
+    "$setWindowFields",
+    "$skip",
+    "$sort",
+    "$sortByCount",
+    "$unionWith",
+    "$unset",
+    "$unwind",
+    "$rankFusion",
+];
+
+/// Checks that a pipeline begins with a stage that fits what it is over: a collection, or a database.
+///
+/// # Errors
+/// Error 73.
+pub(super) fn check_target(collection: Option<&str>, stages: &[Value]) -> CommandResult<()> {
+    let first = stages.first().map(|stage| stage.as_map().and_then(|stage| stage.entries.first()?.0.as_str()));
+    match (collection, first) {
+        (None, None) => {
+            let message = "{aggregate: 1} is not valid for an empty pipeline.";
+            Err(CommandError::invalid_namespace(message))
+        }
+        (None, Some(Some(name))) if OF_COLLECTIONS.contains(&name) => {
+            let message = format!("{{aggregate: 1}} is not valid for '{name}'; a collection is required.");
+            Err(CommandError::invalid_namespace(message))
+        }
+        (Some(name), Some(Some("$documents"))) => {
+            let message = format!("'$documents' can only be run with {{aggregate: 1}}, and not over '{name}'");
+            Err(CommandError::invalid_namespace(message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -2,11 +2,10 @@
 
 use super::Command;
 use crate::access::{Access, Action};
-use crate::batch::FirstBatch;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, required};
-use crate::listing;
+use crate::server_stages::sessions::users;
 use crate::sessions::SessionId;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -26,13 +25,13 @@ pub(super) const END: Command = Command {
 };
 
 pub(super) const KILL: Command = Command {
-    fields: &[required("killSessions", Kind::Documents)],
+    fields: &[required("killSessions", Kind::Array)],
     access: Access::Login,
     ..Command::reading("killSessions", kill)
 };
 
 pub(super) const KILL_ALL: Command = Command {
-    fields: &[required("killAllSessions", Kind::Documents)],
+    fields: &[required("killAllSessions", Kind::Array)],
     access: Access::Server(Action::KillAnySession),
     ..Command::reading("killAllSessions", kill_all)
 };
@@ -40,7 +39,7 @@ pub(super) const KILL_ALL: Command = Command {
 pub(super) const KILL_BY_PATTERN: Command = Command {
     fields: &[required("killAllSessionsByPattern", Kind::Documents)],
     access: Access::Server(Action::KillAnySession),
-    ..Command::reading("killAllSessionsByPattern", kill_all)
+    ..Command::reading("killAllSessionsByPattern", kill_by_pattern)
 };
 
 fn start(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -64,7 +63,17 @@ fn listed(call: &Call<'_>) -> CommandResult<Vec<SessionId>> {
         return Err(CommandError::invalid_length("Too many ids: there may be 10000"));
     }
     let user = call.client.user();
-    sessions.iter().filter_map(Value::as_map).map(|session| SessionId::of(session, user.clone())).collect()
+    let wrong = |found: &str| {
+        let message =
+            format!("BSON field '{0}.{0}' has an element of the type '{found}', expected 'object'", call.name);
+        CommandError::type_mismatch(message)
+    };
+    let session = |value: &Value| match value {
+        Value::Null | Value::Undefined => None,
+        Value::Map(session) => Some(SessionId::of(session, user.clone())),
+        other => Some(Err(wrong(other.type_name()))),
+    };
+    sessions.iter().filter_map(session).collect()
 }
 
 fn refresh(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -81,31 +90,52 @@ fn end(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// Closes the cursors of sessions. The records of their retryable writes stay: the clients may repeat them.
+/// Ends the cursors and the commands of sessions. The records of their retryable writes stay: the clients may repeat
+/// them.
 fn kill(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    call.shared.cursors.kill_of_sessions(&listed(call)?);
+    kill_listed(call, &listed(call)?);
     Ok(call.reply())
 }
 
+fn kill_listed(call: &Call<'_>, sessions: &[SessionId]) {
+    // A command does not end itself.
+    let own = call.session.as_ref();
+    let others: Vec<SessionId> = sessions.iter().filter(|session| Some(*session) != own).cloned().collect();
+    call.shared.operations.kill_of_sessions(&others);
+    call.shared.cursors.kill_of_sessions(sessions);
+}
+
+/// Ends what the sessions of some users do; of all users, if none is named.
 fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    call.shared.cursors.kill_of_sessions(&call.shared.sessions.all());
+    let given = call.argument().as_array().unwrap_or_default();
+    let named = users(&format!("{0}.{0}", call.name), given)?;
+    let is_meant = |session: &SessionId| match given {
+        [] => true,
+        _ => session.user.as_ref().is_some_and(|user| named.contains(user)),
+    };
+    let sessions: Vec<SessionId> = call.shared.sessions.all().into_iter().filter(is_meant).collect();
+    kill_listed(call, &sessions);
     Ok(call.reply())
 }
 
-/// A pipeline that begins with `$listLocalSessions` or `$listSessions`: over the sessions of the user.
-pub(super) fn pipeline(call: &Call<'_>) -> CommandResult<BsonBuilder> {
-    let user = call.client.user();
-    let own = call.shared.sessions.all().into_iter().filter(|session| session.user == user);
-    let list = own.map(|session| {
-        let uuid = Value::Binary(Binary { subtype: 4, bytes: session.uuid.to_vec() });
-        let mut entry = Map::from([("_id", Value::Map(Map::from([("id", uuid)])))]);
-        if let Some(user) = session.user {
-            entry.push("user", user);
-        }
-        entry
-    });
-    let mut stages = vec![listing::stage(list.collect())];
-    stages.extend(call.body.elements("pipeline").unwrap_or_default().iter().skip(1).cloned());
-    let cursor = call.collection_called("list").aggregate(Value::Array(stages)).run()?;
-    FirstBatch::of(cursor, format!("{}.$cmd.aggregate", call.db)).reply(call)
+/// As [`kill_all`], for patterns, of which those of a session and of users are known.
+fn kill_by_pattern(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let patterns: Vec<Map> =
+        call.argument().as_array().unwrap_or_default().iter().filter_map(Value::as_map).cloned().collect();
+    let mut meant = Vec::new();
+    for pattern in &patterns {
+        let lsid = pattern.document("lsid").map(|id| SessionId::of(id, None)).transpose()?;
+        let users = users("killAllSessionsByPattern.users", pattern.elements("users").unwrap_or_default())?;
+        meant.push((lsid.map(|id| id.uuid), users));
+    }
+    let is_meant = |session: &SessionId| {
+        let fits = |(uuid, users): &(Option<[u8; 16]>, Vec<String>)| {
+            uuid.is_none_or(|uuid| uuid == session.uuid)
+                && (users.is_empty() || session.user.as_ref().is_some_and(|user| users.contains(user)))
+        };
+        meant.is_empty() || meant.iter().any(fits)
+    };
+    let sessions: Vec<SessionId> = call.shared.sessions.all().into_iter().filter(is_meant).collect();
+    kill_listed(call, &sessions);
+    Ok(call.reply())
 }

@@ -14,17 +14,20 @@ use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("update", Kind::Text),
+        required("update", Kind::Collection),
         required("updates", Kind::Documents),
         optional("ordered", Kind::Flag),
         optional("stmtIds", Kind::Array),
         optional("let", Kind::Document),
         optional("bypassDocumentValidation", Kind::Flag),
         optional("bypassEmptyTsReplacement", Kind::Flag),
+        optional("collectionUUID", Kind::Any),
+        optional("encryptionInformation", Kind::Document),
+        optional("runtimeConstants", Kind::Document),
     ],
     access: Access::ByFields,
     retryable: true,
-    ..Command::writing("update", run)
+    ..Command::writing("update", run).strict()
 };
 
 /// The error of a stage that no version of MongoDB has.
@@ -33,14 +36,16 @@ const UNKNOWN_STAGE: i32 = 40324;
 /// The fields of one statement.
 const STATEMENT: &[Field] = &[
     required("q", Kind::Document),
-    required("u", Kind::DocumentOrArray),
+    required("u", Kind::Change),
     optional("c", Kind::Document),
     optional("multi", Kind::Flag),
     optional("upsert", Kind::Flag),
     optional("arrayFilters", Kind::Documents),
-    optional("hint", Kind::TextOrDocument),
+    optional("hint", Kind::Hint),
     optional("collation", Kind::Document),
     optional("sort", Kind::Document),
+    optional("collectionUUID", Kind::Any),
+    optional("sampleId", Kind::Any),
 ];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -49,6 +54,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     writes::check_count(statements.len())?;
     for statement in &statements {
         fields::check("update.updates", STATEMENT, statement)?;
+        fields::refuse_unknown("update.updates", STATEMENT, statement.entries.iter().map(|(name, _)| name))?;
     }
     if call.retry.is_some() && statements.iter().any(|statement| statement.flag("multi")) {
         return Err(CommandError::invalid_options("Cannot use retryable writes with multi=true"));
@@ -111,7 +117,10 @@ impl Done {
 pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<Done> {
     let collection = call.recording(name, at, Done::describe)?;
     let done = update(call, &collection, statement, call.body.document("let"))?.run()?;
-    Ok(Done { matched: done.matched_count, modified: done.modified_count, upserted: done.upserted_id })
+    // As in MongoDB, a document that takes the place of another one counts as a change, even if both are equal.
+    let replaces = statement.document("u").is_some_and(is_replacement);
+    let modified = if replaces { done.matched_count } else { done.modified_count };
+    Ok(Done { matched: done.matched_count, modified, upserted: done.upserted_id })
 }
 
 /// The update of one statement.
@@ -129,6 +138,10 @@ pub(super) fn update(
                 return Err(CommandError::failed_to_parse(message));
             }
             collection.replace_one(filter, change)
+        }
+        Some(Value::Map(_)) if statement.contains("c") => {
+            let message = "Constant values may only be specified for pipeline updates";
+            return Err(CommandError::new(51198, "Location51198", message));
         }
         Some(change) if multi => collection.update_many(filter, change),
         change => collection.update_one(filter, change),

@@ -1,5 +1,7 @@
 //! Every command with every type of value in every field: an error with a code of MongoDB, or success, and never a fault.
 
+mod codes;
+
 use super::*;
 use crate::config::Config;
 use crate::fields::{Field, Kind};
@@ -55,10 +57,16 @@ fn values() -> Vec<Value> {
 /// A value that a field accepts.
 fn good(kind: Kind) -> Value {
     match kind {
-        Kind::Any | Kind::Text | Kind::TextOrDocument | Kind::IndexNames | Kind::TextOrInteger => Value::from("pets"),
-        Kind::Flag => Value::Bool(false),
-        Kind::Integer => Value::Int32(1),
-        Kind::Document | Kind::DocumentOrArray => Value::Map(Map::new()),
+        Kind::Any
+        | Kind::Text
+        | Kind::Collection
+        | Kind::Hint
+        | Kind::IndexNames
+        | Kind::CollectionOrNumber
+        | Kind::FlagOrText => Value::from("pets"),
+        Kind::Flag | Kind::Bool => Value::Bool(false),
+        Kind::Integer | Kind::Int32 | Kind::Number => Value::Int32(1),
+        Kind::Document | Kind::Change => Value::Map(Map::new()),
         Kind::Array | Kind::Documents => Value::Array(vec![]),
     }
 }
@@ -125,7 +133,7 @@ fn every_type_in_every_field_is_accepted_or_refused() {
                 let reply = reply(&shared, body(command, field.name, &value));
                 let (ok, code) = (reply.flag("ok"), reply.integer("code"));
                 let is_missing = matches!(value, Value::Null | Value::Undefined);
-                let may_be_missing = is_missing && !field.required;
+                let may_be_missing = is_missing && !field.required && !field.refuses_null;
                 let must_fail = !(field.kind.accepts(&value) || may_be_missing);
                 (accepted, refused) = (accepted + u32::from(ok), refused + u32::from(!ok));
                 let is_good = match ok {

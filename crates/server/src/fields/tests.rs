@@ -2,7 +2,7 @@ use super::*;
 use alluvium::doc;
 
 const FIELDS: &[Field] =
-    &[required("find", Kind::Text), optional("limit", Kind::Integer), optional("hint", Kind::TextOrDocument)];
+    &[required("find", Kind::Collection), optional("limit", Kind::Integer), optional("hint", Kind::Hint)];
 
 #[test]
 fn types_are_checked_by_name() {
@@ -11,13 +11,20 @@ fn types_are_checked_by_name() {
     assert_eq!(check(doc! {"find": "pets", "limit": null}), Ok(()));
     let missing = "BSON field 'find.find' is missing but a required field";
     assert_eq!(check(doc! {"limit": 1}), Err((40414, missing.to_owned())));
-    for (body, found, expected) in [
-        (doc! {"find": 1}, "find' is the wrong type 'int'", "'string'"),
-        (doc! {"find": "pets", "limit": 1.5}, "limit' is the wrong type 'double'", "'[long, int, decimal, double]'"),
-        (doc! {"find": "pets", "hint": [1]}, "hint' is the wrong type 'array'", "'[string, object]'"),
+    assert_eq!(check(doc! {"find": null}).map_err(|(code, _)| code), Err(73));
+    assert_eq!(check(doc! {"find": "pets", "hint": null}).map_err(|(code, _)| code), Err(9));
+    for (body, code, found, expected) in [
+        (doc! {"find": 1}, 73, "find' is the wrong type 'int'", "'string'"),
+        (
+            doc! {"find": "pets", "limit": 1.5},
+            14,
+            "limit' is the wrong type 'double'",
+            "'[long, int, decimal, double]'",
+        ),
+        (doc! {"find": "pets", "hint": [1]}, 9, "hint' is the wrong type 'array'", "'[string, object]'"),
     ] {
         let message = format!("BSON field 'find.{found}, expected types {expected}");
-        assert_eq!(check(body), Err((14, message)));
+        assert_eq!(check(body), Err((code, message)));
     }
 }
 
@@ -25,5 +32,37 @@ fn types_are_checked_by_name() {
 fn negative_counts_are_refused() {
     assert_eq!(doc! {"skip": 3_i64}.count("skip"), Ok(Some(3)));
     assert_eq!(doc! {}.count("skip"), Ok(None));
-    assert_eq!(doc! {"skip": -1}.count("skip").map_err(|error| error.code), Err(51024));
+    assert_eq!(doc! {"skip": -1}.count("skip").map_err(|error| error.code), Err(2));
+}
+
+#[test]
+fn numbers_lose_their_fractions() {
+    let decimal = |text: &str| Value::Decimal(text.parse().expect("a number"));
+    for (value, expected) in [
+        (Value::from(2.9), 2),
+        (Value::from(-0.9), 0),
+        (Value::from(f64::NAN), 0),
+        (Value::from(f64::INFINITY), i64::MAX),
+        (Value::from(i64::MIN), i64::MIN),
+        (decimal("0.5"), 0),
+        (decimal("1.5"), 2),
+        (decimal("2.5"), 2),
+        (decimal("-0.5"), 0),
+        (decimal("0.5000000000000000000000000000000001"), 1),
+        (decimal("0.4999999999999999999999999999999999"), 0),
+        (decimal("9223372036854775808"), i64::MAX),
+        (decimal("-Infinity"), i64::MIN),
+        (decimal("NaN"), 0),
+    ] {
+        assert_eq!(truncated(&value), Some(expected), "{value}");
+    }
+    assert_eq!(truncated(&Value::from("1")), None);
+}
+
+#[test]
+fn unknown_fields_are_named() {
+    let refuse = |body: &Map| refuse_unknown("find", FIELDS, body.entries.iter().map(|(name, _)| name));
+    assert_eq!(refuse(&doc! {"find": 1, "hint": 1}), Ok(()));
+    let error = refuse(&doc! {"find": 1, "Hint": 1}).expect_err("unknown");
+    assert_eq!((error.code, error.message.as_str()), (40415, "BSON field 'find.Hint' is an unknown field."));
 }

@@ -141,6 +141,7 @@ const MANAGER: &[Action] = &[
 const HOST: &[Action] = &[
     ApplicationMessage,
     CloseAllDatabases,
+    Compact,
     ConnPoolSync,
     CpuProfiler,
     DropConnections,

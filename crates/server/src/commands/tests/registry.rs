@@ -7,16 +7,17 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/COMMANDS.md"
 const HEAD: &str = "# Commands of the server
 
 The commands that [the server](SERVER.md) answers, with their fields. A command that is not here is
-answered by MongoDB's error 59; a field of another type than here by error 14, and one that is
-missing by error 40414. Other fields are accepted and have no effect, except for operators, which
-are refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)).
+answered by MongoDB's error 59; a field of another type than here by error 14 (73 for the name of a
+collection, 9 for hints and updates), and one that is missing by error 40414. Other fields are
+refused by error 40415 if the command is *strict*; else they are accepted and have no effect, except
+for operators, which are refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)).
 
 All commands have the fields `$db`, `$readPreference`, `$clusterTime`, `lsid`, `txnNumber`,
 `readConcern`, `writeConcern`, `maxTimeMS`, `comment` and `apiVersion`. This page is written by a
 test (`UPDATE=1 cargo test -p alluvium-server --lib commands`).
 
-| command | fields | writes | retried once | on `admin` |
-|---|---|---|---|---|
+| command | fields | writes | retried once | on `admin` | strict |
+|---|---|---|---|---|---|
 ";
 
 fn page() -> String {
@@ -28,8 +29,8 @@ fn page() -> String {
         let fields = command.fields.iter().filter(|field| field.name != command.name);
         let fields: Vec<String> = fields.map(|field| format!("`{}`", field.name)).collect();
         let (writes, retried, admin) = (yes(command.writes), yes(command.retryable), yes(command.admin_only));
-        writeln!(page, "| {} | {} | {writes} | {retried} | {admin} |", names.join(" "), fields.join(" "))
-            .expect("text");
+        let (names, fields, strict) = (names.join(" "), fields.join(" "), yes(command.is_strict));
+        writeln!(page, "| {names} | {fields} | {writes} | {retried} | {admin} | {strict} |").expect("text");
     }
     page
 }

@@ -107,8 +107,18 @@ fn add_stage<'a>(db: &'a str, collection: Option<&'a str>, name: &str, operand: 
             needs.push(own(Action::ChangeStream));
             needs.push(own(Action::Find));
         }
-        // One's own sessions.
-        "$listLocalSessions" | "$listSessions" => {}
+        // One's own sessions need nothing.
+        "$listLocalSessions" | "$listSessions" => {
+            let others = ["allUsers", "users"];
+            if operand.as_map().is_some_and(|options| others.iter().any(|name| options.contains(name))) {
+                needs.push(Need::server(Action::ListSessions));
+            }
+        }
+        "$listClusterCatalog" => needs.push(match db {
+            "admin" => Need::any_database(Action::ListCollections),
+            _ => Need::database(db, Action::ListCollections),
+        }),
+        "$queryStats" => needs.push(Need::server(Action::QueryStatsRead)),
         "$currentOp" => needs.push(Need::server(Action::Inprog)),
         // An unknown stage is refused when the pipeline is parsed. If one is added there and not here, only users who
         // may read everything can use it.

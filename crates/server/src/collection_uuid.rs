@@ -1,0 +1,51 @@
+//! The UUIDs of collections, by which clients can make sure that they mean the same collection.
+
+use crate::error::{CommandError, CommandResult};
+use crate::shared::Shared;
+use alluvium::{Binary, Collection, Value};
+
+/// The binary subtype of UUIDs.
+const UUID: u8 = 4;
+
+/// A UUID that a collection keeps as long as it exists, renamed or not: made of the number of its tree.
+///
+/// # Errors
+/// Errors of the catalogue.
+pub(crate) fn of(collection: &Collection) -> CommandResult<Value> {
+    let number = collection.identity()?.unwrap_or_default();
+    let mut bytes = b"alluvium".to_vec();
+    bytes.extend_from_slice(&number.to_be_bytes());
+    // Version 8, which leaves the content to the maker, and the variant of RFC 9562.
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    Ok(Value::Binary(Binary { subtype: UUID, bytes }))
+}
+
+/// Checks that a collection has the UUID that a client expects.
+///
+/// # Errors
+/// Error 361 if it has another one or does not exist; 14 if it is no UUID.
+pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> CommandResult<()> {
+    if !matches!(expected, Value::Binary(binary) if binary.subtype == UUID) {
+        let found = expected.type_name();
+        let message = format!("BSON field 'collectionUUID' is the wrong type '{found}', expected a UUID");
+        return Err(CommandError::type_mismatch(message));
+    }
+    let database = shared.db.logical_database(db);
+    let collection = database.collection(name);
+    if collection.identity()?.is_some() && of(&collection)? == *expected {
+        return Ok(());
+    }
+    let mut actual = Value::Null;
+    for info in shared.db.collections().into_iter().filter(|info| info.database == db) {
+        if of(&database.collection(&info.name))? == *expected {
+            actual = Value::from(info.name);
+        }
+    }
+    let error = CommandError::new(361, "CollectionUUIDMismatch", "Collection UUID does not match that specified");
+    Err(error
+        .with("db", db)
+        .with("collectionUUID", expected.clone())
+        .with("expectedCollection", name)
+        .with("actualCollection", actual))
+}

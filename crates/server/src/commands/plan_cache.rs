@@ -1,0 +1,138 @@
+//! `planCacheSetFilter`, `planCacheListFilters`, `planCacheClearFilters`, `planCacheClear`: which indexes queries may
+//! use. Plans are not kept.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Field, Fields, Kind, optional, required};
+use crate::plan_filters::{PlanFilter, QueryShape};
+use alluvium::{Map, Value};
+use alluvium_document::BsonBuilder;
+
+/// A command with the fields of a query.
+const fn command(
+    name: &'static str,
+    fields: &'static [Field],
+    action: Action,
+    run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
+) -> Command {
+    Command { fields, access: Access::Collection(action), ..Command::reading(name, run) }
+}
+
+pub(super) const CLEAR: Command = command(
+    "planCacheClear",
+    &[
+        required("planCacheClear", Kind::Collection),
+        optional("query", Kind::Any),
+        optional("sort", Kind::Any),
+        optional("projection", Kind::Any),
+        optional("collation", Kind::Any),
+    ],
+    Action::PlanCacheWrite,
+    clear,
+);
+
+pub(super) const CLEAR_FILTERS: Command = command(
+    "planCacheClearFilters",
+    &[
+        required("planCacheClearFilters", Kind::Collection),
+        optional("query", Kind::Any),
+        optional("sort", Kind::Any),
+        optional("projection", Kind::Any),
+        optional("collation", Kind::Any),
+    ],
+    Action::PlanCacheIndexFilter,
+    clear_filters,
+);
+
+pub(super) const LIST_FILTERS: Command = command(
+    "planCacheListFilters",
+    &[required("planCacheListFilters", Kind::Collection)],
+    Action::PlanCacheIndexFilter,
+    list_filters,
+);
+
+pub(super) const SET_FILTER: Command = command(
+    "planCacheSetFilter",
+    &[
+        required("planCacheSetFilter", Kind::Collection),
+        optional("query", Kind::Document),
+        optional("sort", Kind::Document),
+        optional("projection", Kind::Document),
+        optional("collation", Kind::Document),
+        required("indexes", Kind::Array),
+    ],
+    Action::PlanCacheIndexFilter,
+    set_filter,
+);
+
+/// The full name of the collection, which is no view.
+fn target(call: &Call<'_>) -> CommandResult<String> {
+    let full = call.namespace()?;
+    if call.collection_name()?.contains('\0') {
+        return Err(CommandError::invalid_namespace("the name of a collection has no zero bytes"));
+    }
+    match call.shared.db.views().iter().any(|(view, _)| *view == full) {
+        true => Err(CommandError::not_supported_on_view(format!("{full} is a view, whose queries have no plans"))),
+        false => Ok(full),
+    }
+}
+
+/// The names of the indexes that a query may use; `None` if it may use all.
+pub(super) fn allowed(call: &Call<'_>, collection: &str, shape: &QueryShape) -> CommandResult<Option<Vec<String>>> {
+    let filters = call.shared.plan_filters.lock();
+    if filters.is_empty() {
+        return Ok(None);
+    }
+    let Some(indexes) = filters.indexes(&format!("{}.{collection}", call.db), shape).map(<[Value]>::to_vec) else {
+        return Ok(None);
+    };
+    drop(filters);
+    let existing = call.collection_called(collection).indexes()?;
+    let is_meant = |definition: &Map| {
+        indexes.iter().any(|index| match index {
+            Value::String(name) => definition.text("name") == Some(name),
+            keys => definition.get("key") == Some(keys),
+        })
+    };
+    let names = existing.into_iter().filter(|index| is_meant(&index.definition)).map(|index| index.name);
+    Ok(Some(names.collect()))
+}
+
+fn clear(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    target(call)?;
+    Ok(call.reply())
+}
+
+fn clear_filters(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let full = target(call)?;
+    let shape = call.body.document("query").is_some().then(|| QueryShape::of(&call.body, "query"));
+    // A shape without a filter names nothing; only a command without any shape clears all.
+    let others = ["query", "sort", "projection", "collation"];
+    if shape.is_some() || !others.iter().any(|name| call.body.document(name).is_some()) {
+        call.shared.plan_filters.lock().clear(&full, shape.as_ref());
+    }
+    Ok(call.reply())
+}
+
+fn list_filters(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let filters = call.shared.plan_filters.lock().list(&target(call)?);
+    call.answer(&Map::from([("filters", Value::Array(filters))]))
+}
+
+fn set_filter(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let full = target(call)?;
+    let indexes = call.body.elements("indexes").unwrap_or_default().to_vec();
+    let is_index = |index: &Value| match index {
+        Value::String(name) => !name.is_empty(),
+        Value::Map(keys) => !keys.is_empty(),
+        _ => false,
+    };
+    if indexes.is_empty() || !indexes.iter().all(is_index) {
+        let message = "'indexes' of planCacheSetFilter are names of indexes or their keys, and at least one";
+        return Err(CommandError::bad_value(message));
+    }
+    call.shared.plan_filters.lock().set(&full, PlanFilter { query: QueryShape::of(&call.body, "query"), indexes });
+    Ok(call.reply())
+}

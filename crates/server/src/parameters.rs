@@ -1,0 +1,304 @@
+//! Parameters of the server that clients set: those of `setParameter`, and those of `setClusterParameter`. They last
+//! until the server ends.
+
+use crate::error::{CommandError, CommandResult};
+use crate::fields::truncated;
+use alluvium::{Map, Value};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The version whose features may be used, by default.
+pub(crate) const FEATURES: &str = "8.0";
+/// The characters of `automationServiceDescriptor`.
+const DESCRIPTOR_MAX: usize = 64;
+/// The verbosity of a component that has that of the one above it.
+const INHERITED: i32 = -1;
+
+/// The components of the log, as paths.
+const COMPONENTS: [&str; 40] = [
+    "accessControl",
+    "assert",
+    "command",
+    "control",
+    "executor",
+    "ftdc",
+    "geo",
+    "globalIndex",
+    "index",
+    "network",
+    "network.asio",
+    "network.bridge",
+    "network.connectionPool",
+    "processHealth",
+    "query",
+    "query.optimizer",
+    "query.ce",
+    "query.rejected",
+    "queryStats",
+    "replication",
+    "replication.election",
+    "replication.heartbeats",
+    "replication.initialSync",
+    "replication.rollback",
+    "resharding",
+    "sharding",
+    "sharding.migration",
+    "sharding.migrationPerf",
+    "sharding.rangeDeleter",
+    "sharding.shardingCatalogRefresh",
+    "storage",
+    "storage.journal",
+    "storage.recovery",
+    "storage.wt",
+    "storage.wt.wtCheckpoint",
+    "storage.wt.wtCompact",
+    "storage.wt.wtEviction",
+    "tenantMigration",
+    "transaction",
+    "write",
+];
+
+/// The parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Parameters {
+    /// Fewer messages are logged.
+    pub quiet: bool,
+    /// How much is logged.
+    pub log_level: i32,
+    /// The verbosity of components of the log, by their paths.
+    components: BTreeMap<&'static str, i32>,
+    descriptor: String,
+    /// A cursor that is not read for so long is closed.
+    cursor_timeout: Duration,
+    /// The version whose features may be used.
+    pub features: String,
+    /// The parameters of clusters that differ from their defaults.
+    cluster: BTreeMap<&'static str, Map>,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            quiet: false,
+            log_level: 0,
+            components: BTreeMap::new(),
+            descriptor: String::new(),
+            cursor_timeout: crate::cursors::IDLE,
+            features: FEATURES.to_owned(),
+            cluster: BTreeMap::new(),
+        }
+    }
+}
+
+impl Parameters {
+    /// A cursor that is not read for so long is closed.
+    pub(crate) fn cursor_timeout(&self) -> Duration {
+        self.cursor_timeout
+    }
+
+    /// The parameters that can be set.
+    pub(crate) fn to_map(&self) -> Map {
+        let millis = i64::try_from(self.cursor_timeout.as_millis()).unwrap_or(i64::MAX);
+        Map::from([
+            ("quiet", Value::Bool(self.quiet)),
+            ("logLevel", Value::Int32(self.log_level)),
+            ("logComponentVerbosity", Value::Map(self.verbosity(""))),
+            ("automationServiceDescriptor", Value::from(self.descriptor.as_str())),
+            ("cursorTimeoutMillis", Value::Int64(millis)),
+        ])
+    }
+
+    /// The verbosity of the components below one.
+    fn verbosity(&self, above: &str) -> Map {
+        let own = if above.is_empty() { self.log_level } else { *self.components.get(above).unwrap_or(&INHERITED) };
+        let mut map = Map::from([("verbosity", Value::Int32(own))]);
+        for path in COMPONENTS {
+            let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
+            if parent == above {
+                map.push(name, self.verbosity(path));
+            }
+        }
+        map
+    }
+
+    /// Sets a parameter. False if none has the name.
+    ///
+    /// # Errors
+    /// Errors 2, 14, 15 for a value.
+    pub(crate) fn set(&mut self, name: &str, value: &Value) -> CommandResult<bool> {
+        match name {
+            "quiet" => self.quiet = is_true(value),
+            "logLevel" => self.log_level = level(name, value)?,
+            "logComponentVerbosity" => match value {
+                Value::Map(components) => self.set_components("", components)?,
+                other => {
+                    let message = format!("log component verbosity is an object, not {}", other.type_name());
+                    return Err(CommandError::type_mismatch(message));
+                }
+            },
+            "automationServiceDescriptor" => match value {
+                Value::String(text) if text.chars().count() <= DESCRIPTOR_MAX => self.descriptor = text.to_string(),
+                Value::String(_) => {
+                    let message = format!("{name} has at most {DESCRIPTOR_MAX} characters");
+                    return Err(CommandError::new(15, "Overflow", message));
+                }
+                _ => return Err(CommandError::type_mismatch(format!("{name} is a string"))),
+            },
+            "cursorTimeoutMillis" => match truncated(value).and_then(|millis| u64::try_from(millis).ok()) {
+                Some(millis) if millis > 0 => self.cursor_timeout = Duration::from_millis(millis),
+                _ => return Err(CommandError::bad_value(format!("{name} is a positive number of milliseconds"))),
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn set_components(&mut self, above: &str, components: &Map) -> CommandResult<()> {
+        for (name, value) in components.iter() {
+            let name = name.as_str().unwrap_or_default();
+            if name == "verbosity" {
+                let level = component_level(value)?;
+                match COMPONENTS.iter().find(|path| **path == above) {
+                    Some(path) => drop(self.components.insert(path, level)),
+                    None => self.log_level = level.max(0),
+                }
+                continue;
+            }
+            let path = if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") };
+            let Some(path) = COMPONENTS.iter().find(|known| **known == path) else {
+                return Err(CommandError::bad_value(format!("Invalid component name {path}")));
+            };
+            match value {
+                Value::Map(inner) => self.set_components(path, inner)?,
+                level => drop(self.components.insert(path, component_level(level)?)),
+            }
+        }
+        Ok(())
+    }
+
+    /// A parameter of clusters; `None` if none has the name.
+    pub(crate) fn of_cluster(&self, name: &str) -> Option<Map> {
+        let (name, default) = CLUSTER.iter().find(|(known, _)| *known == name)?;
+        Some(self.cluster.get(name).cloned().unwrap_or_else(|| default.to_map()))
+    }
+
+    /// Sets a parameter of clusters.
+    ///
+    /// # Errors
+    /// Error 4 for an unknown name; 2, 14 and 52 for a value.
+    pub(crate) fn set_of_cluster(&mut self, name: &str, value: &Value) -> CommandResult<()> {
+        let Some((name, kind)) = CLUSTER.iter().find(|(known, _)| *known == name) else {
+            return Err(CommandError::no_such_key(format!("Unknown server parameter: {name}")));
+        };
+        self.cluster.insert(name, kind.parse(name, value)?);
+        Ok(())
+    }
+}
+
+/// The truth of a value, as of a condition: only false, zero and null are false.
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Bool(flag) => *flag,
+        Value::Null | Value::Undefined => false,
+        value if value.is_number() => value.as_f64() != Some(0.0),
+        _ => true,
+    }
+}
+
+fn level(name: &str, value: &Value) -> CommandResult<i32> {
+    let number = match value {
+        Value::Bool(flag) => Some(i64::from(*flag)),
+        value => truncated(value),
+    };
+    match number.and_then(|number| i32::try_from(number).ok()).filter(|level| *level >= 0) {
+        Some(level) => Ok(level),
+        None => Err(CommandError::bad_value(format!("{name} is a number of at least 0, not {value}"))),
+    }
+}
+
+/// The verbosity of a component; a negative one is that of the component above it.
+fn component_level(value: &Value) -> CommandResult<i32> {
+    let wrong = || CommandError::bad_value(format!("the verbosity of a component is a number, not {value}"));
+    if value.as_f64().is_some_and(f64::is_nan) {
+        return Err(wrong());
+    }
+    let level = truncated(value).and_then(|level| i32::try_from(level).ok()).ok_or_else(wrong)?;
+    Ok(level.max(INHERITED))
+}
+
+/// The parameters of clusters.
+const CLUSTER: [(&str, ClusterParameter); 3] = [
+    ("changeStreamOptions", ClusterParameter::ChangeStreamOptions),
+    ("changeStreams", ClusterParameter::Seconds),
+    ("pauseMigrationsDuringMultiUpdates", ClusterParameter::Enabled),
+];
+
+/// The names of the parameters of clusters.
+pub(crate) fn cluster_names() -> impl Iterator<Item = &'static str> {
+    CLUSTER.iter().map(|(name, _)| *name)
+}
+
+/// The form of a parameter of clusters.
+#[derive(Debug, Clone, Copy)]
+enum ClusterParameter {
+    /// `{preAndPostImages: {expireAfterSeconds: N or "off"}}`
+    ChangeStreamOptions,
+    /// `{expireAfterSeconds: N}`
+    Seconds,
+    /// `{enabled: BOOL}`
+    Enabled,
+}
+
+impl ClusterParameter {
+    /// The default value.
+    fn to_map(self) -> Map {
+        match self {
+            Self::ChangeStreamOptions => images(Value::from("off")),
+            Self::Seconds => Map::from([("expireAfterSeconds", Value::Int64(3600))]),
+            Self::Enabled => Map::from([("enabled", Value::Bool(false))]),
+        }
+    }
+
+    fn parse(self, name: &str, value: &Value) -> CommandResult<Map> {
+        let bad = |what: &str| Err(CommandError::bad_value(format!("{name} is {what}, not {value}")));
+        let Some(given) = value.as_map() else { return bad("an object") };
+        if let Some((field, _)) = given.iter().find(|(field, _)| field.as_str().is_some_and(|f| f.starts_with('$'))) {
+            let message = format!("the field {field} of {name} begins with '$'");
+            return Err(CommandError::new(52, "DollarPrefixedFieldName", message));
+        }
+        let (field, form) = match self {
+            Self::ChangeStreamOptions => ("preAndPostImages", "{preAndPostImages: {expireAfterSeconds: N or \"off\"}}"),
+            Self::Seconds => ("expireAfterSeconds", "{expireAfterSeconds: N}"),
+            Self::Enabled => ("enabled", "{enabled: true or false}"),
+        };
+        if given.iter().any(|(name, _)| name.as_str() != Some(field)) {
+            return bad(form);
+        }
+        let wrong = || Err(CommandError::type_mismatch(format!("{name} is {form}, not {value}")));
+        match (self, given.get(field)) {
+            (Self::ChangeStreamOptions, Some(Value::Map(inner))) => match inner.get("expireAfterSeconds") {
+                Some(Value::String(off)) if &**off == "off" => Ok(images(Value::from("off"))),
+                Some(seconds) if truncated(seconds).is_some_and(|seconds| seconds > 0) => {
+                    Ok(images(Value::Int64(truncated(seconds).unwrap_or(1))))
+                }
+                _ => bad(form),
+            },
+            (Self::ChangeStreamOptions, _) => bad(form),
+            (_, None | Some(Value::Null)) => Ok(self.to_map()),
+            (Self::Seconds, Some(seconds)) => match truncated(seconds) {
+                Some(seconds) if seconds > 0 => Ok(Map::from([("expireAfterSeconds", Value::Int64(seconds))])),
+                Some(_) => bad(form),
+                None => wrong(),
+            },
+            (Self::Enabled, Some(Value::Bool(enabled))) => Ok(Map::from([("enabled", Value::Bool(*enabled))])),
+            (Self::Enabled, Some(_)) => wrong(),
+        }
+    }
+}
+
+fn images(expiry: Value) -> Map {
+    Map::from([("preAndPostImages", Value::Map(Map::from([("expireAfterSeconds", expiry)])))])
+}
+
+#[cfg(test)]
+mod tests;

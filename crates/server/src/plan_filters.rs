@@ -1,0 +1,124 @@
+//! Which indexes queries may use, by their shapes: the filters of `planCacheSetFilter`. They last until the server ends.
+
+use crate::fields::Fields;
+use alluvium::{Map, Value};
+use std::collections::HashMap;
+
+/// The filters of all collections, by their full names.
+#[derive(Default)]
+pub(crate) struct PlanFilters {
+    by_collection: HashMap<String, Vec<PlanFilter>>,
+}
+
+/// The indexes that queries of a shape may use.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlanFilter {
+    /// The shape.
+    pub query: QueryShape,
+    /// The names of indexes, or their keys.
+    pub indexes: Vec<Value>,
+}
+
+/// A query as far as its shape counts: the values of its filter do not.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct QueryShape {
+    pub query: Map,
+    pub sort: Map,
+    pub projection: Map,
+    pub collation: Map,
+}
+
+impl QueryShape {
+    /// The shape of a command, which has its filter in the field `filter`.
+    pub(crate) fn of(body: &Map, filter: &str) -> Self {
+        let part = |name: &str| body.document(name).cloned().unwrap_or_default();
+        Self { query: part(filter), sort: part("sort"), projection: part("projection"), collation: part("collation") }
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        shape(&self.query) == shape(&other.query)
+            && self.sort == other.sort
+            && self.projection == other.projection
+            && self.collation == other.collation
+    }
+
+    fn to_map(&self) -> Map {
+        let mut map = Map::from([
+            ("query", Value::Map(self.query.clone())),
+            ("sort", Value::Map(self.sort.clone())),
+            ("projection", Value::Map(self.projection.clone())),
+        ]);
+        if !self.collation.is_empty() {
+            map.push("collation", self.collation.clone());
+        }
+        map
+    }
+}
+
+impl PlanFilters {
+    /// Sets the indexes for a shape.
+    pub(crate) fn set(&mut self, collection: &str, filter: PlanFilter) {
+        let filters = self.by_collection.entry(collection.to_owned()).or_default();
+        filters.retain(|other| !other.query.is_like(&filter.query));
+        filters.push(filter);
+    }
+
+    /// Forgets the filter of a shape; all of a collection without one.
+    pub(crate) fn clear(&mut self, collection: &str, query: Option<&QueryShape>) {
+        match (query, self.by_collection.get_mut(collection)) {
+            (Some(query), Some(filters)) => filters.retain(|filter| !filter.query.is_like(query)),
+            _ => drop(self.by_collection.remove(collection)),
+        }
+    }
+
+    /// The filters of a collection, as `planCacheListFilters` shows them.
+    pub(crate) fn list(&self, collection: &str) -> Vec<Value> {
+        let filters = self.by_collection.get(collection).into_iter().flatten();
+        let each = filters.map(|filter| {
+            let mut map = filter.query.to_map();
+            map.push("indexes", Value::Array(filter.indexes.clone()));
+            Value::Map(map)
+        });
+        each.collect()
+    }
+
+    /// True if no collection has a filter.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_collection.is_empty()
+    }
+
+    /// The indexes that a query may use; `None` if it may use all.
+    pub(crate) fn indexes(&self, collection: &str, query: &QueryShape) -> Option<&[Value]> {
+        let filters = self.by_collection.get(collection)?;
+        Some(&filters.iter().find(|filter| filter.query.is_like(query))?.indexes)
+    }
+}
+
+/// A filter with its values left out: fields, operators, and the types that decide how they are compared.
+fn shape(query: &Map) -> Map {
+    let mut fields: Vec<(Value, Value)> = query
+        .entries
+        .iter()
+        .map(|(name, value)| {
+            let is_operator = name.as_str().is_some_and(|name| name.starts_with('$'));
+            (name.clone(), shape_of(value, is_operator))
+        })
+        .collect();
+    fields.sort_by_key(|(name, _)| name.to_string());
+    Map { entries: fields }
+}
+
+fn shape_of(value: &Value, of_operator: bool) -> Value {
+    let has_operators =
+        |map: &Map| map.entries.iter().any(|(name, _)| name.as_str().is_some_and(|name| name.starts_with('$')));
+    match value {
+        Value::Map(map) if has_operators(map) => Value::Map(shape(map)),
+        Value::Array(values) if of_operator && values.iter().all(|value| value.as_map().is_some()) => {
+            Value::Array(values.iter().filter_map(Value::as_map).map(|map| Value::Map(shape(map))).collect())
+        }
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests;

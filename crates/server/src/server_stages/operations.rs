@@ -1,0 +1,120 @@
+//! `$currentOp`: the operations that run, idle connections and open cursors.
+
+use super::options;
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Field, Fields, Kind, optional};
+use crate::operations::Operation;
+use alluvium::{Map, Value};
+
+const OPTIONS: &[Field] = &[
+    optional("allUsers", Kind::Bool).not_null(),
+    optional("idleConnections", Kind::Bool).not_null(),
+    optional("idleCursors", Kind::Bool).not_null(),
+    optional("idleSessions", Kind::Bool).not_null(),
+    optional("localOps", Kind::Bool).not_null(),
+    optional("targetAllNodes", Kind::Bool).not_null(),
+    optional("truncateOps", Kind::Bool).not_null(),
+];
+
+/// A command with more characters is cut, if the client asks for it.
+const COMMAND_CHARACTERS_MAX: usize = 1_000;
+
+/// Which operations are listed, and how.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Which {
+    /// Connections on which nothing runs.
+    pub idle_connections: bool,
+    /// Cursors that no command reads.
+    pub idle_cursors: bool,
+    /// Long commands are cut.
+    pub cut: bool,
+}
+
+pub(super) fn documents(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<Map>> {
+    let options = options("$currentOp", operand, OPTIONS, (14, "TypeMismatch"))?;
+    if options.flag("targetAllNodes") {
+        let message = "The 'targetAllNodes' parameter of $currentOp is for routers of sharded clusters";
+        return Err(CommandError::failed_to_parse(message));
+    }
+    Ok(list(
+        call,
+        Which {
+            idle_connections: options.flag("idleConnections"),
+            idle_cursors: options.flag("idleCursors"),
+            cut: options.flag("truncateOps"),
+        },
+    ))
+}
+
+/// The operations, as `currentOp` shows them.
+pub(crate) fn list(call: &Call<'_>, which: Which) -> Vec<Map> {
+    let running = call.shared.operations.list();
+    let busy: Vec<i32> = running.iter().map(|(_, operation)| operation.connection).collect();
+    let mut list: Vec<Map> =
+        running.into_iter().map(|(number, operation)| describe(call, number, operation, which)).collect();
+    if which.idle_connections {
+        let idle = call.shared.operations.connections().into_iter().filter(|(number, _)| !busy.contains(number));
+        list.extend(idle.map(|(number, address)| {
+            let mut entry = connection(call, number, address);
+            entry.push("active", false);
+            entry
+        }));
+    }
+    if which.idle_cursors {
+        list.extend(call.shared.cursors.idle().into_iter().map(|(id, namespace)| {
+            let mut entry = Map::from([("type", Value::from("idleCursor"))]);
+            entry.push("host", call.shared.address.as_str());
+            entry.push("ns", namespace);
+            entry.push("cursor", Map::from([("cursorId", Value::Int64(id))]));
+            entry
+        }));
+    }
+    list
+}
+
+fn connection(call: &Call<'_>, number: i32, address: String) -> Map {
+    Map::from([
+        ("type", Value::from("op")),
+        ("host", Value::from(call.shared.address.as_str())),
+        ("desc", Value::from(format!("conn{number}"))),
+        ("connectionId", Value::Int32(number)),
+        ("client", Value::from(address)),
+    ])
+}
+
+fn describe(call: &Call<'_>, number: i32, operation: Operation, which: Which) -> Map {
+    let time = call.shared.env.clock.now().saturating_sub(operation.began);
+    let op = match operation.command {
+        "find" => "query",
+        "getMore" => "getmore",
+        "delete" => "remove",
+        "insert" | "update" => operation.command,
+        _ => "command",
+    };
+    let cursor = operation.body.integer("getMore").filter(|_| operation.command == "getMore");
+    let mut entry = connection(call, operation.connection, operation.client);
+    entry.push("active", true);
+    entry.push("opid", number);
+    entry.push("secs_running", i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
+    entry.push("microsecs_running", i64::try_from(time.as_micros()).unwrap_or(i64::MAX));
+    entry.push("op", op);
+    entry.push("ns", operation.namespace);
+    entry.push("command", if which.cut { cut(&operation.body) } else { (*operation.body).clone() });
+    if let Some(id) = cursor {
+        let cursor = [("cursorId", Value::Int64(id)), ("operationUsingCursorId", Value::Int32(number))];
+        entry.push("cursor", Map::from(cursor));
+    }
+    entry
+}
+
+/// A command, or its beginning as text if it is long; the comment stays.
+fn cut(body: &Map) -> Map {
+    let text = Value::Map(body.clone()).to_string();
+    let Some((end, _)) = text.char_indices().nth(COMMAND_CHARACTERS_MAX) else { return body.clone() };
+    let mut map = Map::from([("$truncated", Value::from(&text[..end]))]);
+    if let Some(comment) = body.get("comment") {
+        map.push("comment", comment.clone());
+    }
+    map
+}

@@ -1,0 +1,63 @@
+//! `$listLocalSessions`, `$listSessions`: the sessions of this server.
+
+use super::options;
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{self, Field, Fields, Kind, optional, required};
+use alluvium::{Binary, Map, Value};
+use sha2::{Digest, Sha256};
+
+const OPTIONS: &[Field] = &[optional("allUsers", Kind::Bool), optional("users", Kind::Array)];
+const USER: &[Field] = &[required("user", Kind::Text), required("db", Kind::Text)];
+
+pub(super) fn documents(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<Map>> {
+    let options = options("$listLocalSessions", operand, OPTIONS, (14, "TypeMismatch"))?;
+    let named = users("$listLocalSessions.users", options.elements("users").unwrap_or_default())?;
+    let all = options.flag("allUsers");
+    if all && !named.is_empty() {
+        let message = "$listLocalSessions may not specify {allUsers:true} and {users:[...]} at the same time";
+        return Err(CommandError::new(12, "UnsupportedFormat", message));
+    }
+    let own = call.client.user();
+    let (now, unix) = (call.shared.env.clock.now(), call.shared.env.clock.unix_millis());
+    let is_listed = |user: &Option<String>| match named.as_slice() {
+        [] => all || *user == own,
+        named => user.as_ref().is_some_and(|user| named.contains(user)),
+    };
+    let sessions = call.shared.sessions.with_last_use().into_iter().filter(|(session, _)| is_listed(&session.user));
+    let describe = |(session, last_used): (crate::sessions::SessionId, std::time::Duration)| {
+        let user =
+            session.user.as_deref().and_then(|user| user.split_once('.')).map(|(db, name)| format!("{name}@{db}"));
+        let digest = Sha256::digest(user.as_deref().unwrap_or_default());
+        let id = Map::from([
+            ("id", Value::Binary(Binary { subtype: 4, bytes: session.uuid.to_vec() })),
+            ("uid", Value::Binary(Binary { subtype: 0, bytes: digest.to_vec() })),
+        ]);
+        let idle = i64::try_from(now.saturating_sub(last_used).as_millis()).unwrap_or(i64::MAX);
+        let mut entry = Map::from([("_id", Value::Map(id)), ("lastUse", Value::DateTime(unix.saturating_sub(idle)))]);
+        if let Some(user) = user {
+            entry.push("user", user);
+        }
+        entry
+    };
+    Ok(sessions.map(describe).collect())
+}
+
+/// Users that are listed as documents with a name and a database, as the server names them. Null counts as no entry.
+///
+/// # Errors
+/// Error 14 for another type, 40414 for a missing field, 40415 for an unknown one.
+pub(crate) fn users(owner: &str, list: &[Value]) -> CommandResult<Vec<String>> {
+    let mut users = Vec::new();
+    for entry in list.iter().filter(|entry| !matches!(entry, Value::Null | Value::Undefined)) {
+        let Some(user) = entry.as_map() else {
+            let found = entry.type_name();
+            let message = format!("BSON field '{owner}' has an element of the wrong type '{found}', expected 'object'");
+            return Err(CommandError::type_mismatch(message));
+        };
+        fields::refuse_unknown(owner, USER, user.entries.iter().map(|(name, _)| name))?;
+        fields::check(owner, USER, user)?;
+        users.push(format!("{}.{}", user.text("db").unwrap_or_default(), user.text("user").unwrap_or_default()));
+    }
+    Ok(users)
+}
