@@ -455,7 +455,8 @@ impl<T> Find<T> {
     /// # Errors
     /// [`crate::Error::NotCapped`]; [`crate::Error::Plan`] for a sort or a snapshot; as [`Find::run`].
     pub fn tail(self) -> Result<Tail> {
-        let query = Query::new(self.request, self.origin.moment()?)?;
+        let moment = self.origin.moment(&self.request)?;
+        let query = Query::new(self.request, moment)?;
         let Origin::Collection(target, None) = self.origin else {
             let what = "a tailable cursor reads a collection as it is now";
             return Err(PlanError::BadHint(what.to_owned()).into());

@@ -62,7 +62,7 @@ pub(crate) fn execute(
         let error = CommandError::command_not_found(format!("no such command: '{name}'"));
         return (!silent).then(|| Reply::last(failed(form, &error, cluster_time(shared))));
     };
-    let concern = unsatisfiable(command, &request.body);
+    let concern = unsatisfiable(shared, command, &request.body);
     let began = shared.env.clock.now();
     let outcome = run(Order { shared, client, command, request, failure, labels: &labels, stop });
     let time = shared.env.clock.now().saturating_sub(began);
@@ -264,9 +264,9 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
 }
 
 /// The error of a command's write concern, which its reply has whether the command fails or not.
-fn unsatisfiable(command: &Command, body: &Map) -> Option<CommandError> {
+fn unsatisfiable(shared: &Shared, command: &Command, body: &Map) -> Option<CommandError> {
     let is_given = command.writes && body.contains("writeConcern");
-    is_given.then(|| WriteConcern::parse(body).ok()?.unsatisfiable).flatten()
+    is_given.then(|| WriteConcern::parse(body, shared.config.replica_set.is_some()).ok()?.unsatisfiable).flatten()
 }
 
 /// The error of a write concern, as a field of a reply.

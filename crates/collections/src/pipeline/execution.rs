@@ -9,7 +9,6 @@ use crate::find::{
     Explanation, Hint, IndexHint, Query, collated, known_variables, limited, moment, moment_of, project,
     stage_bytes_max,
 };
-use crate::ids;
 use crate::names::FullName;
 use crate::read_only::ReadOnlyDocuments;
 use crate::read_only_source;

@@ -11,7 +11,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const COMMAND: Command = Command {
     fields: &[
         required("configureFailPoint", Kind::Text),
-        required("mode", Kind::TextOrDocument),
+        required("mode", Kind::Hint),
         optional("data", Kind::Document),
     ],
     access: Access::Server(Action::SetParameter),
