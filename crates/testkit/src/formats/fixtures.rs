@@ -181,12 +181,10 @@ pub fn print(db: &Database) -> Vec<u8> {
         if !options.is_empty() {
             line(vec![("ns", name.as_str().into()), ("options", Value::Map(options))]);
         }
-        if let Some(limits) = db.collection(&name).capped().expect("it exists") {
+        if db.collection(&name).capped().expect("it exists").is_some() {
             let found = db.collection(&name).find(Map::new()).run().expect("it reads");
             let ids = found.map(|document| document.expect("it reads").id().clone()).collect();
-            let line_of = |field, value| vec![("ns", name.as_str().into()), (field, value)];
-            line(line_of("options", Value::Map(limits.to_options())));
-            line(line_of("order", Value::Array(ids)));
+            line(vec![("ns", name.as_str().into()), ("order", Value::Array(ids))]);
         }
         let documents: Vec<Value> = contents.documents.values().map(|map| Value::Map((**map).clone())).collect();
         let count = documents.len();
