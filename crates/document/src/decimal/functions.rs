@@ -1,7 +1,7 @@
 //! Square roots, exponentials, logarithms and powers to 34 digits.
 //!
-//! They are computed with integers that stand for fractions of [`SCALE`] digits. The last of the 34
-//! digits is correct unless the exact result is within 10^-60 of the middle between two decimals.
+//! They are computed in fixed point, with [`SCALE`] digits after the point. The last of the 34 digits
+//! is correct unless the exact result is within 10^-60 of the middle between two decimals.
 
 use super::arithmetic::round_digits;
 use super::{Decimal, Finite};

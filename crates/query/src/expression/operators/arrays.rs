@@ -182,7 +182,7 @@ fn index_of(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>)
         );
     };
     let (start, end) =
-        bounds("$indexOfArray", values, elements.len(), (ErrorCode::Location9711600, ErrorCode::Location9711601))?;
+        bounds("$indexOfArray", values, elements.len(), ErrorCode::Location9711600, ErrorCode::Location9711601)?;
     let wanted = values.get(1).and_then(Option::as_deref).unwrap_or(&Value::Undefined);
     let is_wanted = |element: &Value| compare_by(collation, element, wanted).is_eq();
     let found = elements.get(start..end).and_then(|part| part.iter().position(is_wanted));
@@ -195,7 +195,8 @@ pub(super) fn bounds(
     operator: &str,
     values: &[Operand<'_>],
     len: usize,
-    (no_integer, negative): (ErrorCode, ErrorCode),
+    no_integer: ErrorCode,
+    negative: ErrorCode,
 ) -> Result<(usize, usize), super::ExpressionError> {
     let mut places = [0, len];
     for (place, value) in places.iter_mut().zip(values.iter().skip(2)) {

@@ -181,11 +181,11 @@ impl Place {
 }
 
 /// A match as a map: the text, its place in characters, and its groups.
-fn described(input: &str, groups: &[Option<Span>], (start, end): Span, place: &Place) -> Value {
+fn described(input: &str, groups: &[Option<Span>], span: Span, place: &Place) -> Value {
     let group = |place: &Option<Span>| place.map_or(Value::Null, |(start, end)| Value::from(&input[start..end]));
     let captures: Vec<Value> = groups.iter().skip(1).map(group).collect();
     Value::Map(Map::from([
-        ("match", Value::from(&input[start..end])),
+        ("match", Value::from(&input[span.0..span.1])),
         ("idx", Value::Int32(i32::try_from(place.characters).unwrap_or(i32::MAX))),
         ("captures", Value::Array(captures)),
     ]))

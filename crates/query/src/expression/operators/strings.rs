@@ -107,7 +107,7 @@ fn index_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         );
     };
     let len = if by_bytes { input.len() } else { input.chars().count() };
-    let (start, end) = bounds(operator.name, values, len, (ErrorCode::Location40096, ErrorCode::Location40097))?;
+    let (start, end) = bounds(operator.name, values, len, ErrorCode::Location40096, ErrorCode::Location40097)?;
     let found = match (start.cmp(&end), by_bytes) {
         (Ordering::Greater, _) => None,
         (_, true) => byte_place(input, wanted, start, end),
