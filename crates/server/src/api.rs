@@ -8,7 +8,7 @@ use alluvium::{Map, Value};
 const VERSION: &str = "1";
 
 /// The commands of version 1.
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 29] = [
     "abortTransaction",
     "aggregate",
     "authenticate",
@@ -37,7 +37,6 @@ const COMMANDS: [&str; 30] = [
     "refreshSessions",
     "saslContinue",
     "saslStart",
-    "startSession",
     "update",
 ];
 

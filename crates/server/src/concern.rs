@@ -7,6 +7,8 @@ use alluvium::{Durability, Map, Timestamp, Value};
 /// How a write is acknowledged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct WriteConcern {
+    /// The client does not want to know what failed: `w: 0`.
+    pub unacknowledged: bool,
     /// The write waits until it is on the disk: `j: true`, or `w: "majority"`, since this server is the majority.
     pub synced: bool,
     /// The error for members that do not exist, such as `w: 2`. The write is done all the same, as in MongoDB.
@@ -58,6 +60,9 @@ impl WriteConcern {
     pub(crate) fn parse(body: &Map, in_set: bool) -> CommandResult<Self> {
         let Some(given) = body.document("writeConcern") else { return Ok(Self::default()) };
         check("writeConcern", WRITE_FIELDS, given)?;
+        if given.truncated("wtimeout").is_some_and(|millis| millis > i64::from(i32::MAX)) {
+            return Err(CommandError::failed_to_parse("wtimeout must be an integer of 32 bits"));
+        }
         let mut concern = Self { synced: given.flag("j") || given.flag("fsync"), ..Self::default() };
         match given.get("w") {
             None => {}
@@ -70,8 +75,12 @@ impl WriteConcern {
                 let message = format!("No write concern mode named '{mode}' found in replica set configuration");
                 concern.unsatisfiable = Some(CommandError::new(79, "UnknownReplWriteConcern", message));
             }
+            Some(number) if number.as_f64().is_some_and(f64::is_nan) => {
+                return Err(CommandError::failed_to_parse("w has to be a non-negative number and not greater than 50"));
+            }
             Some(number) if number.is_number() => match given.truncated("w") {
-                Some(0 | 1) => {}
+                Some(0) => concern.unacknowledged = !concern.synced,
+                Some(1) => {}
                 Some(2..=50) if !in_set => {
                     return Err(CommandError::bad_value("cannot use 'w' > 1 when a host is not replicated"));
                 }
@@ -84,6 +93,10 @@ impl WriteConcern {
                     return Err(CommandError::failed_to_parse(message));
                 }
             },
+            Some(Value::Map(tags)) if tags.is_empty() || tags.iter().any(|(_, count)| !count.is_number()) => {
+                let message = "the tags of w are an object of numbers";
+                return Err(CommandError::failed_to_parse(message));
+            }
             Some(Value::Map(_)) => {
                 let message = "No write concern tags are configured: use w: 1 or w: \"majority\"";
                 concern.unsatisfiable = Some(CommandError::unsatisfiable_write_concern(message));

@@ -430,6 +430,12 @@ fn refused_level(command: &Command, body: &Map, level: ReadLevel) -> Option<Stri
     if !commands::has_read_concern(command) {
         return Some(format!("the command {} reads the latest state only: use the level local", command.name));
     }
+    if level == ReadLevel::Linearizable && command.name == "aggregate" && commands::pipeline_writes(body) {
+        return Some("$out and $merge cannot be used with a 'linearizable' read concern level".to_owned());
+    }
+    if level == ReadLevel::Snapshot && command.name == "count" {
+        return Some("the command count does not support read concern snapshot".to_owned());
+    }
     let first = body.elements("pipeline").and_then(|stages| stages.first()?.as_map()?.entries.first());
     let stage = first.and_then(|(name, _)| name.as_str()).filter(|_| command.name == "aggregate")?;
     let is_local = server_stages::is_local(stage);

@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     Integer,
     /// A number; its fraction does not count.
     Number,
+    /// A number without a fraction, of which the amount counts.
+    Limit,
     /// A number of 32 bits.
     Int32,
     /// A string.
@@ -121,7 +123,7 @@ impl Kind {
             Self::Flag => matches!(value, Value::Bool(_)) || value.is_number(),
             Self::FlagOrText => is_text || matches!(value, Value::Bool(_)) || value.is_number(),
             Self::Bool => matches!(value, Value::Bool(_)),
-            Self::Integer => is_integer(value),
+            Self::Integer | Self::Limit => is_integer(value),
             Self::Number => value.is_number(),
             Self::Int32 => matches!(value, Value::Int32(_)),
             Self::Text | Self::Collection => is_text,
@@ -136,8 +138,10 @@ impl Kind {
     }
 
     /// The error for a value of another type.
-    fn wrong(self, message: String) -> CommandError {
+    fn wrong(self, value: &Value, message: String) -> CommandError {
         match self {
+            Self::Limit if value.is_number() => CommandError::failed_to_parse(message),
+            Self::Limit => CommandError::bad_value(message),
             Self::Collection | Self::CollectionOrNumber => CommandError::invalid_namespace(message),
             Self::Hint | Self::Change => CommandError::failed_to_parse(message),
             _ => CommandError::type_mismatch(message),
@@ -152,7 +156,7 @@ impl Kind {
             Self::FlagOrText => "[bool, long, int, decimal, double, string]",
             Self::Bool => "bool",
             Self::Int32 => "int",
-            Self::Integer | Self::Number => "[long, int, decimal, double]",
+            Self::Integer | Self::Number | Self::Limit => "[long, int, decimal, double]",
             Self::Text | Self::Collection => "string",
             Self::Document => "object",
             Self::Array | Self::Documents => "array",
@@ -218,7 +222,7 @@ pub(crate) fn check(owner: &str, fields: &[Field], body: &Map) -> CommandResult<
                 let (name, expected) = (field.name, field.kind.names());
                 let message =
                     format!("BSON field '{owner}.{name}' is the wrong type '{found}', expected types '{expected}'");
-                return Err(field.kind.wrong(message));
+                return Err(field.kind.wrong(value, message));
             }
             _ => {}
         }

@@ -38,6 +38,10 @@ pub(crate) fn check_variables(body: &Map) -> CommandResult<()> {
             let message = format!("the variable '{name}' of 'let' is one of the server, which cannot be set");
             return Err(CommandError::new(4_738_901, "Location4738901", message));
         }
+        if name == "CURRENT" {
+            check_constant(value)?;
+            continue;
+        }
         let is_first = |first: char| first.is_ascii_lowercase() || !first.is_ascii();
         let is_other = |other: char| other.is_ascii_alphanumeric() || other == '_' || !other.is_ascii();
         if !name.starts_with(is_first) || !name.chars().all(is_other) {

@@ -193,8 +193,12 @@ pub(crate) fn check(db: &str, collection: Option<&str>, stages: &[Value]) -> Com
 fn check_in(place: Place<'_>, stages: &[Value]) -> CommandResult<()> {
     for (at, stage) in stages.iter().enumerate() {
         let Some((name, operand)) = parts(stage) else { continue };
-        if let Some(stage) = find(name) {
-            stage.check(at, place)?;
+        if let Some(known) = find(name) {
+            if stage.as_map().is_some_and(|stage| stage.len() > 1) {
+                let message = "A pipeline stage specification object must contain exactly one field.";
+                return Err(CommandError::new(40323, "Location40323", message));
+            }
+            known.check(at, place)?;
         }
         let Some(operand) = operand.as_map() else { continue };
         match name {

@@ -195,7 +195,10 @@ impl SessionId {
                 })?;
                 Ok(Self { uuid, user })
             }
-            other => Err(wrong(other.map_or("missing", Value::type_name))),
+            None | Some(Value::Null) => {
+                Err(CommandError::missing_field("BSON field 'lsid.id' is missing but a required field"))
+            }
+            Some(other) => Err(wrong(other.type_name())),
         }
     }
 }

@@ -88,7 +88,7 @@ impl Outcome {
             let each = |(at, id): (usize, Value)| Value::Map(Map::from([("index", int(at as u64)), ("_id", id)]));
             builder.put("upserted", &Value::Array(self.upserted.into_iter().map(each).collect()))?;
         }
-        if !self.errors.is_empty() {
+        if !self.errors.is_empty() && !call.write_concern.unacknowledged {
             builder.put("writeErrors", &Value::Array(self.errors))?;
         }
         if !self.retried.is_empty() {

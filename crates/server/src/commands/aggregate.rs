@@ -11,12 +11,13 @@ use crate::figures::Figures;
 use crate::profile;
 use crate::read;
 use crate::server_stages;
+use alluvium::Value;
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
         required("aggregate", Kind::CollectionOrNumber),
-        required("pipeline", Kind::Documents),
+        required("pipeline", Kind::Documents).not_null(),
         optional("cursor", Kind::Document).not_null(),
         optional("explain", Kind::Bool).not_null(),
         optional("allowDiskUse", Kind::Bool).not_null(),
@@ -51,6 +52,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let stages = call.body.elements("pipeline").unwrap_or_default();
     let target = call.argument().as_str();
     let collection = collection(call.argument())?.to_owned();
+    if stages.first().and_then(Value::as_map).is_some_and(|first| first.contains("$facet")) {
+        server_stages::check(&call.db, target, stages)?;
+    }
     check_target(target, stages)?;
     server_stages::check(&call.db, target, stages)?;
     read::check_variables(&call.body)?;
@@ -59,12 +63,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let message = "Aggregation explain does not support the 'writeConcern' option";
         return Err(CommandError::failed_to_parse(message));
     }
-    let level = call.body.document("readConcern").and_then(|concern| concern.text("level"));
     let writes = super::pipeline_writes(&call.body);
-    if writes && level == Some("linearizable") {
-        let message = "$out and $merge cannot be used with a 'linearizable' read concern level";
-        return Err(CommandError::invalid_options(message));
-    }
     if explains {
         return super::explain::aggregate(call, &collection, &call.body, "queryPlanner");
     }

@@ -3,7 +3,7 @@
 use super::{Command, plan_cache};
 use crate::access::{Access, Action};
 use crate::call::Call;
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::plan_filters::QueryShape;
 use crate::read;
@@ -14,16 +14,16 @@ use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("count", Kind::Text),
+        required("count", Kind::Collection),
         optional("query", Kind::Document),
-        optional("limit", Kind::Integer),
-        optional("skip", Kind::Integer),
+        optional("limit", Kind::Limit).not_null(),
+        optional("skip", Kind::Number),
         optional("hint", Kind::Hint),
         optional("collation", Kind::Document),
-        optional("fields", Kind::Document),
+        optional("fields", Kind::Any),
     ],
     access: Access::Collection(Action::Find),
-    ..Command::reading("count", run)
+    ..Command::reading("count", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -47,6 +47,9 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     }
     if let Some(names) = plan_cache::allowed(call, collection, &QueryShape::of(body, "query"))? {
         find = find.only_indexes(names);
+    }
+    if body.integer("limit") == Some(i64::MIN) {
+        return Err(CommandError::bad_value("the limit of count has no amount in 64 bits"));
     }
     // A negative limit counts as its amount, as that of old queries.
     let limit = body.integer("limit").map_or(0, i64::unsigned_abs);

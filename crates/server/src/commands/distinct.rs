@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("distinct", Kind::Text),
+        required("distinct", Kind::Collection),
         required("key", Kind::Text),
         optional("query", Kind::Document),
         optional("collation", Kind::Document),
@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::Collection(Action::Find),
     reads_snapshots: true,
-    ..Command::reading("distinct", run)
+    ..Command::reading("distinct", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

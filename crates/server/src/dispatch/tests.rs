@@ -65,7 +65,7 @@ fn good(kind: Kind) -> Value {
         | Kind::CollectionOrNumber
         | Kind::FlagOrText => Value::from("pets"),
         Kind::Flag | Kind::Bool => Value::Bool(false),
-        Kind::Integer | Kind::Int32 | Kind::Number => Value::Int32(1),
+        Kind::Integer | Kind::Limit | Kind::Int32 | Kind::Number => Value::Int32(1),
         Kind::Document | Kind::Change => Value::Map(Map::new()),
         Kind::Array | Kind::Documents => Value::Array(vec![]),
     }

@@ -26,8 +26,8 @@ pub(super) fn cache(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<Map>>
     }
     let name = call.argument().as_str().unwrap_or_default();
     let full = format!("{}.{name}", call.db);
-    let exists = call.collection_called(name).identity()?.is_some()
-        || call.shared.db.views().iter().any(|(view, _)| *view == full);
+    let exists = call.shared.db.views().iter().any(|(view, _)| *view == full)
+        || call.collection_called(name).identity()?.is_some();
     match exists {
         true => Ok(Vec::new()),
         false => {

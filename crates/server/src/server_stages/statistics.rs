@@ -22,7 +22,7 @@ pub(crate) fn of_collection(call: &Call<'_>, operand: &Value) -> CommandResult<V
     let Some(options) = operand.as_map() else {
         return of_library(call, collection(call), "$collStats", operand);
     };
-    let is_set = |name: &str| options.get(name).is_some_and(|value| !matches!(value, Value::Null | Value::Undefined));
+    let is_set = |name: &str| options.iter().any(|(of, value)| of.as_str() == Some(name) && value.as_map().is_some());
     let full = format!("{}.{}", call.db, collection(call));
     let mut of_documents = options.clone();
     if is_set("latencyStats") || is_set("queryExecStats") {

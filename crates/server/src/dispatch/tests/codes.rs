@@ -212,7 +212,7 @@ fn stages_of_the_server() {
             (figures(doc! {"count": {"x": 1}}), 31170),
             (figures(doc! {"latencyStats": {"histograms": 1}}), 14),
             (figures(doc! {"latencyStats": {"other": true}}), 40415),
-            (figures(Map::from([("storageStats", Map::from([("scale", decimal("0.5"))]).into())])), 2),
+            (figures(Map::from([("storageStats", Value::Map(Map::from([("scale", decimal("0.5"))])))])), 2),
         ],
     );
     let operations = |operand: Map| of_database(one("$currentOp", operand.into()));
@@ -283,6 +283,9 @@ fn administration() {
 #[test]
 fn indexes_that_queries_may_use() {
     let shared = alone();
+    // So many that a scan of them costs more than the index.
+    let documents = (10..1_000).map(|number| doc! {"_id": (number), "a": (number)});
+    shared.db.collection("zoo.pets").insert_many(documents).expect("documents");
     let index = doc! {"createIndexes": "pets", "indexes": [{"key": {"a": 1}, "name": "a_1"}]};
     let change = |index: Map| Map::from([("collMod", Value::from("pets")), ("index", Value::Map(index))]);
     let cases = [
