@@ -193,7 +193,14 @@ pub fn change_index(engine: &EngineHandle, name: &FullName, index: Hint, change:
         definition = definition.with_expire_after_s(seconds)?;
     }
     let before = found.definition.to_map();
-    let changed = engine.catalog.update_index(name, found.tree, |index| index.definition = Arc::new(definition))?;
+    let shows = definition.is_hidden() != found.definition.is_hidden();
+    let changed = engine.catalog.update_index(name, found.tree, |index| {
+        index.definition = Arc::new(definition);
+        if shows {
+            // What used it before says nothing about what uses it now.
+            index.usage = Arc::default();
+        }
+    })?;
     Ok((before, changed.definition.to_map()))
 }
 

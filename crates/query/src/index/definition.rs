@@ -306,14 +306,12 @@ impl Definition {
         match (name, value) {
             ("name", Value::String(text)) => self.name = text.to_string(),
             ("name", _) => return wrong("a string"),
-            ("unique" | "sparse" | "hidden", _) => {
+            ("unique" | "sparse", _) => {
                 let Some(on) = truth(value) else { return wrong("a boolean") };
-                match name {
-                    "unique" => self.unique = on,
-                    "sparse" => self.sparse = on,
-                    _ => self.hidden = on,
-                }
+                if name == "unique" { self.unique = on } else { self.sparse = on }
             }
+            ("hidden", Value::Bool(on)) => self.hidden = *on,
+            ("hidden", _) => return wrong("a boolean"),
             ("partialFilterExpression", Value::Map(map)) => {
                 self.partial = Some((map.clone(), partial(map, self.collation.as_ref())?));
             }

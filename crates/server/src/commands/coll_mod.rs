@@ -11,7 +11,7 @@ use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("collMod", Kind::Text),
+        required("collMod", Kind::Collection),
         optional("index", Kind::Document),
         optional("validator", Kind::Document),
         optional("validationLevel", Kind::Text),
@@ -79,6 +79,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Error::NoSuchCollection { .. } => CommandError::namespace_not_found(format!("ns does not exist: {full}")),
         error => error.into(),
     })?;
+    if call.body.contains("viewOn") || call.body.contains("pipeline") {
+        return Err(CommandError::invalid_options(format!("{full} is no view: it has no viewOn and no pipeline")));
+    }
     if size.is_some() || documents.is_some() {
         let limits = collection.capped()?.ok_or_else(|| not_capped(&full))?;
         let (size_bytes, documents) = (size.unwrap_or(limits.size_bytes), documents.unwrap_or(limits.documents));
@@ -121,9 +124,13 @@ fn change_index(collection: &alluvium::Collection, change: &Map, reply: &mut Map
         let message = format!("{other} of an index cannot be changed: drop the index, and create it with that option");
         return Err(CommandError::not_supported(message));
     }
+    if change.get("unique").is_some_and(|unique| *unique != Value::Null) {
+        return Err(CommandError::bad_value("an index cannot be made not unique: drop the index, and create it again"));
+    }
     let hidden = change.get("hidden").filter(|hidden| **hidden != Value::Null).map(|_| change.flag("hidden"));
     let expiry = change.truncated("expireAfterSeconds");
-    if hidden.is_none() && expiry.is_none() && !change.contains("unique") && !change.contains("prepareUnique") {
+    let keeps_unique = change.get("prepareUnique").is_some_and(|flag| *flag != Value::Null);
+    if hidden.is_none() && expiry.is_none() && !keeps_unique {
         let message = "no expireAfterSeconds, hidden, unique, or prepareUnique field";
         return Err(CommandError::invalid_options(message));
     }

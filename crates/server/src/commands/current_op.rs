@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 pub(super) const KILL: Command = Command {
-    fields: &[optional("op", Kind::Number)],
+    fields: &[optional("op", Kind::Number).not_null()],
     access: Access::Server(Action::KillOp),
     admin_only: true,
     ..Command::reading("killOp", kill)
@@ -39,10 +39,12 @@ fn kill(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let Some(given) = call.body.get("op").filter(|op| op.is_number()) else {
         return Err(CommandError::no_such_key("Did not provide \"op\" field"));
     };
-    let whole = call.body.integer("op").and_then(|number| i32::try_from(number).ok());
-    let Some(number) = whole else {
+    let Some(number) = call.body.integer("op") else {
         let message = format!("invalid op: {given}, which is no number of an operation");
         return Err(CommandError::bad_value(message));
+    };
+    let Ok(number) = i32::try_from(number) else {
+        return Err(CommandError::new(26823, "Location26823", format!("invalid op : {given}")));
     };
     call.shared.operations.kill(number);
     call.answer(&Map::from([("info", Value::from("attempting to kill op"))]))

@@ -86,7 +86,7 @@ pub(super) const PROFILE: Command = Command {
         optional("filter", Kind::Any),
     ],
     access: Access::Database(Action::EnableProfiler),
-    ..Command::reading("profile", profile)
+    ..Command::reading("profile", profile).strict()
 };
 
 /// Sets what `system.profile` keeps of a database. The time from which on an operation is slow, and the part of slow

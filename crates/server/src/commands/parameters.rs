@@ -5,7 +5,7 @@ use super::Command;
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
-use crate::fields::{self, Fields, Kind, optional, required};
+use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::parameters::cluster_names;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -82,24 +82,49 @@ fn named(call: &Call<'_>) -> Vec<(String, Value)> {
         .collect()
 }
 
+/// The options of `getParameter` as a document.
+const GET_OPTIONS: &[Field] =
+    &[optional("showDetails", Kind::Flag), optional("allParameters", Kind::Flag), optional("setAt", Kind::Text)];
+
 fn get(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let known = known(call);
-    let all = match call.argument() {
-        Value::String(all) => &**all == "*",
-        Value::Map(options) => options.flag("allParameters"),
-        _ => false,
+    let (mut all, mut details, mut set_at) = (false, false, None);
+    match call.argument() {
+        Value::String(text) => all = &**text == "*",
+        Value::Map(options) => {
+            fields::refuse_unknown("getParameter", GET_OPTIONS, options.entries.iter().map(|(name, _)| name))?;
+            fields::check("getParameter", GET_OPTIONS, options)?;
+            (all, details) = (options.flag("allParameters"), options.flag("showDetails"));
+            set_at = options.text("setAt").map(str::to_owned);
+        }
+        _ => {}
+    }
+    let at_runtime = call.shared.parameters.lock().to_map();
+    let is_shown = |name: &str| match set_at.as_deref() {
+        None => true,
+        Some("runtime") => at_runtime.contains(name),
+        Some(_) => !at_runtime.contains(name),
     };
-    if all {
-        return call.answer(&known);
+    if let Some(other) = set_at.as_deref().filter(|at| !["runtime", "startup"].contains(at)) {
+        let message = format!("Enumeration value '{other}' for field 'getParameter.setAt' is not a valid value.");
+        return Err(CommandError::bad_value(message));
     }
     let named = named(call);
-    let found = Map {
-        entries: named
-            .iter()
-            .filter_map(|(name, _)| Some((Value::from(name.as_str()), known.get(name)?.clone())))
-            .collect(),
-    };
-    match found.is_empty() {
+    let is_wanted = |name: &str| (all || named.iter().any(|(wanted, _)| wanted == name)) && is_shown(name);
+    let mut found = Map::new();
+    for (name, value) in known.iter().filter(|(name, _)| name.as_str().is_some_and(is_wanted)) {
+        let runtime = name.as_str().is_some_and(|name| at_runtime.contains(name));
+        let shown = match details {
+            false => value.clone(),
+            true => Value::Map(Map::from([
+                ("value", value.clone()),
+                ("settableAtRuntime", Value::Bool(runtime)),
+                ("settableAtStartup", Value::Bool(true)),
+            ])),
+        };
+        found.push(name.clone(), shown);
+    }
+    match found.is_empty() && !all {
         true => Err(CommandError::invalid_options("no option found to get")),
         false => call.answer(&found),
     }
@@ -151,7 +176,11 @@ fn get_of_cluster(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             let wrong = || CommandError::type_mismatch("getClusterParameter takes names of parameters");
             names.iter().map(name).collect::<Option<_>>().ok_or_else(wrong)?
         }
-        _ => return Err(CommandError::bad_value("getClusterParameter takes names of parameters, or \"*\"")),
+        Value::Array(_) => return Err(CommandError::bad_value("getClusterParameter takes at least one name")),
+        other => {
+            let message = format!("getClusterParameter takes names of parameters, or \"*\", not {}", other.type_name());
+            return Err(CommandError::type_mismatch(message));
+        }
     };
     let parameters = call.shared.parameters.lock();
     let mut found = Vec::new();

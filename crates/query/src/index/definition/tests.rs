@@ -17,7 +17,7 @@ fn what_is_defined_is_shown_and_read_back() {
         ),
         ("{'a.$id':1,'a.$db.b':1}", "{}", "{'v':2,'key':{'a.$id':1,'a.$db.b':1},'name':'a.$id_1_a.$db.b_1'}"),
         ("{'a':1}", "{'unique':1,'sparse':false}", "{'v':2,'key':{'a':1},'name':'a_1','unique':true}"),
-        ("{'a':1}", "{'hidden':1}", "{'v':2,'key':{'a':1},'name':'a_1','hidden':true}"),
+        ("{'a':1}", "{'hidden':true}", "{'v':2,'key':{'a':1},'name':'a_1','hidden':true}"),
         (
             "{'a':1}",
             "{'expireAfterSeconds':60,'sparse':true}",
