@@ -215,11 +215,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         stop: Arc::clone(&stop),
     });
     let snapshot = read_concern(shared, command, &body)?;
-    if let (Some(uuid), Some(Value::String(name))) =
-        (body.get("collectionUUID").filter(|uuid| **uuid != Value::Null), body.entries.first().map(|(_, name)| name))
-    {
-        collection_uuid::check(shared, &db, name, uuid)?;
-    }
+    check_uuid(shared, &db, &body)?;
     let retry = begin_retry(shared, command, &body, session.as_ref(), &stop)?;
     let (_checked_out, retry) = retry.map_or((None, None), |(checked_out, retry)| (Some(checked_out), Some(retry)));
     let mut call = Call {
@@ -279,6 +275,15 @@ fn describe(error: &CommandError) -> Map {
 fn late(shared: &Shared, body: &Map) -> Option<CommandError> {
     let is_limited = body.integer("maxTimeMS").is_some_and(|millis| millis > 0);
     (is_limited && shared.fail_points.on_time_limit()).then(CommandError::time_limit)
+}
+
+/// Checks the UUID of the collection, if the client sent one.
+fn check_uuid(shared: &Shared, db: &str, body: &Map) -> CommandResult<()> {
+    let uuid = body.get("collectionUUID").filter(|uuid| **uuid != Value::Null);
+    match (uuid, body.entries.first()) {
+        (Some(uuid), Some((_, Value::String(name)))) => collection_uuid::check(shared, db, name, uuid),
+        _ => Ok(()),
+    }
 }
 
 /// Logs a command that took long, and keeps it for `system.profile`.

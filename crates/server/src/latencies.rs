@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The collections that are counted; later ones are not.
 const COLLECTIONS_MAX: usize = 10_000;
-/// The powers of two of microseconds that are told apart.
+/// The number of ranges of latencies.
 const BUCKETS: usize = 40;
 
 /// The figures of all collections, by their full names.

@@ -14,6 +14,7 @@ mod attach;
 mod batch;
 mod call;
 mod client;
+mod collection_list;
 mod collection_uuid;
 mod commands;
 mod concern;

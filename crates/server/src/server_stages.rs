@@ -134,7 +134,7 @@ fn parts(stage: &Value) -> Option<(&str, &Value)> {
     Some((name.as_str()?, operand))
 }
 
-/// Where a pipeline stands.
+/// The collection or database of a pipeline.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     db: &'a str,
@@ -241,8 +241,9 @@ fn options<'a>(
     name: &str,
     operand: &'a Value,
     known: &[Field],
-    (code, code_name): (i32, &'static str),
+    no_object: (i32, &'static str),
 ) -> CommandResult<&'a Map> {
+    let (code, code_name) = no_object;
     let Some(options) = operand.as_map() else {
         let message = format!("{name} options must be specified in an object, but found: {}", operand.type_name());
         return Err(CommandError::new(code, code_name, message));

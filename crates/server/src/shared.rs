@@ -1,6 +1,5 @@
 //! What all connections share.
 
-use crate::commands::maintenance::AutoCompact;
 use crate::config::Config;
 use crate::cursors::Cursors;
 use crate::fail_points::FailPoints;
@@ -24,6 +23,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize};
 use std::time::Duration;
+
+/// What `autoCompact` was called with: megabytes, and whether it runs once.
+type AutoCompact = (i64, bool);
 
 /// The state of a server.
 pub(crate) struct Shared {

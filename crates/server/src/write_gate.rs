@@ -68,7 +68,7 @@ impl WriteGate {
         Some(state.locks)
     }
 
-    /// Ends a lock, and returns the number of those that remain; `None` if there is none.
+    /// Ends a lock, and returns the number of those that remain; `None` if the gate is open.
     pub(crate) fn unlock(&self) -> Option<u64> {
         let mut state = self.state.lock();
         state.locks = state.locks.checked_sub(1)?;

@@ -31,19 +31,6 @@ pub(super) fn limits(body: &Map) -> CommandResult<Option<CappedLimits>> {
     }
 }
 
-/// The limits as options of a collection, with the types that MongoDB gives them.
-pub(super) fn options(limits: &CappedLimits) -> Map {
-    let mut options = limits.to_options();
-    for (_, value) in &mut options.entries {
-        if let Value::Int64(number) = value
-            && let Ok(number) = i32::try_from(*number)
-        {
-            *value = Value::Int32(number);
-        }
-    }
-    options
-}
-
 /// A size in bytes.
 pub(super) fn size(bytes: i64) -> CommandResult<u64> {
     match u64::try_from(bytes) {

@@ -107,9 +107,6 @@ pub(super) const AUTO_COMPACT: Command = Command {
     ..Command::reading("autoCompact", auto_compact).strict()
 };
 
-/// What `autoCompact` was called with: megabytes, and whether it runs once.
-pub(crate) type AutoCompact = (i64, bool);
-
 /// The store compacts all the time; the settings are kept, and have no other effect.
 fn auto_compact(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     check_free_space(&call.body)?;

@@ -2,7 +2,7 @@
 
 use super::options;
 use crate::call::Call;
-use crate::commands::list_collections;
+use crate::collection_list::entries;
 use crate::error::CommandResult;
 use crate::fields::{Field, Fields, Kind, optional};
 use alluvium::{Map, Value};
@@ -22,7 +22,7 @@ pub(super) fn documents(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<M
     let all: BTreeSet<String> = of_collections.chain(of_views).collect();
     let mut list = Vec::new();
     for db in all.into_iter().filter(|db| call.db == "admin" || *db == call.db) {
-        for mut entry in list_collections::entries(call, &db, false)? {
+        for mut entry in entries(call, &db, false)? {
             let name = entry.remove("name").unwrap_or_default();
             let mut described = Map::from([
                 ("db", Value::from(db.as_str())),

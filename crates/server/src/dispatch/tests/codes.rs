@@ -283,7 +283,7 @@ fn administration() {
 #[test]
 fn indexes_that_queries_may_use() {
     let shared = alone();
-    // So many that a scan of them costs more than the index.
+    // A scan of these costs more than the index.
     let documents = (10..1_000).map(|number| doc! {"_id": (number), "a": (number)});
     shared.db.collection("zoo.pets").insert_many(documents).expect("documents");
     let index = doc! {"createIndexes": "pets", "indexes": [{"key": {"a": 1}, "name": "a_1"}]};

@@ -1,0 +1,70 @@
+//! The collections and views of a database, as `listCollections` shows them.
+
+use crate::call::Call;
+use crate::collection_uuid;
+use crate::error::CommandResult;
+use alluvium::{CappedLimits, Map, Value};
+
+/// The collections and views of a database.
+pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool) -> CommandResult<Vec<Map>> {
+    let mut list = Vec::new();
+    for info in call.shared.db.collections().into_iter().filter(|info| info.database == db) {
+        list.push(of_collection(call, db, &info.name, name_only)?);
+    }
+    for (name, view) in call.shared.db.views() {
+        if let Some((database, name)) = name.split_once('.')
+            && database == db
+        {
+            list.push(entry(name, "view", name_only, view.to_map(), Map::from([("readOnly", Value::from(true))])));
+        }
+    }
+    Ok(list)
+}
+
+fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> CommandResult<Map> {
+    let collection = call.shared.db.logical_database(db).collection(name);
+    let mut info = Map::from([("readOnly", Value::from(call.shared.db.is_read_only()))]);
+    let mut options = Map::new();
+    if !name_only {
+        options = collection.capped()?.as_ref().map(capped_options).unwrap_or_default();
+        let is_other = |(name, _): &(Value, Value)| !matches!(name.as_str(), Some("capped" | "size" | "max"));
+        options.entries.extend(collection.options()?.entries.into_iter().filter(is_other));
+        info.push("uuid", collection_uuid::of(&collection)?);
+    }
+    let collation = options.get("collation").cloned();
+    let mut entry = entry(name, "collection", name_only, options, info);
+    if !name_only {
+        let mut id = Map::from([
+            ("v", Value::Int32(2)),
+            ("key", Value::Map(Map::from([("_id", Value::Int32(1))]))),
+            ("name", Value::from("_id_")),
+        ]);
+        if let Some(collation) = collation {
+            id.push("collation", collation);
+        }
+        entry.push("idIndex", Value::Map(id));
+    }
+    Ok(entry)
+}
+
+fn entry(name: &str, kind: &str, name_only: bool, options: Map, info: Map) -> Map {
+    let mut map = Map::from([("name", Value::from(name)), ("type", Value::from(kind))]);
+    if !name_only {
+        map.push("options", Value::Map(options));
+        map.push("info", Value::Map(info));
+    }
+    map
+}
+
+/// The limits as options of a collection, with the types that MongoDB gives them.
+fn capped_options(limits: &CappedLimits) -> Map {
+    let mut options = limits.to_options();
+    for (_, value) in &mut options.entries {
+        if let Value::Int64(number) = value
+            && let Ok(number) = i32::try_from(*number)
+        {
+            *value = Value::Int32(number);
+        }
+    }
+    options
+}
