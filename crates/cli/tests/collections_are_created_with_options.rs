@@ -1,5 +1,7 @@
 //! `create` makes collections with options: capped ones, and those with a collation.
 
+#![allow(clippy::disallowed_methods)]
+
 mod common;
 
 use common::Place;

@@ -1,5 +1,7 @@
 //! MongoDB's error codes.
 
+// long: a table of codes
+
 use std::fmt;
 
 macro_rules! codes {

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// The most open cursors. Beyond it those that were not read for the longest time are closed, so that clients that open
-/// cursors and leave them keep nobody from reading.
+/// The most open cursors. Beyond it those that were not read for the longest time are closed, so that a client that
+/// opens cursors and leaves them does not keep others from reading.
 const CURSORS_MAX: usize = 10_000;
 
 /// How many are closed then.

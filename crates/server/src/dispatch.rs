@@ -250,13 +250,19 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     let error =
         failed_concern.filter(|_| command.writes).or_else(|| call.write_concern.unsatisfiable.as_ref().map(describe));
     if let Some(error) = error {
-        let code = error.integer("code").and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
-        builder.put("writeConcernError", &Value::Map(error))?;
-        for (name, value) in &labels.of(code).entries {
-            builder.put(name.as_str().unwrap_or_default(), value)?;
-        }
+        put_concern_error(&mut builder, error, labels)?;
     }
     Ok(Done { builder, has_more: call.has_more.get() })
+}
+
+/// Adds the error of a write concern to the reply of a command that has succeeded.
+fn put_concern_error(builder: &mut BsonBuilder, error: Map, labels: &Labels) -> CommandResult<()> {
+    let code = error.integer("code").and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
+    builder.put("writeConcernError", &Value::Map(error))?;
+    for (name, value) in &labels.of(code).entries {
+        builder.put(name.as_str().unwrap_or_default(), value)?;
+    }
+    Ok(())
 }
 
 /// The error of a command's write concern, which its reply has whether the command fails or not.

@@ -1,7 +1,7 @@
 //! The program: arguments, commands, exit codes.
 
 use crate::commands::Command;
-use alluvium_cli::logging::{self, Level};
+use alluvium_cli::logging::{self, Format, Level};
 use alluvium_cli::report::Program;
 use alluvium_cli::signals;
 use alluvium_env::Env;
@@ -52,7 +52,7 @@ pub fn main() -> ExitCode {
             if cli.end_with_parent {
                 end_with_parent();
             }
-            logging::start(&Env::os(), cli.log.unwrap_or(Level::Warn));
+            logging::start(&Env::os(), cli.log.unwrap_or(Level::Warn), Format::Text);
             program.end(cli.command.run())
         }
     }

@@ -11,8 +11,8 @@ use alluvium_store::{Durability, TreeId};
 impl WriteTxn<'_> {
     /// Makes the order of each capped collection that has none. The caller holds no lock.
     pub(super) fn prepare(&self) -> Result<()> {
-        let capped = self.groups.iter().filter(|group| group.capped().is_some());
-        capped.map(|group| capped::ensure_ordered(self.store, &group.state, group.name)).collect()
+        let mut capped = self.groups.iter().filter(|group| group.capped().is_some());
+        capped.try_for_each(|group| capped::ensure_ordered(self.store, &group.state, group.name))
     }
 
     /// True if the collection is capped: then documents are written whole, so that their sizes are known.
