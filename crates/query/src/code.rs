@@ -1,5 +1,4 @@
 //! MongoDB's error codes.
-
 // long: a table of codes
 
 use std::fmt;
