@@ -8,6 +8,7 @@
 mod catalog;
 mod copies;
 mod documents;
+mod language;
 mod messages;
 mod pipelines;
 mod questions;
@@ -33,6 +34,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("deltas", questions::deltas),
     ("filters", questions::filters),
     ("pipelines", pipelines::pipelines),
+    ("expressions", language::expressions),
+    ("dates", language::dates),
+    ("collations", language::collations),
+    ("schemas", language::schemas),
     ("indexes", questions::indexes),
     ("loads", storage::loads),
     ("edits", storage::edits),

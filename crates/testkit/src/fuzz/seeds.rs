@@ -105,6 +105,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "deltas" => deltas(),
         "filters" => text(FILTERS),
         "pipelines" => text(super::pipelines::SEEDS),
+        "expressions" | "dates" | "collations" | "schemas" => text(super::language::seeds(target)),
         "indexes" => text(INDEXES),
         "loads" => LOADS.iter().map(|(kind, text)| [&[*kind], text.as_bytes()].concat()).collect(),
         "edits" | "manifests" | "records" | "blocks" => super::sealed::seeds(target),
