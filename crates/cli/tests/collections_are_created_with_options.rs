@@ -29,7 +29,7 @@ fn a_capped_collection_keeps_the_newest() {
 fn a_collection_compares_by_its_collation() {
     let place = Place::new();
     place.bad(2, &["create", "db", "pets", "--collation", "en"]);
-    assert!(place.bad(1, &["create", "db", "pets", "--collation", r#"{"locale": "xx"}"#]).contains("locale"));
+    assert!(place.bad(2, &["create", "db", "pets", "--collation", r#"{"locale": "xx"}"#]).contains("locale"));
     assert!(!place.path("db").exists());
     place.good(&["create", "db", "pets", "--collation", r#"{"locale": "en", "strength": 2}"#]);
     place.good(&["put", "db", "pets", "rex", r#"{"kind": "Dog"}"#]);

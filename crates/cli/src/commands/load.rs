@@ -205,7 +205,13 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
         parts.push(format!("the collation is not kept: {error}"));
     }
     let names = metadata.options.iter().filter_map(|(name, _)| name.as_str());
-    let names: Vec<&str> = names.filter(|name| !name.starts_with("valid") && *name != "collation").collect();
+    let is_capped = metadata.capped().is_ok_and(|limits| limits.is_some());
+    let is_kept = |name: &str| match name {
+        "collation" => true,
+        "capped" | "size" | "max" => is_capped,
+        name => name.starts_with("valid"),
+    };
+    let names: Vec<&str> = names.filter(|name| !is_kept(name)).collect();
     if !names.is_empty() {
         parts.push(format!("the collection's options are not kept: {}", names.join(", ")));
     }

@@ -16,7 +16,7 @@ fn refused(content: &str) -> String {
 fn what_is_wrong_is_named_with_its_line() {
     assert_eq!(refused("# so\nmemmory = '1G'"), "c.toml:2: there is no setting memmory: did you mean memory?");
     assert_eq!(refused("disk_reserve = 1"), "c.toml:1: there is no setting disk_reserve: did you mean disk-reserve?");
-    assert!(refused("[server]\nport = 1").contains("there are color, disk-reserve, log, memory"));
+    assert!(refused("[server]\nport = 1").contains("there are color, disk-reserve, log, log-format, memory"));
     assert!(refused("\n\nmemory = '1X'").starts_with("c.toml:3: memory: \"1X\" is not valid: write a size"));
     assert!(refused("readers = 0").contains("at least 1"));
     assert!(refused("readers = 1.5").contains("in quotes, or a number"));

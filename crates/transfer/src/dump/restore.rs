@@ -9,7 +9,6 @@ use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
-use alluvium_collections::options::CollectionOptions;
 use alluvium_collections::pipeline::create_view;
 use alluvium_env::{Env, FileReader, OpenMode};
 use std::path::Path;
@@ -313,13 +312,6 @@ impl DumpedCollection {
         let empty = is_empty(engine, &name)?;
         let mut restored = RestoredCollection { name: self.name.clone(), ..RestoredCollection::default() };
         if let Some((_, metadata)) = &self.metadata {
-            if let Some(limits) = metadata.capped()?
-                && engine.catalog.find(&name)?.is_none()
-            {
-                let collation = metadata.collation().unwrap_or_default();
-                let options = CollectionOptions { validator: None, collation, capped: Some(limits) };
-                engine.catalog.create(&name, options)?;
-            }
             // The indexes come first: so each document is indexed as it is written, even if the
             // restore is interrupted.
             restored.indexes = metadata.create_indexes(engine, &name)?;

@@ -214,13 +214,16 @@ fn name_of(index: &Map) -> String {
 
 impl Metadata {
     /// Creates the supported indexes: see `Collection::create_indexes_of`. Returns the names of the
-    /// indexes that did not exist. A collection that does not exist is created with the collation of the metadata.
+    /// indexes that did not exist. A collection that does not exist is created with the collation and the limits of
+    /// the metadata.
     ///
     /// # Errors
     /// As for declaring and building an index.
     pub fn create_indexes(&self, engine: &EngineHandle, name: &FullName) -> Result<Vec<String>> {
-        if let Ok(Some(collation)) = self.collation() {
-            let options = CollectionOptions { collation: Some(collation), ..CollectionOptions::default() };
+        // What is not supported is noted by the caller.
+        let (collation, capped) = (self.collation().unwrap_or_default(), self.capped().unwrap_or_default());
+        if collation.is_some() || capped.is_some() {
+            let options = CollectionOptions { validator: None, collation, capped };
             match engine.catalog.create(name, options) {
                 Ok(_) | Err(Error::CollectionExists(_)) => {}
                 Err(error) => return Err(error),
