@@ -67,6 +67,10 @@ fn writes_by_filter_compare_by_it() {
     assert!(pets.find_one_and_delete(r#"{"name": "RÉX"}"#).run().unwrap().is_some());
     assert_eq!(pets.delete_many(r#"{"name": "REX"}"#).run().unwrap().deleted_count, 2);
     assert_eq!(count(&db, "pets", "{}"), 1);
+    // Also where nothing is read in other collections.
+    pets.update_blind(4, r#"{"$min": {"name": "ADA"}, "$inc": {"age": 1}}"#).unwrap();
+    let ada = pets.get(4).unwrap().unwrap().to_map().unwrap();
+    assert_eq!((ada.get("name"), ada.get("age")), (Some(&Value::from("ada")), Some(&Value::from(4))));
 }
 
 #[test]

@@ -274,21 +274,23 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// As for any write.
     pub fn update_blind(&self, id: &Value, update: &Update) -> Result<()> {
-        let collated = self.engine.catalog.collation(self.name).map(|by| update.clone().collated(Some(&by)));
-        let update = collated.as_ref().unwrap_or(update);
+        let delta = update.to_delta(&self.engine.update_context())?;
         let key = ids::id_key(id)?;
-        // What is compared by a collation is read.
-        let delta = if update.is_collated() { None } else { Some(update.to_delta(&self.engine.update_context())?) };
         let is_blind = self.blind_existing(|txn| {
-            let Some(delta) = delta.as_ref().filter(|_| !txn.indexes(0).is_touched_by(update)) else {
+            let indexes = txn.indexes(0);
+            // What is compared by a collation is read.
+            let compares = || indexes.options.collation.is_some() && update.compares();
+            if indexes.is_touched_by(update) || compares() {
                 return Ok(false);
-            };
-            txn.delta(0, &key, delta);
+            }
+            txn.delta(0, &key, &delta);
             Ok(true)
         })?;
         if is_blind != Some(false) {
             return Ok(());
         }
+        let collated = self.engine.catalog.collation(self.name).map(|by| update.clone().collated(Some(&by)));
+        let update = collated.as_ref().unwrap_or(update);
         match self.update(id, update) {
             Ok(_) => Ok(()),
             // A delta that cannot be applied is not an error either.

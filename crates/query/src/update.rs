@@ -182,9 +182,9 @@ impl Update {
         self
     }
 
-    /// True if a collation has an effect on it.
-    pub fn is_collated(&self) -> bool {
-        self.changes.iter().any(|change| change.collation.is_some())
+    /// True if it compares values with each other, so that a collation has an effect on it.
+    pub fn compares(&self) -> bool {
+        !self.filters.is_empty() || self.changes.iter().any(|change| change.action.compares())
     }
 
     /// Applies the update. Of the document, only the fields on the changed paths are decoded; the
