@@ -120,7 +120,7 @@ fn flag(map: &Map, name: &str) -> Result<Option<bool>> {
 fn count(map: &Map, name: &str) -> Result<Option<u64>> {
     let Some(value) = map.get(name) else { return Ok(None) };
     if !value.is_number() {
-        return wrong(name, "a number");
+        return refused(format!("{name} of $jsonSchema takes a number, not {}", value.type_name()));
     }
     match value.as_i64().map(u64::try_from) {
         Some(Ok(count)) => Ok(Some(count)),
