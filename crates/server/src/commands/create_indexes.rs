@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("createIndexes", Kind::Text),
+        required("createIndexes", Kind::Collection),
         required("indexes", Kind::Documents),
         optional("commitQuorum", Kind::Any),
         optional("ignoreUnknownIndexOptions", Kind::Flag),

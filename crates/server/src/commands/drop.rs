@@ -11,7 +11,7 @@ use alluvium::{Error, Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
-    fields: &[required("drop", Kind::Text)],
+    fields: &[required("drop", Kind::Collection)],
     access: Access::Collection(Action::DropCollection),
     ..Command::writing("drop", run)
 };

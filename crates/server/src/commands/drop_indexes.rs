@@ -11,7 +11,7 @@ use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     aliases: &["deleteIndexes"],
-    fields: &[required("dropIndexes", Kind::Text), required("index", Kind::IndexNames)],
+    fields: &[required("dropIndexes", Kind::Collection), required("index", Kind::IndexNames)],
     access: Access::Collection(Action::DropIndex),
     ..Command::writing("dropIndexes", run)
 };

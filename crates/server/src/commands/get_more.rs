@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
     fields: &[
         required("getMore", Kind::Integer),
         required("collection", Kind::Text),
-        optional("batchSize", Kind::Integer),
+        optional("batchSize", Kind::Number),
         optional("term", Kind::Integer),
         optional("lastKnownCommittedOpTime", Kind::Document),
     ],

@@ -10,7 +10,7 @@ use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
-    fields: &[required("killCursors", Kind::Text), required("cursors", Kind::Array)],
+    fields: &[required("killCursors", Kind::Collection), required("cursors", Kind::Array)],
     access: Access::Login,
     ..Command::reading("killCursors", run)
 };

@@ -11,7 +11,7 @@ use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("listIndexes", Kind::Text),
+        required("listIndexes", Kind::Collection),
         optional("cursor", Kind::Document),
         optional("includeBuildUUIDs", Kind::Flag),
     ],
