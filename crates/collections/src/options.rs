@@ -54,7 +54,7 @@ impl CollectionOptions {
     }
 }
 
-/// The collation among options; `None` if there is none, or if it is `simple`.
+/// The collation among options; `None` without one, and for `simple`.
 fn collation_in(map: &Map) -> std::result::Result<Option<Collation>, CollationError> {
     match map.get("collation") {
         None => Ok(None),
