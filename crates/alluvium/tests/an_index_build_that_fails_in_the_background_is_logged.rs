@@ -1,5 +1,6 @@
 //! A build that continues after the database was opened may find documents that cannot be indexed:
-//! the log reports that the index was dropped, and why.
+//! the log reports that the index was dropped, and why. A process has one log, so this is a program of its own.
+
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use alluvium::Database;

@@ -1,19 +1,26 @@
 //! Many connections that are idle, many that are busy, and more cursors than are kept: all of them are served, with few
-//! threads, and what was left is closed.
+//! threads, descriptors and bytes of memory, and what was left is closed. These are figures of a process, so this is a program
+//! of its own. With `ALLUVIUM_LOAD=full` there are 1,000 idle connections and a million cursors.
 
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests over real sockets, in real time")]
 
+#[allow(dead_code, reason = "the other tests use more of it")]
+#[path = "all/common/mod.rs"]
 mod common;
 
 use alluvium::{Database, Map, Value, doc};
 use alluvium_server::Config;
 use common::Running;
 
-const IDLE: usize = 300;
 const BUSY: usize = 64;
 const ROUNDS: i64 = 40;
 /// The most cursors that the server keeps (`docs/SERVER.md`).
 const CURSORS_MAX: i64 = 10_000;
+
+/// True if all of the load is wanted.
+fn is_full() -> bool {
+    std::env::var("ALLUVIUM_LOAD").is_ok_and(|load| load == "full")
+}
 
 fn number(map: &Map, path: &[&str]) -> i64 {
     let (last, before) = path.split_last().unwrap();
@@ -26,11 +33,19 @@ fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
+/// The memory of this process, in bytes.
+fn memory() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().and_then(|kib| kib.parse::<usize>().ok()).unwrap() << 10
+}
+
 #[test]
 fn idle_and_busy_connections_are_served_together() {
     let db = Database::in_memory().unwrap();
     let served = Running::of(&db, Config::default());
-    let mut idle: Vec<_> = (0..IDLE).map(|_| served.client()).collect();
+    let count = if is_full() { 1000 } else { 300 };
+    let mut idle: Vec<_> = (0..count).map(|_| served.client()).collect();
     for client in &mut idle {
         assert_eq!(client.code("admin", doc! {"ping": 1}), None);
     }
@@ -66,10 +81,16 @@ fn cursors_that_are_left_make_room_for_others() {
     let mut client = served.client();
     let open = || doc! {"find": "pets", "batchSize": 1};
     let first = number(&client.run("main", open()), &["cursor", "id"]);
+    for _ in 0..CURSORS_MAX {
+        client.run("main", open());
+    }
+    let (full, more) = (memory(), if is_full() { 1_000_000 } else { 2000 });
     let mut last = first;
-    for _ in 0..CURSORS_MAX + 50 {
+    for _ in 0..more {
         last = number(&client.run("main", open()), &["cursor", "id"]);
     }
+    // Those that came later have the place of those before them.
+    assert!(memory() < full + (32 << 20), "{full} bytes before, {} after", memory());
     let status = client.run("admin", doc! {"serverStatus": 1});
     let total = number(&status, &["metrics", "cursor", "open", "total"]);
     assert!((CURSORS_MAX / 2..=CURSORS_MAX).contains(&total), "{total}");

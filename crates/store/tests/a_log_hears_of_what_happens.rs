@@ -8,7 +8,7 @@ use alluvium_store::{Durability, Options, Store};
 use log::Level;
 use std::sync::Arc;
 
-/// Keeps the messages. The facade has one for the process, so this file has one test.
+/// Keeps the messages. The facade has one for the process, so this is a program of its own.
 struct Kept(Mutex<Vec<(Level, String)>>);
 
 static KEPT: Kept = Kept(Mutex::new(Vec::new()));

@@ -2,6 +2,7 @@
 //! a failed sync is reported to all threads that it concerns. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};

@@ -14,18 +14,30 @@ pub struct ExpressionError {
     pub code: ErrorCode,
     /// What is wrong, and what is allowed.
     pub message: String,
+    divides_by_zero: bool,
 }
 
 impl ExpressionError {
     /// An error with this code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), divides_by_zero: false }
+    }
+
+    /// A division by zero of an operator.
+    #[cold]
+    pub(crate) fn division_by_zero(code: ErrorCode, operator: &str) -> Self {
+        Self { divides_by_zero: true, ..Self::new(code, format!("{operator} cannot divide by zero")) }
+    }
+
+    /// True for a division by zero.
+    pub(crate) fn divides_by_zero(&self) -> bool {
+        self.divides_by_zero
     }
 
     /// The error, with the `_id` of the document that the expression failed on.
     #[cold]
     pub fn of_document(self, id: &Value) -> Self {
-        Self { code: self.code, message: format!("document {id}: {}", self.message) }
+        Self { message: format!("document {id}: {}", self.message), ..self }
     }
 }
 

@@ -26,7 +26,7 @@ impl PipelineError {
     #[cold]
     pub(super) fn in_group(self) -> Self {
         match self {
-            Self::Refused(mut error) if error.message.contains("divide by zero") => {
+            Self::Refused(mut error) if error.divides_by_zero() => {
                 error.code = match error.code {
                     ErrorCode::BadValue => ErrorCode::Location4848401,
                     ErrorCode::Location16610 => ErrorCode::Location4848403,

@@ -1,3 +1,4 @@
+mod compatibility;
 mod registry;
 
 use super::*;

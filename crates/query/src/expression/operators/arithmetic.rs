@@ -3,6 +3,7 @@
 use super::numbers::{Kind, exact, int_or_long, to_long, whole};
 use super::{NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, exactly, given, operator, some};
 use crate::code::ErrorCode;
+use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::number::{Operation, compute};
 use alluvium_document::value::Double;
@@ -130,7 +131,7 @@ fn divide(_: &Operator, values: &[Operand<'_>]) -> Outcome {
         return fail(ErrorCode::TypeMismatch, problem);
     }
     if is_zero(b) {
-        return fail(ErrorCode::BadValue, "$divide cannot divide by zero");
+        return Err(ExpressionError::division_by_zero(ErrorCode::BadValue, "$divide"));
     }
     match (a, b) {
         (Value::Decimal(_), _) | (_, Value::Decimal(_)) => some(quotient(&decimal(a), &decimal(b))),
@@ -155,7 +156,7 @@ fn modulo(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let is_decimal = matches!((a, b), (Value::Decimal(_), _) | (_, Value::Decimal(_)));
     if is_zero(b) {
         let code = if is_decimal { ErrorCode::Location5733415 } else { ErrorCode::Location16610 };
-        return fail(code, "$mod cannot divide by zero");
+        return Err(ExpressionError::division_by_zero(code, "$mod"));
     }
     match (a, b) {
         _ if is_decimal => {

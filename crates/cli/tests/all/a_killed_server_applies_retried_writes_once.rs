@@ -1,0 +1,123 @@
+//! Clients whose server is killed with -9 repeat what was not acknowledged, with the same numbers, as drivers do: after
+//! the server has started again, every write has been applied exactly once, and nothing acknowledged is lost.
+
+use crate::common::Place;
+use crate::served::{kill, run, send, serve};
+use alluvium::{Binary, Map, Value, doc};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+const CLIENTS: usize = 4;
+const KILLS: usize = 4;
+/// Acknowledged writes between two kills.
+const WRITES_BETWEEN: u64 = 150;
+
+/// What the clients share.
+struct Shared {
+    port: AtomicU64,
+    acknowledged: AtomicU64,
+    done: AtomicBool,
+}
+
+/// One statement, with its session and number.
+fn statement(client: usize, number: i64) -> Map {
+    let mut body = match number % 4 {
+        0 => doc! {"update": "counters", "updates": [{"q": {"_id": client as i64}, "u": {"$inc": {"n": 1}}}]},
+        1 => doc! {"insert": "log", "documents": [{"client": client as i64, "number": number}]},
+        2 => {
+            doc! {"findAndModify": "counters", "query": {"_id": client as i64}, "update": {"$inc": {"m": 1}}, "new": true}
+        }
+        _ => doc! {"update": "counters", "updates": [{"q": {"_id": "all"}, "u": {"$inc": {"n": 1}}, "upsert": true}]},
+    };
+    let session = Binary { subtype: 4, bytes: vec![client as u8 + 1; 16] };
+    body.push("lsid", doc! {"id": Value::Binary(session)});
+    body.push("txnNumber", Value::Int64(number));
+    body
+}
+
+/// Writes until the end, each with its own number; repeats one until it is acknowledged. Returns the count.
+fn client(shared: &Shared, client: usize) -> i64 {
+    let mut number = 0;
+    let mut stream: Option<TcpStream> = None;
+    while !shared.done.load(Ordering::SeqCst) {
+        let reply = loop {
+            let port = shared.port.load(Ordering::SeqCst) as u16;
+            if stream.is_none() {
+                stream = TcpStream::connect(("127.0.0.1", port)).ok();
+            }
+            // Every third write is sent before by a connection that ends without its reply.
+            let port = ("127.0.0.1", port);
+            if number % 3 == 0
+                && let Ok(mut lost) = TcpStream::connect(port)
+            {
+                send(&mut lost, statement(client, number));
+            }
+            let reply = stream.as_mut().and_then(|stream| run(stream, statement(client, number)));
+            match reply {
+                Some(reply) => break reply,
+                None => {
+                    stream = None;
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            }
+        };
+        assert_eq!(reply.get("ok").and_then(Value::as_f64), Some(1.0), "{reply:?}");
+        assert!(reply.get("writeErrors").is_none(), "{reply:?}");
+        if number % 4 == 2 {
+            let m = reply.get("value").and_then(Value::as_map).and_then(|value| value.get("m")).and_then(Value::as_i64);
+            assert_eq!(m, Some(number / 4 + 1), "the document after this write, also of a repetition");
+        }
+        number += 1;
+        shared.acknowledged.fetch_add(1, Ordering::SeqCst);
+    }
+    number
+}
+
+#[test]
+fn a_killed_server_applies_retried_writes_once() {
+    let place = Place::new();
+    let (mut server, port) = serve(&place);
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the server");
+    for client in 0..CLIENTS {
+        let insert = doc! {"insert": "counters", "documents": [{"_id": client as i64, "n": 0, "m": 0}]};
+        run(&mut stream, insert).expect("a reply");
+    }
+    let (port, zero) = (AtomicU64::new(u64::from(port)), AtomicU64::new(0));
+    let shared = Shared { port, acknowledged: zero, done: AtomicBool::new(false) };
+    let counts: Vec<i64> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|at| {
+                scope.spawn({
+                    let shared = &shared;
+                    move || client(shared, at)
+                })
+            })
+            .collect();
+        for _ in 0..KILLS {
+            let before = shared.acknowledged.load(Ordering::SeqCst);
+            let is_failed = || clients.iter().any(|client| client.is_finished());
+            while shared.acknowledged.load(Ordering::SeqCst) < before + WRITES_BETWEEN && !is_failed() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            kill(&mut server);
+            let (next, port) = serve(&place);
+            server = next;
+            shared.port.store(u64::from(port), Ordering::SeqCst);
+        }
+        shared.done.store(true, Ordering::SeqCst);
+        clients.into_iter().map(|client| client.join().expect("a client")).collect()
+    });
+    kill(&mut server);
+    let of_kind = |count: i64, kind: i64| (0..count).filter(|number| number % 4 == kind).count();
+    for (client, count) in counts.iter().enumerate() {
+        let text = place.json(&["get", "db", "shop.counters", &client.to_string()]);
+        assert_eq!(text["n"], of_kind(*count, 0), "client {client}: {text}");
+        assert_eq!(text["m"], of_kind(*count, 2), "client {client}: {text}");
+        let filter = format!(r#"{{"client": {client}}}"#);
+        assert_eq!(place.good(&["count", "db", "shop.log", &filter]).trim(), of_kind(*count, 1).to_string());
+    }
+    let all = place.json(&["get", "db", "shop.counters", "all"]);
+    assert_eq!(all["n"], counts.iter().map(|count| of_kind(*count, 3)).sum::<usize>());
+    place.good(&["verify", "db"]);
+}

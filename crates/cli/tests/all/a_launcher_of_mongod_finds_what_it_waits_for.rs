@@ -1,0 +1,90 @@
+//! The program called by the name `mongod` prints the lines that launchers wait for, takes their arguments, and keeps the
+//! data in the directory that they name.
+
+use crate::common::Place;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program under the name `mongod`.
+fn mongod(place: &Place, arguments: &[&str]) -> Command {
+    let link = place.path("mongod");
+    if !link.exists() {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_alluvium"), &link).expect("a link");
+    }
+    let mut command = Command::new(link);
+    command.args(arguments).current_dir(place.path("")).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.env("XDG_CONFIG_HOME", place.path("")).stderr(Stdio::piped());
+    command
+}
+
+/// Lines of the log up to the one that a launcher waits for.
+fn until(child: &mut Child, text: &str) -> Vec<serde_json::Value> {
+    let mut lines = Vec::new();
+    for line in BufReader::new(child.stdout.as_mut().expect("a pipe")).lines() {
+        let line = line.expect("text");
+        lines.push(serde_json::from_str(&line).expect("JSON"));
+        if line.contains(text) {
+            return lines;
+        }
+    }
+    panic!("no {text:?} in {lines:?}")
+}
+
+fn end(mut child: Child) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+}
+
+#[test]
+fn a_server_says_that_it_waits() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("data")).expect("a directory");
+    let arguments = "--dbpath data --port 0 --bind_ip 127.0.0.1 --noauth --quiet --storageEngine wiredTiger \
+                     --setParameter ttlMonitorSleepSecs=1 --wiredTigerCacheSizeGB 0.1 --replSet rs0";
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let mut child = mongod(&place, &arguments).spawn().expect("the program");
+    let lines = until(&mut child, "Transition to primary complete; database writes are now permitted");
+    let waiting = lines.iter().find(|line| line["msg"] == "Waiting for connections").expect("the line");
+    assert_eq!((&waiting["s"], &waiting["c"], &waiting["id"]), (&"I".into(), &"NETWORK".into(), &23016.into()));
+    assert!(waiting["attr"]["port"].as_u64().is_some_and(|port| port > 0) && waiting["t"]["$date"].is_string());
+    end(child);
+    assert!(place.path("data/alluvium").is_dir());
+}
+
+#[test]
+fn memory_and_a_log_file() {
+    let place = Place::new();
+    place.write("log", "old");
+    let arguments = ["--dbpath", ":memory:", "--port", "0", "--bind_ip", "127.0.0.1", "--logpath", "log"];
+    let child = mongod(&place, &arguments).spawn().expect("the program");
+    let waits = || place.path("log").exists() && place.read("log").contains("Waiting for connections");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !waits() {
+        assert!(Instant::now() < deadline, "the log has no line");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    end(child);
+    let last = place.read("log");
+    assert!(last.lines().last().is_some_and(|line| line.contains("Shutting down")), "{last}");
+}
+
+#[test]
+fn what_is_not_supported_is_refused_by_name() {
+    let place = Place::new();
+    for (arguments, expected) in [
+        (&["--fork"][..], "--fork"),
+        (&["--config", "a.conf"], "--config"),
+        (&["--auth", "--port", "0"], "--auth"),
+        (&["--setParameter", "x"], "NAME=VALUE"),
+        (&["--dbpath", "missing", "--port", "0"], "Data directory missing not found"),
+    ] {
+        let ended = mongod(&place, arguments).output().expect("an end");
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert!(!ended.status.success() && text.contains(expected), "{arguments:?}: {text}");
+    }
+    let version = mongod(&place, &["--version"]).output().expect("an end").stdout;
+    assert!(String::from_utf8_lossy(&version).starts_with("db version v8.0.0\n"));
+    assert!(place.good(&["mongod", "--version"]).starts_with("db version v8"));
+}

@@ -1,0 +1,329 @@
+//! Clients of a server that is killed with -9 again and again repeat what was not acknowledged, as drivers do. Some order of
+//! all their calls explains every reply: nothing acknowledged is lost, nothing is applied twice, and a snapshot shows the
+//! documents of one moment.
+
+use crate::common::Place;
+use crate::served::{kill, run, serve};
+use alluvium::{Binary, Map, Value, doc};
+use alluvium_testkit::concurrency::histories::checker::{Call, check};
+use alluvium_testkit::concurrency::histories::file;
+use alluvium_testkit::concurrency::histories::spec::{Act, Answer, Doc, Docs, Write};
+use alluvium_testkit::seed;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering};
+use std::time::Duration;
+
+const NAME: &str = "-p alluvium-cli --test all histories_through_a_server_are_linearizable";
+const CLIENTS: usize = 6;
+const DOCUMENTS: usize = 10;
+const KILLS: usize = 4;
+/// Calls between two kills.
+const CALLS_BETWEEN: u64 = 300;
+/// Even documents are in the first, odd ones in the second.
+const COLLECTIONS: [&str; 2] = ["even", "odd"];
+
+/// What the clients share.
+struct Shared {
+    clock: AtomicU64,
+    values: AtomicI64,
+    port: AtomicU16,
+    calls: AtomicU64,
+    done: AtomicBool,
+}
+
+impl Shared {
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// A value that no other write has, also after additions.
+    fn value(&self) -> i64 {
+        self.values.fetch_add(1_000_000, Ordering::SeqCst)
+    }
+}
+
+/// A client with a session of its own.
+struct Client<'a> {
+    shared: &'a Shared,
+    number: usize,
+    rng: fastrand::Rng,
+    stream: Option<TcpStream>,
+    /// The number of its last write.
+    writes: i64,
+    calls: Vec<Call>,
+}
+
+fn doc_of(document: &Map) -> Doc {
+    let field = |name: &str| document.get(name).and_then(Value::as_i64).expect("a number");
+    (field("v"), field("n"))
+}
+
+fn documents_of(reply: &Map) -> Vec<&Map> {
+    let batch = reply.get("cursor").and_then(Value::as_map).and_then(|cursor| cursor.get("firstBatch"));
+    batch.and_then(Value::as_array).expect("a batch").iter().map(|found| found.as_map().expect("a document")).collect()
+}
+
+/// The number of documents that an update or a delete has matched.
+fn matched(reply: &Map) -> i64 {
+    reply.get("n").and_then(Value::as_i64).expect("a count")
+}
+
+fn collection(at: usize) -> &'static str {
+    COLLECTIONS[at % 2]
+}
+
+fn update(at: usize, filter: Map, change: Map, upsert: bool) -> Map {
+    let update = doc! {"q": Value::Map(filter), "u": Value::Map(change), "upsert": upsert};
+    doc! {"update": collection(at), "updates": Value::Array(vec![Value::Map(update)])}
+}
+
+fn by_id(at: usize) -> Map {
+    doc! {"_id": at as i64}
+}
+
+fn add(field: &str, by: i64) -> Map {
+    let mut fields = Map::new();
+    fields.push(field, by);
+    doc! {"$inc": Value::Map(fields)}
+}
+
+impl<'a> Client<'a> {
+    fn new(shared: &'a Shared, seed: u64, number: usize) -> Self {
+        let rng = fastrand::Rng::with_seed(seed.wrapping_mul(1000) + number as u64);
+        Self { shared, number, rng, stream: None, writes: 0, calls: Vec::new() }
+    }
+
+    fn any(&mut self) -> Act {
+        let at = self.rng.usize(0..DOCUMENTS);
+        let value = || self.shared.value();
+        match self.rng.u32(0..16) {
+            0..=1 => Act::Write(vec![(at, Write::Put(value()))]),
+            2 => Act::Write(vec![(at, Write::Delete)]),
+            3 => Act::Write(vec![(at, Write::AddN(self.rng.i64(1..9)))]),
+            4 => Act::Write(vec![(at, Write::AddV(self.rng.i64(1..9)))]),
+            5 => Act::Update(at, self.rng.i64(1..9)),
+            6..=7 => Act::FindAndAdd(at, self.rng.i64(1..9)),
+            8 => Act::Take(at),
+            9..=10 => Act::Insert(at, value()),
+            11 => self.swap(at),
+            12 => Act::Get(at),
+            13 => Act::All,
+            14 => Act::Scan(at % 2),
+            _ => {
+                let from = self.rng.i64(0..=self.shared.values.load(Ordering::SeqCst));
+                Act::Find(at % 2, from, from + self.rng.i64(0..=self.shared.values.load(Ordering::SeqCst)))
+            }
+        }
+    }
+
+    /// A compare-and-set of the present document, which is read before.
+    fn swap(&mut self, at: usize) -> Act {
+        match self.call(&Act::Get(at)) {
+            Answer::One(Some(found)) => Act::Swap(at, found, self.shared.value()),
+            _ => Act::Get(at),
+        }
+    }
+
+    /// Calls until the end. A client that waits for a server that is being restarted, repeats its call.
+    fn run(mut self) -> Vec<Call> {
+        while !self.shared.done.load(Ordering::SeqCst) {
+            let act = self.any();
+            let from = self.shared.tick();
+            let answer = self.call(&act);
+            let returned = Some((self.shared.tick(), answer));
+            self.calls.push(Call { act, from, returned, durable: false, recovery: false, client: self.number });
+            self.shared.calls.fetch_add(1, Ordering::SeqCst);
+        }
+        self.calls
+    }
+
+    fn call(&mut self, act: &Act) -> Answer {
+        match act {
+            Act::Write(writes) => {
+                let [(at, write)] = writes.as_slice() else { panic!("there are no batches here") };
+                let at = *at;
+                self.write(match write {
+                    Write::Put(v) => update(at, by_id(at), doc! {"v": *v, "n": 0}, true),
+                    Write::Delete => {
+                        doc! {"delete": collection(at), "deletes": [{"q": {"_id": at as i64}, "limit": 1}]}
+                    }
+                    Write::AddN(by) => update(at, by_id(at), add("n", *by), false),
+                    Write::AddV(by) => update(at, by_id(at), add("v", *by), false),
+                });
+                Answer::Done
+            }
+            Act::Update(at, by) => {
+                Answer::Whether(matched(&self.write(update(*at, by_id(*at), add("n", *by), false))) == 1)
+            }
+            Act::Swap(at, (v, n), to) => {
+                let same = doc! {"_id": *at as i64, "v": *v, "n": *n};
+                Answer::Whether(matched(&self.write(update(*at, same, doc! {"v": *to, "n": 0}, false))) == 1)
+            }
+            Act::FindAndAdd(at, by) => {
+                let update = Value::Map(add("n", *by));
+                let query = doc! {"findAndModify": collection(*at), "query": {"_id": *at as i64}, "update": update};
+                self.find_and_modify(query)
+            }
+            Act::Take(at) => self
+                .find_and_modify(doc! {"findAndModify": collection(*at), "query": {"_id": *at as i64}, "remove": true}),
+            Act::Insert(at, v) => {
+                let insert = doc! {"insert": collection(*at), "documents": [{"_id": *at as i64, "v": *v, "n": 0}]};
+                let reply = self.write_or_duplicate(insert);
+                Answer::Whether(matched(&reply) == 1)
+            }
+            Act::Get(at) => {
+                let reply = self.read(doc! {"find": collection(*at), "filter": {"_id": *at as i64}});
+                Answer::One(documents_of(&reply).first().map(|found| doc_of(found)))
+            }
+            Act::All => Answer::Many(self.all()),
+            Act::Scan(half) => Answer::Many(placed([&self.read(doc! {"find": COLLECTIONS[*half]})])),
+            Act::Find(half, from, to) => {
+                let find = doc! {"find": COLLECTIONS[*half], "filter": {"v": {"$gte": *from, "$lte": *to}}};
+                Answer::Many(placed([&self.read(find)]))
+            }
+        }
+    }
+
+    /// Both collections at one time: the second is read at the time of the first. The server forgets old times when it is
+    /// killed, and says so.
+    fn all(&mut self) -> Docs {
+        loop {
+            let mut find = doc! {"find": COLLECTIONS[0], "readConcern": {"level": "snapshot"}};
+            find.push("lsid", self.session());
+            let even = self.read(find);
+            let cursor = even.get("cursor").and_then(Value::as_map).expect("a cursor");
+            let time = cursor.get("atClusterTime").expect("a time").clone();
+            let mut find = doc! {"find": COLLECTIONS[1], "readConcern": {"level": "snapshot", "atClusterTime": time}};
+            find.push("lsid", self.session());
+            let odd = self.repeated(&find);
+            if odd.get("ok").and_then(Value::as_f64) == Some(1.0) {
+                return placed([&even, &odd]);
+            }
+            // `SnapshotTooOld`, `SnapshotUnavailable`.
+            let code = odd.get("code").and_then(Value::as_i64);
+            assert!(matches!(code, Some(239 | 246)), "{odd:?}");
+        }
+    }
+
+    fn find_and_modify(&mut self, query: Map) -> Answer {
+        let reply = self.write(query);
+        Answer::One(reply.get("value").and_then(Value::as_map).map(doc_of))
+    }
+
+    fn session(&self) -> Value {
+        let bytes = vec![self.number as u8 + 1; 16];
+        Value::Map(doc! {"id": Value::Binary(Binary { subtype: 4, bytes })})
+    }
+
+    fn write(&mut self, body: Map) -> Map {
+        let reply = self.write_or_duplicate(body);
+        assert!(reply.get("writeErrors").is_none(), "{reply:?}");
+        reply
+    }
+
+    /// The number makes it one write, however often it is sent.
+    fn write_or_duplicate(&mut self, mut body: Map) -> Map {
+        self.writes += 1;
+        body.push("lsid", self.session());
+        body.push("txnNumber", Value::Int64(self.writes));
+        if self.rng.u8(0..4) == 0 {
+            body.push("writeConcern", doc! {"w": "majority"});
+        }
+        self.read(body)
+    }
+
+    fn read(&mut self, body: Map) -> Map {
+        let reply = self.repeated(&body);
+        assert_eq!(reply.get("ok").and_then(Value::as_f64), Some(1.0), "{reply:?}");
+        reply
+    }
+
+    /// Sends a command until there is a reply.
+    fn repeated(&mut self, body: &Map) -> Map {
+        loop {
+            if self.stream.is_none() {
+                let port = self.shared.port.load(Ordering::SeqCst);
+                self.stream = TcpStream::connect(("127.0.0.1", port)).ok();
+            }
+            match self.stream.as_mut().and_then(|stream| run(stream, body.clone())) {
+                Some(reply) => return reply,
+                None => self.stream = None,
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// The documents of replies, each at its place.
+fn placed<'a>(replies: impl IntoIterator<Item = &'a Map>) -> Docs {
+    let mut docs = vec![None; DOCUMENTS];
+    for document in replies.into_iter().flat_map(documents_of) {
+        let at = document.get("_id").and_then(Value::as_i64).expect("a number") as usize;
+        assert!(docs[at].is_none(), "document {at} is there twice");
+        docs[at] = Some(doc_of(document));
+    }
+    docs
+}
+
+fn history(seed: u64) -> Vec<Call> {
+    let place = Place::new();
+    let (mut server, port) = serve(&place);
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the server");
+    for name in COLLECTIONS {
+        let index = doc! {"createIndexes": name, "indexes": [{"key": {"v": 1}, "name": "v_1"}]};
+        run(&mut stream, index).expect("a reply");
+    }
+    let shared = Shared {
+        clock: AtomicU64::new(1),
+        values: AtomicI64::new(1_000_000),
+        port: AtomicU16::new(port),
+        calls: AtomicU64::new(0),
+        done: AtomicBool::new(false),
+    };
+    let shared = &shared;
+    let mut calls: Vec<Call> = std::thread::scope(|scope| {
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|number| scope.spawn(move || Client::new(shared, seed, number).run())).collect();
+        for kills in 0..=KILLS {
+            let before = shared.calls.load(Ordering::SeqCst);
+            let is_failed = || clients.iter().any(|client| client.is_finished());
+            while shared.calls.load(Ordering::SeqCst) < before + CALLS_BETWEEN && !is_failed() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if kills < KILLS {
+                kill(&mut server);
+                let (next, port) = serve(&place);
+                server = next;
+                shared.port.store(port, Ordering::SeqCst);
+            }
+        }
+        shared.done.store(true, Ordering::SeqCst);
+        clients.into_iter().flat_map(|client| client.join().expect("a client")).collect()
+    });
+    // What is there after another kill.
+    kill(&mut server);
+    let (mut server, port) = serve(&place);
+    shared.port.store(port, Ordering::SeqCst);
+    let mut last = Client::new(shared, seed, CLIENTS);
+    let from = shared.tick();
+    let found = Answer::Many(last.all());
+    let returned = Some((shared.tick(), found));
+    calls.push(Call { act: Act::All, from, returned, durable: false, recovery: false, client: CLIENTS });
+    kill(&mut server);
+    place.good(&["verify", "db"]);
+    calls
+}
+
+#[test]
+fn histories_through_a_server_are_linearizable() {
+    seed::each(NAME, 0, 2, |seed| {
+        let calls = history(seed);
+        assert!(calls.len() as u64 > KILLS as u64 * CALLS_BETWEEN, "{}", calls.len());
+        let first = vec![None; DOCUMENTS];
+        if let Err(broken) = check(&first, &calls) {
+            let kept = std::env::temp_dir().join(format!("alluvium-history-server-{seed}.jsonl"));
+            std::fs::write(&kept, file::print(&first, &calls)).expect("a file");
+            panic!("seed {seed}: {broken}\nthe history is kept in {}", kept.display());
+        }
+    });
+}

@@ -1,0 +1,245 @@
+//! `docs/COMPATIBILITY.md` says for each keyword of MongoDB 8 whether it works here: each is given to the parsers. The file
+//! is compared with what they answer; `UPDATE=1 cargo test -p alluvium-query --test all compatibility_is_written_down` writes it.
+
+use alluvium_document::{Map, Value};
+use alluvium_query::ErrorCode;
+use alluvium_query::collation::Collation;
+use alluvium_query::expression::{Expression, Variables};
+use alluvium_query::filter::{Filter, FilterError};
+use alluvium_query::pipeline::{Pipeline, PipelineError};
+use alluvium_query::projection::Projection;
+use alluvium_query::update::Update;
+use std::fmt::Write;
+use std::path::Path;
+
+/// What a keyword is.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Filter,
+    Projection,
+    Update,
+    Stage,
+    Accumulator,
+    Window,
+    Expression,
+    Collation,
+}
+
+/// The keywords of MongoDB 8.0, by its documentation.
+const KEYWORDS: &[(Kind, &str, &str)] = &[
+    (
+        Kind::Filter,
+        "Operators of filters",
+        "$all $and $bitsAllClear $bitsAllSet $bitsAnyClear $bitsAnySet $comment $elemMatch $eq $exists $expr $geoIntersects \
+         $geoWithin $gt $gte $in $jsonSchema $lt $lte $mod $ne $near $nearSphere $nin $nor $not $or $rand $regex $sampleRate \
+         $size $text $type $where",
+    ),
+    (Kind::Projection, "Operators of projections", "$elemMatch $meta $slice"),
+    (
+        Kind::Update,
+        "Operators of updates",
+        "$addToSet $bit $currentDate $inc $max $min $mul $pop $pull $pullAll $push $rename $set $setOnInsert $unset",
+    ),
+    (
+        Kind::Stage,
+        "Stages of pipelines",
+        "$addFields $bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $count $currentOp $densify \
+         $documents $facet $fill $geoNear $graphLookup $group $indexStats $limit $listLocalSessions $listSampledQueries \
+         $listSearchIndexes $listSessions $lookup $match $merge $out $planCacheStats $project $querySettings $queryStats \
+         $redact $replaceRoot $replaceWith $sample $search $searchMeta $set $setWindowFields $shardedDataDistribution $skip \
+         $sort $sortByCount $unionWith $unset $unwind $vectorSearch",
+    ),
+    (
+        Kind::Accumulator,
+        "Accumulators of groups",
+        "$accumulator $addToSet $avg $bottom $bottomN $concatArrays $count $first $firstN $last $lastN $max $maxN $median \
+         $mergeObjects $min $minN $percentile $push $setUnion $stdDevPop $stdDevSamp $sum $top $topN",
+    ),
+    (
+        Kind::Window,
+        "Functions of windows",
+        "$addToSet $avg $bottom $bottomN $concatArrays $count $covariancePop $covarianceSamp $denseRank $derivative \
+         $documentNumber $expMovingAvg $first $firstN $integral $last $lastN $linearFill $locf $max $maxN $median $min $minN \
+         $percentile $push $rank $setUnion $shift $stdDevPop $stdDevSamp $sum $top $topN",
+    ),
+    (
+        Kind::Expression,
+        "Expressions",
+        "$abs $acos $acosh $add $allElementsTrue $and $anyElementTrue $arrayElemAt $arrayToObject $asin $asinh $atan $atan2 \
+         $atanh $avg $binarySize $bitAnd $bitNot $bitOr $bitXor $bsonSize $ceil $cmp $concat $concatArrays $cond $convert $cos \
+         $cosh $dateAdd $dateDiff $dateFromParts $dateFromString $dateSubtract $dateToParts $dateToString $dateTrunc \
+         $dayOfMonth $dayOfWeek $dayOfYear $degreesToRadians $divide $eq $exp $filter $first $firstN $floor $function $getField \
+         $gt $gte $hour $ifNull $in $indexOfArray $indexOfBytes $indexOfCP $isArray $isNumber $isoDayOfWeek $isoWeek \
+         $isoWeekYear $last $lastN $let $literal $ln $log $log10 $lt $lte $ltrim $map $max $maxN $median $mergeObjects $meta \
+         $millisecond $min $minN $minute $mod $month $multiply $ne $not $objectToArray $or $percentile $pow $radiansToDegrees \
+         $rand $range $reduce $regexFind $regexFindAll $regexMatch $replaceAll $replaceOne $reverseArray $round $rtrim \
+         $sampleRate $second $setDifference $setEquals $setField $setIntersection $setIsSubset $setUnion $sin $sinh $size \
+         $slice $sortArray $split $sqrt $stdDevPop $stdDevSamp $strLenBytes $strLenCP $strcasecmp $substr $substrBytes $substrCP \
+         $subtract $sum $switch $tan $tanh $toBool $toDate $toDecimal $toDouble $toHashedIndexKey $toInt $toLong $toLower \
+         $toObjectId $toString $toUUID $toUpper $trim $trunc $tsIncrement $tsSecond $type $unsetField $week $year $zip",
+    ),
+    (
+        Kind::Collation,
+        "Options of collations",
+        "alternate backwards caseFirst caseLevel locale maxVariable normalization numericOrdering strength",
+    ),
+];
+
+/// What works only in part, and what is missing.
+const PARTLY: &[(Kind, &str, &str)] = &[
+    (Kind::Filter, "$regex", "no recursion, conditions and verbs of PCRE"),
+    (Kind::Stage, "$bucketAuto", "in memory only"),
+    (Kind::Stage, "$collStats", "count and storageStats; latencyStats and queryExecStats of the server"),
+    (Kind::Stage, "$graphLookup", "in memory only"),
+    (Kind::Stage, "$out", "no time series"),
+    (Kind::Accumulator, "$median", "exact, whatever the method"),
+    (Kind::Accumulator, "$percentile", "exact, whatever the method"),
+    (Kind::Window, "$median", "exact, whatever the method"),
+    (Kind::Window, "$percentile", "exact, whatever the method"),
+    (Kind::Collation, "backwards", "as the locale has it: true for `fr_CA`, false for others"),
+    (Kind::Collation, "locale", "no types `search`, `searchjl`, `eor`, `phonetic`, `big5han`, `gb2312han`, `reformed`"),
+    (Kind::Collation, "normalization", "always on"),
+];
+
+fn one(name: &str, value: impl Into<Value>) -> Map {
+    Map::from([(name, value.into())])
+}
+
+fn stages(stage: Map) -> Value {
+    Value::Array(vec![Value::Map(stage)])
+}
+
+/// Why a parser refuses a stage or an expression altogether; `None` if it knows it.
+fn refused(error: Option<PipelineError>) -> Option<String> {
+    let error = error?;
+    let unknown = [
+        ErrorCode::NotImplemented,
+        ErrorCode::Location40324,
+        ErrorCode::Location15952,
+        ErrorCode::InvalidPipelineOperator,
+        ErrorCode::Location31325,
+    ];
+    let is_window = error.to_string().starts_with("there is no window function");
+    (unknown.contains(&error.code()) || is_window).then(|| reason(&error.to_string()))
+}
+
+/// The reason in an error message.
+fn reason(message: &str) -> String {
+    match message.split_once(": ") {
+        Some((_, why)) if !why.starts_with("did you mean") => why.to_owned(),
+        _ => "not supported yet".to_owned(),
+    }
+}
+
+/// Why a keyword does not work; `None` if it does.
+fn missing(kind: Kind, name: &str) -> Option<String> {
+    match kind {
+        Kind::Filter => {
+            if name == "$rand" {
+                return missing(Kind::Expression, name);
+            }
+            let (on_field, at_top) = (Filter::parse(&one("a", one(name, 1))), Filter::parse(&one(name, 1)));
+            let refuses = |result: &Result<Filter, FilterError>| match result {
+                Ok(_) => false,
+                Err(FilterError::NotSupported(_)) => true,
+                Err(error) => error.to_string().contains("unknown operator") || is_misplaced(&error.to_string()),
+            };
+            (refuses(&on_field) && refuses(&at_top)).then(|| why_no_filter(name).to_owned())
+        }
+        Kind::Projection => {
+            let error = Projection::parse(&one("a", one(name, one("b", 1)))).err()?;
+            (error.code() == ErrorCode::NotImplemented).then(|| reason(&error.to_string()))
+        }
+        Kind::Update => {
+            let error = Update::parse(&one(name, one("a", 1))).err()?;
+            error.to_string().contains("nknown").then(|| "not supported yet".to_owned())
+        }
+        Kind::Stage => refused(Pipeline::parse(&stages(one(name, 1)), &Variables::NONE).err()),
+        Kind::Accumulator => {
+            let group = Map::from([("_id", Value::Null), ("x", Value::Map(one(name, 1)))]);
+            refused(Pipeline::parse(&stages(one("$group", group)), &Variables::NONE).err())
+        }
+        Kind::Window => {
+            let output = Map::from([("output", one("x", one(name, 1)))]);
+            refused(Pipeline::parse(&stages(one("$setWindowFields", output)), &Variables::NONE).err())
+        }
+        Kind::Collation => {
+            let value = match name {
+                "alternate" => Value::from("shifted"),
+                "caseFirst" => Value::from("upper"),
+                "maxVariable" => Value::from("space"),
+                "strength" => Value::from(3),
+                "locale" => Value::from("en"),
+                "backwards" => Value::from(false),
+                _ => Value::from(true),
+            };
+            let mut options = one("locale", "en");
+            options.insert(name, value);
+            Collation::parse(&options).err().map(|error| error.to_string())
+        }
+        Kind::Expression if name == "$sampleRate" => missing(Kind::Filter, name),
+        Kind::Expression => refused(Expression::parse(&Value::Map(one(name, 1))).err().map(PipelineError::from)),
+    }
+}
+
+/// True if a filter refuses an operator because it is not at its place, so that another place decides.
+fn is_misplaced(message: &str) -> bool {
+    message.contains("is an operator for a field") || message.contains("is among the operators for")
+}
+
+fn why_no_filter(name: &str) -> &'static str {
+    match name {
+        "$where" => "it runs JavaScript",
+        "$text" => "there is no text search",
+        "$geoIntersects" | "$geoWithin" | "$near" | "$nearSphere" => "there is no geography",
+        _ => "not supported yet",
+    }
+}
+
+fn written() -> String {
+    let mut text = String::from(
+        "# Compatibility\n\nThe keywords and [commands](#commands) of MongoDB 8.0 and what Alluvium does with them. This\n\
+         part of the page is written by a test, which gives each keyword to the parsers\n\
+         (`crates/query/tests/all/compatibility_is_written_down.rs`). A keyword that is not supported is\n\
+         refused by name, with MongoDB's code 238 (`NotImplemented`).\n",
+    );
+    for (kind, title, names) in KEYWORDS {
+        let names: Vec<&str> = names.split_whitespace().collect();
+        let works = names.iter().filter(|name| missing(*kind, name).is_none()).count();
+        writeln!(text, "\n## {title}\n\n{works} of {} work.\n\n| keyword | | |\n|---|---|---|", names.len()).unwrap();
+        for name in names {
+            let partly = PARTLY.iter().find(|(of, known, _)| of == kind && *known == name).map(|(.., note)| *note);
+            match (missing(*kind, name), partly) {
+                (Some(why), _) => writeln!(text, "| `{name}` | no | {why} |").unwrap(),
+                (None, Some(note)) => writeln!(text, "| `{name}` | partly | {note} |").unwrap(),
+                (None, None) => writeln!(text, "| `{name}` | yes | |").unwrap(),
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn compatibility_is_written_down() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COMPATIBILITY.md");
+    let (written, page) = (written(), std::fs::read_to_string(&path).unwrap_or_default());
+    // The commands, which follow, are written by the crate that has them.
+    let (known, commands) = page.split_at(page.find("\n## Commands\n").unwrap_or(page.len()));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, format!("{written}{commands}")).unwrap();
+        return;
+    }
+    assert_eq!(known, written, "run this test with UPDATE=1, and read the change");
+}
+
+/// The parsers decide, so a keyword that does not exist must not work.
+#[test]
+fn what_does_not_exist_does_not_work() {
+    for (kind, _, _) in KEYWORDS {
+        if *kind != Kind::Projection {
+            assert!(missing(*kind, "$nonsense").is_some());
+        }
+    }
+    assert_eq!(missing(Kind::Stage, "$geoNear").as_deref(), Some("there is no geography"));
+    assert_eq!(missing(Kind::Stage, "$match"), None);
+}

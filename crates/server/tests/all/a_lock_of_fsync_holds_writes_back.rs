@@ -1,0 +1,40 @@
+//! `fsync` with `lock`: writes of all clients wait until the last lock is released, and reads do not, even if fewer
+//! requests run at a time than there are writes that wait.
+
+use crate::common;
+use crate::common::Running;
+use alluvium::{Value, doc};
+use alluvium_server::Config;
+
+#[test]
+fn writes_wait_for_the_last_unlock() {
+    let server = Running::with(Config { threads: 1, ..Config::default() });
+    let mut admin = server.client();
+    admin.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 0}]});
+    for locks in 1..=2 {
+        let locked = admin.ok("admin", doc! {"fsync": 1, "lock": true});
+        assert_eq!(locked.get("lockCount"), Some(&Value::Int64(locks)), "{locked}");
+    }
+    let mut writers: Vec<_> = (1..4).map(|id| (id, server.client())).collect();
+    for (id, writer) in &mut writers {
+        writer.send("zoo", doc! {"insert": "pets", "documents": [{"_id": (*id)}]}, &[], 0);
+    }
+    let out = doc! {"aggregate": "pets", "pipeline": [{"$out": "copies"}], "cursor": {}, "maxTimeMS": 1};
+    server.client().fails(50, "zoo", out);
+    let count = |admin: &mut common::Client| admin.ok("zoo", doc! {"count": "pets"}).get("n").cloned();
+    assert_eq!(count(&mut admin), Some(Value::Int32(1)), "the writes wait, and reads do not");
+    // A client that goes away while its write waits.
+    let mut gone = server.client();
+    gone.send("zoo", doc! {"insert": "pets", "documents": [{"_id": 99}]}, &[], 0);
+    drop(gone);
+    let unlocked = admin.ok("admin", doc! {"fsyncUnlock": 1});
+    assert_eq!(unlocked.get("lockCount"), Some(&Value::Int64(1)));
+    assert_eq!(count(&mut admin), Some(Value::Int32(1)), "one lock remains");
+    admin.ok("admin", doc! {"fsyncUnlock": 1});
+    for (_, writer) in &mut writers {
+        assert_eq!(writer.reply().get("n"), Some(&Value::Int32(1)));
+    }
+    let found = count(&mut admin);
+    assert!([Some(Value::Int32(4)), Some(Value::Int32(5))].contains(&found), "{found:?}");
+    admin.fails(20, "admin", doc! {"fsyncUnlock": 1});
+}

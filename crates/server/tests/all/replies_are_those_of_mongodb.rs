@@ -1,0 +1,103 @@
+//! Replies that drivers and programs read, field by field.
+
+use crate::common::{MORE_TO_COME, OP_MSG, Running};
+use alluvium::{Map, Value, doc};
+
+#[test]
+fn lists_with_filters_may_contain_rules_and_pipelines() {
+    let server = Running::new();
+    let mut client = server.client();
+    let rules = doc! {"$jsonSchema": {"required": ["name"]}};
+    client.ok("zoo", doc! {"create": "checked", "validator": (rules.clone())});
+    client.ok("zoo", doc! {"create": "view", "viewOn": "checked", "pipeline": [{"$match": {"a": 1}}]});
+    for (name, kind) in [("checked", "collection"), ("view", "view")] {
+        let found = client.documents("zoo", doc! {"listCollections": 1, "filter": {"name": name}});
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].get("type"), Some(&Value::from(kind)));
+    }
+}
+
+#[test]
+fn duplicates_are_described() {
+    let server = Running::new();
+    let mut client = server.client();
+    client
+        .ok("zoo", doc! {"createIndexes": "pets", "indexes": [{"key": {"name": 1}, "name": "name_1", "unique": true}]});
+    let documents = doc! {"insert": "pets", "documents": [{"_id": 1, "name": "rex"}, {"_id": 2, "name": "rex"}]};
+    let reply = client.ok("zoo", documents);
+    let Some(Value::Array(errors)) = reply.get("writeErrors") else { panic!("{reply}") };
+    let message = "E11000 duplicate key error collection: zoo.pets index: name_1 dup key: { name: \"rex\" }";
+    let expected = doc! {
+        "index": 1, "code": 11000, "errmsg": message, "keyPattern": {"name": 1}, "keyValue": {"name": "rex"}
+    };
+    assert_eq!(errors, &[Value::Map(expected)]);
+}
+
+#[test]
+fn an_operation_is_found_by_its_comment() {
+    let server = Running::new();
+    let mut client = server.client();
+    let stages = doc! {"aggregate": 1, "pipeline": [{"$currentOp": {}}], "cursor": {}, "comment": "find me"};
+    let running = client.documents("admin", stages);
+    let commented = running.iter().filter_map(|operation| operation.get("command").and_then(Value::as_map));
+    assert_eq!(commented.filter(|command| command.get("comment") == Some(&Value::from("find me"))).count(), 1);
+}
+
+#[test]
+fn a_set_is_initiated_by_its_name() {
+    let server = Running::new();
+    let mut client = server.client();
+    client.ok("admin", doc! {"replSetInitiate": {"_id": "alluvium", "members": [{"_id": 0, "host": "localhost:1"}]}});
+    client.ok("admin", doc! {"replSetInitiate": {}});
+    client.fails(93, "admin", doc! {"replSetInitiate": {"_id": "other"}});
+    client.fails(93, "admin", doc! {"replSetInitiate": {"_id": "alluvium", "members": [{}, {}]}});
+}
+
+#[test]
+fn a_connection_continues_after_errors_and_silence() {
+    let server = Running::new();
+    let mut client = server.client();
+    let hello = client.query("admin", &doc! {"isMaster": 1, "helloOk": true});
+    assert_eq!(hello.get("ismaster"), Some(&Value::Bool(true)));
+    client.fails(59, "zoo", doc! {"nonsense": 1});
+    client.fails(14, "zoo", doc! {"find": "pets", "filter": 1});
+    let silent = doc! {"insert": "pets", "writeConcern": {"w": 0}};
+    client.send("zoo", silent, &[("documents", &[doc! {"_id": 1}, doc! {"_id": 1}])], MORE_TO_COME);
+    assert_eq!(client.documents("zoo", doc! {"find": "pets"}), [doc! {"_id": 1}]);
+    // A document that is not BSON is refused; a message with an unknown section ends the connection.
+    client.send_raw(OP_MSG, &[0, 0, 0, 0, 0, 7, 0, 0, 0, 99, 0, 0]);
+    assert_eq!(client.reply().get("code"), Some(&Value::Int32(22)));
+    client.ok("admin", Map::from([("ping", Value::Int32(1))]));
+    client.send_raw(OP_MSG, &[0, 0, 0, 0, 9]);
+    assert!(client.is_closed());
+}
+
+#[test]
+fn a_server_of_its_own_reads_no_snapshots() {
+    let server = Running::with(alluvium_server::Config { replica_set: None, ..Default::default() });
+    let mut client = server.client();
+    client.fails(123, "zoo", doc! {"find": "pets", "readConcern": {"level": "snapshot"}});
+    client.ok("zoo", doc! {"find": "pets", "readConcern": {"level": "majority"}});
+}
+
+#[test]
+fn a_command_that_fails_reports_its_write_concern_too() {
+    let server = Running::new();
+    let mut client = server.client();
+    client.ok("zoo", doc! {"create": "pets"});
+    client.ok("zoo", doc! {"create": "others"});
+    let rename = doc! {"renameCollection": "zoo.pets", "to": "zoo.others", "writeConcern": {"w": 2}};
+    let reply = client.fails(48, "admin", rename);
+    let error = reply.get("writeConcernError").and_then(Value::as_map).expect("an error");
+    assert_eq!(error.get("code"), Some(&Value::Int32(100)));
+}
+
+#[test]
+fn an_update_by_an_unknown_stage_fails_as_a_whole() {
+    let server = Running::new();
+    let mut client = server.client();
+    let unknown = doc! {"update": "pets", "updates": [{"q": {}, "u": [{"$nonsense": true}]}]};
+    client.fails(40324, "zoo", unknown);
+    let wrong = doc! {"update": "pets", "updates": [{"q": {}, "u": {"$nonsense": {"a": 1}}}]};
+    assert!(client.ok("zoo", wrong).contains("writeErrors"));
+}

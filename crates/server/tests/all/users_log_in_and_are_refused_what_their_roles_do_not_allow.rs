@@ -1,0 +1,127 @@
+//! Users log in, and are refused what their roles do not allow.
+
+use crate::common::Running;
+use alluvium::{Database, Value, doc};
+use alluvium_server::Config;
+
+const UNAUTHORIZED: Option<i64> = Some(13);
+const FAILED: Option<i64> = Some(18);
+
+#[test]
+fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
+    let dir = tempfile::tempdir().unwrap();
+    let audit = dir.path().join("audit.jsonl");
+    let db = Database::open(dir.path().join("db")).unwrap();
+    let config = Config { audit: Some(audit.clone()), ..Config::default() };
+    let served = Running::of(&db, config.clone());
+    let mut open = served.client();
+    assert_eq!(open.code("a", doc! {"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]}), None);
+    let root = doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]};
+    assert_eq!(open.code("admin", root.clone()), None);
+    // From now on, this connection needs a login, too.
+    assert_eq!(open.code("a", doc! {"find": "c"}), UNAUTHORIZED);
+    assert_eq!(open.code("admin", root), UNAUTHORIZED);
+    assert_eq!(open.code("admin", doc! {"ping": 1}), None);
+
+    let mut root = served.client();
+    assert_eq!(root.log_in("admin", "root", "wrong"), FAILED);
+    assert_eq!(root.log_in("admin", "stranger", "secret"), FAILED);
+    assert_eq!(root.log_in("a", "root", "secret"), FAILED);
+    assert_eq!(root.log_in("admin", "root", "secret"), None);
+    assert_eq!(root.code("a", doc! {"createUser": "writer", "pwd": "w", "roles": ["readWrite"]}), None);
+    assert_eq!(root.code("a", doc! {"createUser": "writer", "pwd": "w", "roles": []}), Some(51003));
+    assert_eq!(root.code("a", doc! {"createUser": "x", "pwd": "w", "roles": ["unknown"]}), Some(31));
+
+    let mut writer = served.client();
+    assert_eq!(writer.log_in("a", "writer", "w"), None);
+    assert_eq!(writer.code("a", doc! {"insert": "c", "documents": [{"_id": 3}]}), None);
+    assert_eq!(writer.code("b", doc! {"find": "c"}), UNAUTHORIZED);
+    assert_eq!(writer.code("admin", doc! {"find": "system.users"}), UNAUTHORIZED);
+    assert_eq!(writer.code("a", doc! {"dropDatabase": 1}), UNAUTHORIZED);
+    let status = writer.run("admin", doc! {"connectionStatus": 1}).to_string();
+    assert!(status.contains(r#""authenticatedUsers":[{"user":"writer","db":"a"}]"#), "{status}");
+
+    // A cursor is its user's alone.
+    let cursor = root.run("a", doc! {"find": "c", "batchSize": 1});
+    let id = cursor.get("cursor").and_then(|cursor| cursor.as_map()?.get("id").cloned()).unwrap();
+    assert_eq!(writer.code("a", doc! {"getMore": (id.clone()), "collection": "c"}), UNAUTHORIZED);
+    let killed = writer.run("a", doc! {"killCursors": "c", "cursors": [id.clone()]});
+    assert_eq!(killed.get("cursorsNotFound"), Some(&Value::Array(vec![id])));
+
+    // Changes of roles and users apply at once.
+    let role = doc! {"createRole": "looker", "roles": [], "privileges": [
+        {"resource": {"db": "b", "collection": "c"}, "actions": ["find"]}
+    ]};
+    assert_eq!(root.code("admin", role), None);
+    let grant = doc! {"grantRolesToUser": "writer", "roles": [{"role": "looker", "db": "admin"}]};
+    assert_eq!(root.code("a", grant), None);
+    assert_eq!(writer.code("b", doc! {"find": "c"}), None);
+    assert_eq!(writer.code("b", doc! {"find": "d"}), UNAUTHORIZED);
+    assert_eq!(root.code("admin", doc! {"dropRole": "looker"}), None);
+    assert_eq!(writer.code("b", doc! {"find": "c"}), UNAUTHORIZED);
+    assert_eq!(root.code("a", doc! {"dropUser": "writer"}), None);
+    assert_eq!(root.code("a", doc! {"createUser": "writer", "pwd": "w", "roles": ["readWrite"]}), None);
+    assert_eq!(writer.code("a", doc! {"find": "c"}), UNAUTHORIZED, "another user of the same name");
+    assert_eq!(root.code("admin", doc! {"logout": 1}), None);
+    assert_eq!(root.code("a", doc! {"find": "c"}), UNAUTHORIZED);
+    drop(served);
+
+    // The users are there after a restart, and the checks can be switched off.
+    let served = Running::of(&db, config);
+    assert_eq!(served.client().code("a", doc! {"find": "c"}), UNAUTHORIZED);
+    assert_eq!(served.client().log_in("a", "writer", "w"), None);
+    drop(served);
+    let served = Running::of(&db, Config { authentication: false, ..Config::default() });
+    assert_eq!(served.client().code("a", doc! {"find": "c"}), None);
+    #[allow(clippy::disallowed_methods)]
+    let lines = std::fs::read_to_string(audit).unwrap();
+    let count = |part: &str| lines.lines().filter(|line| line.contains(part)).count();
+    assert_eq!(count(r#""event":"login","#), 6, "{lines}");
+    assert_eq!(count(r#""result":"AuthenticationFailed""#), 3, "{lines}");
+    assert_eq!(count(r#""command":"createUser","namespace":"a.writer","result":"ok""#), 2, "{lines}");
+    assert!(count(r#""event":"refused","#) >= 8, "{lines}");
+}
+
+#[test]
+fn a_database_without_users_is_not_served_to_other_machines() {
+    let db = Database::in_memory().unwrap();
+    let listen = vec!["0.0.0.0:0".parse().unwrap()];
+    let config = Config { listen, ..Config::default() };
+    let error = alluvium_server::Server::bind(&db, config.clone()).err().unwrap();
+    assert!(error.to_string().contains("no users"), "{error}");
+    assert!(alluvium_server::Server::bind(&db, Config { authentication: false, ..config }).is_ok());
+}
+
+#[test]
+fn an_address_has_so_many_connections_and_no_more() {
+    let db = Database::in_memory().unwrap();
+    let served = Running::of(&db, Config { connections_per_address: 2, ..Config::default() });
+    let (mut one, mut two) = (served.client(), served.client());
+    for client in [&mut one, &mut two] {
+        assert_eq!(client.code("a", doc! {"ping": 1}), None);
+    }
+    assert_eq!(served.client().try_run("a", doc! {"ping": 1}), None);
+}
+
+#[test]
+fn a_login_that_is_begun_with_another_mechanism_has_no_answer() {
+    let db = Database::in_memory().unwrap();
+    let served = Running::of(&db, Config::default());
+    let mut client = served.client();
+    let root = doc! {"createUser": "root", "pwd": "secret", "roles": ["root"], "mechanisms": ["SCRAM-SHA-1"]};
+    assert_eq!(client.code("admin", root), None);
+    let mut is_answered = |user: &str, mechanism: &str| {
+        let payload = format!("n,,n={user},r=0123456789abcdef").into_bytes();
+        let payload = Value::Binary(alluvium::Binary { subtype: 0, bytes: payload });
+        let begun = doc! {"saslStart": 1, "mechanism": mechanism, "payload": payload, "db": "admin"};
+        let hello = doc! {
+            "hello": 1, "saslSupportedMechs": (format!("admin.{user}")), "speculativeAuthenticate": begun
+        };
+        client.run("admin", hello).contains("speculativeAuthenticate")
+    };
+    assert!(is_answered("root", "SCRAM-SHA-1"));
+    // A client that chooses SCRAM-SHA-1 then would take the answer for that of it.
+    assert!(!is_answered("root", "SCRAM-SHA-256"));
+    // It says nothing about users who do not exist.
+    assert!(is_answered("none", "SCRAM-SHA-256"));
+}

@@ -1,0 +1,53 @@
+//! All tests of the crate from outside, as one program: a link each would take most of the time and disk.
+
+#![allow(clippy::disallowed_methods, reason = "tests use real files, threads and clocks, and panic")]
+
+mod a_bulk_log_is_synced_ahead_of_its_next_segment;
+mod a_checkpoint_asks_the_disk_it_is_made_on;
+mod a_checkpoint_is_one_moment;
+mod a_checkpoint_is_whole_or_not_there;
+mod a_dropped_tree_leaves_nothing;
+mod a_flush_during_replay_is_synced_first;
+mod a_foreign_folder_is_never_removed;
+mod a_full_disk_is_forgotten_when_there_is_space_again;
+mod a_full_disk_with_left_overs_opens;
+mod a_key_survives_everything;
+mod a_large_batch_on_a_full_disk_is_refused;
+mod a_log_that_lost_a_part_is_named;
+mod a_manifest_that_lost_a_flush_is_found;
+mod a_missing_log_is_named;
+mod a_new_directory_survives_a_power_cut;
+mod a_refused_open_changes_nothing;
+mod a_scan_says_when_its_tree_or_its_time_has_gone;
+mod a_scan_that_failed_stays_so;
+mod a_segment_of_another_database_is_left_out;
+mod a_snapshot_that_ends_during_a_read_is_named;
+mod a_snapshot_that_keeps_too_much_ends;
+mod a_store_is_read_without_writing;
+mod a_typed_tree_keeps_order_and_skips_values;
+mod any_file_can_be_inspected;
+mod closing_gives_the_directory_free;
+mod closing_while_others_write;
+mod common;
+mod deltas_are_folded;
+mod direct_io_reaches_every_sorted_file;
+mod gets_and_what_they_read_are_counted;
+mod hostile_numbers_are_refused_by_name;
+mod incremental_checkpoints_transfer_what_is_new;
+mod large_batches_of_many_threads_stay_within_the_budget;
+mod many_deleted_ranges_give_way_to_compaction;
+mod many_values_under_one_key;
+mod opening_again_and_again_does_not_fill_the_log;
+mod opening_refuses_by_name;
+mod periodic_writes_are_synced_whatever_the_default;
+mod ranges_of_a_scan_over_many_partitions;
+mod readers_see_a_deleted_range_at_once;
+mod the_torn_tail_of_a_manifest_is_reported;
+mod verify_checks_every_reference;
+mod what_a_range_hid_is_not_salvaged;
+mod what_fails_keeps_nothing_else_from_going_on;
+mod what_files_and_a_log_with_a_gap_have_is_salvaged;
+mod what_is_left_of_a_file_is_looked_for_once;
+mod what_may_only_be_read_is_salvaged;
+mod writers_without_background_threads_work_off_the_debt;
+mod writes_stop_at_the_disk_reserve;

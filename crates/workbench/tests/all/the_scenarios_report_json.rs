@@ -1,0 +1,170 @@
+//! `load|put|get|update|reads|kv|readonly`, small: each prints its figures, with --json as one line.
+
+use crate::common::Place;
+use alluvium::{Database, Value};
+
+#[test]
+fn documents_are_loaded_got_and_updated() {
+    let place = Place::new();
+    let loaded = place.json(&["load", "db", "c", "--docs", "2000", "--settle", "--json"]);
+    assert_eq!((&loaded["documents"], &loaded["settled"]), (&2000.into(), &true.into()));
+    assert!(loaded["cpu_us_per_document"].as_f64() > Some(0.0), "{loaded}");
+    // The last sample is that of the end, however short the load.
+    let samples = loaded["samples"].as_array().expect("a list");
+    assert_eq!(samples.iter().filter_map(|sample| sample["put"].as_u64()).sum::<u64>(), 2000, "{loaded}");
+    assert!(samples.iter().all(|sample| sample["file_bytes"].as_u64() > Some(0)), "{loaded}");
+    let got = place.json(&["get", "db", "c", "--operations", "500", "--threads", "2", "--find-rate", "0.5", "--json"]);
+    assert_eq!(got["operations"], 500);
+    assert!(got["latency"]["p99"].as_f64() >= got["latency"]["p50"].as_f64(), "{got}");
+    let updated = place.json(&["update", "db", "c", "--operations", "300", "--json"]);
+    assert_eq!(updated["operations"], 300);
+    let text = place.good(&["get", "db", "c", "--operations", "200"]);
+    assert!(text.contains("200 in ") && text.contains("µs an operation"), "{text}");
+    // The same documents as from a file.
+    let lines = place.comments("c.jsonl", 2000);
+    let id = serde_json::from_str::<serde_json::Value>(&lines[1999]).expect("JSON")["id"].clone();
+    let database = Database::open(place.path("db")).expect("a database");
+    let comments = database.collection("c");
+    assert_eq!(comments.count().expect("a count"), 2000);
+    let last = comments.get(id.as_str().expect("text")).expect("a read").expect("the last comment");
+    assert_eq!(last.to_map().expect("a map").get("body").and_then(Value::as_str).map(str::is_empty), Some(false));
+}
+
+#[test]
+fn comments_are_written_as_text_and_as_maps() {
+    let place = Place::new();
+    let run = |collection: &str, how: &str, more: &[&str]| {
+        let outcome =
+            place.json(&[&["put", "db", collection, "--json", "--docs", "1500", "--how", how], more].concat());
+        assert!(outcome["cpu_us"].as_f64() > Some(0.0), "{outcome}");
+        assert_eq!(outcome["operations"].as_u64(), Some(1500), "{outcome}");
+    };
+    for how in ["put", "put", "insert-one", "insert-many"] {
+        run(&format!("{how}-text"), how, &[]);
+        run(&format!("{how}-map"), how, &["--parse"]);
+    }
+    let database = Database::open(place.path("db")).expect("a database");
+    for how in ["put", "insert-one", "insert-many"] {
+        let documents = |kind: &str| {
+            let found = database.collection(&format!("{how}-{kind}")).find("{}").run().expect("a cursor");
+            found.map(|document| document.expect("a document").to_string()).collect::<Vec<_>>()
+        };
+        let text = documents("text");
+        assert_eq!(text.len(), 1500);
+        assert!(text == documents("map"), "{how}: text and maps are different documents");
+    }
+    database.close().expect("a close");
+    let again = place.run(&["put", "db", "insert-one-text", "--docs", "10", "--how", "insert-one"]);
+    assert!(again.code != Some(0) && again.err.contains("_id"), "{again:?}");
+}
+
+#[test]
+fn blocks_of_files_are_read() {
+    let place = Place::new();
+    place.good(&["load", "db", "c", "--docs", "2000", "--settle", "--json"]);
+    let short = ["--operations", "300", "--threads", "2", "--json"];
+    let run = |more: &[&'static str]| place.json(&[&["reads"], more, &short].concat());
+    // Not every file system has such reads.
+    let refused = place.run(&["reads", "db", "--operations", "1"]).err.contains("without the page cache");
+    let whole = run(if refused { &["db", "--cached"] } else { &["db"] });
+    assert_eq!((&whole["operations"], &whole["scenario"]), (&300.into(), &"reads".into()));
+    assert!(refused || whole["usage"]["read_bytes"].as_u64() >= Some(300 * 4096), "past the cache: {whole}");
+    assert!(whole["latency"]["p99"].as_f64() >= whole["latency"]["p50"].as_f64(), "{whole}");
+    place.write("data", vec![1; 100_000]);
+    assert_eq!(run(&["data", "db", "--bytes", "512", "--cached"])["operations"], 300);
+    let text = place.good(&["reads", "db", "--seconds", "0.1", "--cached"]);
+    assert!(text.contains("read from storage"), "{text}");
+    std::fs::create_dir(place.path("empty")).expect("space");
+    assert!(place.bad(2, &["reads", "empty"]).contains("no sorted file (*.sst) of 4096 bytes or more in empty"));
+    assert!(place.run(&["reads", "nothing"]).err.contains("nothing"));
+    for wrong in [["--threads", "0"], ["--bytes", "0"], ["--seconds", "-1"], ["--find-rate", "0.5"]] {
+        place.bad(2, &[&["reads", "db"], &wrong[..]].concat());
+    }
+    place.bad(2, &["reads"]);
+}
+
+#[test]
+fn the_mix_runs_for_its_time() {
+    let place = Place::new();
+    let run = ["kv", "kv", "--json", "--mix", "put-heavy", "--seconds", "0.5", "--threads", "2", "--partitions", "2"];
+    for _ in 0..2 {
+        let outcome = place.json(&run);
+        assert!(outcome["operations"].as_u64() > Some(100), "{outcome}");
+        assert!(outcome["seconds"].as_f64().is_some_and(|seconds| (0.5..5.0).contains(&seconds)), "{outcome}");
+        assert!(outcome["samples"].is_array(), "{outcome}");
+    }
+    place.bad(2, &["kv", "kv", "--find-rate", "2"]);
+}
+
+#[test]
+fn the_mix_is_not_written_into_documents() {
+    let place = Place::new();
+    let database = Database::open(place.path("db")).expect("a database");
+    database.collection("c").put(1, "{}").expect("a write");
+    database.close().expect("a close");
+    let said = place.bad(2, &["kv", "db", "--seconds", "0.1"]);
+    assert!(said.contains("holds documents"), "{said}");
+    let database = Database::open(place.path("db")).expect("a database");
+    assert_eq!(database.collection("c").count().expect("a count"), 1);
+}
+
+#[test]
+fn read_only_stores_are_built_once_and_read_in_trials() {
+    let place = Place::new();
+    let run = |more: &[&str]| {
+        let arguments = ["readonly", "trials", "--data-size", "200K", "--value-bytes", "100,1000"];
+        let short = ["--threads", "1,2", "--find-rate", "0.5", "--trials", "3", "--seconds", "0.02"];
+        [&arguments[..], &short, more].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let json = |more: &[&str]| {
+        let arguments = run(more);
+        place.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let report = json(&["--index-interval", "10,100", "--ordinary", "--json"]);
+    assert_eq!(report["built"].as_array().map(Vec::len), Some(4), "two lengths of values, two kinds of store");
+    let found = report["found"].as_array().expect("a list");
+    assert_eq!(found.len(), 2 * 3 * 2, "lengths, two indexes and the ordinary store, threads");
+    for found in found {
+        let rate = &found["rate"];
+        let figure = |name: &str| rate[name].as_f64().expect("a number");
+        assert!(0.0 < figure("min") && figure("min") <= figure("q1") && figure("q1") <= figure("median"), "{found}");
+        assert!(figure("median") <= figure("q3") && figure("q3") <= figure("max"), "{found}");
+        let share = found["found"].as_f64().expect("a number");
+        assert!((0.3..0.7).contains(&share), "{found}");
+    }
+    let again = json(&["--index-interval", "100", "--json"]);
+    assert_eq!(again["built"].as_array().map(Vec::len), Some(0), "used again");
+    std::fs::create_dir(place.path("other")).expect("space");
+    place.write("other/notes.txt", "notes");
+    for wrong in [["--threads", "0"], ["--find-rate", "1.5"], ["--index-interval", "0,10"], ["--memory", "1K"]] {
+        place.bad(2, &[&["readonly", "x"], &wrong[..]].concat());
+    }
+    assert!(place.bad(2, &["readonly", "other"]).contains("holds something else"));
+}
+
+#[test]
+fn rows_are_inserted_under_indexes() {
+    let place = Place::new();
+    let short = ["--rows", "3000", "--interval", "1000", "--queries", "10", "--memory", "8M", "--loaders", "2"];
+    let run = |more: &[&'static str]| [&["iibench"], more, &short].concat();
+    let report = place.json(&run(&["pairs", "--layer", "pairs", "--indexes", "2", "--json"]));
+    assert_eq!((&report["rows"], &report["load"]["inserts"]), (&3000.into(), &3000.into()));
+    assert_eq!(report["sizes"]["indexes"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["queries"].as_array().map(Vec::len), Some(5), "by _id, and two indexes without and with rows");
+    assert!(report["load"]["harness_cpu_seconds"].as_f64() < report["load"]["cpu_seconds"].as_f64(), "{report}");
+    let figure = |path: &str| alluvium_workbench::record::figure(&report, path).expect(path);
+    assert!(figure("figures.settled_rate") <= figure("figures.rate"), "{report}");
+    let switches = figure("load.voluntary_switches") + figure("load.involuntary_switches");
+    assert!(figure("figures.per_200k.switches") * 3000.0 >= switches * 199_999.0, "{report}");
+    assert!(figure("intervals.0.cost.inserts_per_second") > 0.0 && report["samples"].is_array(), "{report}");
+    let report = place.json(&run(&["indexed", "--json"]));
+    assert_eq!(report["sizes"]["indexes"].as_array().map(Vec::len), Some(3));
+    let text = place.good(&run(&["documents", "--indexes", "0"]));
+    assert!(text.contains("CPU µs an insert, net, settled") && text.contains("query by _id"), "{text}");
+    let again = place.bad(2, &run(&["documents", "--indexes", "0"]));
+    assert!(again.contains("is not empty"), "{again}");
+    for wrong in [["--indexes", "4"], ["--loaders", "0"], ["--rows", "0"], ["--limit-seconds", "-1"]] {
+        place.bad(2, &[&["iibench", "x"], &wrong[..]].concat());
+    }
+    assert!(!place.path("x").exists(), "nothing was created for a wrong argument");
+}
