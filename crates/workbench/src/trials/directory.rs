@@ -4,11 +4,17 @@ use crate::plan::{Experiment, FORMAT, Plan, Trial};
 use crate::record::Record;
 use alluvium_cli::exit::{Failure, Outcome};
 use alluvium_cli::files;
+use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_env::{Env, FileLock, OpenMode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often stores are tried to be removed, and how long it waits in between.
+const TRIES: usize = 100;
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
 const PLAN: &str = "plan.json";
 const SKIPPED: &str = "skipped.json";
@@ -85,12 +91,19 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes the stores.
+    /// Removes the stores. The processes of a run that was killed may still write to them for a while.
+    ///
+    /// # Errors
+    /// The last error, after [`TRIES`] tries.
     pub fn remove_stores(&self) -> Outcome {
-        match self.env.fs.exists(&self.stores())? {
-            true => files::remove_below(&self.env, &self.stores()),
-            false => Ok(()),
+        let (waiting, never) = (Mutex::new(()), Condvar::new());
+        for _ in 1..TRIES {
+            if !self.env.fs.exists(&self.stores())? || files::remove_below(&self.env, &self.stores()).is_ok() {
+                return Ok(());
+            }
+            never.wait_for(&mut waiting.lock(), BETWEEN_TRIES);
         }
+        files::remove_below(&self.env, &self.stores())
     }
 
     /// Writes a file under another name, and renames it: a file with its name is complete.
