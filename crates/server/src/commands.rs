@@ -33,6 +33,7 @@ mod list_databases;
 mod list_indexes;
 mod login;
 mod maintenance;
+mod merge_authorization;
 mod parameters;
 mod ping;
 mod pipeline;
@@ -116,6 +117,7 @@ impl Command {
 
 /// In alphabetical order.
 static REGISTRY: &[Command] = &[
+    merge_authorization::COMMAND,
     transactions::ABORT,
     aggregate::COMMAND,
     login::AUTHENTICATE,

@@ -10,7 +10,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::{Builder, Database, Map, Value};
 use alluvium_env::Env;
-use alluvium_server::{Config, MONGODB_VERSION, Server};
+use alluvium_server::{Config, MONGODB_VERSION, Server, TlsFiles};
 use log::{Component, Log};
 use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -77,12 +77,27 @@ pub(crate) struct Args {
     /// inMemory and ephemeralForTest keep the data in memory; others have no effect
     #[arg(long = "storageEngine", value_name = "NAME")]
     storage_engine: Option<String>,
-    /// Serve without logins, which is the default
-    #[arg(long, conflicts_with = "auth")]
+    /// Serve without logins, which is the default at addresses of this machine
+    #[arg(long, conflicts_with_all = ["auth", "key_file"])]
     noauth: bool,
-    /// Refused: logins are not supported
+    /// Commands need a login, as soon as there is a user; always so at addresses of other machines, without --noauth
     #[arg(long)]
     auth: bool,
+    /// The key of the members of the set, which has one member: as --auth
+    #[arg(long = "keyFile", value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// disabled, or requireTLS: then all connections at the port use TLS
+    #[arg(long = "tlsMode", value_name = "MODE", value_parser = ["disabled", "requireTLS"])]
+    tls_mode: Option<String>,
+    /// The certificate and its key, as PEM
+    #[arg(long = "tlsCertificateKeyFile", value_name = "FILE", required_if_eq("tls_mode", "requireTLS"))]
+    tls_certificate: Option<PathBuf>,
+    /// The authorities whose certificates clients have
+    #[arg(long = "tlsCAFile", value_name = "FILE", requires = "tls_certificate")]
+    tls_ca: Option<PathBuf>,
+    /// Clients may have no certificate
+    #[arg(long = "tlsAllowConnectionsWithoutCertificates")]
+    tls_without_certificates: bool,
     /// Refused: start the program in the background
     #[arg(long)]
     fork: bool,
@@ -146,7 +161,7 @@ impl Args {
         if self.version {
             return print_version();
         }
-        self.refuse()?;
+        self.refuse(&Env::os())?;
         let stop = Stop::on_signals()?;
         let env = Env::os();
         let log = Log::open(&env, self.logpath.as_deref(), self.logappend)?;
@@ -162,13 +177,16 @@ impl Args {
         log.line(Component::Control, 23_138, "initandlisten", "Shutting down", code)
     }
 
-    fn refuse(&self) -> Outcome {
-        let refused = match self {
-            Self { fork: true, .. } => "--fork: start the program in the background instead",
-            Self { auth: true, .. } => "--auth: logins are not supported yet",
-            _ => return self.check_parameters(),
-        };
-        Err(Failure::Usage(refused.to_owned()))
+    fn refuse(&self, env: &Env) -> Outcome {
+        if self.fork {
+            return Err(Failure::Usage("--fork: start the program in the background instead".to_owned()));
+        }
+        if let Some(key) = self.key_file.as_ref()
+            && !env.fs.exists(key)?
+        {
+            return Err(Failure::Usage(format!("--keyFile {}: there is no such file", text::path(key))));
+        }
+        self.check_parameters()
     }
 
     fn check_parameters(&self) -> Outcome {
@@ -193,7 +211,10 @@ impl Args {
             log.line(Component::Network, 23_015, "listener", "Listening on", address)?;
         }
         let port = server.addresses().first().map_or(self.port, SocketAddr::port);
-        let waiting = Map::from([("port", Value::Int32(port.into())), ("ssl", Value::from("off"))]);
+        let waiting = Map::from([
+            ("port", Value::Int32(port.into())),
+            ("ssl", Value::from(if self.tls().is_some() { "on" } else { "off" })),
+        ]);
         log.line(Component::Network, 23_016, "listener", "Waiting for connections", waiting)?;
         if self.repl_set.is_some() {
             let states = Map::from([("newState", Value::from("PRIMARY")), ("oldState", Value::from("SECONDARY"))]);
@@ -203,6 +224,22 @@ impl Args {
         }
         server.run(serve::until_signal(stop));
         Ok(database.close()?)
+    }
+
+    /// True if commands need a login.
+    fn has_logins(&self, listen: &[SocketAddr]) -> bool {
+        let is_open = listen.iter().any(|address| !address.ip().is_loopback());
+        self.auth || self.key_file.is_some() || (is_open && !self.noauth)
+    }
+
+    fn tls(&self) -> Option<TlsFiles> {
+        let certificate = self.tls_certificate.clone().filter(|_| self.tls_mode.as_deref() == Some("requireTLS"))?;
+        Some(TlsFiles {
+            certificate,
+            key: None,
+            authorities: self.tls_ca.clone(),
+            requires_client_certificate: self.tls_ca.is_some() && !self.tls_without_certificates,
+        })
     }
 
     fn config(&self) -> Outcome<Config> {
@@ -219,6 +256,8 @@ impl Args {
         }
         let is_set = |parameter: &String| ["enableTestCommands=1", "enableTestCommands=true"].contains(&&**parameter);
         Ok(Config {
+            authentication: self.has_logins(&listen),
+            tls: self.tls(),
             listen,
             sockets,
             replica_set: self.repl_set.clone(),

@@ -2,7 +2,10 @@
 //! data in the directory that they name.
 
 use crate::common::Place;
+use crate::served::run;
+use alluvium::{Value, doc};
 use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,6 +56,26 @@ fn a_server_says_that_it_waits() {
     assert!(place.path("data/alluvium").is_dir());
 }
 
+/// As with MongoDB, a user alone changes nothing.
+#[test]
+fn logins_are_needed_with_an_argument() {
+    let place = Place::new();
+    std::fs::write(place.path("key"), "secret").expect("a file");
+    for (argument, is_needed) in [(None, false), (Some("--auth"), true), (Some("--keyFile=key"), true)] {
+        let arguments = ["--dbpath", ":memory:", "--port", "0", "--bind_ip", "127.0.0.1"];
+        let arguments: Vec<&str> = arguments.into_iter().chain(argument).collect();
+        let mut child = mongod(&place, &arguments).spawn().expect("the program");
+        let lines = until(&mut child, "Waiting for connections");
+        let port = lines.last().expect("a line")["attr"]["port"].as_u64().expect("a port");
+        let mut stream = TcpStream::connect(("127.0.0.1", port as u16)).expect("the server");
+        let user = doc! {"createUser": "one", "pwd": "1", "roles": ["read"]};
+        assert_eq!(run(&mut stream, user).and_then(|reply| reply.get("code").cloned()), None);
+        let code = run(&mut stream, doc! {"find": "pets"}).and_then(|reply| reply.get("code").cloned());
+        assert_eq!(code, is_needed.then_some(Value::Int32(13)), "{argument:?}");
+        end(child);
+    }
+}
+
 #[test]
 fn memory_and_a_log_file() {
     let place = Place::new();
@@ -76,7 +99,9 @@ fn what_is_not_supported_is_refused_by_name() {
     for (arguments, expected) in [
         (&["--fork"][..], "--fork"),
         (&["--config", "a.conf"], "--config"),
-        (&["--auth", "--port", "0"], "--auth"),
+        (&["--auth", "--noauth", "--port", "0"], "--auth"),
+        (&["--keyFile", "missing", "--port", "0"], "missing: there is no such file"),
+        (&["--tlsMode", "requireTLS", "--port", "0"], "--tlsCertificateKeyFile"),
         (&["--setParameter", "x"], "NAME=VALUE"),
         (&["--dbpath", "missing", "--port", "0"], "Data directory missing not found"),
     ] {

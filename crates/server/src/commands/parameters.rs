@@ -7,6 +7,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::parameters::cluster_names;
+use crate::security::directory::SCHEMA_VERSION;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -63,6 +64,7 @@ fn known(call: &Call<'_>) -> Map {
     let mut known = Map::from([
         ("featureCompatibilityVersion", Value::Map(version)),
         ("authenticationMechanisms", Value::Array(mechanisms)),
+        ("authSchemaVersion", Value::Int32(SCHEMA_VERSION)),
         ("enableTestCommands", Value::Bool(call.shared.config.test_commands)),
         ("requireApiVersion", Value::Bool(false)),
         ("localLogicalSessionTimeoutMinutes", Value::Int32(30)),

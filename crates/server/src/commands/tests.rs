@@ -70,6 +70,7 @@ fn body(command: &Command) -> Map {
         "renameCollection" => doc! {(name): "b.things", "to": "b.others"},
         "cloneCollectionAsCapped" => doc! {(name): "things", "toCollection": "others"},
         "collMod" | "create" | "findAndModify" | "update" => doc! {(name): "things"},
+        "_mergeAuthzCollections" => doc! {(name): 1, "tempUsersCollection": "admin.tempusers", "drop": false, "db": ""},
         "rolesInfo" | "usersInfo" => doc! {(name): 1},
         _ => {
             assert_ne!(command.access, Access::ByFields, "{name} has no body in this test");

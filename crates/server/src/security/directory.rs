@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The version of the format of users, which MongoDB's tools read.
-const SCHEMA_VERSION: i32 = 5;
+pub(crate) const SCHEMA_VERSION: i32 = 5;
 
 /// The users and roles of the store.
 pub(crate) struct Directory {

@@ -37,6 +37,7 @@ type Rule = for<'a> fn(&Subject<'a>) -> CommandResult<Needs<'a>>;
 
 /// The commands whose needs depend on their fields.
 const BY_FIELDS: &[(&str, Rule)] = &[
+    ("_mergeAuthzCollections", administration::merge_authorization),
     ("aggregate", pipeline::aggregate),
     ("bulkWrite", writes::bulk_write),
     ("cloneCollectionAsCapped", writes::clone_as_capped),

@@ -125,3 +125,53 @@ fn a_login_that_is_begun_with_another_mechanism_has_no_answer() {
     // It says nothing about users who do not exist.
     assert!(is_answered("none", "SCRAM-SHA-256"));
 }
+
+/// What `mongorestore` does with the users and roles of a dump.
+#[test]
+fn users_of_a_dump_are_merged() {
+    let db = Database::in_memory().unwrap();
+    let served = Running::of(&db, Config { authentication: false, ..Config::default() });
+    let mut client = served.client();
+    assert_eq!(client.code("a", doc! {"createRole": "looker", "roles": ["read"], "privileges": []}), None);
+    assert_eq!(client.code("a", doc! {"createUser": "one", "pwd": "1", "roles": ["looker"]}), None);
+    let copied = |from: &str, to: &str| {
+        for document in db.collection(&format!("admin.{from}")).find(doc! {}).run().unwrap().map(Result::unwrap) {
+            db.collection(&format!("admin.{to}")).put(document.id().clone(), document.to_map().unwrap()).unwrap();
+        }
+    };
+    copied("system.users", "tempusers");
+    copied("system.roles", "temproles");
+    assert_eq!(client.code("a", doc! {"dropAllUsersFromDatabase": 1}), None);
+    assert_eq!(client.code("a", doc! {"dropAllRolesFromDatabase": 1}), None);
+    for name in ["other", "one"] {
+        assert_eq!(client.code("a", doc! {"createUser": name, "pwd": "2", "roles": []}), None);
+    }
+    assert_eq!(client.code("b", doc! {"createUser": "apart", "pwd": "2", "roles": []}), None);
+    let merge = |drop: bool, db: &str| {
+        let (users, roles) = ("admin.tempusers", "admin.temproles");
+        doc! {"_mergeAuthzCollections": 1, "tempUsersCollection": users, "tempRolesCollection": roles, "drop": drop, "db": db}
+    };
+    assert_eq!(client.code("admin", doc! {"_mergeAuthzCollections": 1}), Some(2));
+    assert_eq!(client.code("admin", doc! {"_mergeAuthzCollections": 1, "tempUsersCollection": "a.users"}), Some(2));
+    let names = || {
+        let users = db.collection("admin.system.users").find(doc! {}).run().unwrap();
+        users.map(|user| user.unwrap().id().as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // Of another database nothing is taken.
+    assert_eq!(client.code("admin", merge(true, "b")), None);
+    assert_eq!(names(), ["a.one", "a.other"]);
+    assert_eq!(client.code("b", doc! {"createUser": "apart", "pwd": "2", "roles": []}), None);
+    assert_eq!(client.code("admin", merge(false, "a")), None);
+    assert_eq!(names(), ["a.one", "a.other", "b.apart"]);
+    assert_eq!(served.client().log_in("a", "one", "1"), None, "the password of the dump");
+    assert_eq!(client.code("admin", merge(true, "")), None);
+    assert_eq!(names(), ["a.one"]);
+    let roles = db.collection("admin.system.roles").count().unwrap();
+    assert_eq!(roles, 1);
+    drop(served);
+    let served = Running::of(&db, Config::default());
+    let mut one = served.client();
+    assert_eq!(one.log_in("a", "one", "1"), None);
+    assert_eq!(one.code("a", doc! {"find": "c"}), None);
+    assert_eq!(one.code("admin", merge(true, "")), UNAUTHORIZED);
+}

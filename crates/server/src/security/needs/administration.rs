@@ -11,6 +11,21 @@ use crate::security::name::{ADMIN, Name};
 use crate::security::privilege::{Need, Pattern, Privilege};
 use alluvium::Value;
 
+/// A dump may have any user with any role.
+pub(super) fn merge_authorization<'a>(_: &Subject<'a>) -> CommandResult<Needs<'a>> {
+    let actions = [
+        Action::CreateUser,
+        Action::DropUser,
+        Action::ChangePassword,
+        Action::ChangeCustomData,
+        Action::CreateRole,
+        Action::DropRole,
+        Action::GrantRole,
+        Action::RevokeRole,
+    ];
+    Ok(actions.map(Need::any_database).to_vec())
+}
+
 pub(super) fn create_user<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![Need::database(subject.db, Action::CreateUser)];
     add_roles(subject, Action::GrantRole, &mut needs)?;
