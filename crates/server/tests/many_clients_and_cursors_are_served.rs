@@ -11,6 +11,7 @@ mod common;
 use alluvium::{Database, Map, Value, doc};
 use alluvium_server::Config;
 use common::Running;
+use std::sync::{Mutex, PoisonError};
 
 const BUSY: usize = 64;
 const ROUNDS: i64 = 40;
@@ -28,6 +29,9 @@ fn number(map: &Map, path: &[&str]) -> i64 {
     inner.get(last).and_then(Value::as_i64).unwrap()
 }
 
+/// The tests measure their process, so only one runs at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// The threads of this process.
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
@@ -42,6 +46,7 @@ fn memory() -> usize {
 
 #[test]
 fn idle_and_busy_connections_are_served_together() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let db = Database::in_memory().unwrap();
     let served = Running::of(&db, Config::default());
     let count = if is_full() { 1000 } else { 300 };
@@ -75,16 +80,19 @@ fn idle_and_busy_connections_are_served_together() {
 
 #[test]
 fn cursors_that_are_left_make_room_for_others() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let db = Database::in_memory().unwrap();
     db.collection("pets").insert_many([r#"{"_id": 1}"#, r#"{"_id": 2}"#, r#"{"_id": 3}"#]).unwrap();
     let served = Running::of(&db, Config::default());
     let mut client = served.client();
     let open = || doc! {"find": "pets", "batchSize": 1};
     let first = number(&client.run("main", open()), &["cursor", "id"]);
-    for _ in 0..CURSORS_MAX {
+    // The allocator's arenas grow for a while; then all that is there is used again.
+    let (before, more) = if is_full() { (500_000, 500_000) } else { (CURSORS_MAX, 2000) };
+    for _ in 0..before {
         client.run("main", open());
     }
-    let (full, more) = (memory(), if is_full() { 1_000_000 } else { 2000 });
+    let full = memory();
     let mut last = first;
     for _ in 0..more {
         last = number(&client.run("main", open()), &["cursor", "id"]);
