@@ -106,9 +106,9 @@ fn note(notes: &[(&'static str, &'static str)], command: &str) -> Option<&'stati
 fn written() -> String {
     let mut text = String::from(HEADING);
     text.push_str(
-        "\nThe commands that MongoDB 8.0 documents, but for those of sharding. A command that is not there is refused\n\
-         with code 59 (`CommandNotFound`). Fields and their types are in [COMMANDS.md](COMMANDS.md). This part is\n\
-         written by `UPDATE=1 cargo test -p alluvium-server --lib commands`.\n",
+        "\nThe commands that MongoDB 8.0 documents, but for those of sharding. A command that is not there is\n\
+         refused with code 59 (`CommandNotFound`). Fields and their types are in [COMMANDS.md](COMMANDS.md).\n\
+         This part is written by `UPDATE=1 cargo test -p alluvium-server --lib commands`.\n",
     );
     for (title, names) in DOCUMENTED {
         write!(text, "\n### {title}\n\n| command | | |\n|---|---|---|\n").expect("text");
