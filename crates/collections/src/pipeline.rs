@@ -5,6 +5,7 @@
 //! ([`alluvium_exec::pipeline`]). All collections that a pipeline reads are read at one snapshot.
 
 mod execution;
+mod finder;
 mod head;
 mod host;
 mod read_only;

@@ -6,6 +6,7 @@
 //! | [`walk`] | how a scan of an index moves through its bounds: a source follows it |
 //! | [`item`], [`key`], [`entries`] | batches of documents and of index entries |
 //! | [`execution`], [`run`] | the execution of a plan, and its request |
+//! | [`points`] | look-ups of many values in one pass |
 //! | [`pipeline`] | the execution of pipelines over documents |
 //! | [`limits`] | time limit and stop flag |
 //! | [`counts`] | what steps report, for `explain` |
@@ -43,4 +44,5 @@ pub use key::Key;
 pub use limits::{Interrupted, Limits, Watch};
 pub use run::Request;
 pub use source::{DocumentRequest, MemoryAccount, Proof, Sorted, Sorter, Source, matches};
+pub use step::points;
 pub use walk::{Move, Walk};

@@ -12,10 +12,14 @@
 //! | `parallel` | groups by several threads |
 //! | `window` | `$setWindowFields`, `$densify` |
 //! | `lookup`, `graph` | stages that read other collections |
+//! | `equality` | what these share |
+//! | `batches` | `$lookup` by an index: many documents at a time |
 //!
 //! Each stage pulls documents from the one before it. A stage that holds documents counts their
 //! memory; beyond the limit it continues in files, or the pipeline ends with MongoDB's error 292.
 
+mod batches;
+mod equality;
 mod execution;
 mod facet;
 mod gather;
@@ -31,5 +35,5 @@ mod stream;
 mod window;
 
 pub use execution::PipelineExecution;
-pub use host::{Host, Records};
-pub use run::{Settings, StageReport};
+pub use host::{BoxedFinder, Finder, Host, Records};
+pub use run::{LookupReport, Settings, StageReport};

@@ -15,6 +15,7 @@ mod documents;
 mod fetch;
 mod intersection;
 mod limit;
+pub mod points;
 mod reader;
 mod sort;
 mod union;

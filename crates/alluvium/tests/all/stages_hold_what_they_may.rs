@@ -126,3 +126,93 @@ fn samples_continue_in_files() {
     }
     assert_eq!(code(sample(40, 1000, false)), Some(292));
 }
+
+/// A collection `c` of a thousand documents, and `d` of five hundred with `index`; both have `v` from 0 to 49, and `d`
+/// in a random order of `w`.
+fn joined(gather_bytes: Option<usize>, index: &str) -> Database {
+    let tuning = Tuning { gather_bytes, ..Tuning::default() };
+    let options = Options { tuning, partitions: Some(4), background: false, ..Options::default() };
+    let db = Database::builder().env(Env::in_memory(1)).options(options).open(Path::new("db")).unwrap();
+    let local = |n: i64| {
+        let v = n % 50;
+        format!(r#"{{"_id":{n},"v":{v},"many":[{},{v},null],"two":[{},{v},{v}]}}"#, v / 2, (v * 7) % 50)
+    };
+    db.collection("c").insert_many((0..1000).map(local)).unwrap();
+    let other =
+        |n: i64| format!(r#"{{"_id":{n},"v":{},"w":{},"all":[{},{},99]}}"#, n % 50, n * 37 % 101, n % 50, n % 97);
+    db.collection("d").insert_many((0..500).map(other)).unwrap();
+    db.collection("d").create_index(index).run().unwrap();
+    db
+}
+
+fn lookup(local: &str, foreign: &str, pipeline: &str) -> String {
+    format!(r#"{{"$lookup":{{"from":"d","localField":"{local}","foreignField":"{foreign}","as":"l"{pipeline}}}}}"#)
+}
+
+/// The index, the batches, the keys, and the documents that were looked up alone, of the last stage.
+fn looked_up(db: &Database, stages: &str) -> (String, u64, u64, u64) {
+    let explained = db.collection("c").aggregate(stages).explain().unwrap();
+    let lookups = explained.stages.last().and_then(|stage| stage.lookups.clone()).unwrap();
+    (lookups.index, lookups.batches, lookups.keys, lookups.alone)
+}
+
+#[test]
+fn batches_of_a_lookup_are_in_the_order_of_the_index() {
+    // One document, then twice as many: 11 batches. The first six have 63 different values, the others 50 each.
+    let (batches, keys) = (11, 63 + 5 * 50);
+    for (index, local, foreign, expected) in [
+        (r#"{"v":1,"w":-1}"#, "v", "v", ("v_1_w_-1", batches, keys, 0)),
+        (r#"{"v":-1,"w":1}"#, "two", "v", ("v_-1_w_1", batches, 0, 0)),
+        (r#"{"all":1,"w":1}"#, "two", "all", ("all_1_w_1", batches, 0, 0)),
+        (r#"{"all":-1}"#, "two", "all", ("all_-1", batches, 0, 0)),
+        (r#"{"v":1}"#, "none", "v", ("v_1", batches, batches, 0)),
+        (r#"{"v":1}"#, "many", "v", ("", 0, 0, 1000)),
+        (r#"{"w":1}"#, "v", "v", ("", 0, 0, 1000)),
+        (r#"{"w":1}"#, "v", "_id", ("_id_", batches, keys, 0)),
+    ] {
+        let db = joined(None, index);
+        let stages = |pipeline: &str| format!("[{}]", lookup(local, foreign, pipeline));
+        let (used, batches, keys, alone) = looked_up(&db, &stages(""));
+        let keys = if expected.2 == 0 { 0 } else { keys };
+        assert_eq!((used.as_str(), batches, keys, alone), expected, "{index} {local} {foreign}");
+        // With a pipeline of its own, each document is looked up alone.
+        let alone = run(&db, &stages(r#","pipeline":[{"$match":{}}]"#), true).unwrap();
+        assert_eq!(run(&db, &stages(""), true).unwrap(), alone, "{index} {local} {foreign}");
+    }
+}
+
+#[test]
+fn a_lookup_reads_little_more_than_a_limit_after_it() {
+    let db = joined(None, r#"{"v":1}"#);
+    for (limit, read) in [(1, 1), (2, 3), (100, 127)] {
+        let stages = format!(r#"[{{"$set":{{"x":1}}}},{},{{"$limit":{limit}}}]"#, lookup("v", "v", ""));
+        let explained = db.collection("c").aggregate(&stages).explain().unwrap();
+        let returned: Vec<u64> = explained.stages.iter().map(|stage| stage.returned).collect();
+        assert_eq!(returned, [read, limit, limit]);
+    }
+    let unwound = format!(r#"[{},{{"$unwind":"$l"}},{{"$limit":15}}]"#, lookup("v", "v", ""));
+    assert_eq!(run(&db, &unwound, true).unwrap().len(), 15);
+}
+
+#[test]
+fn batches_of_a_lookup_hold_what_a_stage_may() {
+    let all = run(&joined(None, r#"{"v":1}"#), &format!("[{}]", lookup("v", "v", "")), true).unwrap();
+    for gather_bytes in [1, 5_000, 20_000, 1_000_000] {
+        let db = joined(Some(gather_bytes), r#"{"v":1}"#);
+        let stages = format!(r#"[{{"$sort":{{"_id":1}}}},{}]"#, lookup("v", "v", ""));
+        assert_eq!(run(&db, &stages, true).unwrap(), all, "{gather_bytes}");
+        let (_, batches, _, alone) = looked_up(&db, &stages);
+        assert_eq!((batches > 0, alone > 0), (gather_bytes > 1, gather_bytes < 1_000_000), "{gather_bytes}");
+    }
+}
+
+#[test]
+fn an_error_after_the_documents_of_a_lookup_leaves_these() {
+    let db = joined(None, r#"{"v":1}"#);
+    let stages = |limit: u64| {
+        let fails = r#"{"$set":{"x":{"$divide":[1,{"$subtract":["$_id",5]}]}}}"#;
+        format!(r#"[{{"$sort":{{"_id":1}}}},{fails},{},{{"$limit":{limit}}}]"#, lookup("v", "v", ""))
+    };
+    assert_eq!(run(&db, &stages(5), true).unwrap().len(), 5);
+    assert!(run(&db, &stages(6), true).is_err());
+}

@@ -1,7 +1,7 @@
 //! Chooses the plan of a query: the planner's plan, corrected by the measured cost of earlier
 //! queries of the same form.
 
-use super::query::Query;
+use super::query::{IndexHint, Query};
 use super::statistics;
 use crate::capped::is_ordered_at;
 use crate::error::Result;
@@ -159,13 +159,15 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
         })
         .collect();
     let shares = Shares::of(view, &indexes);
+    // Where the index is fixed, no estimates are needed.
+    let is_fixed = matches!(query.hint, Some(IndexHint::Usable(_)));
     let collection = plan::Collection {
         documents: statistics.documents,
         bytes: statistics.bytes,
         partitions: view.store().partitions(),
         natural_ids: statistics.natural_ids,
         indexes: &described,
-        estimator: Some(&shares),
+        estimator: (!is_fixed).then_some(&shares),
     };
     let spec = spec_of(query);
     let remembers = !described.is_empty() && query.hint.is_none() && query.only.is_none();

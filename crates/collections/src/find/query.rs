@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{InputError, IntoDocument};
 use alluvium_document::{Map, Value};
-use alluvium_exec::Request;
+use alluvium_exec::{Limits, Request};
 use alluvium_query::collation::Collation;
 use alluvium_query::expression::Variables;
 use alluvium_query::filter::Filter;
@@ -41,7 +41,11 @@ pub struct Query {
 pub(crate) enum IndexHint {
     Name(String),
     Keys(Map),
-    Natural { backward: bool },
+    Natural {
+        backward: bool,
+    },
+    /// As a name, but only if the index has all documents that the filter matches.
+    Usable(String),
 }
 
 impl IndexHint {
@@ -86,6 +90,7 @@ impl IndexHint {
             Self::Name(name) => plan::Hint::Name(name),
             Self::Keys(keys) => plan::Hint::Keys(keys),
             Self::Natural { backward } => plan::Hint::Natural { backward: *backward },
+            Self::Usable(name) => plan::Hint::Usable(name),
         }
     }
 }
@@ -130,6 +135,12 @@ impl Query {
                 ..Request::default()
             },
         })
+    }
+
+    /// A query for all documents that match a filter, whole, in no defined order.
+    pub(crate) fn of_filter(filter: Filter, collation: Option<Collation>, limits: Limits) -> Self {
+        let request = Request { limits, ..Request::default() };
+        Self { filter, projection: None, skip: 0, limit: None, hint: None, only: None, collation, request }
     }
 
     /// The order of strings; `None` for that of their bytes.

@@ -15,7 +15,7 @@ use crate::read_only_source;
 use crate::snapshot::Snapshot;
 use alluvium_document::{Document, InputError, Map, Value, bson};
 use alluvium_env::Env;
-use alluvium_exec::pipeline::{PipelineExecution, Settings, StageReport};
+use alluvium_exec::pipeline::{LookupReport, PipelineExecution, Settings, StageReport};
 use alluvium_exec::{Limits, Request};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
@@ -290,6 +290,15 @@ impl PipelineExplanation {
             map.push("nReturned", i64::try_from(stage.returned).unwrap_or(i64::MAX));
             map.push("usedDisk", stage.spilled);
             map.push("executionTimeMillisEstimate", i64::try_from(stage.time.as_millis()).unwrap_or(i64::MAX));
+            if let Some(lookups) = &stage.lookups {
+                let used = Some(&lookups.index).filter(|index| !index.is_empty());
+                map.push("indexesUsed", used.into_iter().map(|index| Value::from(index.as_str())).collect::<Value>());
+                for (name, count) in
+                    [("batches", lookups.batches), ("keysLookedUp", lookups.keys), ("lookedUpAlone", lookups.alone)]
+                {
+                    map.push(name, i64::try_from(count).unwrap_or(i64::MAX));
+                }
+            }
             stages.push(Value::Map(map));
         }
         Map::from([("stages", Value::Array(stages))])
@@ -302,6 +311,14 @@ impl fmt::Display for PipelineExplanation {
             write!(f, "{} -> {}", stage.name, stage.returned)?;
             if stage.spilled {
                 write!(f, " (in files)")?;
+            }
+            if let Some(LookupReport { index, batches, keys, alone }) = &stage.lookups {
+                if *batches > 0 {
+                    write!(f, " ({batches} batches, {keys} keys by {index})")?;
+                }
+                if *alone > 0 {
+                    write!(f, " ({alone} looked up alone)")?;
+                }
             }
             if !stage.time.is_zero() {
                 write!(f, " {} us", stage.time.as_micros())?;

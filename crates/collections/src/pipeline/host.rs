@@ -1,5 +1,6 @@
 //! The database as a pipeline sees it.
 
+use super::finder::LocalFinder;
 use super::views::resolved;
 use super::{head, statistics, write};
 use crate::engine::EngineHandle;
@@ -10,9 +11,10 @@ use crate::snapshot::Snapshot;
 use crate::source::{LocalAccount, LocalDocuments, LocalSource};
 use crate::spill::Spill;
 use crate::view::CollectionView;
+use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
-use alluvium_exec::pipeline::{Host, PipelineExecution, Records, Settings};
+use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings};
 use alluvium_exec::{Limits, Source, Watch};
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{Record, RecordRef, Stage};
@@ -152,6 +154,16 @@ impl Host for LocalHost {
             }
             None => Box::new(self.begin_alone(stages, false)),
         })
+    }
+
+    fn finder(&self, collection: &str, path: &FieldPath) -> Result<Option<BoxedFinder<Error>>> {
+        let name = FullName::new(&self.logical, collection)?;
+        if self.engine.catalog.view(&name).is_some() {
+            return Ok(None);
+        }
+        let view = CollectionView::open(&self.engine, &name, Some(&self.snapshot))?;
+        let (limits, collation) = (&self.settings.limits, self.collation.as_ref());
+        Ok(Some(Box::new(LocalFinder::new(view, path, limits, collation))))
     }
 
     fn write(&self, stage: &Stage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! A read-only store as a pipeline sees it: one collection.
 
+use super::finder::ReadOnlyFinder;
 use super::host::{Found, Head, Nothing};
 use super::{head, refuse};
 use crate::error::{Error, Result};
@@ -8,10 +9,11 @@ use crate::names::FullName;
 use crate::read_only::ReadOnlyDocuments;
 use crate::read_only_source::{NoFiles, ReadOnlySource, stage_bytes_max};
 use crate::source::LocalAccount;
+use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use alluvium_exec::Limits;
-use alluvium_exec::pipeline::{Host, PipelineExecution, Records, Settings};
+use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{Record, Stage};
@@ -109,6 +111,15 @@ impl Host for ReadOnlyHost {
         let Some(collection) = collection else { return Ok(Box::new(self.begin_alone(stages, false))) };
         self.require(collection)?;
         Ok(Box::new(self.begin(stages, None, false)?.1))
+    }
+
+    /// There is no index but that on `_id`, whose strings compare by their bytes.
+    fn finder(&self, collection: &str, path: &FieldPath) -> Result<Option<BoxedFinder<Error>>> {
+        self.require(collection)?;
+        if path.as_str() != "_id" || self.collation.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(ReadOnlyFinder { store: self.store.clone(), limits: self.settings.limits.clone() })))
     }
 
     fn write(&self, _: &Stage, _: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {

@@ -1,8 +1,8 @@
 //! `$graphLookup`: each document with an array of those that are reached from it.
 
+use super::equality::equals_one;
 use super::gather::Held;
 use super::host::Host;
-use super::lookup::equals_one;
 use super::run::Run;
 use super::stream::Stream;
 use alluvium_document::{Map, Value, bson, key};

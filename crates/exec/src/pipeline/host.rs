@@ -2,7 +2,11 @@
 
 use crate::limits::{Interrupted, Limits};
 use crate::source::{MemoryAccount, Sorter};
+use crate::step::points::Take;
+use alluvium_document::Value;
+use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
+use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::{PipelineError, Record, RecordRef, Stage};
 
 /// Documents from outside of the pipeline: of a collection, at one snapshot.
@@ -35,6 +39,24 @@ pub trait Records<E>: Send {
     }
 }
 
+/// Finds documents of a collection by the values at a path, many values at a time.
+pub trait Finder<E>: Send {
+    /// The index that was used last; `_id_` for look-ups by `_id`.
+    fn index(&self) -> &str;
+
+    /// Looks up values in the order of an index, and passes the documents that have them to `take`: all of one value
+    /// after each other, in the order in which a query for that value alone returns them. The values are sorted, each
+    /// is there once, and none is an array, a map, a pattern or undefined. The filter is that of a query for all of
+    /// them. False if no index serves; then nothing was passed.
+    ///
+    /// # Errors
+    /// Those of the source, limits included.
+    fn find(&mut self, values: &[Value], filter: &Filter, take: Take<'_>) -> Result<bool, E>;
+}
+
+/// A finder, whatever its collection.
+pub type BoxedFinder<E> = Box<dyn Finder<E>>;
+
 /// A database, as a pipeline sees it. All collections are read at one snapshot.
 pub trait Host: Clone + Send {
     /// The error of all operations.
@@ -64,6 +86,13 @@ pub trait Host: Clone + Send {
         stages: Vec<Stage>,
         limits: &Limits,
     ) -> Result<Box<dyn Records<Self::Error>>, Self::Error>;
+
+    /// Finds documents of a collection by the values at a path; `None` if none of its indexes serves for that, whatever
+    /// the values.
+    ///
+    /// # Errors
+    /// As [`Host::open`].
+    fn finder(&self, collection: &str, path: &FieldPath) -> Result<Option<BoxedFinder<Self::Error>>, Self::Error>;
 
     /// Executes a stage that writes, `$out` or `$merge`, with the documents that `records` gives.
     ///

@@ -1,25 +1,27 @@
 //! `$lookup`: each document with an array of documents of another collection.
 
+use super::batches::{Batches, Joined};
+use super::equality::{BYTES_MAX, equals_one};
 use super::gather::STEP;
 use super::host::Host;
 use super::run::Run;
 use super::stream::Stream;
 use crate::source::MemoryAccount;
 use alluvium_document::path::FieldPath;
-use alluvium_document::{Map, Value, bson};
+use alluvium_document::{Value, bson};
 use alluvium_query::collation::Collation;
-use alluvium_query::expression::Variables;
 use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::{Lookup, PipelineError, Record, Stage};
 use std::sync::Arc;
-
-/// The most bytes of the array of a document: MongoDB's limit between stages.
-const BYTES_MAX: usize = 100 << 20;
 
 /// `$lookup`.
 pub(super) struct Lookups<H: Host> {
     input: Box<dyn Stream<H>>,
     lookup: Arc<Lookup>,
+    /// Documents in batches; `None` if each is looked up alone.
+    batches: Option<Batches<H>>,
+    /// The position of the stage's report.
+    at: Option<usize>,
     /// The array, if it is the same for every document.
     same: Option<Vec<Value>>,
     /// The memory of the last array.
@@ -27,11 +29,20 @@ pub(super) struct Lookups<H: Host> {
 }
 
 impl<H: Host> Lookups<H> {
-    pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<Lookup>) -> Self {
-        Self { input, lookup, same: None, account: None }
+    /// If the stage has a report, `at` is the position of that.
+    pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<Lookup>, at: Option<usize>) -> Self {
+        Self { batches: Batches::new(&lookup), input, lookup, at, same: None, account: None }
     }
 
-    /// The documents of the other collection for one document.
+    /// The next document, with the documents that a batch found for it.
+    fn next_found(&mut self, run: &mut Run<H>) -> Result<Option<Joined>, H::Error> {
+        match &mut self.batches {
+            Some(batches) => batches.next(&mut *self.input, run, self.at),
+            None => Ok(self.input.next(run)?.map(|record| Joined { record, found: None })),
+        }
+    }
+
+    /// The documents of the other collection for one document, looked up alone.
     fn found(&mut self, run: &mut Run<H>, record: &Record) -> Result<Vec<Value>, H::Error> {
         let lookup = self.lookup.clone();
         let is_same = lookup.equality.is_none() && lookup.variables.is_empty();
@@ -73,12 +84,20 @@ impl<H: Host> Lookups<H> {
 
 impl<H: Host> Stream<H> for Lookups<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
-        let Some(record) = self.input.next(run)? else {
+        let Some(Joined { record, found }) = self.next_found(run)? else {
             self.account = None;
             return Ok(None);
         };
         run.tick()?;
-        let found = self.found(run, &record)?;
+        let found = match found {
+            Some(found) => found,
+            None => {
+                if let Some(at) = self.at.filter(|_| self.batches.is_some()) {
+                    run.reports[at].lookups.get_or_insert_default().alone += 1;
+                }
+                self.found(run, &record)?
+            }
+        };
         let mut map = record.into_map().map_err(PipelineError::from)?;
         self.lookup.into.set_in(&mut map, Value::Array(found));
         Ok(Some(Record::Map(map)))
@@ -99,38 +118,4 @@ fn equality(
         values.push(Value::Null);
     }
     equals_one(foreign, values, collation)
-}
-
-/// The filter for documents that have one of the values at a path, by the collation; `None` if there
-/// are no values.
-pub(super) fn equals_one(
-    path: &FieldPath,
-    values: Vec<Value>,
-    collation: Option<&Collation>,
-) -> Result<Option<Filter>, PipelineError> {
-    let variables = Variables::NONE.collated(collation.cloned());
-    let condition = |values: Vec<Value>| {
-        let mut values = values;
-        match values.len() {
-            0 => None,
-            1 => values.pop().map(|value| Map::from([("$eq", value)])),
-            _ => Some(Map::from([("$in", Value::Array(values))])),
-        }
-    };
-    // In a list, a regular expression would be a pattern, and undefined is refused.
-    let is_plain = |value: &Value| !matches!(value, Value::Regex(_) | Value::Undefined);
-    let (plain, others): (Vec<Value>, Vec<Value>) = values.into_iter().partition(is_plain);
-    let mut branches: Vec<Value> = Vec::new();
-    branches.extend(condition(plain).map(|one| Value::Map(Map::from([(path.as_str(), one)]))));
-    for value in others.into_iter().filter(|value| *value != Value::Undefined) {
-        branches.push(Value::Map(Map::from([(path.as_str(), Map::from([("$eq", value)]))])));
-    }
-    match (branches.len(), branches.pop()) {
-        (1, Some(Value::Map(only))) => Ok(Some(Filter::parse_in(&only, &variables)?)),
-        (_, Some(last)) => {
-            branches.push(last);
-            Ok(Some(Filter::parse_in(&Map::from([("$or", Value::Array(branches))]), &variables)?))
-        }
-        _ => Ok(None),
-    }
 }

@@ -28,6 +28,21 @@ pub struct StageReport {
     pub spilled: bool,
     /// The time of the stage and those before it, if times are measured.
     pub time: Duration,
+    /// The look-ups of a `$lookup` by an index, if it had any.
+    pub lookups: Option<LookupReport>,
+}
+
+/// What a `$lookup` has looked up by an index so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LookupReport {
+    /// The index; `_id_` for look-ups by `_id`.
+    pub index: String,
+    /// The batches of documents whose values were looked up together.
+    pub batches: u64,
+    /// The distinct values of each batch, in total.
+    pub keys: u64,
+    /// The documents that were looked up alone.
+    pub alone: u64,
 }
 
 /// The state that stages share.

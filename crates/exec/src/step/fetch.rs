@@ -18,7 +18,7 @@ pub(super) struct Fetch<S: Source> {
 
 /// Documents that are read before any is returned. The allocators of C libraries keep a few freed blocks of a size for
 /// each thread (glibc: 7), and find them again at next to no cost: documents in that number are alive at a time.
-const DOCUMENTS_AHEAD: usize = 7;
+pub(super) const DOCUMENTS_AHEAD: usize = 7;
 
 impl<S: Source> Fetch<S> {
     pub fn new(run: &Run<S>, scan: &IndexScan, filter: Filter) -> Result<Self, S::Error> {

@@ -10,7 +10,7 @@ use super::ranges::{KeyRange, PartBounds, ranges_of};
 use super::selectivity::within_bounds;
 use crate::filter::Filter;
 use crate::filter::tree::Clause;
-use crate::index::{Order, Part};
+use crate::index::{Order, Part, put_index_part};
 
 /// Entries of an index within bounds.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,23 @@ impl IndexScan {
             let whole = rest;
             part.skip(&mut rest) && part.admits(&whole[..whole.len() - rest.len()])
         })
+    }
+
+    /// The key of a value of the first part, as entries have it. Strings are collation keys if the index has a
+    /// collation.
+    pub fn first_key(&self, value: &Value) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if let Some(first) = self.bounds.first() {
+            put_index_part(value, first.part.order, &mut bytes);
+        }
+        bytes
+    }
+
+    /// The key of the first part of an entry; `None` if the entry is malformed.
+    pub fn first_of<'e>(&self, entry: &'e [u8]) -> Option<&'e [u8]> {
+        let mut rest = entry;
+        let skipped = self.bounds.first()?.skip(&mut rest);
+        skipped.then(|| &entry[..entry.len() - rest.len()])
     }
 
     /// The share of entries that meet a condition which the values of entries decide but the bounds

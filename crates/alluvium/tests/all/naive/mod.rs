@@ -51,6 +51,9 @@ pub fn documents(most: usize) -> impl Strategy<Value = Vec<Map>> {
     })
 }
 
+/// The fields of a `$lookup`.
+const LOOKUPS: [(&str, &str); 6] = [("b.c", "b.c"), ("a", "a"), ("k", "k"), ("a", "_id"), ("_id", "a"), ("b.c", "_id")];
+
 /// A stage that keeps one document for each `_id`.
 fn plain_stage() -> impl Strategy<Value = Map> {
     let n = -5..5i32;
@@ -65,7 +68,9 @@ fn plain_stage() -> impl Strategy<Value = Map> {
         Just(doc! {"$unset": "a"}),
         Just(doc! {"$project": {"k": 1, "a": 1, "b": 1}}),
         Just(doc! {"$project": {"k": 1, "t": "$b.c"}}),
-        Just(doc! {"$lookup": {"from": "d", "localField": "b.c", "foreignField": "b.c", "as": "l"}}),
+        prop::sample::select(LOOKUPS.to_vec()).prop_map(|(local, foreign)| {
+            doc! {"$lookup": {"from": "d", "localField": local, "foreignField": foreign, "as": "l"}}
+        }),
         Just(
             doc! {"$setWindowFields": {"partitionBy": "$k", "sortBy": {"_id": 1}, "output": {"w": {"$sum": "$b.c", "window": {"documents": [-1, 0]}}}}}
         ),
@@ -137,7 +142,7 @@ fn one(documents: Vec<Map>, d: &[Map], name: &str, operand: &Value) -> Vec<Map> 
         "$set" | "$addFields" => documents.into_iter().map(|document| add(document, map(operand))).collect(),
         "$unset" => documents.into_iter().map(|document| without(document, operand.as_str().unwrap())).collect(),
         "$project" => documents.into_iter().map(|document| project(&document, map(operand))).collect(),
-        "$lookup" => documents.into_iter().map(|document| lookup(document, d)).collect(),
+        "$lookup" => documents.into_iter().map(|document| lookup(document, d, map(operand))).collect(),
         "$setWindowFields" => windows(documents),
         "$group" => group(documents, map(operand)),
         "$count" if documents.is_empty() => Vec::new(),
@@ -261,9 +266,23 @@ fn project(document: &Map, fields: &Map) -> Map {
     made
 }
 
-fn lookup(mut document: Map, d: &[Map]) -> Map {
-    let own = or_null(at(&document, "b.c"));
-    let equal = |other: &&Map| compare(&or_null(at(other, "b.c")), &own).is_eq();
+fn lookup(mut document: Map, d: &[Map], operand: &Map) -> Map {
+    // The elements of an array; null in place of nothing.
+    let values = |document: &Map, field: &str| {
+        let value = or_null(at(document, operand.get(field).and_then(Value::as_str).unwrap()));
+        match value {
+            Value::Array(elements) => elements,
+            value => vec![value],
+        }
+    };
+    let mut own = values(&document, "localField");
+    if own.is_empty() {
+        own.push(Value::Null);
+    }
+    let equal = |other: &&Map| {
+        let others = values(other, "foreignField");
+        own.iter().any(|own| others.iter().any(|other| compare(other, own).is_eq()))
+    };
     let found = d.iter().filter(equal).cloned().map(Value::Map).collect();
     document.insert("l", Value::Array(found));
     document
