@@ -37,6 +37,7 @@ mod peers;
 mod plan_filters;
 mod profile;
 mod pulse;
+mod query_shape;
 mod read;
 mod reload;
 mod retries;

@@ -4,10 +4,11 @@ use super::{Command, count, delete, distinct, find, find_and_modify, pipeline, u
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
-use crate::fields::{self, Fields, Kind, optional, required};
-use alluvium::{Explanation, Map, Value};
+use crate::fields::{Fields, Kind, optional, required};
+use crate::listing;
+use crate::query_shape;
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
-use sha2::{Digest, Sha256};
 
 pub(super) const COMMAND: Command = Command {
     fields: &[required("explain", Kind::Document), optional("verbosity", Kind::Text)],
@@ -24,7 +25,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let (name, argument) = match explained.entries.first() {
         Some((name, argument)) => (name.as_str().unwrap_or_default(), argument),
-        None => return Err(CommandError::failed_to_parse("explain command requires a nested object")),
+        None => return Err(CommandError::command_not_found("explain failed: it names no command")),
     };
     let collection = match argument {
         Value::String(name) => name.to_string(),
@@ -51,12 +52,44 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         "findAndModify" | "findandmodify" => {
             find_and_modify::modification(call, &call.collection_called(&collection), &explained)?.explain()?
         }
-        other => {
-            let message = format!("Explain failed due to unknown command: {other}");
-            return Err(CommandError::command_not_found(message));
-        }
+        other => return Err(not_explained(other)),
     };
-    reply(call, &explanation, &explained, verbosity)
+    let mut fields = explanation.to_map();
+    match super::find(name).map(|command| command.name) {
+        Some("update") => add_write(&mut fields, "UPDATE", "nWouldModify"),
+        Some("delete") => add_write(&mut fields, "DELETE", "nWouldDelete"),
+        Some("findAndModify") if explained.flag("remove") => add_write(&mut fields, "DELETE", "nWouldDelete"),
+        Some("findAndModify") => add_write(&mut fields, "UPDATE", "nWouldModify"),
+        _ => {}
+    }
+    reply(call, fields, &collection, &explained, verbosity)
+}
+
+/// The error for a command that has no plan.
+fn not_explained(name: &str) -> CommandError {
+    match super::find(name) {
+        Some(command) => CommandError::illegal_operation(format!("the command {} has no plan", command.name)),
+        None => CommandError::command_not_found(format!("Explain failed due to unknown command: {name}")),
+    }
+}
+
+/// Puts the stage that writes above the query that finds what it writes to.
+fn add_write(fields: &mut Map, stage: &str, count: &str) {
+    for (part, plan) in [("queryPlanner", "winningPlan"), ("executionStats", "executionStages")] {
+        let Some(Value::Map(part)) = fields.get_mut(part) else { continue };
+        let Some(query) = part.remove(plan) else { continue };
+        let mut write = Map::from([("stage", Value::from(stage))]);
+        if plan == "executionStages" {
+            let found = query.as_map().and_then(|query| query.integer("nReturned")).unwrap_or(0);
+            write.push("nReturned", 0_i64);
+            if stage == "UPDATE" {
+                write.push("nMatched", found);
+            }
+            write.push(count, found);
+        }
+        write.push("inputStage", query);
+        part.push(plan, write);
+    }
 }
 
 /// The only statement of a write that is explained.
@@ -67,14 +100,65 @@ fn only_statement<'a>(explained: &'a Map, field: &str) -> CommandResult<&'a Map>
     }
 }
 
-fn reply(call: &Call<'_>, explanation: &Explanation, command: &Map, verbosity: &str) -> CommandResult<BsonBuilder> {
-    let mut fields = explanation.to_map();
-    if verbosity == "queryPlanner" {
-        fields.remove("executionStats");
+fn reply(
+    call: &Call<'_>,
+    mut fields: Map,
+    collection: &str,
+    command: &Map,
+    verbosity: &str,
+) -> CommandResult<BsonBuilder> {
+    match fields.get_mut("executionStats") {
+        Some(_) if verbosity == "queryPlanner" => drop(fields.remove("executionStats")),
+        Some(stats) => shorten(stats),
+        None => {}
     }
     fields.insert("explainVersion", "1");
+    add_shapes(call, collection, command, &mut fields)?;
     add_common(call, command, &mut fields);
     call.answer(&fields)
+}
+
+/// Counts have 32 bits where these are enough, as in MongoDB.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Map(map) => map.entries.iter_mut().for_each(|(_, value)| shorten(value)),
+        Value::Array(values) => values.iter_mut().for_each(shorten),
+        Value::Int64(number) => {
+            if let Ok(short) = i32::try_from(*number) {
+                *value = Value::Int32(short);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds the hashes of the shapes of the query and of its plan.
+fn add_shapes(call: &Call<'_>, collection: &str, command: &Map, fields: &mut Map) -> CommandResult<()> {
+    let name = command.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
+    let name = super::find(name).map_or(name, |command| command.name);
+    let planner = match fields.get_mut("stages") {
+        Some(Value::Array(stages)) => stages.first_mut().and_then(|first| match first {
+            Value::Map(first) => first.get_mut("$cursor"),
+            _ => None,
+        }),
+        _ => None,
+    };
+    let planner = match planner {
+        Some(Value::Map(cursor)) => cursor.get_mut("queryPlanner"),
+        _ => fields.get_mut("queryPlanner"),
+    };
+    if let Some(Value::Map(planner)) = planner {
+        let indexes = call.collection_called(collection).indexes().unwrap_or_default();
+        let indexes: Vec<Map> = indexes.into_iter().map(|index| listing::definition(index.definition)).collect();
+        let shape = query_shape::of_plan(name, command);
+        planner.push("queryHash", shape.as_str());
+        planner.push("planCacheShapeHash", shape);
+        planner.push("planCacheKey", query_shape::of_plan_and_indexes(name, command, &indexes));
+    }
+    if let Some(shape) = query_shape::of_query(&call.db, name, command) {
+        fields.push("queryShapeHash", shape);
+    }
+    Ok(())
 }
 
 /// The explanation of a pipeline. A stage that writes is not carried out.
@@ -100,36 +184,7 @@ pub(super) fn aggregate(
     if let (Some(write), Some(Value::Array(stages))) = (write, fields.get_mut("stages")) {
         stages.push(write);
     }
-    if verbosity == "queryPlanner" {
-        fields.remove("executionStats");
-    }
-    fields.insert("explainVersion", "1");
-    fields.push("queryShapeHash", shape_hash(&call.db, command));
-    add_common(call, command, &mut fields);
-    call.answer(&fields)
-}
-
-/// A hash that commands have in common which differ in values only.
-fn shape_hash(db: &str, command: &Map) -> String {
-    let mut shape = command.clone();
-    shape.entries.retain(|(name, _)| {
-        name.as_str().is_some_and(|name| !fields::is_common(name) && !["cursor", "explain"].contains(&name))
-    });
-    let first = shape.entries.first().map(|(_, collection)| collection.to_string()).unwrap_or_default();
-    let mut shape = Value::Map(shape);
-    forget_values(&mut shape);
-    let digest = Sha256::digest(format!("{db}.{first} {shape}"));
-    digest.iter().map(|byte| format!("{byte:02X}")).collect()
-}
-
-/// Replaces the values of a command by their types; names of fields in strings stay.
-fn forget_values(value: &mut Value) {
-    match value {
-        Value::Map(map) => map.entries.iter_mut().for_each(|(_, value)| forget_values(value)),
-        Value::Array(values) => values.iter_mut().for_each(forget_values),
-        Value::String(text) if text.starts_with('$') => {}
-        other => *other = Value::from(other.type_name()),
-    }
+    reply(call, fields, collection, command, verbosity)
 }
 
 fn add_common(call: &Call<'_>, command: &Map, fields: &mut Map) {

@@ -1,0 +1,151 @@
+//! The shapes of queries: what those have in common that differ only in values.
+//!
+//! There are two of them, as in MongoDB. The shape of the plan (`planCacheShapeHash`) has what decides about plans: the
+//! conditions in any order, without their values; the sort, the fields that are needed, and the collation. The shape of
+//! the query (`queryShapeHash`) has all parts of a command in their order, with the types of the values.
+
+mod conditions;
+mod stages;
+
+use crate::fields::{self, Fields};
+use alluvium::{Map, Value};
+use conditions::all_of;
+use sha2::{Digest, Sha256};
+
+/// The parts of a command that decide about plans.
+#[derive(Default)]
+struct Parts {
+    filter: Map,
+    sort: Map,
+    projection: Map,
+    collation: Map,
+    /// What later stages of a pipeline need.
+    needed: String,
+}
+
+/// The shape of the plan of a command, as a hash: eight hexadecimal digits.
+pub(crate) fn of_plan(command: &str, body: &Map) -> String {
+    hex(&of_plan_text(command, body), 4)
+}
+
+/// As [`of_plan`], with the indexes that exist: another one for each set of them.
+pub(crate) fn of_plan_and_indexes(command: &str, body: &Map, indexes: &[Map]) -> String {
+    let mut text = of_plan_text(command, body);
+    for index in indexes {
+        text.push('~');
+        text.push_str(&index.to_string());
+    }
+    hex(&text, 4)
+}
+
+/// The shape of a query as a hash of 64 hexadecimal digits; `None` for commands that have none.
+pub(crate) fn of_query(db: &str, command: &str, body: &Map) -> Option<String> {
+    let filter = match command {
+        "find" => "filter",
+        "count" | "distinct" => "query",
+        "aggregate" => "pipeline",
+        _ => return None,
+    };
+    let mut text = format!("{command} {db}");
+    for (name, value) in body.iter().filter(|(name, _)| name.as_str().is_some_and(is_of_shape)) {
+        let name = name.as_str().unwrap_or_default();
+        let shown = match value {
+            Value::Map(conditions) if name == filter => all_of(conditions).of_query(),
+            Value::Array(pipeline) if name == filter => stages::shape(pipeline),
+            Value::Map(fields) if name == "projection" => projected(fields),
+            value if name == command || ["sort", "collation", "hint", "key"].contains(&name) => value.to_string(),
+            value => conditions::expression(value),
+        };
+        text.push_str(&format!("; {name} {shown}"));
+    }
+    Some(hex(&text, 32))
+}
+
+/// True for a field of a command that belongs to its query.
+fn is_of_shape(name: &str) -> bool {
+    !fields::is_common(name) && !["cursor", "explain", "batchSize"].contains(&name)
+}
+
+fn of_plan_text(command: &str, body: &Map) -> String {
+    let Parts { filter, sort, projection, collation, needed } = Parts::of(command, body);
+    let filter = all_of(&filter).planned().of_plan();
+    format!("{filter} s{sort} p{} c{collation} {needed}", required(&projection).join(","))
+}
+
+/// The first bytes of a digest.
+fn hex(text: &str, bytes: usize) -> String {
+    Sha256::digest(text).iter().take(bytes).map(|byte| format!("{byte:02X}")).collect()
+}
+
+impl Parts {
+    fn of(command: &str, body: &Map) -> Self {
+        let part = |map: &Map, name: &str| map.document(name).cloned().unwrap_or_default();
+        let statement = |list: &str| body.elements(list).and_then(|list| list.first()?.as_map().cloned());
+        match command {
+            "find" => Self {
+                filter: part(body, "filter"),
+                sort: part(body, "sort"),
+                projection: part(body, "projection"),
+                collation: part(body, "collation"),
+                needed: String::new(),
+            },
+            "aggregate" => {
+                let head = stages::head(body.elements("pipeline").unwrap_or_default());
+                Self { collation: part(body, "collation"), ..head }
+            }
+            "update" | "delete" => {
+                let list = if command == "update" { "updates" } else { "deletes" };
+                let statement = statement(list).unwrap_or_default();
+                Self { filter: part(&statement, "q"), collation: part(&statement, "collation"), ..Self::default() }
+            }
+            _ => Self {
+                filter: part(body, "query"),
+                sort: part(body, "sort"),
+                collation: part(body, "collation"),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+/// True for a value of a projection that leaves its field out.
+fn is_excluded(value: &Value) -> bool {
+    match value {
+        Value::Bool(included) => !included,
+        value => value.as_f64() == Some(0.0),
+    }
+}
+
+/// The fields that a projection needs, sorted; none if it needs whole documents.
+fn required(projection: &Map) -> Vec<String> {
+    let mut fields = Vec::new();
+    let mut has_id = true;
+    for (name, value) in projection.iter() {
+        let name = name.as_str().unwrap_or_default();
+        let is_plain = matches!(value, Value::Bool(_)) || value.is_number();
+        match is_plain {
+            true if is_excluded(value) && name == "_id" => has_id = false,
+            true if !is_excluded(value) => fields.push(name.to_owned()),
+            // Others than plain inclusions read the whole document.
+            _ => return Vec::new(),
+        }
+    }
+    if has_id && !fields.is_empty() && !fields.iter().any(|field| field == "_id") {
+        fields.push("_id".to_owned());
+    }
+    fields.sort();
+    fields
+}
+
+/// A projection in the order of its fields.
+fn projected(projection: &Map) -> String {
+    let each = projection.iter().map(|(name, value)| {
+        let is_plain = matches!(value, Value::Bool(_)) || value.is_number();
+        let shown = if is_plain { (!is_excluded(value)).to_string() } else { conditions::expression(value) };
+        format!("{name}: {shown}")
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;
