@@ -25,6 +25,7 @@ pub mod row;
 pub mod serde;
 pub mod shape;
 pub mod speculate;
+pub mod timestamps;
 pub mod value;
 
 pub use bson_builder::BsonBuilder;

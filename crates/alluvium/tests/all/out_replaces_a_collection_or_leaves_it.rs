@@ -1,7 +1,7 @@
 //! Power cuts and failures at every step of a `$out`: the collection has all its former documents or all of the new
 //! ones, with its indexes, and nothing else is left.
 
-use alluvium::{Database, Durability, Result};
+use alluvium::{Database, Durability, Map, Result, Timestamp, Value, doc};
 use alluvium_env::fault::{Fault, FaultFs, Op};
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::sync::Mutex;
@@ -121,4 +121,59 @@ fn pipelines_write_into_other_databases() {
     assert_eq!(db.collection("copies.pets").find("{}").count().unwrap(), 2);
     assert_eq!(db.collection("shop.others").find("{}").count().unwrap(), 2);
     assert!(run(r#"[{"$out": {"db": "a.b", "coll": "pets"}}]"#).is_err());
+}
+
+#[test]
+fn a_merge_writes_the_documents_after_one_that_it_cannot_write() {
+    for (indexed, stage, expected) in [
+        (r#"{"key": 1}"#, r#"{"into": "d"}"#, vec![2, 3, 10]),
+        (r#"{"none": 1}"#, r#"{"into": "d", "whenMatched": "fail"}"#, vec![1, 2, 3, 10]),
+        (r#"{"none": 1}"#, r#"{"into": "d", "whenMatched": "replace", "whenNotMatched": "fail"}"#, vec![3, 10]),
+        // A document without a value to be found by ends the pipeline at once.
+        (r#"{"n": 1}"#, r#"{"into": "d", "on": "n"}"#, vec![3, 10]),
+    ] {
+        let db = Database::in_memory().unwrap();
+        let documents = [r#"{"_id": 1, "key": "a"}"#, r#"{"_id": 2, "key": "b", "n": 5}"#, r#"{"_id": 3, "key": "c"}"#];
+        db.collection("c").insert_many(documents).unwrap();
+        db.collection("d").insert_many([r#"{"_id": 10, "key": "a", "n": 1}"#, r#"{"_id": 3, "n": 2}"#]).unwrap();
+        db.collection("d").create_index(indexed).options(r#"{"unique": true, "sparse": true}"#).run().unwrap();
+        let stages = format!(r#"[{{"$sort": {{"_id": 1}}}}, {{"$merge": {stage}}}]"#);
+        assert!(db.collection("c").aggregate(&stages).run().unwrap().next().unwrap().is_err(), "{stage}");
+        let ids = db.collection("d").find("{}").run().unwrap().map(|found| found.unwrap().id().as_i64().unwrap());
+        let mut ids: Vec<i64> = ids.collect();
+        ids.sort_unstable();
+        assert_eq!(ids, expected, "{stage}");
+    }
+}
+
+#[test]
+fn a_merge_ends_with_the_batch_of_an_error() {
+    let db = Database::in_memory().unwrap();
+    db.collection("c").insert_many((0..2500).map(|n| format!(r#"{{"_id": {n}}}"#))).unwrap();
+    db.collection("d").insert_one(r#"{"_id": 1200}"#).unwrap();
+    let stages = r#"[{"$sort": {"_id": 1}}, {"$merge": {"into": "d", "whenMatched": "fail"}}]"#;
+    assert!(db.collection("c").aggregate(stages).run().unwrap().next().unwrap().is_err());
+    assert_eq!(db.collection("d").count().unwrap(), 2000);
+}
+
+#[test]
+fn a_merge_fills_empty_timestamps() {
+    let empty = || Value::Timestamp(Timestamp { time: 0, increment: 0 });
+    for mode in ["\"merge\"", "\"replace\"", "\"keepExisting\"", r#"[{"$set": {"a": "$$new.a", "b": "$$new.b"}}]"#] {
+        let db = Database::in_memory().unwrap();
+        let document = |id: Value| Map::from([("_id", id), ("a", empty()), ("b", doc! {"c": (empty())}.into())]);
+        db.collection("c").insert_many([document(empty()), document(Value::from(1))]).unwrap();
+        let other = r#"{"_id": 1, "a": 5, "b": 6}"#;
+        db.collection("d").insert_one(other).unwrap();
+        let stages = format!(r#"[{{"$merge": {{"into": "d", "whenMatched": {mode}}}}}]"#);
+        db.collection("c").aggregate(&stages).run().unwrap().for_each(|found| drop(found.unwrap()));
+        let found = |id: Value| db.collection("d").get(id).unwrap().unwrap().to_map().unwrap();
+        for map in [found(empty()), found(Value::from(1))] {
+            if mode == "\"keepExisting\"" && map.get("a") == Some(&Value::from(5)) {
+                continue;
+            }
+            assert!(matches!(map.get("a"), Some(Value::Timestamp(at)) if *at != Timestamp { time: 0, increment: 0 }));
+            assert_eq!(map.get("b"), Some(&Value::Map(doc! {"c": (empty())})), "{mode}");
+        }
+    }
 }

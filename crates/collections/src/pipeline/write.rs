@@ -2,7 +2,7 @@
 
 use super::refuse;
 use crate::engine::EngineHandle;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::find::{Execution, FindRequest, Query, moment};
 use crate::ids;
 use crate::indexes;
@@ -12,12 +12,13 @@ use crate::read::Reader;
 use crate::view::CollectionView;
 use crate::write::Writer;
 use alluvium_document::compare::equal;
+use alluvium_document::timestamps::Present;
 use alluvium_document::{Map, Value, bson};
 use alluvium_query::ErrorCode;
 use alluvium_query::pipeline::{MergeInto, Output, PipelineError, Record, WhenMatched, WhenNotMatched};
 use alluvium_store::Durability;
 
-/// Documents of one write of `$out`.
+/// Documents of one write of `$out`, and of a batch of `$merge`.
 const BATCH: usize = 1000;
 /// Bytes of documents after which they are written.
 const BATCH_BYTES: usize = 16 << 20;
@@ -96,39 +97,71 @@ fn fill(to: &Destination<'_>, temporary: &FullName, target: &FullName, next: Nex
     Ok(())
 }
 
-/// Writes each document into a collection, where it may meet another one.
+/// Writes each document into a collection, where it may meet another one. As in MongoDB, documents are written in
+/// batches: if one of them cannot be, the others of its batch are written, and then the pipeline ends with the first error.
 pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> Result<()> {
     let name = to.name(&merge.into)?;
-    let is_by_id = matches!(&merge.on[..], [path] if path.as_str() == ids::ID);
+    let is_by_id = is_by_id(merge);
     if !is_by_id {
         require_unique(to, &name, merge)?;
     }
     let (durability, validates) = (to.durability, to.validates);
     let writer = Writer { engine: to.engine, name: &name, durability, validates, record: None };
-    while let Some(record) = next()? {
+    let (mut first_error, mut count, mut bytes) = (None, 0, 0);
+    loop {
+        let record = match next() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(error) => return Err(first_error.unwrap_or(error)),
+        };
         let mut map = record.into_map().map_err(PipelineError::from)?;
         if is_by_id {
             ids::ensure_id(&mut map, &to.engine.env);
         }
+        Present::at(to.engine.env.clock.unix_millis()).fill(&mut map);
         let filter = on_filter(merge, &map)?;
-        // Between the search and the write another write may insert or delete the document.
-        loop {
-            let found = if is_by_id {
-                let id = map.get(ids::ID).cloned().unwrap_or_default();
-                Reader::new(to.engine, &name, None)?.get(&id)?.map(|_| id)
-            } else {
-                find_id(to, &name, merge, &filter)?
-            };
-            let done = match found {
-                Some(id) => matched(&writer, merge, &id, &map)?,
-                None => not_matched(&writer, to, merge, &map)?,
-            };
-            if done {
-                break;
+        (count, bytes) = (count + 1, bytes + bson::document_size(&map));
+        match merge_one(to, merge, &writer, &map, &filter) {
+            Err(error) if is_of_document(&error) => drop(first_error.get_or_insert(error)),
+            Err(error) => return Err(first_error.unwrap_or(error)),
+            Ok(()) => {}
+        }
+        if count == BATCH || bytes > BATCH_BYTES {
+            if let Some(error) = first_error {
+                return Err(error);
             }
+            (count, bytes) = (0, 0);
         }
     }
-    Ok(())
+    first_error.map_or(Ok(()), Err)
+}
+
+fn is_by_id(merge: &MergeInto) -> bool {
+    matches!(&merge.on[..], [path] if path.as_str() == ids::ID)
+}
+
+/// True if an error is that of one document, and others may be written after it.
+fn is_of_document(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid)
+}
+
+fn merge_one(to: &Destination<'_>, merge: &MergeInto, writer: &Writer<'_>, map: &Map, filter: &Map) -> Result<()> {
+    // Between the search and the write another write may insert or delete the document.
+    loop {
+        let found = if is_by_id(merge) {
+            let id = map.get(ids::ID).cloned().unwrap_or_default();
+            Reader::new(to.engine, writer.name, None)?.get(&id)?.map(|_| id)
+        } else {
+            find_id(to, writer.name, merge, filter)?
+        };
+        let done = match found {
+            Some(id) => matched(writer, merge, &id, map)?,
+            None => not_matched(writer, to, merge, map)?,
+        };
+        if done {
+            return Ok(());
+        }
+    }
 }
 
 /// The filter that finds the document to change.
@@ -219,7 +252,8 @@ fn matched(writer: &Writer<'_>, merge: &MergeInto, id: &Value, map: &Map) -> Res
         WhenMatched::Pipeline { .. } => {
             let changes = merge.changes_for(&Record::Map(map.clone()))?;
             writer.modify(id, |draft| {
-                let changed = changes.apply(draft.clone().into_map()?)?;
+                let mut changed = changes.apply(draft.clone().into_map()?)?;
+                Present::at(writer.engine.env.clock.unix_millis()).fill(&mut changed);
                 draft.replace(changed);
                 Ok(true)
             })

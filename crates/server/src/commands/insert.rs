@@ -9,6 +9,8 @@ use crate::figures::Figures;
 use crate::writes::{self, Outcome};
 use alluvium::{Bson, Document, DocumentFor, Map, Value};
 use alluvium_document::BsonBuilder;
+use alluvium_document::timestamps::Present;
+use std::borrow::Cow;
 
 /// The most documents of a batch of the store.
 const CHUNK: usize = 1_000;
@@ -34,13 +36,25 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Some(sequence) => {
             let raw = sequence.iter().collect::<Result<Vec<_>, _>>();
             let raw = raw.map_err(|error| CommandError::invalid_bson(error.to_string()))?;
-            insert_all(call, &raw.into_iter().map(Bson).collect::<Vec<_>>())
+            let filled: Vec<Cow<'_, [u8]>> = match present(call) {
+                Some(mut present) => raw.into_iter().map(|raw| present.fill_bson(raw)).collect(),
+                None => raw.into_iter().map(Cow::Borrowed).collect(),
+            };
+            insert_all(call, &filled.iter().map(|raw| Bson(raw)).collect::<Vec<_>>())
         }
         None => {
-            let documents = call.take_documents("documents")?;
+            let mut documents = call.take_documents("documents")?;
+            if let Some(mut present) = present(call) {
+                documents.iter_mut().for_each(|document| present.fill(document));
+            }
             insert_all(call, &documents.iter().collect::<Vec<&Map>>())
         }
     }
+}
+
+/// The time for fields with an empty timestamp; `None` if they stay as they are.
+fn present(call: &Call<'_>) -> Option<Present> {
+    (!call.body.flag("bypassEmptyTsReplacement")).then(|| Present::at(call.shared.env.clock.unix_millis()))
 }
 
 fn insert_all<D: Copy + DocumentFor<Document>>(call: &mut Call<'_>, documents: &[D]) -> CommandResult<BsonBuilder> {

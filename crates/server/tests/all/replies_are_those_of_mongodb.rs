@@ -1,7 +1,7 @@
 //! Replies that drivers and programs read, field by field.
 
 use crate::common::{MORE_TO_COME, OP_MSG, Running};
-use alluvium::{Map, Value, doc};
+use alluvium::{Map, Timestamp, Value, doc};
 
 #[test]
 fn lists_with_filters_may_contain_rules_and_pipelines() {
@@ -100,4 +100,20 @@ fn an_update_by_an_unknown_stage_fails_as_a_whole() {
     client.fails(40324, "zoo", unknown);
     let wrong = doc! {"update": "pets", "updates": [{"q": {}, "u": {"$nonsense": {"a": 1}}}]};
     assert!(client.ok("zoo", wrong).contains("writeErrors"));
+}
+
+#[test]
+fn an_insert_fills_empty_timestamps() {
+    let server = Running::new();
+    let mut client = server.client();
+    let empty = || Value::Timestamp(Timestamp { time: 0, increment: 0 });
+    let documents = || doc! {"insert": "times", "documents": [{"at": (empty()), "in": {"at": (empty())}, "n": 1}]};
+    client.ok("zoo", documents());
+    let mut kept = documents();
+    kept.push("bypassEmptyTsReplacement", true);
+    client.ok("zoo", kept);
+    let found = client.documents("zoo", doc! {"find": "times"});
+    let filled = found.iter().filter(|map| matches!(map.get("at"), Some(Value::Timestamp(at)) if at.time > 0)).count();
+    assert_eq!((found.len(), filled), (2, 1));
+    assert!(found.iter().all(|map| map.get("in") == Some(&Value::Map(doc! {"at": (empty())}))));
 }
