@@ -5,7 +5,7 @@ use crate::fields::Fields;
 use alluvium::{Map, Value};
 
 /// The only version.
-const VERSION: &str = "1";
+pub(crate) const VERSION: &str = "1";
 
 /// The commands of version 1.
 const COMMANDS: [&str; 29] = [
@@ -57,6 +57,11 @@ const OTHER_STAGES: [&str; 13] = [
     "$vectorSearch",
 ];
 
+/// The versions of the stable API that have a command.
+pub(crate) fn versions(command: &str) -> impl Iterator<Item = &'static str> {
+    COMMANDS.contains(&command).then_some(VERSION).into_iter()
+}
+
 /// Checks what a client says about the version of the interface that it uses.
 ///
 /// # Errors
@@ -89,15 +94,20 @@ pub(crate) fn check(command: &str, body: &Map) -> CommandResult<()> {
     if command == "aggregate" && body.flag("explain") {
         return strict("the option explain of aggregate".to_owned());
     }
-    let stages = body.elements("pipeline").unwrap_or_default().iter().filter_map(Value::as_map);
+    match other_stage(body.elements("pipeline").unwrap_or_default()) {
+        Some(name) => strict(format!("stage {name}")),
+        None => Ok(()),
+    }
+}
+
+/// The first stage of a pipeline that is not of version 1.
+pub(crate) fn other_stage(pipeline: &[Value]) -> Option<&str> {
+    let stages = pipeline.iter().filter_map(Value::as_map);
     let mut parts =
         stages.filter_map(|stage| stage.entries.first()).filter_map(|(name, of)| Some((name.as_str()?, of)));
     // Of `$collStats`, the count alone is of version 1.
     let is_count = |of: &Value| of.as_map().is_some_and(|of| of.iter().all(|(name, _)| name.as_str() == Some("count")));
     let is_other =
         |(name, of): &(&str, &Value)| OTHER_STAGES.contains(name) || (*name == "$collStats" && !is_count(of));
-    match parts.find(is_other) {
-        Some((name, _)) => strict(format!("stage {name}")),
-        None => Ok(()),
-    }
+    parts.find(is_other).map(|(name, _)| name)
 }

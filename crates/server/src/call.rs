@@ -14,7 +14,7 @@ use alluvium_document::bson::decode_document;
 use alluvium_wire::{Form, Sequence, reply};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A command with its fields, and what it works on.
@@ -179,8 +179,10 @@ impl Call<'_> {
 
     /// The time limit; zero is no limit.
     pub(crate) fn max_time(&self) -> Duration {
+        let is_read = ["aggregate", "count", "distinct", "find"].contains(&self.name);
+        let default = || if is_read { self.shared.read_millis_max.load(Ordering::Relaxed) } else { 0 };
         let millis = self.body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok());
-        Duration::from_millis(millis.unwrap_or(0))
+        Duration::from_millis(millis.unwrap_or_else(default))
     }
 
     /// The documents of an array field, wherever they were sent.

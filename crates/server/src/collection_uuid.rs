@@ -3,6 +3,7 @@
 use crate::error::{CommandError, CommandResult};
 use crate::shared::Shared;
 use alluvium::{Binary, Collection, Value};
+use sha2::{Digest, Sha256};
 
 /// The binary subtype of UUIDs.
 const UUID: u8 = 4;
@@ -15,10 +16,16 @@ pub(crate) fn of(collection: &Collection) -> CommandResult<Value> {
     let number = collection.identity()?.unwrap_or_default();
     let mut bytes = b"alluvium".to_vec();
     bytes.extend_from_slice(&number.to_be_bytes());
+    Ok(of_bytes(bytes))
+}
+
+/// A UUID of bytes of any content, of which the first sixteen count.
+pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Value {
+    bytes.resize(16, 0);
     // Version 8, which leaves the content to the maker, and the variant of RFC 9562.
     bytes[6] = bytes[6] & 0x0f | 0x80;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    Ok(Value::Binary(Binary { subtype: UUID, bytes }))
+    Value::Binary(Binary { subtype: UUID, bytes })
 }
 
 /// Checks that a collection has the UUID that a client expects.
@@ -48,4 +55,9 @@ pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> 
         .with("collectionUUID", expected.clone())
         .with("expectedCollection", name)
         .with("actualCollection", actual))
+}
+
+/// The UUID of the collection that has the definitions of a database's views in MongoDB.
+pub(crate) fn of_views(db: &str) -> Value {
+    of_bytes(Sha256::digest(format!("{db}.system.views")).to_vec())
 }

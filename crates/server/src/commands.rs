@@ -7,11 +7,14 @@ mod capped;
 mod coll_mod;
 mod coll_stats;
 mod configure_fail_point;
+mod conn_pool_stats;
 mod connection_status;
 mod count;
 mod create;
 mod create_indexes;
 mod current_op;
+mod data_size;
+mod db_hash;
 mod db_stats;
 mod delete;
 mod diagnostics;
@@ -19,13 +22,16 @@ mod distinct;
 mod drop;
 mod drop_database;
 mod drop_indexes;
+mod encryption;
 mod explain;
+mod file_md5;
 mod files;
 mod find;
 mod find_and_modify;
 mod get_more;
 mod grants;
 mod hello;
+mod host_info;
 mod insert;
 mod kill_cursors;
 mod list_collections;
@@ -38,17 +44,26 @@ mod parameters;
 mod ping;
 mod pipeline;
 mod plan_cache;
+mod re_index;
 mod rename_collection;
 mod replication;
 mod roles;
 mod roles_info;
+mod rw_concerns;
 mod search_indexes;
 mod server_status;
 mod sessions;
+mod set_of_one;
+mod shutdown;
+mod small;
+mod top;
 mod transactions;
 mod update;
 mod users;
 mod users_info;
+mod validate;
+mod validate_db_metadata;
+mod write_block;
 
 use crate::access::Access;
 use crate::call::Call;
@@ -124,13 +139,16 @@ static REGISTRY: &[Command] = &[
     maintenance::AUTO_COMPACT,
     build_info::COMMAND,
     bulk_write::COMMAND,
+    encryption::CLEAN_UP,
     capped::CLONE,
     coll_mod::COMMAND,
     coll_stats::COMMAND,
     transactions::COMMIT,
     maintenance::COMPACT,
+    encryption::COMPACT,
     configure_fail_point::COMMAND,
     connection_status::COMMAND,
+    conn_pool_stats::COMMAND,
     capped::CONVERT,
     count::COMMAND,
     create::COMMAND,
@@ -139,10 +157,12 @@ static REGISTRY: &[Command] = &[
     search_indexes::CREATE,
     users::CREATE,
     current_op::COMMAND,
-    coll_stats::DATA_SIZE,
+    data_size::COMMAND,
+    db_hash::COMMAND,
     db_stats::COMMAND,
     delete::COMMAND,
     distinct::COMMAND,
+    small::OID_TEST,
     drop::COMMAND,
     roles::DROP_ALL,
     users::DROP_ALL,
@@ -154,12 +174,14 @@ static REGISTRY: &[Command] = &[
     users::DROP,
     sessions::END,
     explain::COMMAND,
+    file_md5::COMMAND,
     find::COMMAND,
     find_and_modify::COMMAND,
     maintenance::FSYNC,
     maintenance::FSYNC_UNLOCK,
     parameters::GET_OF_CLUSTER,
     parameters::COMMAND_LINE,
+    rw_concerns::GET,
     diagnostics::GET_LOG,
     get_more::COMMAND,
     parameters::GET,
@@ -167,9 +189,11 @@ static REGISTRY: &[Command] = &[
     grants::GRANT_TO_ROLE,
     grants::GRANT_TO_USER,
     hello::COMMAND,
-    diagnostics::HOST_INFO,
+    host_info::COMMAND,
     insert::COMMAND,
+    small::INVALIDATE_USERS,
     hello::LEGACY,
+    small::IS_SELF,
     sessions::KILL_ALL,
     sessions::KILL_BY_PATTERN,
     kill_cursors::COMMAND,
@@ -180,6 +204,7 @@ static REGISTRY: &[Command] = &[
     list_databases::COMMAND,
     list_indexes::COMMAND,
     files::LOCK_INFO,
+    small::LOG_MESSAGE,
     login::LOGOUT,
     files::LOG_ROTATE,
     ping::COMMAND,
@@ -189,10 +214,17 @@ static REGISTRY: &[Command] = &[
     plan_cache::SET_FILTER,
     diagnostics::PROFILE,
     sessions::REFRESH,
+    re_index::COMMAND,
     rename_collection::COMMAND,
+    set_of_one::ABORT_CATCH_UP,
+    set_of_one::FREEZE,
     replication::CONFIG,
     replication::STATUS,
     replication::INITIATE,
+    set_of_one::MAINTENANCE,
+    set_of_one::RECONFIG,
+    set_of_one::STEP_DOWN,
+    set_of_one::SYNC_FROM,
     grants::REVOKE_PRIVILEGES,
     grants::REVOKE_FROM_ROLE,
     grants::REVOKE_FROM_USER,
@@ -202,17 +234,22 @@ static REGISTRY: &[Command] = &[
     login::START,
     server_status::COMMAND,
     parameters::SET_OF_CLUSTER,
+    rw_concerns::SET,
     parameters::SET_FEATURES,
+    re_index::COMMIT_QUORUM,
     parameters::SET,
+    write_block::COMMAND,
+    shutdown::COMMAND,
     sessions::START,
     configure_fail_point::VERSION_2,
-    diagnostics::TOP,
+    top::COMMAND,
     update::COMMAND,
     roles::UPDATE,
     search_indexes::UPDATE,
     users::UPDATE,
     users_info::COMMAND,
-    maintenance::VALIDATE,
+    validate::COMMAND,
+    validate_db_metadata::COMMAND,
     diagnostics::WHATS_MY_URI,
 ];
 

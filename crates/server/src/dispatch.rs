@@ -13,6 +13,7 @@ use crate::figures::Figures;
 use crate::latencies::Use;
 use crate::listing;
 use crate::operations::Operation;
+use crate::recent_log::Severity;
 use crate::retries::Retry;
 use crate::security::check::{Wanted, is_secret};
 use crate::server_stages;
@@ -87,6 +88,24 @@ pub(crate) fn writes(request: &Request) -> bool {
         Some(command) if command.name == "aggregate" => commands::pipeline_writes(&request.body),
         Some(command) => command.writes || command.name == "compact",
         None => false,
+    }
+}
+
+/// The error for a write to a database whose writes are blocked.
+fn check_block(shared: &Shared, command: &Command, db: &str, body: &Map) -> CommandResult<()> {
+    let writes = match command.name {
+        "aggregate" => commands::pipeline_writes(body),
+        "commitTransaction" | "abortTransaction" => false,
+        _ => command.writes,
+    };
+    match (writes, command.name) {
+        (false, _) => Ok(()),
+        // The command is sent to `admin`, and names collections of others.
+        (true, "renameCollection") => {
+            let from = body.text("renameCollection").and_then(|name| name.split_once('.'));
+            shared.write_block.check(from.map_or(db, |(db, _)| db))
+        }
+        (true, _) => shared.write_block.check(db),
     }
 }
 
@@ -198,7 +217,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     if let Some(error) = failed.or_else(|| late(shared, &body)) {
         return Err(error);
     }
-    let write_concern = write_concern(shared, command, &body)?;
+    let write_concern = write_concern(shared, command, &db, &body)?;
     let session = SessionId::of_command(&body, client.user())?;
     if let Some(id) = &session {
         shared.sessions.touch(id)?;
@@ -243,7 +262,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     let result = shared.security.recorded(&client.peer, command.name, &listed_as, || (command.run)(&mut call));
     if listed_as.len() > call.db.len() {
         let time = shared.env.clock.now().saturating_sub(call.began);
-        shared.latencies.note(&listed_as, Use::of(command.name), time);
+        shared.latencies.note(&listed_as, Use::of(command.name, command.writes), time);
     }
     note_slow(&call, result.as_ref().err());
     let mut builder = result?;
@@ -306,10 +325,12 @@ fn note_slow(call: &Call<'_>, error: Option<&CommandError>) {
     if is_slow {
         let shown = plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", Value::Map(plan.clone())));
         let (milliseconds, command) = (i64::try_from(time.as_millis()).unwrap_or(i64::MAX), call.name);
+        let message = format!("slow operation: {milliseconds} ms, {command} of {namespace}{shown}");
         log::info!(
             command, milliseconds, namespace = namespace.as_str(), plan = shown.trim_start_matches(", plan ");
-            "slow operation: {milliseconds} ms, {command} of {namespace}{shown}"
+            "{message}"
         );
+        call.shared.log.note(&*call.shared.env.clock, Severity::Information, "COMMAND", &message);
     }
     let filter = slow.filter(&call.db);
     let is_kept = match (level, &filter) {
@@ -376,9 +397,13 @@ fn begin_retry<'a>(
     Ok(Some((checked_out, retry)))
 }
 
-/// The write concern, which commands that do not write refuse.
-fn write_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult<WriteConcern> {
-    let concern = WriteConcern::parse(body, shared.config.replica_set.is_some())?;
+/// The write concern, which commands that do not write refuse, of a write that is not blocked.
+fn write_concern(shared: &Shared, command: &Command, db: &str, body: &Map) -> CommandResult<WriteConcern> {
+    check_block(shared, command, db, body)?;
+    let mut concern = WriteConcern::parse(body, shared.config.replica_set.is_some())?;
+    if command.writes && !body.contains("writeConcern") && shared.default_concerns.syncs_writes() {
+        concern.synced = true;
+    }
     match body.document("writeConcern").is_some() && !command.writes {
         true => Err(CommandError::invalid_options("Command does not support writeConcern")),
         false => Ok(concern),
@@ -411,6 +436,10 @@ fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult
         return Err(CommandError::invalid_options(message));
     }
     match concern.level {
+        ReadLevel::Local if shared.default_concerns.syncs_reads() && is_without_level(command, body) => {
+            shared.db.sync()?;
+            Ok(None)
+        }
         ReadLevel::Local | ReadLevel::Available => Ok(None),
         ReadLevel::Majority | ReadLevel::Linearizable => {
             // What was written before this could be lost in a power cut; this server is the majority.
@@ -431,6 +460,12 @@ fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult
             Err(CommandError::invalid_options(message))
         }
     }
+}
+
+/// True for a read whose level is the default.
+fn is_without_level(command: &Command, body: &Map) -> bool {
+    let is_read = ["aggregate", "count", "distinct", "find"].contains(&command.name);
+    is_read && !body.document("readConcern").is_some_and(|concern| concern.contains("level"))
 }
 
 /// Why a command cannot read at a level.
@@ -455,10 +490,13 @@ fn refused_level(command: &Command, body: &Map, level: ReadLevel) -> Option<Stri
 
 /// The namespace that a command is listed with.
 fn namespace(db: &str, body: &Map) -> String {
-    match body.entries.first() {
-        Some((_, Value::String(collection))) => format!("{db}.{collection}"),
-        _ => db.to_owned(),
-    }
+    let collection = match body.entries.first() {
+        Some((_, Value::String(collection))) => Some(&**collection),
+        // The first field of `getMore` is the number of a cursor.
+        Some((name, _)) if name.as_str() == Some("getMore") => body.text("collection"),
+        _ => None,
+    };
+    collection.map_or_else(|| db.to_owned(), |collection| format!("{db}.{collection}"))
 }
 
 fn database_of(body: &Map, command: &Command) -> CommandResult<String> {

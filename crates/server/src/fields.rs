@@ -202,6 +202,16 @@ pub(crate) fn truncated(value: &Value) -> Option<i64> {
     }
 }
 
+/// The truth of a value, as of a condition: only false, zero and null are false.
+pub(crate) fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Bool(flag) => *flag,
+        Value::Null | Value::Undefined => false,
+        value if value.is_number() => value.as_f64() != Some(0.0),
+        _ => true,
+    }
+}
+
 /// Checks the types of the known fields of a command or of one of its statements; null counts as missing.
 ///
 /// # Errors

@@ -85,6 +85,16 @@ impl Figures {
         }
     }
 
+    /// The commands that were called, by their names, with the numbers of their calls and of those that failed.
+    pub(crate) fn counts(&self) -> Vec<(&'static str, u64, u64)> {
+        let by_command = self.by_command.read();
+        let each = by_command.iter().map(|(command, figures)| {
+            let total = figures.latencies.lock().as_ref().map_or(0, Histogram::len);
+            (*command, total, figures.failures.load(Ordering::Relaxed))
+        });
+        each.collect()
+    }
+
     /// The latencies of the commands that were called, by their names.
     pub(crate) fn latencies(&self) -> Vec<Latencies> {
         let by_command = self.by_command.read();

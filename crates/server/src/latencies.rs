@@ -1,4 +1,4 @@
-//! How often collections are read and written, and how long it takes: `$collStats` shows it.
+//! How often collections are read and written, and how long it takes: `$collStats` and `top` show it.
 
 use alluvium::{Map, Value};
 use alluvium_env::sync::RwLock;
@@ -20,8 +20,10 @@ pub(crate) struct Latencies {
 
 #[derive(Default)]
 struct OfCollection {
-    /// By [`Use`].
+    /// Reads, writes and other commands.
     operations: [Operations; 3],
+    /// By [`Use`].
+    uses: [Sum; Use::ALL.len()],
     /// Queries that scanned all documents.
     scans: AtomicU64,
 }
@@ -29,9 +31,24 @@ struct OfCollection {
 /// What a command does to a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    Read = 0,
-    Write = 1,
-    Command = 2,
+    Query,
+    GetMore,
+    /// Another read.
+    Read,
+    Insert,
+    Update,
+    Remove,
+    /// A command that does not write.
+    Command,
+    /// A command that may write, such as `create`.
+    Change,
+}
+
+/// The number of operations of one use, and how long all of them took.
+#[derive(Default)]
+struct Sum {
+    count: AtomicU64,
+    micros: AtomicU64,
 }
 
 /// Operations of one kind.
@@ -49,13 +66,43 @@ impl Default for Operations {
 }
 
 impl Use {
-    /// What a command does.
-    pub(crate) fn of(command: &str) -> Self {
+    /// All of them.
+    const ALL: [Self; 8] =
+        [Self::Query, Self::GetMore, Self::Read, Self::Insert, Self::Update, Self::Remove, Self::Command, Self::Change];
+
+    /// What a command does, which writes or not.
+    pub(crate) fn of(command: &str, writes: bool) -> Self {
         match command {
-            "find" | "aggregate" | "count" | "distinct" | "getMore" => Self::Read,
-            "insert" | "update" | "delete" | "findAndModify" | "bulkWrite" => Self::Write,
+            "find" => Self::Query,
+            "getMore" => Self::GetMore,
+            "aggregate" | "count" | "distinct" => Self::Read,
+            "insert" | "bulkWrite" => Self::Insert,
+            "update" | "findAndModify" => Self::Update,
+            "delete" => Self::Remove,
+            _ if writes => Self::Change,
             _ => Self::Command,
         }
+    }
+
+    /// The place of its latencies: reads, writes and other commands.
+    fn kind(self) -> usize {
+        match self {
+            Self::Query | Self::GetMore | Self::Read => 0,
+            Self::Insert | Self::Update | Self::Remove => 1,
+            Self::Command | Self::Change => 2,
+        }
+    }
+
+    /// True for a use that may write.
+    fn writes(self) -> bool {
+        matches!(self, Self::Insert | Self::Update | Self::Remove | Self::Change)
+    }
+}
+
+impl Sum {
+    fn note(&self, time: Duration) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 
@@ -87,12 +134,47 @@ impl Operations {
     }
 }
 
+impl OfCollection {
+    fn to_top(&self) -> Map {
+        let sum = |is_counted: &dyn Fn(Use) -> bool| {
+            let counted = Use::ALL.into_iter().zip(&self.uses).filter(|(of, _)| is_counted(*of));
+            let (micros, count) = counted.fold((0_u64, 0_u64), |(micros, count), (_, sum)| {
+                let more = (sum.micros.load(Ordering::Relaxed), sum.count.load(Ordering::Relaxed));
+                (micros.saturating_add(more.0), count.saturating_add(more.1))
+            });
+            let long = |n: u64| Value::Int64(n.cast_signed());
+            Value::Map(Map::from([("time", long(micros)), ("count", long(count))]))
+        };
+        Map::from([
+            ("total", sum(&|_| true)),
+            ("readLock", sum(&|of| !of.writes())),
+            ("writeLock", sum(&Use::writes)),
+            ("queries", sum(&|of| of == Use::Query)),
+            ("getmore", sum(&|of| of == Use::GetMore)),
+            ("insert", sum(&|of| of == Use::Insert)),
+            ("update", sum(&|of| of == Use::Update)),
+            ("remove", sum(&|of| of == Use::Remove)),
+            ("commands", sum(&|of| matches!(of, Use::Read | Use::Command | Use::Change))),
+        ])
+    }
+}
+
 impl Latencies {
     /// Notes an operation.
     pub(crate) fn note(&self, collection: &str, what: Use, time: Duration) {
-        if let Some(operations) = self.of(collection).as_ref().and_then(|of| of.operations.get(what as usize)) {
+        let Some(of) = self.of(collection) else { return };
+        if let (Some(operations), Some(sum)) = (of.operations.get(what.kind()), of.uses.get(what as usize)) {
             operations.note(time);
+            sum.note(time);
         }
+    }
+
+    /// The uses of all collections by their full names, as `top` shows them.
+    pub(crate) fn to_top(&self) -> Map {
+        let by_collection = self.by_collection.read();
+        let mut all: Vec<(&String, &Arc<OfCollection>)> = by_collection.iter().collect();
+        all.sort_by_key(|(name, _)| *name);
+        Map { entries: all.into_iter().map(|(name, of)| (name.as_str().into(), Value::Map(of.to_top()))).collect() }
     }
 
     /// Notes a query that scanned all documents.

@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::server::TlsStream;
 
@@ -155,8 +155,16 @@ impl Server {
                 accepting.spawn(async move { acceptor.owner(door).await });
             }
             let keeping = tokio::spawn(keep_house(Arc::clone(&shared)));
-            let waiting = alluvium_env::thread::spawn("alluvium-stop", stopped);
-            let _ended = tokio::task::spawn_blocking(move || waiting.join()).await;
+            let (ended, waiting) = oneshot::channel();
+            // Its end is not waited for: the command `shutdown` may come first.
+            let _waiting = alluvium_env::thread::spawn("alluvium-stop", move || {
+                stopped();
+                let _no_receiver_is_fine = ended.send(());
+            });
+            tokio::select! {
+                _ = waiting => {}
+                () = shared.shutdown.notified() => {}
+            }
             shared.stopping.store(true, Ordering::Relaxed);
             let _no_receiver_is_fine = stop.send(true);
             keeping.abort();

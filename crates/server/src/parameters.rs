@@ -2,7 +2,7 @@
 //! until the server ends.
 
 use crate::error::{CommandError, CommandResult};
-use crate::fields::truncated;
+use crate::fields::{is_true, truncated};
 use alluvium::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,6 +11,8 @@ use std::time::Duration;
 pub(crate) const FEATURES: &str = "8.0";
 /// The characters of `automationServiceDescriptor`.
 const DESCRIPTOR_MAX: usize = 64;
+/// The longest time limit.
+const MILLIS_MAX: i64 = i32::MAX as i64;
 /// The verbosity of a component that has that of the one above it.
 const INHERITED: i32 = -1;
 
@@ -195,16 +197,6 @@ impl Parameters {
     }
 }
 
-/// The truth of a value, as of a condition: only false, zero and null are false.
-fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Bool(flag) => *flag,
-        Value::Null | Value::Undefined => false,
-        value if value.is_number() => value.as_f64() != Some(0.0),
-        _ => true,
-    }
-}
-
 fn level(name: &str, value: &Value) -> CommandResult<i32> {
     let number = match value {
         Value::Bool(flag) => Some(i64::from(*flag)),
@@ -226,10 +218,14 @@ fn component_level(value: &Value) -> CommandResult<i32> {
     Ok(level.max(INHERITED))
 }
 
+/// The time limit of reads that have none.
+pub(crate) const DEFAULT_MAX_TIME: &str = "defaultMaxTimeMS";
+
 /// The parameters of clusters.
-const CLUSTER: [(&str, ClusterParameter); 3] = [
+const CLUSTER: [(&str, ClusterParameter); 4] = [
     ("changeStreamOptions", ClusterParameter::ChangeStreamOptions),
     ("changeStreams", ClusterParameter::Seconds),
+    (DEFAULT_MAX_TIME, ClusterParameter::Milliseconds),
     ("pauseMigrationsDuringMultiUpdates", ClusterParameter::Enabled),
 ];
 
@@ -245,6 +241,8 @@ enum ClusterParameter {
     ChangeStreamOptions,
     /// `{expireAfterSeconds: N}`
     Seconds,
+    /// `{readOperations: N}`
+    Milliseconds,
     /// `{enabled: BOOL}`
     Enabled,
 }
@@ -255,6 +253,7 @@ impl ClusterParameter {
         match self {
             Self::ChangeStreamOptions => images(Value::from("off")),
             Self::Seconds => Map::from([("expireAfterSeconds", Value::Int64(3600))]),
+            Self::Milliseconds => Map::from([("readOperations", Value::Int64(0))]),
             Self::Enabled => Map::from([("enabled", Value::Bool(false))]),
         }
     }
@@ -269,6 +268,7 @@ impl ClusterParameter {
         let (field, form) = match self {
             Self::ChangeStreamOptions => ("preAndPostImages", "{preAndPostImages: {expireAfterSeconds: N or \"off\"}}"),
             Self::Seconds => ("expireAfterSeconds", "{expireAfterSeconds: N}"),
+            Self::Milliseconds => ("readOperations", "{readOperations: N}"),
             Self::Enabled => ("enabled", "{enabled: true or false}"),
         };
         if given.iter().any(|(name, _)| name.as_str() != Some(field)) {
@@ -287,6 +287,11 @@ impl ClusterParameter {
             (_, None | Some(Value::Null)) => Ok(self.to_map()),
             (Self::Seconds, Some(seconds)) => match truncated(seconds) {
                 Some(seconds) if seconds > 0 => Ok(Map::from([("expireAfterSeconds", Value::Int64(seconds))])),
+                Some(_) => bad(form),
+                None => wrong(),
+            },
+            (Self::Milliseconds, Some(millis)) => match truncated(millis) {
+                Some(millis @ 0..=MILLIS_MAX) => Ok(Map::from([("readOperations", Value::Int64(millis))])),
                 Some(_) => bad(form),
                 None => wrong(),
             },

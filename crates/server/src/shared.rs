@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::cursors::Cursors;
+use crate::default_concerns::DefaultConcerns;
 use crate::fail_points::FailPoints;
 use crate::figures::Figures;
 use crate::latencies::Latencies;
@@ -9,20 +10,23 @@ use crate::operations::Operations;
 use crate::parameters::Parameters;
 use crate::peers::Peers;
 use crate::plan_filters::PlanFilters;
+use crate::recent_log::{RecentLog, Severity};
 use crate::retries;
 use crate::security::Security;
 use crate::sessions::{SessionId, Sessions};
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
 use crate::tls::Tls;
+use crate::write_block::WriteBlock;
 use crate::write_gate::WriteGate;
 use alluvium::env::Env;
 use alluvium::{Database, Timestamp};
 use alluvium_env::sync::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// What `autoCompact` was called with: megabytes, and whether it runs once.
 type AutoCompact = (i64, bool);
@@ -53,8 +57,14 @@ pub(crate) struct Shared {
     pub auto_compact: Mutex<Option<AutoCompact>>,
     /// Parameters of the server that clients have set.
     pub parameters: Mutex<Parameters>,
+    /// The time limit in milliseconds of reads that have none; zero is no limit.
+    pub read_millis_max: AtomicU64,
     /// The indexes that queries may use.
     pub plan_filters: Mutex<PlanFilters>,
+    /// The concerns of commands that have none.
+    pub default_concerns: DefaultConcerns,
+    /// Refuses writes.
+    pub write_block: WriteBlock,
     /// Holds writes back.
     pub writes: WriteGate,
     /// The operations of each collection.
@@ -63,6 +73,8 @@ pub(crate) struct Shared {
     pub figures: Figures,
     /// Failures for tests.
     pub fail_points: FailPoints,
+    /// The last lines of the log.
+    pub log: RecentLog,
     /// Slow operations.
     pub slow: SlowOperations,
     /// The address in `hello`, `host:port`.
@@ -73,6 +85,8 @@ pub(crate) struct Shared {
     pub started: Duration,
     /// The number of requests that are executed.
     pub executing: AtomicUsize,
+    /// Notified when a client wants the server to end.
+    pub shutdown: Notify,
     /// True once the server ends.
     pub stopping: AtomicBool,
     /// The number of the last connection.
@@ -95,14 +109,19 @@ impl Shared {
             operations: Operations::default(),
             auto_compact: Mutex::default(),
             parameters: Mutex::default(),
+            read_millis_max: AtomicU64::new(0),
             plan_filters: Mutex::default(),
+            default_concerns: DefaultConcerns::default(),
+            write_block: WriteBlock::default(),
             writes: WriteGate::default(),
             latencies: Latencies::default(),
             figures: Figures::new(),
             fail_points: FailPoints::default(),
+            log: begun_log(&env, &config, &address),
             slow: SlowOperations::default(),
             started: env.clock.now(),
             executing: AtomicUsize::new(0),
+            shutdown: Notify::new(),
             stopping: AtomicBool::new(false),
             last_connection: AtomicI32::new(0),
             db,
@@ -154,4 +173,16 @@ impl Shared {
     pub(crate) fn time(&self) -> Timestamp {
         timestamp(self.db.store().visible())
     }
+}
+
+/// The first lines of the log.
+fn begun_log(env: &Env, config: &Config, address: &str) -> RecentLog {
+    let log = RecentLog::default();
+    let started = format!("alluvium {} has started at {address}", env!("CARGO_PKG_VERSION"));
+    log.note(&*env.clock, Severity::Information, "CONTROL", &started);
+    if !config.authentication {
+        let warning = "Access control is not enabled for the database: any client may read and write everything";
+        log.note(&*env.clock, Severity::Warning, "CONTROL", warning);
+    }
+    log
 }

@@ -11,7 +11,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const VERSION: &str = crate::config::MONGODB_VERSION;
 
 pub(super) const COMMAND: Command =
-    Command { aliases: &["buildinfo"], access: Access::Open, ..Command::reading("buildInfo", run) };
+    Command { aliases: &["buildinfo"], access: Access::Open, ..Command::reading("buildInfo", run).strict() };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let numbers = VERSION.split('.').filter_map(|part| part.parse::<i32>().ok());

@@ -72,6 +72,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     for operation in &operations {
         check(operation, names.len())?;
     }
+    names.iter().try_for_each(|name| call.shared.write_block.check(&name.db))?;
     call.number_statements(operations.len())?;
     let (ordered, errors_only) = (writes::is_ordered(&call.body), call.body.flag("errorsOnly"));
     let (mut totals, mut results) = (Totals::default(), Vec::new());

@@ -1,12 +1,12 @@
-//! `collStats`, `dataSize`: the sizes of a collection.
+//! `collStats`: the sizes of a collection.
 
 use super::Command;
 use crate::access::{Access, Action};
 use crate::call::Call;
-use crate::error::{CommandError, CommandResult};
+use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
 use crate::server_stages;
-use alluvium::{Error, Map, Value};
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 /// The code of the error for a collection that does not exist.
@@ -41,36 +41,4 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
     }
     call.answer(&fields)
-}
-
-pub(super) const DATA_SIZE: Command = Command {
-    aliases: &["datasize"],
-    fields: &[
-        required("dataSize", Kind::Text),
-        optional("keyPattern", Kind::Document),
-        optional("min", Kind::Document),
-        optional("max", Kind::Document),
-        optional("estimate", Kind::Flag),
-    ],
-    access: Access::ByFields,
-    ..Command::reading("dataSize", data_size)
-};
-
-fn data_size(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let name = call.body.text("dataSize").unwrap_or_default();
-    let Some((db, name)) = name.split_once('.') else {
-        return Err(CommandError::invalid_namespace(format!("Invalid namespace specified '{name}'")));
-    };
-    let collection = call.shared.db.logical_database(db).collection(name);
-    let (bytes, documents) = match collection.stats() {
-        Ok(stats) => (stats.raw_bytes, stats.keys),
-        Err(Error::NoSuchCollection { .. }) => (0, 0),
-        Err(error) => return Err(error.into()),
-    };
-    call.answer(&Map::from([
-        ("size", Value::Int64(bytes.cast_signed())),
-        ("numObjects", Value::Int64(documents.cast_signed())),
-        ("millis", Value::Int32(0)),
-        ("estimate", Value::Bool(true)),
-    ]))
 }

@@ -3,6 +3,7 @@
 use super::Command;
 use crate::access::Access;
 use crate::call::Call;
+use crate::collection_uuid;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional};
 use crate::security::name::Name;
@@ -13,7 +14,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const COMMAND: Command = Command {
     fields: &[optional("showPrivileges", Kind::Flag)],
     access: Access::Open,
-    ..Command::reading("connectionStatus", run)
+    ..Command::reading("connectionStatus", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -32,5 +33,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if call.body.flag("showPrivileges") {
         info.push("authenticatedUserPrivileges", privileges);
     }
-    call.answer(&Map::from([("authInfo", Value::Map(info))]))
+    let mut bytes = call.shared.election_id.to_vec();
+    bytes.extend_from_slice(&call.client.id.to_be_bytes());
+    let uuid = collection_uuid::of_bytes(bytes);
+    call.answer(&Map::from([("authInfo", Value::Map(info)), ("uuid", uuid)]))
 }

@@ -61,7 +61,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 }
 
 /// The keys and options of a specification, checked before any index is made.
-fn checked(mut specification: Map, lenient: bool) -> CommandResult<(Map, Map)> {
+pub(super) fn checked(mut specification: Map, lenient: bool) -> CommandResult<(Map, Map)> {
     let keys = match specification.remove("key") {
         Some(Value::Map(keys)) => keys,
         _ => {

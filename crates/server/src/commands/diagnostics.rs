@@ -1,13 +1,14 @@
-//! Small commands about the server: `getLog`, `hostInfo`, `whatsmyuri`, `connectionStatus`, `listCommands`, `profile`,
-//! `top`.
+//! Small commands about the server: `getLog`, `whatsmyuri`, `listCommands`, `profile`.
 
 use super::Command;
 use crate::access::{Access, Action};
+use crate::api;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::listing;
 use crate::slow::Level;
+use crate::writes::int;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -15,7 +16,7 @@ pub(super) const GET_LOG: Command = Command {
     fields: &[required("getLog", Kind::Text)],
     access: Access::Server(Action::GetLog),
     admin_only: true,
-    ..Command::reading("getLog", get_log)
+    ..Command::reading("getLog", get_log).strict()
 };
 
 fn get_log(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -24,34 +25,20 @@ fn get_log(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             let names = vec![Value::from("global"), Value::from("startupWarnings")];
             call.answer(&Map::from([("names", Value::Array(names))]))
         }
-        Some("global" | "startupWarnings") => {
-            let fields = [("totalLinesWritten", Value::Int32(0)), ("log", Value::Array(Vec::new()))];
-            call.answer(&Map::from(fields))
+        Some(name @ ("global" | "startupWarnings")) => {
+            let recent = call.shared.log.get();
+            let (written, lines) = match name {
+                "global" => (recent.written, recent.lines.into_iter().collect()),
+                _ => (recent.warnings.len() as u64, recent.warnings),
+            };
+            let lines = lines.into_iter().map(Value::from).collect();
+            call.answer(&Map::from([("totalLinesWritten", int(written)), ("log", Value::Array(lines))]))
         }
         other => {
             let message = format!("No log named '{}'", other.unwrap_or_default());
             Err(CommandError::new(96, "OperationFailed", message))
         }
     }
-}
-
-pub(super) const HOST_INFO: Command = Command {
-    aliases: &["hostinfo"],
-    access: Access::Server(Action::HostInfo),
-    ..Command::reading("hostInfo", host_info)
-};
-
-fn host_info(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let system = Map::from([
-        ("currentTime", Value::DateTime(call.shared.env.clock.unix_millis())),
-        ("hostname", Value::from(call.shared.address.as_str())),
-        ("cpuAddrSize", Value::Int32(64)),
-        ("memSizeMB", Value::Int64((call.shared.db.stats().memory_budget_bytes >> 20) as i64)),
-        ("numCores", Value::Int32(i32::try_from(alluvium_env::thread::available_parallelism()).unwrap_or(1))),
-        ("cpuArch", Value::from(std::env::consts::ARCH)),
-    ]);
-    let os = Map::from([("type", Value::from("Linux")), ("name", Value::from(std::env::consts::OS))]);
-    call.answer(&Map::from([("system", Value::Map(system)), ("os", Value::Map(os)), ("extra", Value::Map(Map::new()))]))
 }
 
 pub(super) const WHATS_MY_URI: Command =
@@ -70,7 +57,10 @@ fn list_commands(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let about = Map::from([
             ("help", Value::from("")),
             ("requiresAuth", Value::Bool(command.access != Access::Open)),
+            ("secondaryOk", Value::Bool(!command.writes)),
             ("adminOnly", Value::Bool(command.admin_only)),
+            ("apiVersions", Value::Array(api::versions(command.name).map(Value::from).collect())),
+            ("deprecatedApiVersions", Value::Array(Vec::new())),
         ]);
         (Value::from(command.name), Value::Map(about))
     });
@@ -126,7 +116,7 @@ fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             Some(Some(normalized(filter)))
         }
         Some(Value::String(unset)) if &**unset == "unset" => Some(None),
-        None | Some(Value::Null | Value::Undefined) => None,
+        None => None,
         Some(_) => return Err(CommandError::bad_value("Expected an object, or the string 'unset'.")),
     };
     if let Some(level) = level {
@@ -153,24 +143,4 @@ fn normalized(filter: &Map) -> Map {
         (name.clone(), if is_plain { Value::Map(Map::from([("$eq", value.clone())])) } else { value.clone() })
     });
     Map { entries: each.collect() }
-}
-
-pub(super) const TOP: Command =
-    Command { access: Access::Server(Action::Top), admin_only: true, ..Command::reading("top", top) };
-
-fn top(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let each = call.shared.figures.latencies().into_iter().map(|of| {
-        let micros = of.histogram.mean() * of.histogram.len() as f64;
-        let totals = Map::from([
-            ("time", Value::Int64(micros as i64)),
-            ("count", Value::Int64(of.histogram.len().cast_signed())),
-            ("failures", Value::Int64(of.failures.cast_signed())),
-            ("p50", Value::Int64(of.histogram.value_at_quantile(0.5).cast_signed())),
-            ("p99", Value::Int64(of.histogram.value_at_quantile(0.99).cast_signed())),
-        ]);
-        (Value::from(of.command), Value::Map(totals))
-    });
-    let mut totals = Map::from([("note", Value::from("all times in microseconds, by command"))]);
-    totals.entries.extend(each);
-    call.answer(&Map::from([("totals", Value::Map(totals))]))
 }

@@ -1,6 +1,6 @@
 //! `explain`: the plan of another command, and the cost of its execution.
 
-use super::{Command, count, delete, distinct, find, find_and_modify, pipeline, update};
+use super::{Command, count, delete, distinct, find, find_and_modify, pipeline, plan_cache, update};
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
@@ -150,6 +150,7 @@ fn add_shapes(call: &Call<'_>, collection: &str, command: &Map, fields: &mut Map
     if let Some(Value::Map(planner)) = planner {
         let indexes = call.collection_called(collection).indexes().unwrap_or_default();
         let indexes: Vec<Map> = indexes.into_iter().map(|index| listing::definition(index.definition)).collect();
+        planner.push("indexFilterSet", plan_cache::is_filtered(call, collection, name, command));
         let shape = query_shape::of_plan(name, command);
         planner.push("queryHash", shape.as_str());
         planner.push("planCacheShapeHash", shape);

@@ -91,7 +91,7 @@ fn is_host(text: &str) -> bool {
 pub(super) const LOCK_INFO: Command = Command {
     access: Access::Server(Action::ServerStatus),
     admin_only: true,
-    ..Command::reading("lockInfo", lock_info)
+    ..Command::reading("lockInfo", lock_info).strict()
 };
 
 /// The locks that clients hold: those of `fsync`.

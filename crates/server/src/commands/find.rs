@@ -1,6 +1,6 @@
 //! `find`: documents that match a filter.
 
-mod bounds;
+pub(super) mod bounds;
 
 use super::{Command, plan_cache};
 use crate::access::{Access, Action};

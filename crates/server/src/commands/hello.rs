@@ -20,7 +20,7 @@ const FIELDS: &[crate::fields::Field] = &[
     optional("helloOk", Kind::Flag),
     optional("client", Kind::Document),
     optional("compression", Kind::Array),
-    optional("saslSupportedMechs", Kind::Text),
+    optional("saslSupportedMechs", Kind::Any),
     optional("speculativeAuthenticate", Kind::Document),
     optional("topologyVersion", Kind::Document),
     optional("maxAwaitTimeMS", Kind::Integer),

@@ -6,7 +6,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::security::login::{X509, payload};
-use alluvium::Map;
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 const START_FIELDS: &[Field] = &[
@@ -73,10 +73,30 @@ fn log_out(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
+/// The user whose mechanisms a client asks for: `db.user`, or a document of both.
+fn asked(given: Option<&Value>) -> CommandResult<Option<String>> {
+    match given {
+        None => Ok(None),
+        Some(Value::String(user)) => Ok(Some(user.to_string())),
+        Some(Value::Map(name)) => match (name.text("db"), name.text("user")) {
+            (Some(db), Some(user)) => Ok(Some(format!("{db}.{user}"))),
+            _ => Err(CommandError::bad_value("saslSupportedMechs has the fields 'db' and 'user'")),
+        },
+        Some(other) => {
+            let found = other.type_name();
+            let message = format!(
+                "BSON field 'hello.saslSupportedMechs' is the wrong type '{found}', expected types '[string, object]'"
+            );
+            Err(CommandError::type_mismatch(message))
+        }
+    }
+}
+
 /// Adds what `hello` answers about logins: the mechanisms of a user, and the first reply of a conversation that the
 /// client has begun without knowing whether it will succeed. If it does not, the field is missing.
 pub(super) fn add_to_hello(call: &Call<'_>, reply: &mut Map) -> CommandResult<()> {
-    let mechanisms = call.body.text("saslSupportedMechs").map(|user| call.shared.security.mechanisms(user));
+    let asked = asked(call.body.get("saslSupportedMechs"))?;
+    let mechanisms = asked.as_deref().map(|user| call.shared.security.mechanisms(user));
     let mechanisms = mechanisms.transpose()?;
     // Clients take any answer for that of the mechanism which they choose next.
     let may_succeed = |begun: &&Map| match (&mechanisms, begun.get("mechanism")) {

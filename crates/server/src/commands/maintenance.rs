@@ -1,4 +1,4 @@
-//! `validate`, `compact`, `autoCompact`, `fsync`, `fsyncUnlock`.
+//! `compact`, `autoCompact`, `fsync`, `fsyncUnlock`.
 
 use super::Command;
 use crate::access::{Access, Action};
@@ -11,46 +11,6 @@ use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 use std::time::Duration;
-
-pub(super) const VALIDATE: Command = Command {
-    fields: &[
-        required("validate", Kind::Text),
-        optional("full", Kind::Flag),
-        optional("background", Kind::Flag),
-        optional("repair", Kind::Flag),
-        optional("metadata", Kind::Flag),
-        optional("checkBSONConformance", Kind::Flag),
-    ],
-    access: Access::Collection(Action::Validate),
-    ..Command::reading("validate", validate)
-};
-
-/// Checks the whole database: files are shared by collections.
-fn validate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let namespace = call.namespace()?;
-    if call.body.flag("full") && call.body.flag("background") {
-        let message =
-            "Running the validate command with both { background: true } and { full: true } is not supported.";
-        return Err(CommandError::invalid_options(message));
-    }
-    let collection = call.collection()?;
-    if collection.identity()?.is_none() {
-        return Err(CommandError::namespace_not_found(format!("Collection '{namespace}' does not exist to validate.")));
-    }
-    let report = call.shared.db.verify().stop_when(Arc::clone(&call.stop)).run()?;
-    let errors: Vec<Value> = report.damage.iter().map(|error| Value::from(error.to_string())).collect();
-    let indexes = collection.indexes()?;
-    call.answer(&Map::from([
-        ("ns", Value::from(namespace)),
-        ("nrecords", int(collection.count()?)),
-        ("nInvalidDocuments", Value::Int64(0)),
-        ("nIndexes", int(indexes.len() as u64)),
-        ("valid", Value::Bool(errors.is_empty())),
-        ("repaired", Value::Bool(false)),
-        ("warnings", Value::Array(Vec::new())),
-        ("errors", Value::Array(errors)),
-    ]))
-}
 
 pub(super) const COMPACT: Command = Command {
     fields: &[

@@ -6,10 +6,11 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
-use crate::parameters::cluster_names;
+use crate::parameters::{DEFAULT_MAX_TIME, cluster_names};
 use crate::security::directory::SCHEMA_VERSION;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
+use std::sync::atomic::Ordering;
 
 pub(super) const GET: Command = Command {
     fields: &[required("getParameter", Kind::Any)],
@@ -24,7 +25,7 @@ pub(super) const SET: Command =
 pub(super) const COMMAND_LINE: Command = Command {
     access: Access::Server(Action::GetCmdLineOpts),
     admin_only: true,
-    ..Command::reading("getCmdLineOpts", command_line)
+    ..Command::reading("getCmdLineOpts", command_line).strict()
 };
 
 pub(super) const GET_OF_CLUSTER: Command = Command {
@@ -67,6 +68,7 @@ fn known(call: &Call<'_>) -> Map {
         ("authSchemaVersion", Value::Int32(SCHEMA_VERSION)),
         ("enableTestCommands", Value::Bool(call.shared.config.test_commands)),
         ("requireApiVersion", Value::Bool(false)),
+        ("allowDiskUseByDefault", Value::Bool(true)),
         ("localLogicalSessionTimeoutMinutes", Value::Int32(30)),
         ("transactionLifetimeLimitSeconds", Value::Int32(60)),
     ]);
@@ -94,15 +96,15 @@ fn get(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     match call.argument() {
         Value::String(text) => all = &**text == "*",
         Value::Map(options) => {
-            fields::refuse_unknown("getParameter", GET_OPTIONS, options.entries.iter().map(|(name, _)| name))?;
             fields::check("getParameter", GET_OPTIONS, options)?;
+            fields::refuse_unknown("getParameter", GET_OPTIONS, options.entries.iter().map(|(name, _)| name))?;
             (all, details) = (options.flag("allParameters"), options.flag("showDetails"));
             set_at = options.text("setAt").map(str::to_owned);
         }
         _ => {}
     }
     let at_runtime = call.shared.parameters.lock().to_map();
-    let is_shown = |name: &str| match set_at.as_deref() {
+    let is_shown = |name: &str| match set_at.as_deref().filter(|_| all) {
         None => true,
         Some("runtime") => at_runtime.contains(name),
         Some(_) => !at_runtime.contains(name),
@@ -121,7 +123,7 @@ fn get(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             true => Value::Map(Map::from([
                 ("value", value.clone()),
                 ("settableAtRuntime", Value::Bool(runtime)),
-                ("settableAtStartup", Value::Bool(true)),
+                ("settableAtStartup", Value::Bool(name.as_str() != Some("authSchemaVersion"))),
             ])),
         };
         found.push(name.clone(), shown);
@@ -202,7 +204,11 @@ fn set_of_cluster(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     match call.argument().as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
         [] => Err(CommandError::no_such_key("setClusterParameter takes a parameter and its value")),
         [(name, value)] => {
-            call.shared.parameters.lock().set_of_cluster(name.as_str().unwrap_or_default(), value)?;
+            let mut parameters = call.shared.parameters.lock();
+            parameters.set_of_cluster(name.as_str().unwrap_or_default(), value)?;
+            let limit = parameters.of_cluster(DEFAULT_MAX_TIME).and_then(|limit| limit.integer("readOperations"));
+            call.shared.read_millis_max.store(limit.unwrap_or(0).unsigned_abs(), Ordering::Relaxed);
+            drop(parameters);
             Ok(call.reply())
         }
         _ => Err(CommandError::invalid_options("setClusterParameter only supports setting exactly one parameter")),

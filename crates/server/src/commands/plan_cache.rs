@@ -57,11 +57,11 @@ pub(super) const SET_FILTER: Command = command(
     "planCacheSetFilter",
     &[
         required("planCacheSetFilter", Kind::Collection),
-        optional("query", Kind::Document),
-        optional("sort", Kind::Document),
-        optional("projection", Kind::Document),
-        optional("collation", Kind::Document),
-        required("indexes", Kind::Array),
+        optional("query", Kind::Any),
+        optional("sort", Kind::Any),
+        optional("projection", Kind::Any),
+        optional("collation", Kind::Any),
+        optional("indexes", Kind::Any),
     ],
     Action::PlanCacheIndexFilter,
     set_filter,
@@ -77,6 +77,18 @@ fn target(call: &Call<'_>) -> CommandResult<String> {
         true => Err(CommandError::not_supported_on_view(format!("{full} is a view, whose queries have no plans"))),
         false => Ok(full),
     }
+}
+
+/// True if a command's query may use some indexes only.
+pub(super) fn is_filtered(call: &Call<'_>, collection: &str, name: &str, body: &Map) -> bool {
+    let filter = match name {
+        "find" => "filter",
+        "count" | "distinct" => "query",
+        _ => return false,
+    };
+    let filters = call.shared.plan_filters.lock();
+    !filters.is_empty()
+        && filters.indexes(&format!("{}.{collection}", call.db), &QueryShape::of(body, filter)).is_some()
 }
 
 /// The names of the indexes that a query may use; `None` if it may use all.
@@ -121,8 +133,31 @@ fn list_filters(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&Map::from([("filters", Value::Array(filters))]))
 }
 
+/// Checks the fields of a filter's query. An array counts as an empty object.
+fn check_shape(body: &Map) -> CommandResult<()> {
+    let wrong =
+        |name: &str| CommandError::bad_value(format!("required field '{name}' of planCacheSetFilter is an object"));
+    let is_object = |value: &Value| matches!(value, Value::Map(_) | Value::Array(_));
+    if !body.get("query").is_some_and(is_object) {
+        return Err(wrong("query"));
+    }
+    if let Some(name) = ["sort", "projection"].iter().find(|name| body.get(name).is_some_and(|value| !is_object(value)))
+    {
+        return Err(wrong(name));
+    }
+    match body.get("collation") {
+        None => Ok(()),
+        Some(Value::Map(collation)) if collation.text("locale").is_some() => Ok(()),
+        Some(_) => Err(CommandError::bad_value("'collation' of planCacheSetFilter is an object with a locale")),
+    }
+}
+
 fn set_filter(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let full = target(call)?;
+    check_shape(&call.body)?;
+    if call.collection()?.identity()?.is_none() {
+        return Err(CommandError::bad_value(format!("the collection {full} does not exist")));
+    }
     let indexes = call.body.elements("indexes").unwrap_or_default().to_vec();
     let is_index = |index: &Value| match index {
         Value::String(name) => !name.is_empty(),

@@ -18,7 +18,7 @@ pub(super) const CONFIG: Command = command("replSetGetConfig", Access::Server(Ac
 pub(super) const INITIATE: Command = command("replSetInitiate", Access::Server(Action::ReplSetConfigure), initiate);
 
 /// The name of the replica set.
-fn set(shared: &Shared) -> CommandResult<&str> {
+pub(super) fn set(shared: &Shared) -> CommandResult<&str> {
     let alone = || CommandError::no_replication("not running with --replica-set");
     shared.config.replica_set.as_deref().ok_or_else(alone)
 }

@@ -5,34 +5,56 @@ use super::build_info::VERSION;
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
-use alluvium::{Map, Value};
+use crate::fields::is_true;
+use crate::machine;
+use crate::writes::int;
+use alluvium::{CollectionInfo, Map, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const COMMAND: Command =
     Command { access: Access::Server(Action::ServerStatus), ..Command::reading("serverStatus", run) };
 
+/// Sections that a reply has only if the client asks for them.
+const ASKED_FOR: [&str; 1] = ["mirroredReads"];
+
+/// The fields that say which server it is, and the sections, those aside that the client does not want.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let (shared, counters) = (call.shared, &call.shared.figures);
-    let count = |count: &AtomicU64| Value::Int64(count.load(Ordering::Relaxed).cast_signed());
+    let mut fields = identity(call);
+    let is_wanted = |name: &str| match call.body.get(name) {
+        Some(wanted) => is_true(wanted),
+        None => !ASKED_FOR.contains(&name),
+    };
+    fields.entries.extend(sections(call).entries.into_iter().filter(|(name, _)| name.as_str().is_some_and(is_wanted)));
+    call.answer(&fields)
+}
+
+fn identity(call: &Call<'_>) -> Map {
+    let shared = call.shared;
     let uptime = shared.env.clock.now().saturating_sub(shared.started);
-    let open = counters.connections.load(Ordering::Relaxed);
-    let available = shared.config.connections_max.saturating_sub(open);
-    let stats = shared.db.stats();
-    let megabytes = |bytes: usize| Value::Int32(i32::try_from(bytes >> 20).unwrap_or(i32::MAX));
-    let memory = stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes;
-    let running = i64::try_from(shared.operations.list().len()).unwrap_or(i64::MAX);
-    let mut fields = Map::from([
+    Map::from([
         ("host", Value::from(shared.address.as_str())),
         ("version", Value::from(VERSION)),
-        ("process", Value::from("alluvium")),
+        // Clients look here for a router.
+        ("process", Value::from("mongod")),
+        ("service", Value::Array(vec![Value::from("alluvium")])),
         ("pid", Value::Int64(i64::from(std::process::id()))),
-        ("uptime", Value::Int64(i64::try_from(uptime.as_secs()).unwrap_or(i64::MAX))),
+        ("uptime", Value::from(uptime.as_secs() as f64)),
         ("uptimeMillis", Value::Int64(i64::try_from(uptime.as_millis()).unwrap_or(i64::MAX))),
         ("uptimeEstimate", Value::Int64(i64::try_from(uptime.as_secs()).unwrap_or(i64::MAX))),
         ("localTime", Value::DateTime(shared.env.clock.unix_millis())),
-    ]);
-    fields.push("asserts", zeros(&["regular", "warning", "msg", "user", "rollovers"]));
+    ])
+}
+
+fn sections(call: &Call<'_>) -> Map {
+    let (shared, counters) = (call.shared, &call.shared.figures);
+    let count = |count: &AtomicU64| Value::Int64(count.load(Ordering::Relaxed).cast_signed());
+    let open = counters.connections.load(Ordering::Relaxed);
+    let available = shared.config.connections_max.saturating_sub(open);
+    let stats = shared.db.stats();
+    let running = i64::try_from(shared.operations.list().len()).unwrap_or(i64::MAX);
+    let mut fields = Map::from([("asserts", zeros(&["regular", "warning", "msg", "user", "rollovers"]))]);
+    fields.push("catalogStats", catalog(call));
     fields.push(
         "connections",
         Map::from([
@@ -42,23 +64,17 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             ("active", Value::Int32(i32::try_from(running).unwrap_or(i32::MAX))),
         ]),
     );
+    fields.push("extra_info", usage());
     add_traffic(call, &mut fields);
+    fields.push("locks", Value::Map(Map::new()));
     fields.push("opcountersRepl", zeros(&["insert", "query", "update", "delete", "getmore", "command"]));
-    fields.push(
-        "mem",
-        Map::from([
-            ("bits", Value::Int32(64)),
-            ("resident", megabytes(memory)),
-            ("virtual", megabytes(stats.memory_budget_bytes)),
-            ("supported", Value::Bool(true)),
-        ]),
-    );
-    let cursors = Map::from([("total", Value::Int64(shared.cursors.len() as i64))]);
-    fields.push("metrics", Map::from([("cursor", Value::Map(Map::from([("open", Value::Map(cursors))])))]));
-    fields.push(
-        "logicalSessionRecordCache",
-        Map::from([("activeSessionsCount", Value::Int64(shared.sessions.len() as i64))]),
-    );
+    fields.push("mem", memory(&stats));
+    fields.push("metrics", metrics(call));
+    fields.push("mirroredReads", zeros(&["seen", "sent"]));
+    fields.push("logicalSessionRecordCache", counted("activeSessionsCount", shared.sessions.len()));
+    if let Some(set) = repl(call) {
+        fields.push("repl", set);
+    }
     fields.push(
         "storageEngine",
         Map::from([
@@ -68,8 +84,92 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             ("readOnly", Value::Bool(shared.db.is_read_only())),
         ]),
     );
+    let transactions = ["currentActive", "currentInactive", "currentOpen"];
+    let all = ["totalAborted", "totalCommitted", "totalStarted", "retriedCommandsCount", "retriedStatementsCount"];
+    fields.push("transactions", zeros(&[transactions.as_slice(), all.as_slice()].concat()));
     fields.push("alluvium", Value::Map(engine(&stats)));
-    call.answer(&fields)
+    fields
+}
+
+/// The replica set, and whether the writes of users are blocked.
+fn repl(call: &Call<'_>) -> Option<Map> {
+    let address = Value::from(call.shared.address.as_str());
+    let reason = call.shared.write_block.reason();
+    let mut map = Map::from([
+        ("setName", Value::from(call.shared.config.replica_set.as_deref()?)),
+        ("setVersion", Value::Int32(1)),
+        ("isWritablePrimary", Value::Bool(!call.shared.db.is_read_only())),
+        ("secondary", Value::Bool(false)),
+        ("primary", address.clone()),
+        ("me", address.clone()),
+        ("hosts", Value::Array(vec![address])),
+        ("userWriteBlockMode", Value::Int32(if reason.is_some() { 2 } else { 1 })),
+    ]);
+    if let Some(reason) = reason {
+        map.push("userWriteBlockReason", reason);
+    }
+    Some(map)
+}
+
+fn counted(name: &str, count: usize) -> Map {
+    Map::from([(name, Value::Int64(i64::try_from(count).unwrap_or(i64::MAX)))])
+}
+
+fn memory(stats: &alluvium::Stats) -> Map {
+    let megabytes = |bytes: u64| Value::Int32(i32::try_from(bytes >> 20).unwrap_or(i32::MAX));
+    let used = stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes;
+    let of_database = [stats.memory_budget_bytes as u64, used as u64];
+    let [reserved, resident] = machine::memory_of_process().unwrap_or(of_database);
+    Map::from([
+        ("bits", Value::Int32(64)),
+        ("resident", megabytes(resident)),
+        ("virtual", megabytes(reserved)),
+        ("supported", Value::Bool(true)),
+    ])
+}
+
+/// The numbers of collections and views.
+fn catalog(call: &Call<'_>) -> Map {
+    let db = &call.shared.db;
+    let collections = db.collections();
+    let is_internal = |info: &&CollectionInfo| ["admin", "config", "local"].contains(&info.database.as_str());
+    let internal = collections.iter().filter(is_internal).count();
+    let is_capped = |info: &&CollectionInfo| {
+        let collection = db.logical_database(&info.database).collection(&info.name);
+        collection.capped().is_ok_and(|limits| limits.is_some())
+    };
+    Map::from([
+        ("collections", int((collections.len() - internal) as u64)),
+        ("capped", int(collections.iter().filter(is_capped).count() as u64)),
+        ("clustered", int(0)),
+        ("timeseries", int(0)),
+        ("views", int(db.views().len() as u64)),
+        ("internalCollections", int(internal as u64)),
+        ("internalViews", int(0)),
+    ])
+}
+
+/// What the process has used of the machine.
+fn usage() -> Map {
+    let mut fields = Map::from([("note", Value::from("fields vary by platform"))]);
+    if let Some([faults, user, system]) = machine::usage() {
+        fields.push("user_time_us", Value::Int64(user.cast_signed()));
+        fields.push("system_time_us", Value::Int64(system.cast_signed()));
+        fields.push("page_faults", int(faults));
+    }
+    fields
+}
+
+/// The calls of each command, and open cursors.
+fn metrics(call: &Call<'_>) -> Map {
+    let long = |n: u64| Value::Int64(n.cast_signed());
+    let each = call.shared.figures.counts().into_iter().map(|(command, total, failed)| {
+        let counts = Map::from([("total", long(total)), ("failed", long(failed))]);
+        (Value::from(command), Value::Map(counts))
+    });
+    let commands = Map { entries: each.collect() };
+    let open = counted("total", call.shared.cursors.len());
+    Map::from([("commands", Value::Map(commands)), ("cursor", Value::Map(Map::from([("open", Value::Map(open))])))])
 }
 
 /// Running commands, bytes of the network, and counts of commands.
@@ -84,7 +184,12 @@ fn add_traffic(call: &Call<'_>, fields: &mut Map) {
             ("writers", Value::Int64(0)),
         ]))
     };
-    fields.push("globalLock", Map::from([("currentQueue", queue(0)), ("activeClients", queue(running))]));
+    let uptime = call.shared.env.clock.now().saturating_sub(call.shared.started);
+    let micros = Value::Int64(i64::try_from(uptime.as_micros()).unwrap_or(i64::MAX));
+    fields.push(
+        "globalLock",
+        Map::from([("totalTime", micros), ("currentQueue", queue(0)), ("activeClients", queue(running))]),
+    );
     fields.push(
         "network",
         Map::from([

@@ -58,6 +58,8 @@ fn body(command: &Command) -> Map {
         "createUser" | "updateUser" => doc! {(name): "x", "roles": [{"role": "read", "db": "b"}]},
         "createRole" | "updateRole" => doc! {(name): "x", "roles": [], "privileges": []},
         "dataSize" => doc! {(name): "b.things"},
+        "filemd5" => doc! {(name): 1},
+        "validateDBMetadata" => doc! {(name): 1, "db": "b"},
         "explain" => doc! {(name): {"find": "things"}},
         "grantPrivilegesToRole" | "revokePrivilegesFromRole" => {
             doc! {(name): "x", "privileges": [{"resource": {"db": "b", "collection": ""}, "actions": ["find"]}]}
@@ -127,6 +129,7 @@ fn open_commands_are_these() {
         "authenticate",
         "buildInfo",
         "connectionStatus",
+        "driverOIDTest",
         "endSessions",
         "hello",
         "isMaster",

@@ -30,6 +30,8 @@ pub(crate) struct Event<'a> {
     pub command: &'a str,
     /// The database or the collection.
     pub namespace: &'a str,
+    /// What an application wants to be noted.
+    pub message: Option<&'a str>,
     /// The error, as its code and its name; `None` for a success.
     pub error: Option<(i32, &'a str)>,
 }
@@ -74,6 +76,9 @@ impl Audit {
             ("command", Value::from(event.command)),
             ("namespace", Value::from(event.namespace)),
         ]);
+        if let Some(message) = event.message {
+            line.push("message", message);
+        }
         match event.error {
             None => line.push("result", "ok"),
             Some((code, name)) => {

@@ -36,6 +36,8 @@ const READ: &[Action] = &[
     IndexStats,
 ];
 const WRITE: &[Action] = &[
+    CleanupStructuredEncryptionData,
+    CompactStructuredEncryptionData,
     ConvertToCapped,
     CreateCollection,
     CreateIndex,

@@ -27,7 +27,7 @@ const READING: [Action; 9] = [
 ];
 
 /// The commands that are written to the audit log.
-const ADMINISTRATION: [&str; 21] = [
+const ADMINISTRATION: [&str; 24] = [
     "createRole",
     "createUser",
     "drop",
@@ -46,7 +46,10 @@ const ADMINISTRATION: [&str; 21] = [
     "revokePrivilegesFromRole",
     "revokeRolesFromRole",
     "revokeRolesFromUser",
+    "setDefaultRWConcern",
     "setParameter",
+    "setUserWriteBlockMode",
+    "shutdown",
     "updateRole",
     "updateUser",
 ];
@@ -159,6 +162,19 @@ impl Security {
     }
 
     /// Writes a line of the audit log.
+    /// Appends what an application wants to be noted to the audit log.
+    pub(crate) fn note(&self, peer: &Peer, command: &str, message: &str) {
+        self.audit.write(&Event {
+            kind: "message",
+            address: &peer.address,
+            user: peer.login().map(|login| login.name.to_string()),
+            command,
+            namespace: ADMIN,
+            message: Some(message),
+            error: None,
+        });
+    }
+
     fn write_event(
         &self,
         kind: &'static str,
@@ -173,6 +189,7 @@ impl Security {
             user: login.map(|login| login.name.to_string()),
             command,
             namespace,
+            message: None,
             error: error.map(|error| (error.code, error.name)),
         });
     }

@@ -231,6 +231,7 @@ impl Security {
     fn accept(&self, peer: &Peer, login: Login, command: &str) {
         let delay = self.failures.delay(&sources(peer, &login.name));
         self.audit.write(&Event {
+            message: None,
             kind: "login",
             address: &peer.address,
             user: Some(login.name.to_string()),
@@ -247,6 +248,7 @@ impl Security {
         peer.state.lock().delay = self.failures.delay(&sources);
         let error = failed();
         self.audit.write(&Event {
+            message: None,
             kind: "login",
             address: &peer.address,
             user: Some(name.to_string()),

@@ -47,6 +47,7 @@ const BY_FIELDS: &[(&str, Rule)] = &[
     ("createUser", administration::create_user),
     ("dataSize", data_size),
     ("explain", explain),
+    ("filemd5", file_md5),
     ("findAndModify", writes::find_and_modify),
     ("grantPrivilegesToRole", administration::grant_privileges),
     ("grantRolesToRole", administration::grant_roles),
@@ -62,6 +63,7 @@ const BY_FIELDS: &[(&str, Rule)] = &[
     ("updateRole", administration::update_role),
     ("updateUser", administration::update_user),
     ("usersInfo", administration::users_info),
+    ("validateDBMetadata", validate_metadata),
 ];
 
 /// True if a command of [`Access::ByFields`] has a function here.
@@ -110,6 +112,26 @@ fn on_namespace(namespace: Option<&str>, action: Action) -> Need<'_> {
 
 fn data_size<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     Ok(vec![on_namespace(subject.body.text("dataSize"), Action::Find)])
+}
+
+/// The chunks of the file's bucket.
+fn file_md5<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+    Ok(vec![Need::collection(subject.db, chunks(subject.body), Action::Find)])
+}
+
+/// The collection of the chunks that `filemd5` reads.
+pub(crate) fn chunks(body: &Map) -> String {
+    format!("{}.chunks", body.text("root").filter(|root| !root.is_empty()).unwrap_or("fs"))
+}
+
+/// All that is to be checked, of one collection, one database, or all.
+fn validate_metadata<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+    let text = |name: &str| subject.body.text(name);
+    Ok(vec![match (text("db"), text("collection")) {
+        (Some(db), Some(collection)) => Need::collection(db, collection, Action::Validate),
+        (Some(db), None) => Need::database(db, Action::Validate),
+        (None, _) => Need::any_database(Action::Validate),
+    }])
 }
 
 /// A list of the names alone, of the collections that the user may read, needs nothing.

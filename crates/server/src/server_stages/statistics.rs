@@ -4,7 +4,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::listing;
-use alluvium::{Document, Map, Value};
+use alluvium::{Collection, Document, Map, Value};
 
 /// The code of the library for what only the server has.
 const OF_SERVERS: i32 = 238;
@@ -81,4 +81,17 @@ pub(super) fn of_indexes(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<
         entry.entries.insert(at, (Value::from("host"), host));
     }
     Ok(list)
+}
+
+/// The bytes of the documents of a collection as BSON, and their number: exact in small collections, else estimated.
+///
+/// # Errors
+/// Errors of reading.
+pub(crate) fn size(collection: &Collection) -> CommandResult<(u64, u64)> {
+    let stage = Map::from([("$collStats", Value::Map(Map::from([("storageStats", Value::Map(Map::new()))])))]);
+    let mut found = collection.aggregate(Value::Array(vec![Value::Map(stage)])).run()?;
+    let Some(document) = found.next() else { return Ok((0, 0)) };
+    let map = document?.to_map().map_err(alluvium::Error::from)?;
+    let number = |name: &str| map.document("storageStats").and_then(|of| of.integer(name)).unwrap_or(0);
+    Ok((number("size").unsigned_abs(), number("count").unsigned_abs()))
 }

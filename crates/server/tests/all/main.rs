@@ -11,6 +11,7 @@ mod a_lock_of_fsync_holds_writes_back;
 mod clients_get_replies_without_asking;
 mod common;
 mod connections_use_tls;
+mod diagnosis_says_what_the_server_has;
 mod fail_points_fail_what_they_name;
 mod finds_read_ranges_of_indexes;
 mod operations_end_when_they_are_killed;

@@ -77,10 +77,7 @@ impl Range {
                 "The value provided for min() does not come before the value provided for max() in the hinted index";
             return fails(51_175, "Location51175", message);
         }
-        let lower = min.map(|min| from(keys, min, 0));
-        let upper = max.map(|max| operator("$not", vec![from(keys, max, 0)]));
-        let filter = Map::from([("$expr", operator("$and", lower.into_iter().chain(upper).collect()))]);
-        Ok(Some(Self { keys: keys.clone(), filter }))
+        Ok(Some(Self { keys: keys.clone(), filter: between(keys, min, max) }))
     }
 
     /// A filter for documents that match another one and are in the range.
@@ -90,13 +87,20 @@ impl Range {
     }
 }
 
+/// A filter for the documents from a lower bound on and before an upper one.
+pub(in crate::commands) fn between(keys: &Map, min: Option<&Map>, max: Option<&Map>) -> Map {
+    let lower = min.map(|min| from(keys, min, 0));
+    let upper = max.map(|max| operator("$not", vec![from(keys, max, 0)]));
+    Map::from([("$expr", operator("$and", lower.into_iter().chain(upper).collect()))])
+}
+
 /// True if a part of the keys is in ascending order.
 fn is_ascending(order: &Value) -> bool {
     order.as_f64().is_none_or(|order| order > 0.0)
 }
 
 /// The order of two keys in the index.
-fn order(keys: &Map, a: &Map, b: &Map) -> Ordering {
+pub(in crate::commands) fn order(keys: &Map, a: &Map, b: &Map) -> Ordering {
     let parts = keys.entries.iter().zip(&a.entries).zip(&b.entries);
     let orders = parts.map(|(((_, order), (_, a)), (_, b))| match is_ascending(order) {
         true => compare(a, b),

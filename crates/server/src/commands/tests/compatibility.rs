@@ -68,35 +68,40 @@ const PARTLY: &[(&str, &str)] = &[
         "`timeseries`, `clusteredIndex` and `changeStreamPreAndPostImages` are refused; `storageEngine` and \
          `indexOptionDefaults` have no effect",
     ),
+    ("compactStructuredEncryptionData", "refused: no collection is encrypted"),
     ("createIndexes", "indexes of text, geography and wildcards are refused; `commitQuorum` has no effect"),
     ("createRole", "`authenticationRestrictions` are refused"),
     ("createSearchIndexes", "refused by name: a service of MongoDB Atlas"),
     ("createUser", "`authenticationRestrictions` are refused"),
     ("dropSearchIndex", "refused by name: a service of MongoDB Atlas"),
     ("find", "`allowPartialResults`, `oplogReplay` and `readOnce` have no effect"),
+    ("reIndex", "of a server without a replica set"),
+    ("replSetAbortPrimaryCatchUp", "refused: a set has one member"),
+    ("replSetFreeze", "refused: a set has one member"),
     ("replSetInitiate", "a set has one member"),
+    ("replSetMaintenance", "refused: a set has one member"),
+    ("replSetReconfig", "a set has one member"),
+    ("replSetStepDown", "a set has one member: with `force` it is elected at once"),
+    ("replSetSyncFrom", "refused: a set has one member"),
     ("setClusterParameter", "until the server ends"),
+    ("setDefaultRWConcern", "until the server ends"),
     ("setFeatureCompatibilityVersion", "until the server ends"),
     ("setParameter", "until the server ends"),
+    ("setUserWriteBlockMode", "until the server ends"),
     ("updateRole", "`authenticationRestrictions` are refused"),
     ("updateSearchIndex", "refused by name: a service of MongoDB Atlas"),
     ("updateUser", "`authenticationRestrictions` are refused"),
-    ("validate", "`repair` is refused: it is `alluvium repair`, of a database that is closed"),
+    ("validate", "`repair` checks only: damage is repaired by `alluvium repair`, of a database that is closed"),
 ];
 
 /// Why documented commands are not there; the others are not there yet.
 const WHY_NOT: &[(&str, &str)] = &[
     ("appendOplogNote", "there is no operation log"),
     ("applyOps", "there is no operation log"),
-    ("compactStructuredEncryptionData", "no encryption of fields that can be queried"),
+    ("getAuditConfig", "the audit log is set up when the server starts"),
     ("mapReduce", "it runs JavaScript"),
-    ("replSetAbortPrimaryCatchUp", "a set has one member"),
-    ("replSetFreeze", "a set has one member"),
-    ("replSetMaintenance", "a set has one member"),
-    ("replSetReconfig", "a set has one member"),
     ("replSetResizeOplog", "there is no operation log"),
-    ("replSetStepDown", "a set has one member"),
-    ("replSetSyncFrom", "a set has one member"),
+    ("setAuditConfig", "the audit log is set up when the server starts"),
 ];
 
 fn note(notes: &[(&'static str, &'static str)], command: &str) -> Option<&'static str> {

@@ -1,0 +1,93 @@
+//! `replSetStepDown`, `replSetFreeze`, `replSetReconfig`, `replSetMaintenance`, `replSetSyncFrom`,
+//! `replSetAbortPrimaryCatchUp`: what the only member of a replica set answers.
+
+use super::Command;
+use super::replication::set;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Fields, Kind, optional, required};
+use alluvium::Value;
+use alluvium_document::BsonBuilder;
+
+/// A command that changes the state of a member.
+const fn command(name: &'static str, action: Action, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Command {
+    Command { access: Access::Server(action), admin_only: true, ..Command::reading(name, run) }
+}
+
+pub(super) const STEP_DOWN: Command = Command {
+    fields: &[
+        required("replSetStepDown", Kind::Any),
+        optional("secondaryCatchUpPeriodSecs", Kind::Number),
+        optional("force", Kind::Flag),
+    ],
+    ..command("replSetStepDown", Action::ReplSetStateChange, step_down)
+};
+
+/// No other member could be elected. With `force`, this one would be, at once.
+fn step_down(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    set(call.shared)?;
+    if call.argument().as_f64().is_some_and(|seconds| seconds < 0.0) {
+        return Err(CommandError::bad_value("stepdown period must be a positive integer"));
+    }
+    match call.body.flag("force") {
+        true => Ok(call.reply()),
+        false => {
+            let message = "No electable secondaries caught up: this server is the only member of its set";
+            Err(CommandError::new(262, "ExceededTimeLimit", message))
+        }
+    }
+}
+
+pub(super) const FREEZE: Command = Command {
+    fields: &[required("replSetFreeze", Kind::Number)],
+    ..command("replSetFreeze", Action::ReplSetStateChange, |call| {
+        primary(call, "cannot freeze node when primary or running for election. state: Primary")
+    })
+};
+
+pub(super) const MAINTENANCE: Command = command("replSetMaintenance", Action::ReplSetStateChange, |call| {
+    primary(call, "primaries can't modify maintenance mode")
+});
+
+pub(super) const SYNC_FROM: Command =
+    command("replSetSyncFrom", Action::ReplSetStateChange, |call| primary(call, "primaries don't sync"));
+
+/// The error for what only secondaries do.
+fn primary(call: &mut Call<'_>, message: &str) -> CommandResult<BsonBuilder> {
+    set(call.shared)?;
+    Err(CommandError::new(95, "NotSecondary", message))
+}
+
+pub(super) const ABORT_CATCH_UP: Command =
+    command("replSetAbortPrimaryCatchUp", Action::ReplSetStateChange, abort_catch_up);
+
+fn abort_catch_up(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    set(call.shared)?;
+    Err(CommandError::illegal_operation("The node is not in catch-up mode: it is the only member of its set"))
+}
+
+pub(super) const RECONFIG: Command = Command {
+    fields: &[
+        required("replSetReconfig", Kind::Document),
+        optional("force", Kind::Flag),
+        optional("maxTimeMS", Kind::Number),
+    ],
+    ..command("replSetReconfig", Action::ReplSetConfigure, reconfig)
+};
+
+/// The configuration of a set of one member has nothing that could be changed: one that says the same is accepted.
+fn reconfig(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let name = set(call.shared)?;
+    let Some(config) = call.argument().as_map() else { return Ok(call.reply()) };
+    let refused = |message: String| Err(CommandError::new(103, "NewReplicaSetConfigurationIncompatible", message));
+    if config.text("_id") != Some(name) {
+        return refused(format!("the set is called '{name}'"));
+    }
+    let address = call.shared.address.as_str();
+    match config.elements("members").unwrap_or_default() {
+        [Value::Map(member)] if member.text("host") == Some(address) => Ok(call.reply()),
+        [_] => refused(format!("the only member of the set is {address}")),
+        members => refused(format!("the set has one member, this server; the configuration has {}", members.len())),
+    }
+}

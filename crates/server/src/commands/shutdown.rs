@@ -1,0 +1,28 @@
+//! `shutdown`: ends the server.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{Kind, optional};
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command = Command {
+    fields: &[optional("force", Kind::Flag), optional("timeoutSecs", Kind::Number)],
+    access: Access::Server(Action::Shutdown),
+    admin_only: true,
+    ..Command::reading("shutdown", run).strict()
+};
+
+/// Ends the server as SIGTERM does: after the requests that run, which have ten seconds, and this one, which is
+/// answered. There is no other member that could be elected before, so that nothing is to be forced.
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let peer = &call.client.peer;
+    if peer.login().is_none() && !peer.is_local {
+        let message = "shutdown must run from localhost when running db without auth";
+        return Err(CommandError::unauthorized(message));
+    }
+    log::warn!("the command shutdown of {} ends the server", call.client.address);
+    call.shared.shutdown.notify_one();
+    Ok(call.reply())
+}

@@ -1,0 +1,17 @@
+//! `top`: how often collections are used, and how long it takes.
+
+use super::Command;
+use crate::access::{Access, Action};
+use crate::call::Call;
+use crate::error::CommandResult;
+use alluvium::{Map, Value};
+use alluvium_document::BsonBuilder;
+
+pub(super) const COMMAND: Command =
+    Command { access: Access::Server(Action::Top), admin_only: true, ..Command::reading("top", run) };
+
+fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let mut totals = Map::from([("note", Value::from("all times in microseconds"))]);
+    totals.entries.extend(call.shared.latencies.to_top().entries);
+    call.answer(&Map::from([("totals", Value::Map(totals))]))
+}
