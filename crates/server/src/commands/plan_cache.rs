@@ -148,6 +148,9 @@ fn check_shape(body: &Map) -> CommandResult<()> {
     match body.get("collation") {
         None => Ok(()),
         Some(Value::Map(collation)) if collation.text("locale").is_some() => Ok(()),
+        Some(Value::Map(collation)) if !collation.is_empty() => {
+            Err(CommandError::missing_field("BSON field 'collation.locale' is missing but a required field"))
+        }
         Some(_) => Err(CommandError::bad_value("'collation' of planCacheSetFilter is an object with a locale")),
     }
 }
@@ -155,7 +158,8 @@ fn check_shape(body: &Map) -> CommandResult<()> {
 fn set_filter(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let full = target(call)?;
     check_shape(&call.body)?;
-    if call.collection()?.identity()?.is_none() {
+    let name = call.collection_name()?;
+    if !call.shared.db.collections().iter().any(|info| info.database == call.db && info.name == name) {
         return Err(CommandError::bad_value(format!("the collection {full} does not exist")));
     }
     let indexes = call.body.elements("indexes").unwrap_or_default().to_vec();

@@ -11,7 +11,7 @@ use alluvium::{Map, Timestamp, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const GET: Command = Command {
-    fields: &[optional("inMemory", Kind::Flag)],
+    fields: &[optional("inMemory", Kind::Bool)],
     access: Access::Server(Action::GetDefaultRwConcern),
     admin_only: true,
     ..Command::reading("getDefaultRWConcern", get).strict()

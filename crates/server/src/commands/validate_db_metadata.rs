@@ -52,7 +52,7 @@ fn check_database(name: &str) -> CommandResult<()> {
     if name.len() > DB_BYTES_MAX || name.contains(['.', '\0']) {
         return Err(CommandError::invalid_namespace(format!("Invalid database name: '{name}'")));
     }
-    match name.contains(['/', '\\', ' ', '"', '$']) {
+    match name.contains(['/', '\\', ' ', '"']) {
         true => Err(CommandError::new(13_280, "Location13280", format!("invalid db name: {name}"))),
         false => Ok(()),
     }
