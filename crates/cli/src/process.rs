@@ -30,9 +30,33 @@ pub fn children_cpu_time() -> Option<Duration> {
 
 /// The sum of the fields `cutime` and `cstime` of proc(5).
 fn child_ticks(stat: &str) -> Option<u64> {
-    // The name of the program, in parentheses, may contain any characters.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let fields = fields(stat)?;
     Some(fields.get(13)?.parse::<u64>().ok()? + fields.get(14)?.parse::<u64>().ok()?)
+}
+
+/// The fields of `/proc/PID/stat` after the name of the program, which may contain any characters in its parentheses.
+fn fields(stat: &str) -> Option<Vec<&str>> {
+    Some(stat.rsplit_once(')')?.1.split_whitespace().collect())
+}
+
+/// The processor time of a process, in units of the kernel's tick (10 ms).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// In the program.
+    pub user: Duration,
+    /// In the kernel.
+    pub system: Duration,
+}
+
+/// The processor time so far of a process of this machine, by its number.
+pub fn times_of(process: i64) -> Option<Times> {
+    let text = text(Path::new(&format!("/proc/{process}/stat")))?;
+    let ticks = |field: usize| -> Option<Duration> {
+        let ticks = fields(&text)?.get(field)?.parse::<u64>().ok()?;
+        Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+    };
+    // `utime` and `stime` of proc(5).
+    Some(Times { user: ticks(11)?, system: ticks(12)? })
 }
 
 /// The kernel's id of the calling thread; see [`thread_io`].

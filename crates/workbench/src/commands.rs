@@ -17,6 +17,7 @@ mod reads;
 mod report;
 mod run;
 mod scenario;
+mod wire;
 
 use alluvium_cli::exit::Outcome;
 
@@ -58,6 +59,11 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Measure updates of random documents: score + 1, by get and put, checked or blind
     Update(documents::UpdateArgs),
+    /// Measure small requests to a server: operations a second, its processor time for each, latencies
+    Wire(wire::Args),
+    /// Serve a database for `wire`, until standard input ends
+    #[command(hide = true)]
+    WireServer(wire::server::Args),
 }
 
 impl Command {
@@ -81,6 +87,8 @@ impl Command {
             Self::Report(args) => args.run(),
             Self::Run(args) => args.run(),
             Self::Update(args) => args.run(),
+            Self::Wire(args) => args.run(),
+            Self::WireServer(args) => args.run(),
         }
     }
 }

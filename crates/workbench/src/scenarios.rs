@@ -1,4 +1,5 @@
-//! The scenarios: loading comments, putting, getting and updating them, the key/value mixes, read-only stores, and raw reads.
+//! The scenarios: loading comments, putting, getting and updating them, the key/value mixes, read-only stores, raw reads,
+//! and requests to a server.
 //!
 //! Each scenario runs a number of threads for a time, samples its counters every second, and returns an
 //! [`Outcome`] that serializes to JSON.
@@ -14,5 +15,6 @@ pub mod put;
 pub mod readonly;
 pub mod reads;
 mod run;
+pub mod wire;
 
 pub use run::{Latency, Outcome, Sample};
