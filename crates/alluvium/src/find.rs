@@ -283,6 +283,9 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
+        if let Some(cursor) = self.origin.find_only_id(&self.request)? {
+            return Ok(cursor.typed());
+        }
         let moment = self.origin.moment(&self.request)?;
         let mut query = Query::new(self.request, moment)?;
         if let Some((engine, name, at)) = self.origin.view()? {

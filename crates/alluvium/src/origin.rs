@@ -4,7 +4,7 @@ use crate::target::Target;
 use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{Execution, FindRequest, Query, find_by_id, limited, moment};
+use alluvium_collections::find::{Execution, FindRequest, Query, find_by_id, find_only_id, limited, moment};
 use alluvium_collections::names::FullName;
 use alluvium_collections::pipeline::{PipelineRequest, PipelineRun};
 use alluvium_collections::read_only::ReadOnlyDocuments;
@@ -48,6 +48,17 @@ impl Origin {
         let Self::Collection(target, at) = self else { return Ok(None) };
         let name = target.name()?;
         Ok(target.engine.catalog.view(name).is_some().then_some((&target.engine, name, at.as_ref())))
+    }
+
+    /// The cursor of a request that names one `_id` and asks for nothing else; `None` if it has to be parsed.
+    pub fn find_only_id(&self, request: &FindRequest) -> Result<Option<Cursor>> {
+        let Self::Collection(target, at) = self else { return Ok(None) };
+        let name = target.name()?;
+        if target.engine.catalog.view(name).is_some() {
+            return Ok(None);
+        }
+        let found = find_only_id(&target.engine, name, at.as_ref(), request)?;
+        Ok(found.map(|document| Cursor::document(document, name)))
     }
 
     /// The cursor of a query that names one `_id`; `None` if it has to be planned.

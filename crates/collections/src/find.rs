@@ -13,7 +13,7 @@ mod statistics;
 pub(crate) use execution::stage_bytes_max;
 pub use execution::{Execution, project};
 pub use explain::Explanation;
-pub use one::find_by_id;
+pub use one::{find_by_id, find_only_id};
 pub(crate) use planning::Planned;
 pub(crate) use points::{Points, plan_points};
 pub(crate) use query::IndexHint;

@@ -27,8 +27,10 @@ pub(crate) struct Call<'a> {
     pub name: &'static str,
     /// The database that it is sent to.
     pub db: String,
-    /// The fields.
-    pub body: Map,
+    /// The fields, without [`Call::statements`]. The list of operations shows them.
+    pub body: Arc<Map>,
+    /// The arrays of statements and documents that were sent among the fields.
+    pub statements: Map,
     /// Arrays of documents that were sent beside the fields.
     pub sequences: Vec<Sequence>,
     /// The session.
@@ -205,7 +207,8 @@ impl Call<'_> {
             );
             CommandError::type_mismatch(message)
         };
-        match self.body.get_mut(field).map(std::mem::take) {
+        let apart = self.statements.get_mut(field).map(std::mem::take);
+        match apart.or_else(|| self.body.get(field).cloned()) {
             Some(Value::Array(values)) => {
                 let document = |value| match value {
                     Value::Map(map) => Ok(map),

@@ -3,9 +3,11 @@
 use crate::fields::Fields;
 use crate::running::Running;
 use crate::security::login::Peer;
+use crate::socket::is_gone;
 use crate::tailing::Tailing;
 use alluvium::Map;
 use alluvium_env::sync::Mutex;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,23 +22,26 @@ pub(crate) struct Client {
     /// What the client says about itself in `hello`.
     pub metadata: Mutex<Option<Map>>,
     /// The request that runs.
-    pub running: Arc<Running>,
+    pub running: Running,
     /// The connection ends without a further reply.
     closes: AtomicBool,
     /// The wait of a request for more documents of a tailable cursor.
     pub tailing: Tailing,
+    /// Its socket.
+    socket: Option<Arc<OwnedFd>>,
 }
 
 impl Client {
-    pub(crate) fn new(id: i32, peer: Peer) -> Self {
+    pub(crate) fn new(id: i32, peer: Peer, socket: Option<Arc<OwnedFd>>) -> Self {
         Self {
             id,
             address: peer.address.clone(),
             peer,
             metadata: Mutex::new(None),
-            running: Arc::default(),
+            running: Running::default(),
             closes: AtomicBool::new(false),
             tailing: Tailing::default(),
+            socket,
         }
     }
 
@@ -46,6 +51,13 @@ impl Client {
         match body.document("client") {
             Some(metadata) => name(metadata),
             None => self.metadata.lock().as_ref().and_then(name),
+        }
+    }
+
+    /// Ends the request that runs if the other end of the connection is gone.
+    pub(crate) fn end_if_gone(&self) {
+        if self.socket.as_ref().is_some_and(|socket| is_gone(socket)) {
+            self.running.end();
         }
     }
 

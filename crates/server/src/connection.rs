@@ -1,17 +1,18 @@
-//! One connection: a task reads requests, another executes them and writes replies.
+//! One connection: reads a request, executes it, writes the reply.
 //!
-//! A request is executed on the thread of its task, so that it passes to no other thread. The threads are as many as
-//! requests may run at a time, and two more, which wait for connections ([`crate::pulse`]). The task that reads notices that the
-//! client is gone, and ends the request that runs.
+//! A request is executed on the thread that has read it: one of the connection itself ([`crate::threads`]), or one of the
+//! runtime. Those are as many as requests may run at a time, and two more, which wait for connections
+//! ([`crate::pulse`]). While a request runs, `pulse` looks whether the client is gone.
 
 use crate::client::Client;
 use crate::dispatch::{self, Reply};
 use crate::error::CommandError;
 use crate::fields::Fields;
 use crate::figures::Figures;
-use crate::running::Running;
 use crate::shared::Shared;
+use crate::socket::Stream;
 use crate::tailing::Wait;
+use crate::threads::{self, Wish};
 use crate::write_gate::Writing;
 use alluvium_wire::compression::{Compressor, compress, decompress};
 use alluvium_wire::reply::{Ids, MORE_TO_COME, finish};
@@ -21,15 +22,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc, watch};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
-/// The messages of a client that are read before the first is answered.
-const AHEAD: usize = 1;
 /// The least and the most bytes that are read at once. The declared length of a message is not reserved at once: a
 /// client that sends a length and no bytes costs nothing.
 const READ_BYTES_MIN: usize = 4 << 10;
 const READ_BYTES_MAX: usize = 1 << 20;
+
+/// A connection is busy whose requests follow the replies to those before them within this time.
+const QUICK: Duration = Duration::from_millis(5);
+/// After this number of quick requests it asks for a thread.
+const QUICK_REQUESTS: u32 = 4;
 
 /// The time between two looks at whether the client of a write that is held back is gone.
 const GATE_CHECK: Duration = Duration::from_millis(100);
@@ -40,132 +44,82 @@ type Admitted<'a> = (SemaphorePermit<'a>, Option<Writing<'a>>);
 /// A connection.
 pub(crate) struct Connection<S> {
     stream: S,
+    incoming: Incoming,
     shared: Arc<Shared>,
-    client: Client,
+    client: Arc<Client>,
     /// Requests that are executed at a time.
     permits: Arc<Semaphore>,
     /// Changes when the server ends.
     stopping: watch::Receiver<bool>,
+    /// The number of the last reply.
+    last_reply: i32,
+    pace: Pace,
 }
 
-impl<S: AsyncRead + AsyncWrite + Send + 'static> Connection<S> {
+/// Bytes that were read and not yet used. The room after them is kept, so that it is not cleared for each read.
+#[derive(Default)]
+struct Incoming {
+    room: Vec<u8>,
+    count: usize,
+}
+
+/// How soon the requests of a connection follow each other.
+#[derive(Default)]
+struct Pace {
+    wish: Wish,
+    /// The number of quick requests one after the other.
+    quick: u32,
+    /// When the last reply was sent, on the server's clock.
+    replied: Duration,
+}
+
+impl<S: Stream> Connection<S> {
     pub(crate) fn new(
         stream: S,
         shared: Arc<Shared>,
         client: Client,
         permits: Arc<Semaphore>,
         stopping: watch::Receiver<bool>,
+        wish: Wish,
     ) -> Self {
-        Self { stream, shared, client, permits, stopping }
+        let pace = Pace { wish, ..Pace::default() };
+        Self {
+            stream,
+            incoming: Incoming::default(),
+            shared,
+            client: Arc::new(client),
+            permits,
+            stopping,
+            last_reply: 0,
+            pace,
+        }
     }
 
     /// Serves the connection until it ends. Errors of the connection end it, and are logged.
-    pub(crate) async fn serve(self) {
-        let Self { stream, shared, client, permits, stopping } = self;
-        let (id, address) = (client.id, client.address.clone());
-        let (read, write) = tokio::io::split(stream);
-        let (sender, messages) = mpsc::channel(AHEAD);
-        let running = Arc::clone(&client.running);
-        let reader = Reader { stream: read, stopping, buffer: Vec::new(), running: Arc::clone(&running) };
-        let reading = tokio::spawn(reader.run(sender));
-        shared.operations.connect(id, address.clone());
-        let mut executor = Executor { stream: write, shared, client, permits, running, last_reply: 0 };
-        match executor.run(messages).await {
+    pub(crate) async fn serve(mut self) {
+        let (id, address) = (self.client.id, self.client.address.clone());
+        self.shared.operations.connect(id, address.clone());
+        match self.run().await {
             Ok(()) => log::debug!("connection {id} from {address} ended"),
             Err(error) => log::info!("connection {id} from {address} ended: {error}"),
         }
-        executor.shared.operations.disconnect(id);
-        reading.abort();
-    }
-}
-
-/// The task that reads messages.
-struct Reader<S> {
-    stream: ReadHalf<S>,
-    stopping: watch::Receiver<bool>,
-    /// Bytes that were read and not yet used.
-    buffer: Vec<u8>,
-    running: Arc<Running>,
-}
-
-impl<S: AsyncRead + AsyncWrite> Reader<S> {
-    /// Reads until the client is gone, the server ends, or the client sends what is no message.
-    async fn run(mut self, messages: mpsc::Sender<io::Result<Vec<u8>>>) {
-        let mut stopping = self.stopping.clone();
-        loop {
-            let message = tokio::select! {
-                message = self.next() => message,
-                _ = stopping.changed() => {
-                    self.running.wake();
-                    return;
-                }
-            };
-            let (message, ends) = match message {
-                Ok(Some(message)) => (Ok(message), false),
-                Ok(None) => {
-                    self.running.end();
-                    return;
-                }
-                Err(error) => (Err(error), true),
-            };
-            if ends {
-                self.running.end();
-            }
-            if messages.send(message).await.is_err() || ends {
-                return;
-            }
-        }
+        self.shared.operations.disconnect(id);
     }
 
-    /// The next whole message; `None` if the client has ended the connection between two messages.
-    async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        loop {
-            let length = match self.buffer.first_chunk::<HEADER_BYTES>() {
-                Some(head) => Some(Header::parse(head).map_err(invalid)?.length),
-                None => None,
+    /// Answers requests until the client is gone, the server ends, or the client sends what is no message.
+    async fn run(&mut self) -> io::Result<()> {
+        while !self.shared.stopping.load(Ordering::Relaxed) {
+            let length = tokio::select! {
+                biased;
+                length = self.incoming.next(&mut self.stream) => length?,
+                _ = self.stopping.changed() => break,
             };
-            if let Some(length) = length.filter(|length| *length <= self.buffer.len()) {
-                let rest = self.buffer.split_off(length);
-                return Ok(Some(std::mem::replace(&mut self.buffer, rest)));
-            }
-            let missing = length.unwrap_or(HEADER_BYTES) - self.buffer.len();
-            self.buffer.reserve(missing.clamp(READ_BYTES_MIN, READ_BYTES_MAX));
-            match self.stream.read_buf(&mut self.buffer).await? {
-                0 if self.buffer.is_empty() => return Ok(None),
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                _ => {}
-            }
-        }
-    }
-}
-
-fn invalid(error: WireError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
-}
-
-/// The task that executes requests and writes replies.
-struct Executor<S> {
-    stream: WriteHalf<S>,
-    shared: Arc<Shared>,
-    client: Client,
-    permits: Arc<Semaphore>,
-    running: Arc<Running>,
-    /// The number of the last reply.
-    last_reply: i32,
-}
-
-/// A request, and how its reply is sent.
-struct Received {
-    request: Request,
-    compressor: Option<Compressor>,
-}
-
-impl<S: AsyncRead + AsyncWrite> Executor<S> {
-    async fn run(&mut self, mut messages: mpsc::Receiver<io::Result<Vec<u8>>>) -> io::Result<()> {
-        while let Some(message) = messages.recv().await {
-            let message = message?;
-            Figures::add(&self.shared.figures.bytes_in, message.len() as u64);
-            match receive(&message) {
+            let Some(length) = length else { break };
+            self.keep_pace().await;
+            Figures::add(&self.shared.figures.bytes_in, length as u64);
+            let received = receive(self.incoming.bytes().get(..length).unwrap_or_default());
+            self.incoming.consume(length);
+            match received {
                 Ok(received) => self.answer(received).await?,
                 Err(Refused { error, ids: Some(ids) }) => {
                     let bytes = dispatch::refused(Form::Msg, &CommandError::invalid_bson(error.to_string()));
@@ -173,8 +127,24 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
                 }
                 Err(Refused { error, ids: None }) => return Err(invalid(error)),
             }
+            if !threads::is_of_connection() {
+                self.pace.replied = self.shared.env.clock.now();
+            }
         }
         Ok(())
+    }
+
+    /// Asks for a thread if the connection is busy.
+    async fn keep_pace(&mut self) {
+        if threads::is_of_connection() {
+            return;
+        }
+        let pause = self.shared.env.clock.now().saturating_sub(self.pace.replied);
+        self.pace.quick = if pause < QUICK { self.pace.quick + 1 } else { 0 };
+        if self.pace.quick >= QUICK_REQUESTS {
+            self.pace.quick = 0;
+            self.pace.wish.be_granted().await;
+        }
     }
 
     /// Executes a request and sends its reply, or its replies: to one that allows it, several are sent.
@@ -190,7 +160,7 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
             let flags = if next.is_some() { MORE_TO_COME } else { 0 };
             let sent = self.send(reply.bytes, form, flags, ids, compressor).await;
             match next {
-                Some(next) if sent.is_ok() && !self.running.is_gone() => request = next,
+                Some(next) if sent.is_ok() && !self.client.running.is_gone() => request = next,
                 Some(next) => {
                     dispatch::abandon(&self.shared, &self.client, &next);
                     return sent;
@@ -221,9 +191,21 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         let time = wait.until.saturating_sub(self.shared.env.clock.now());
         tokio::select! {
             () = wait.changed.notified() => {}
-            () = self.running.wait(&self.shared.stopping, time) => {}
+            () = self.pause(time) => {}
         }
-        !self.running.is_gone()
+        !self.client.running.is_gone()
+    }
+
+    /// Waits before a request, without a thread. Ends early when the client is gone, or the server ends.
+    async fn pause(&mut self, time: Duration) {
+        if time.is_zero() || self.shared.stopping.load(Ordering::Relaxed) {
+            return;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = self.stream.socket().gone() => self.client.running.end(),
+            _ = self.stopping.changed() => {}
+        }
     }
 
     /// Executes a request, when as few others run as the server allows. Fail points are for its first time.
@@ -232,22 +214,23 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         let failure = if is_first { dispatch::failure(&self.shared, &self.client, &request) } else { None };
         let failure = failure.map(|failure| failure.within_limit(&request.body));
         let wait = failure.as_ref().map_or(Duration::ZERO, |failure| failure.wait);
-        self.running.wait(&self.shared.stopping, wait + dispatch::wait(&self.shared, &request)).await;
+        self.pause(wait + dispatch::wait(&self.shared, &request)).await;
         if failure.as_ref().is_some_and(|failure| failure.closes) {
             return Err(closed_by_fail_point());
         }
-        let stop = self.running.begin();
+        let stop = self.client.running.begin();
         let (permits, shared) = (Arc::clone(&self.permits), Arc::clone(&self.shared));
         let admitted = match admit(&permits, &shared, &request, &stop).await? {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Some(Reply { bytes: dispatch::refused(form, &error), has_more: false })),
         };
         // Nothing of the server is used after a panic but what is shared by threads, which no panic leaves locked.
-        self.shared.executing.fetch_add(1, Ordering::Relaxed);
+        let of_runtime = usize::from(!threads::is_of_connection());
+        self.shared.executing.fetch_add(of_runtime, Ordering::Relaxed);
         let executed =
             catch_unwind(AssertUnwindSafe(|| dispatch::execute(&self.shared, &self.client, request, failure, stop)));
-        self.shared.executing.fetch_sub(1, Ordering::Relaxed);
-        self.running.finish();
+        self.shared.executing.fetch_sub(of_runtime, Ordering::Relaxed);
+        self.client.running.finish();
         drop(admitted);
         let delay = self.client.peer.take_delay();
         if !delay.is_zero() {
@@ -282,6 +265,55 @@ impl<S: AsyncRead + AsyncWrite> Executor<S> {
         self.stream.write_all(&message).await?;
         self.stream.flush().await
     }
+}
+
+impl Incoming {
+    fn bytes(&self) -> &[u8] {
+        self.room.get(..self.count).unwrap_or_default()
+    }
+
+    /// The length of the next whole message; `None` if the client has ended the connection between two messages.
+    async fn next(&mut self, stream: &mut impl Stream) -> io::Result<Option<usize>> {
+        loop {
+            let length = match self.bytes().first_chunk::<HEADER_BYTES>() {
+                Some(head) => Some(Header::parse(head).map_err(invalid)?.length),
+                None => None,
+            };
+            if let Some(length) = length.filter(|length| *length <= self.count) {
+                return Ok(Some(length));
+            }
+            let missing = length.unwrap_or(HEADER_BYTES) - self.count;
+            let room = self.count + missing.clamp(READ_BYTES_MIN, READ_BYTES_MAX);
+            if self.room.len() < room {
+                self.room.resize(room, 0);
+            }
+            match stream.read(self.room.get_mut(self.count..).unwrap_or_default()).await? {
+                0 if self.count == 0 => return Ok(None),
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => self.count += read,
+            }
+        }
+    }
+
+    /// Removes a message, and the room of a long one.
+    fn consume(&mut self, length: usize) {
+        self.room.copy_within(length..self.count, 0);
+        self.count -= length;
+        if self.room.len() > READ_BYTES_MAX {
+            self.room.truncate(self.count);
+            self.room.shrink_to_fit();
+        }
+    }
+}
+
+fn invalid(error: WireError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// A request, and how its reply is sent.
+struct Received {
+    request: Request,
+    compressor: Option<Compressor>,
 }
 
 fn closed_by_fail_point() -> io::Error {

@@ -25,8 +25,8 @@ use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_wire::{Form, Request, reply};
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// A reply.
@@ -47,7 +47,7 @@ impl Reply {
 /// Executes a request. Returns no reply if the client expects none.
 pub(crate) fn execute(
     shared: &Shared,
-    client: &Client,
+    client: &Arc<Client>,
     request: Request,
     failure: Option<Failure>,
     stop: Arc<AtomicBool>,
@@ -109,11 +109,15 @@ fn check_block(shared: &Shared, command: &Command, db: &str, body: &Map) -> Comm
     }
 }
 
-/// The fields of a command that are listed while it runs: those that are short.
-fn listed_body(body: &Map) -> Map {
+/// The fields of a command that are listed while it runs, and apart from them its statements and documents.
+fn set_apart(body: Map) -> (Arc<Map>, Map) {
     const LONG: [&str; 4] = ["documents", "updates", "deletes", "ops"];
-    let short = body.entries.iter().filter(|(name, _)| !name.as_str().is_some_and(|name| LONG.contains(&name)));
-    Map { entries: short.cloned().collect() }
+    let is_long = |name: &Value| name.as_str().is_some_and(|name| LONG.contains(&name));
+    let (long, short) = match body.entries.iter().any(|(name, _)| is_long(name)) {
+        true => body.entries.into_iter().partition(|(name, _)| is_long(name)),
+        false => (Vec::new(), body.entries),
+    };
+    (Arc::new(Map { entries: short }), Map { entries: long })
 }
 
 /// The reply to a message that is no request.
@@ -187,7 +191,7 @@ impl Labels {
 /// A command that is to be run.
 struct Order<'a> {
     shared: &'a Shared,
-    client: &'a Client,
+    client: &'a Arc<Client>,
     command: &'static Command,
     request: Request,
     failure: Option<Failure>,
@@ -219,17 +223,15 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     }
     let write_concern = write_concern(shared, command, &db, &body)?;
     let session = SessionId::of_command(&body, client.user())?;
-    if let Some(id) = &session {
-        shared.sessions.touch(id)?;
-    }
-    let listed_as = namespace(&db, &body);
+    session.iter().try_for_each(|id| shared.sessions.touch(id))?;
+    let listed_as: Arc<str> = namespace(&db, &body).into();
+    let (body, statements) = set_apart(body);
     let listed = shared.operations.begin(Operation {
         command: command.name,
-        namespace: listed_as.clone(),
-        body: Arc::new(listed_body(&body)),
+        namespace: Arc::clone(&listed_as),
+        body: Arc::clone(&body),
         session: session.clone(),
-        connection: client.id,
-        client: client.address.clone(),
+        client: Arc::clone(client),
         began: shared.env.clock.now(),
         stop: Arc::clone(&stop),
     });
@@ -243,6 +245,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         name: command.name,
         db,
         body,
+        statements,
         sequences,
         session,
         stop,
@@ -361,7 +364,7 @@ fn profiled(call: &Call<'_>, namespace: &str, time: Duration, plan: Option<Map>,
     };
     let mut entry = Map::from([("op", Value::from(op)), ("ns", Value::from(namespace))]);
     // Passwords are not kept.
-    let shown = if is_secret(call.name) { Map::from([(call.name, Value::from(1))]) } else { call.body.clone() };
+    let shown = if is_secret(call.name) { Map::from([(call.name, Value::from(1))]) } else { Map::clone(&call.body) };
     entry.push("command", Value::Map(shown));
     entry.push("millis", i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
     entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
@@ -522,13 +525,15 @@ fn check(command: &Command, body: &Map, sequences: &[alluvium_wire::Sequence]) -
         }
     }
     let is_sent_beside = |name: &str| sequences.iter().any(|sequence| sequence.name == name);
-    let in_body = command.fields.iter().filter(|field| !is_sent_beside(field.name)).copied().collect::<Vec<_>>();
-    fields::check(command.name, &in_body, body)?;
-    fields::check(command.name, fields::COMMON, body)?;
-    if command.is_strict {
-        let others = body.entries.iter().skip(1).map(|(name, _)| name);
-        let others = others.filter(|name| !name.as_str().is_some_and(fields::is_common));
-        fields::refuse_unknown(command.name, &in_body, others)?;
+    if !fields::are_right(command.fields, command.is_strict, body, is_sent_beside) {
+        let in_body = command.fields.iter().filter(|field| !is_sent_beside(field.name)).copied().collect::<Vec<_>>();
+        fields::check(command.name, &in_body, body)?;
+        fields::check(command.name, fields::COMMON, body)?;
+        if command.is_strict {
+            let others = body.entries.iter().skip(1).map(|(name, _)| name);
+            let others = others.filter(|name| !name.as_str().is_some_and(fields::is_common));
+            fields::refuse_unknown(command.name, &in_body, others)?;
+        }
     }
     api::check(command.name, body)?;
     check_max_time(body)?;
@@ -553,11 +558,22 @@ fn check_max_time(body: &Map) -> CommandResult<()> {
 
 fn complete(shared: &Shared, mut builder: BsonBuilder) -> CommandResult<Vec<u8>> {
     builder.put("ok", &Value::from(1.0))?;
-    for (name, value) in &cluster_time(shared).entries {
-        builder.put(name.as_str().unwrap_or_default(), value)?;
+    if shared.config.replica_set.is_some() {
+        let time = Value::Timestamp(shared.time());
+        builder.open_document("$clusterTime")?;
+        builder.put("clusterTime", &time)?;
+        builder.put("signature", &NO_SIGNATURE)?;
+        builder.close()?;
+        builder.put("operationTime", &time)?;
     }
     Ok(builder.finish()?)
 }
+
+/// The signature of every cluster time: nothing is verified.
+static NO_SIGNATURE: LazyLock<Value> = LazyLock::new(|| {
+    let hash = Value::Binary(Binary { subtype: 0, bytes: vec![0; 20] });
+    Value::Map(Map::from([("hash", hash), ("keyId", Value::Int64(0))]))
+});
 
 /// The fields of every reply of a member of a replica set.
 fn cluster_time(shared: &Shared) -> Map {
@@ -565,9 +581,7 @@ fn cluster_time(shared: &Shared) -> Map {
         return Map::new();
     }
     let time = Value::Timestamp(shared.time());
-    let signature =
-        Map::from([("hash", Value::Binary(Binary { subtype: 0, bytes: vec![0; 20] })), ("keyId", Value::Int64(0))]);
-    let cluster = Map::from([("clusterTime", time.clone()), ("signature", Value::Map(signature))]);
+    let cluster = Map::from([("clusterTime", time.clone()), ("signature", NO_SIGNATURE.clone())]);
     Map::from([("$clusterTime", Value::Map(cluster)), ("operationTime", time)])
 }
 

@@ -240,6 +240,20 @@ pub(crate) fn check(owner: &str, fields: &[Field], body: &Map) -> CommandResult<
     Ok(())
 }
 
+/// True if the fields of a command are certainly right: known if the command is strict, of their types, and none
+/// missing but those that were sent beside the body. Otherwise [`check`] and [`refuse_unknown`] say what is wrong.
+pub(crate) fn are_right(known: &[Field], is_strict: bool, body: &Map, is_sent_beside: impl Fn(&str) -> bool) -> bool {
+    let is_right = |(at, (name, value)): (usize, &(Value, Value))| {
+        let Some(name) = name.as_str() else { return false };
+        let (own, common) =
+            (known.iter().find(|field| field.name == name), COMMON.iter().find(|field| field.name == name));
+        let is_known = own.is_some() || common.is_some() || !is_strict || at == 0 || ADDED.contains(&name);
+        is_known && own.into_iter().chain(common).all(|field| field.kind.accepts(value))
+    };
+    let is_there = |field: &Field| body.contains(field.name) || is_sent_beside(field.name);
+    body.entries.iter().enumerate().all(is_right) && known.iter().filter(|field| field.required).all(is_there)
+}
+
 /// Refuses fields that are not known. The first of a command is its name.
 ///
 /// # Errors

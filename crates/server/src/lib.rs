@@ -1,7 +1,7 @@
 //! A server for MongoDB's clients over a database of Alluvium.
 //!
-//! [`Server::bind`] listens, [`Server::run`] serves connections. Each connection is a task of tokio that reads and
-//! writes; requests are executed by a limited number of threads. Every command has a file in `commands`, and an entry
+//! [`Server::bind`] listens, [`Server::run`] serves connections. Each connection reads a request, executes it
+//! and writes the reply, on a thread of its own while it is busy; a limited number of requests is executed at a time. Every command has a file in `commands`, and an entry
 //! in its registry.
 
 #![deny(missing_docs)]
@@ -52,7 +52,9 @@ mod shared;
 mod shell_text;
 mod slow;
 mod snapshots;
+mod socket;
 mod tailing;
+mod threads;
 mod tls;
 mod write_block;
 mod write_gate;

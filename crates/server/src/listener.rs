@@ -11,6 +11,8 @@ use crate::security::Security;
 use crate::security::audit::Audit;
 use crate::security::login::Peer;
 use crate::shared::Shared;
+use crate::socket::{Socket, Stream};
+use crate::threads::{Serving, Wish};
 use crate::tls::{Tls, TlsError};
 use alluvium::Database;
 use door::Door;
@@ -20,9 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::server::TlsStream;
 
@@ -89,7 +90,7 @@ impl Server {
             .enable_all()
             .thread_name("alluvium-net")
             .worker_threads(config.threads.max(1) + IO_THREADS)
-            .max_blocking_threads(BLOCKING_THREADS)
+            .max_blocking_threads(BLOCKING_THREADS + config.threads)
             .build()
             .map_err(ServeError::Threads)?;
         let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).map_err(ServeError::Audit)?;
@@ -135,14 +136,15 @@ impl Server {
         runtime.block_on(async {
             let (stop, stopping) = watch::channel(false);
             let permits = Arc::new(Semaphore::new(shared.config.threads.max(1)));
+            let (open, mut all_closed) = mpsc::channel(1);
             let mut accepting = JoinSet::new();
             let mut files = Vec::new();
             for listener in listeners {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping);
+                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
                 accepting.spawn(async move { acceptor.tcp(listener).await });
             }
             for (listener, file) in sockets {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping);
+                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
                 let path = file.0.display().to_string();
                 files.push(file);
                 accepting.spawn(async move { acceptor.unix(listener, path).await });
@@ -151,7 +153,7 @@ impl Server {
                 tokio::spawn(admin::serve(listener, Arc::clone(&shared)));
             }
             if let Some(door) = door {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping);
+                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
                 accepting.spawn(async move { acceptor.owner(door).await });
             }
             let keeping = tokio::spawn(keep_house(Arc::clone(&shared)));
@@ -168,7 +170,12 @@ impl Server {
             shared.stopping.store(true, Ordering::Relaxed);
             let _no_receiver_is_fine = stop.send(true);
             keeping.abort();
-            let _late = tokio::time::timeout(GRACE, async { while accepting.join_next().await.is_some() {} }).await;
+            drop(open);
+            let _late = tokio::time::timeout(GRACE, async {
+                while accepting.join_next().await.is_some() {}
+                while all_closed.recv().await.is_some() {}
+            })
+            .await;
         });
         runtime.shutdown_timeout(GRACE);
     }
@@ -230,17 +237,19 @@ struct Acceptor {
     shared: Arc<Shared>,
     permits: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
-    connections: JoinSet<()>,
+    /// Each connection has one while it is open.
+    open: mpsc::Sender<()>,
 }
 
 impl Acceptor {
-    fn new(shared: &Arc<Shared>, permits: &Arc<Semaphore>, stopping: &watch::Receiver<bool>) -> Self {
-        Self {
-            shared: Arc::clone(shared),
-            permits: Arc::clone(permits),
-            stopping: stopping.clone(),
-            connections: JoinSet::new(),
-        }
+    fn new(
+        shared: &Arc<Shared>,
+        permits: &Arc<Semaphore>,
+        stopping: &watch::Receiver<bool>,
+        open: &mpsc::Sender<()>,
+    ) -> Self {
+        let (shared, permits) = (Arc::clone(shared), Arc::clone(permits));
+        Self { shared, permits, stopping: stopping.clone(), open: open.clone() }
     }
 
     async fn tcp(mut self, listener: TcpListener) {
@@ -251,39 +260,37 @@ impl Acceptor {
                         // Replies are written at once: nothing is gained by waiting for more bytes.
                         let _works_without = stream.set_nodelay(true);
                         let peer = Peer::network(address.to_string(), address.ip());
+                        let socket = stream.into_std().and_then(Socket::new);
                         if self.shared.tls.is_some() {
-                            self.serve(peer, handshake(Arc::clone(&self.shared), stream));
+                            self.serve(peer, handshake(Arc::clone(&self.shared), socket));
                         } else {
-                            self.serve(peer, async { Ok((stream, None)) });
+                            self.serve(peer, async { Ok((socket?, None)) });
                         }
                     }
                     Err(error) => pause(&error).await,
                 },
                 _ = self.stopping.changed() => break,
             }
-            while self.connections.try_join_next().is_some() {}
         }
-        drop(listener);
-        while self.connections.join_next().await.is_some() {}
     }
 
     async fn unix(mut self, listener: UnixListener, path: String) {
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => self.serve(Peer::socket(path.clone()), async { Ok((stream, None)) }),
+                    Ok((stream, _)) => {
+                        let socket = stream.into_std().and_then(Socket::new);
+                        self.serve(Peer::socket(path.clone()), async { Ok((socket?, None)) });
+                    }
                     Err(error) => pause(&error).await,
                 },
                 _ = self.stopping.changed() => break,
             }
-            while self.connections.try_join_next().is_some() {}
         }
-        drop(listener);
-        while self.connections.join_next().await.is_some() {}
     }
 
     /// Serves a connection. `open` makes it ready, and returns the subject of the client's certificate.
-    fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    fn serve<S: Stream>(
         &mut self,
         mut peer: Peer,
         open: impl Future<Output = io::Result<(S, Option<String>)>> + Send + 'static,
@@ -306,25 +313,28 @@ impl Acceptor {
         let id = self.shared.last_connection.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let shared = Arc::clone(&self.shared);
         let (permits, stopping) = (Arc::clone(&self.permits), self.stopping.clone());
-        self.connections.spawn(async move {
-            let _admitted = admitted;
+        let (wish, is_open) = (Wish::default(), self.open.clone());
+        let wishes = wish.clone();
+        let connection = async move {
+            let _until_it_ends = (admitted, is_open);
             match open.await {
-                Ok((stream, certificate)) => {
+                Ok((mut stream, certificate)) => {
                     peer.certificate = certificate;
-                    let client = Client::new(id, peer);
-                    Connection::new(stream, Arc::clone(&shared), client, permits, stopping).serve().await;
+                    let client = Client::new(id, peer, Some(stream.socket().descriptor()));
+                    Connection::new(stream, Arc::clone(&shared), client, permits, stopping, wishes).serve().await;
                 }
                 Err(error) => log::info!("a connection from {} ended: {error}", peer.address),
             }
             shared.figures.connections.fetch_sub(1, Ordering::Relaxed);
-        });
+        };
+        tokio::spawn(Serving::new(Arc::clone(&self.shared.threads), wish, connection));
     }
 }
 
 /// The handshake of TLS.
-async fn handshake(shared: Arc<Shared>, stream: TcpStream) -> io::Result<(TlsStream<TcpStream>, Option<String>)> {
+async fn handshake(shared: Arc<Shared>, socket: io::Result<Socket>) -> io::Result<(TlsStream<Socket>, Option<String>)> {
     match &shared.tls {
-        Some(tls) => tls.accept(stream).await,
+        Some(tls) => tls.accept(socket?).await,
         None => Err(io::ErrorKind::Unsupported.into()),
     }
 }

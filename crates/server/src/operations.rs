@@ -1,5 +1,6 @@
 //! The operations that run at the moment.
 
+use crate::client::Client;
 use crate::sessions::SessionId;
 use alluvium::Map;
 use alluvium_env::sync::Mutex;
@@ -9,20 +10,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A running command.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Operation {
     /// The name of the command.
     pub command: &'static str,
     /// The database, or `database.collection`.
-    pub namespace: String,
+    pub namespace: Arc<str>,
     /// Its fields, without statements and documents.
     pub body: Arc<Map>,
     /// Its session.
     pub session: Option<SessionId>,
-    /// The number of its connection.
-    pub connection: i32,
-    /// The address of its client.
-    pub client: String,
+    /// Its connection.
+    pub client: Arc<Client>,
     /// When it began, on the server's clock.
     pub began: Duration,
     /// Ends it.
@@ -63,6 +62,13 @@ impl Operations {
     /// The commands with their numbers.
     pub(crate) fn list(&self) -> Vec<(i32, Operation)> {
         self.running.lock().by_number.iter().map(|(number, operation)| (*number, operation.clone())).collect()
+    }
+
+    /// The connections of the commands that began before a time, on the server's clock.
+    pub(crate) fn begun_before(&self, time: Duration) -> Vec<Arc<Client>> {
+        let running = self.running.lock();
+        let old = running.by_number.values().filter(|operation| operation.began < time);
+        old.map(|operation| Arc::clone(&operation.client)).collect()
     }
 
     /// From now on, ending a command sets this flag.

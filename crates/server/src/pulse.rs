@@ -1,9 +1,12 @@
-//! Keeps the runtime reading sockets while requests run on its threads.
+//! Keeps the runtime reading sockets while requests run on its threads, and ends requests whose clients are gone.
 //!
 //! A thread of the runtime that finds one request executes it, and wakes no other thread. If all others sleep then, no
 //! thread waits for sockets until the request has ended. So a thread of its own looks every few milliseconds whether a
 //! request runs, and gives the runtime a task that does nothing: the thread that wakes for it waits for sockets next.
 //! Passing every request to another thread would cost more than most requests do.
+//!
+//! A connection is not read while its request runs. So the same thread looks whether the clients of requests that take
+//! long are still there.
 
 use crate::shared::Shared;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -17,6 +20,9 @@ use tokio::runtime::Handle;
 const BUSY: Duration = Duration::from_millis(4);
 /// The time between two looks while no request runs.
 const IDLE: Duration = Duration::from_millis(16);
+
+/// A request that takes longer is one whose client may be gone.
+const LONG: Duration = Duration::from_millis(8);
 
 /// The thread, which ends with this.
 pub(crate) struct Pulse {
@@ -37,6 +43,8 @@ impl Pulse {
                 if is_busy {
                     runtime.spawn(async {});
                 }
+                let before = shared.env.clock.now().saturating_sub(LONG);
+                shared.operations.begun_before(before).iter().for_each(|client| client.end_if_gone());
                 end.wait_for(&mut has_ended, if is_busy { BUSY } else { IDLE });
             }
         };

@@ -3,8 +3,6 @@
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-use tokio::sync::Notify;
 
 /// The request that runs.
 #[derive(Default)]
@@ -15,8 +13,6 @@ pub(crate) struct Running {
     read: Mutex<Option<Arc<AtomicBool>>>,
     /// True once the client is gone.
     is_gone: AtomicBool,
-    /// Notified once the client is gone, or the server ends.
-    woken: Notify,
 }
 
 impl Running {
@@ -50,26 +46,9 @@ impl Running {
         self.is_gone.load(Ordering::SeqCst)
     }
 
-    /// Waits before a request, without a thread. Ends early when the client is gone, or the server ends.
-    pub(crate) async fn wait(&self, stopping: &AtomicBool, time: Duration) {
-        if time.is_zero() {
-            return;
-        }
-        let woken = self.woken.notified();
-        if !self.is_gone() && !stopping.load(Ordering::Relaxed) {
-            let _woken_or_over = tokio::time::timeout(time, woken).await;
-        }
-    }
-
-    /// Ends waiting: the server ends.
-    pub(crate) fn wake(&self) {
-        self.woken.notify_waiters();
-    }
-
-    /// Ends the request that runs, and those after it.
+    /// Ends the request that runs, and those after it: the client is gone.
     pub(crate) fn end(&self) {
         self.is_gone.store(true, Ordering::SeqCst);
-        self.woken.notify_waiters();
         for stop in [&self.stop, &self.read] {
             if let Some(stop) = &*stop.lock() {
                 stop.store(true, Ordering::SeqCst);

@@ -16,6 +16,7 @@ use crate::security::Security;
 use crate::sessions::{SessionId, Sessions};
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
+use crate::threads::Threads;
 use crate::tls::Tls;
 use crate::write_block::WriteBlock;
 use crate::write_gate::WriteGate;
@@ -83,10 +84,12 @@ pub(crate) struct Shared {
     pub election_id: [u8; 12],
     /// When the server started, on the clock of `env`.
     pub started: Duration,
-    /// The number of requests that are executed.
+    /// The number of requests that are executed on threads of the runtime.
     pub executing: AtomicUsize,
     /// Notified when a client wants the server to end.
     pub shutdown: Notify,
+    /// Threads of connections.
+    pub threads: Arc<Threads>,
     /// True once the server ends.
     pub stopping: AtomicBool,
     /// The number of the last connection.
@@ -122,6 +125,7 @@ impl Shared {
             started: env.clock.now(),
             executing: AtomicUsize::new(0),
             shutdown: Notify::new(),
+            threads: Arc::new(Threads::new(config.threads)),
             stopping: AtomicBool::new(false),
             last_connection: AtomicI32::new(0),
             db,

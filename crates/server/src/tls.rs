@@ -1,5 +1,6 @@
 //! TLS: certificates from files, and handshakes.
 
+use crate::socket::Socket;
 use alluvium_env::sync::Mutex;
 use alluvium_env::{Env, FileReader, OpenMode};
 use rustls::RootCertStore;
@@ -12,7 +13,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use x509_cert::der::Decode;
@@ -99,9 +99,9 @@ impl Tls {
     ///
     /// # Errors
     /// Errors of the connection, and of the handshake.
-    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<(TlsStream<TcpStream>, Option<String>)> {
+    pub(crate) async fn accept(&self, socket: Socket) -> io::Result<(TlsStream<Socket>, Option<String>)> {
         let acceptor = self.acceptor.lock().clone();
-        let stream = match tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await {
+        let stream = match tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(socket)).await {
             Ok(stream) => stream?,
             Err(_) => return Err(io::Error::new(io::ErrorKind::TimedOut, "no TLS handshake within 10 seconds")),
         };

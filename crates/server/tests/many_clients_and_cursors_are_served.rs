@@ -79,6 +79,29 @@ fn idle_and_busy_connections_are_served_together() {
 }
 
 #[test]
+fn more_clients_are_busy_than_requests_may_run() {
+    let db = Database::in_memory().unwrap();
+    let served = Running::of(&db, Config { threads: 2, ..Config::default() });
+    std::thread::scope(|scope| {
+        for n in 0..16 {
+            let mut client = served.client();
+            scope.spawn(move || {
+                for round in 0..200 {
+                    let reply =
+                        client.run("main", doc! {"insert": "numbers", "documents": [{"_id": (n * 1000 + round)}]});
+                    assert_eq!(number(&reply, &["n"]), 1, "{reply}");
+                    if round % 50 == n {
+                        // Longer than a thread waits for a request.
+                        std::thread::sleep(std::time::Duration::from_millis(40));
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(db.collection("numbers").count().unwrap(), 16 * 200);
+}
+
+#[test]
 fn cursors_that_are_left_make_room_for_others() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let db = Database::in_memory().unwrap();

@@ -9,15 +9,20 @@ pub const MORE_TO_COME: u32 = 1 << 1;
 /// The flag of `OP_REPLY` that every server sets since MongoDB 1.6.
 const AWAIT_CAPABLE: i32 = 8;
 
+/// The bytes for which a reply has room at once.
+const ROOM_BYTES: usize = 2 << 10;
+
 /// The bytes before the document of a reply to be filled in by [`finish`].
 pub fn begin(form: Form) -> Vec<u8> {
-    let room = match form {
+    let head = match form {
         // Flags and the kind of the only section.
         Form::Msg => HEADER_BYTES + 5,
         // Flags, cursor, first, count.
         Form::Query => HEADER_BYTES + 20,
     };
-    vec![0; room]
+    let mut message = Vec::with_capacity(ROOM_BYTES);
+    message.resize(head, 0);
+    message
 }
 
 /// Completes a reply: `message` is what [`begin`] returned, followed by one BSON document.

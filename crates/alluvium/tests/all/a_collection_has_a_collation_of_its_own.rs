@@ -3,6 +3,7 @@
 use alluvium::{Collection, Database, Document, Map, Value, dump};
 
 const OPTIONS: &str = r#"{"collation": {"locale": "en", "strength": 2}}"#;
+const OPTIONS_ALONE: &str = r#"{"locale": "en", "strength": 2}"#;
 const SIMPLE: &str = r#"{"locale": "simple"}"#;
 const ACCENTS: &str = r#"{"locale": "en", "strength": 1}"#;
 
@@ -90,6 +91,32 @@ fn indexes_inherit_it() {
     let collations: Vec<bool> =
         pets.indexes().unwrap().iter().map(|index| index.definition.contains("collation")).collect();
     assert_eq!(collations, [true, true, false]);
+}
+
+/// A query of one `_id` and nothing else is not parsed, where the result is the same.
+#[test]
+fn an_id_is_found_by_it() {
+    let db = Database::in_memory().unwrap();
+    let pets = filled(&db);
+    pets.insert_many([r#"{"_id": "rex"}"#, r#"{"_id": "REX"}"#]).unwrap();
+    assert_eq!(ids(pets.find(r#"{"_id": "Rex"}"#).run().unwrap()), r#""REX" "rex""#);
+    assert_eq!(ids(pets.find(r#"{"_id": "Rex"}"#).collation(SIMPLE).run().unwrap()), "");
+    assert_eq!(ids(pets.find(r#"{"_id": 3}"#).run().unwrap()), "3");
+    let plain = db.collection("plain");
+    plain.insert_many([r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "REX", "age": 4}"#]).unwrap();
+    let rex = || plain.find(r#"{"_id": "rex"}"#);
+    assert_eq!(ids(rex().run().unwrap()), r#""rex""#);
+    assert_eq!(ids(rex().limit(1).run().unwrap()), r#""rex""#);
+    assert_eq!(ids(rex().skip(1).run().unwrap()), "");
+    assert_eq!(rex().projection(r#"{"age": 1, "_id": 0}"#).first().unwrap().unwrap().to_string(), r#"{"age":3}"#);
+    assert_eq!(ids(rex().collation(OPTIONS_ALONE).run().unwrap()), r#""REX" "rex""#);
+    assert!(rex().hint("no such index").run().is_err());
+    let before = db.snapshot();
+    plain.delete("rex").unwrap();
+    assert_eq!((ids(rex().run().unwrap()), ids(rex().at(&before).run().unwrap())), (String::new(), r#""rex""#.into()));
+    db.create_view("old", "plain", r#"[{"$match": {"age": {"$gt": 10}}}]"#).unwrap();
+    assert_eq!(count(&db, "plain", r#"{"_id": "REX"}"#), 1);
+    assert_eq!(ids(db.collection("old").find(r#"{"_id": "REX"}"#).run().unwrap()), "");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::execution::project;
 use super::query::Query;
+use super::request::FindRequest;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::ids;
@@ -9,6 +10,24 @@ use crate::names::FullName;
 use crate::read::Reader;
 use crate::snapshot::Snapshot;
 use alluvium_document::Document;
+
+/// The result of a request that names one `_id` and asks for nothing else, which is not even parsed. `None` if it has to
+/// be.
+///
+/// # Errors
+/// As for any query.
+pub fn find_only_id(
+    engine: &EngineHandle,
+    name: &FullName,
+    at: Option<&Snapshot>,
+    request: &FindRequest,
+) -> Result<Option<Option<Document>>> {
+    let Some(id) = request.only_id().filter(|_| engine.catalog.collation(name).is_none()) else { return Ok(None) };
+    // A value that no `_id` has.
+    let Ok(key) = ids::id_key(id) else { return Ok(None) };
+    request.limits.check_stop()?;
+    Reader::new(engine, name, at)?.get_key(&key, id).map(Some)
+}
 
 /// The result of a query that names one `_id` and has no other condition, which is read without a plan. `None` if it
 /// has to be planned.

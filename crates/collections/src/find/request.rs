@@ -1,6 +1,7 @@
 //! The requests of callers, before they are checked.
 
 use crate::engine::Engine;
+use crate::ids;
 use crate::names::FullName;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_env::Env;
@@ -92,6 +93,22 @@ impl FindRequest {
             limits: Limits::default(),
             allow_disk_use: true,
             seen_bytes_max: usize::MAX,
+        }
+    }
+
+    /// The `_id` of a request that names one and asks for nothing else but limits. The value is of a type that has no
+    /// meaning as a condition.
+    pub(crate) fn only_id(&self) -> Option<&Value> {
+        let others = [&self.sort, &self.projection, &self.collation, &self.variables];
+        if others.iter().any(|other| other.is_some()) || self.skip > 0 || self.hint.is_some() {
+            return None;
+        }
+        match &self.filter.as_ref().ok()?.entries[..] {
+            [(Value::String(name), id)] if name.as_str() == ids::ID => match id {
+                Value::Int32(_) | Value::Int64(_) | Value::String(_) | Value::ObjectId(_) => Some(id),
+                _ => None,
+            },
+            _ => None,
         }
     }
 

@@ -5,7 +5,6 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
-use crate::plan_filters::QueryShape;
 use crate::read;
 use crate::writes::int;
 use alluvium::{Find, Map};
@@ -45,7 +44,7 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     if let Some(hint) = read::hint(body) {
         find = find.hint(hint);
     }
-    if let Some(names) = plan_cache::allowed(call, collection, &QueryShape::of(body, "query"))? {
+    if let Some(names) = plan_cache::allowed(call, collection, body, "query")? {
         find = find.only_indexes(names);
     }
     if body.integer("limit") == Some(i64::MIN) {

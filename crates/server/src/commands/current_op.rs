@@ -27,7 +27,7 @@ pub(super) const KILL: Command = Command {
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let which = Which { idle_connections: call.body.flag("$all"), ..Which::default() };
-    let mut filter = call.body.clone();
+    let mut filter = Map::clone(&call.body);
     let own =
         ["currentOp", "currentop", "$ownOps", "$all", "$db", "lsid", "$readPreference", "$clusterTime", "comment"];
     filter.entries.retain(|(name, _)| name.as_str().is_some_and(|name| !own.contains(&name)));

@@ -5,7 +5,6 @@ use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
-use crate::plan_filters::QueryShape;
 use crate::read;
 use alluvium::{Find, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -46,7 +45,7 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     if let Some(hint) = read::hint(body) {
         find = find.hint(hint);
     }
-    if let Some(names) = plan_cache::allowed(call, collection, &QueryShape::of(body, "query"))? {
+    if let Some(names) = plan_cache::allowed(call, collection, body, "query")? {
         find = find.only_indexes(names);
     }
     Ok(find.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))

@@ -9,7 +9,6 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
-use crate::plan_filters::QueryShape;
 use crate::profile;
 use crate::read;
 use alluvium::{Find, Map, Value};
@@ -165,7 +164,7 @@ fn selection(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Fin
     if let Some(hint) = read::hint(body) {
         find = find.hint(hint);
     }
-    if let Some(names) = plan_cache::allowed(call, collection, &QueryShape::of(body, "filter"))? {
+    if let Some(names) = plan_cache::allowed(call, collection, body, "filter")? {
         find = find.only_indexes(names);
     }
     if let Some(snapshot) = call.snapshot() {

@@ -39,9 +39,8 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    if let Some(number) = call.body.get("stmtId").cloned() {
-        call.body.push("stmtIds", Value::Array(vec![number]));
-        call.number_statements(1)?;
+    if let (Some(number), Some(retry)) = (call.body.get("stmtId"), &mut call.retry) {
+        retry.number_statements(Some(std::slice::from_ref(number)), 1)?;
     }
     if let Some(result) = call.earlier_result(0) {
         return call.answer(&result);

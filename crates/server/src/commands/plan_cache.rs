@@ -91,13 +91,19 @@ pub(super) fn is_filtered(call: &Call<'_>, collection: &str, name: &str, body: &
         && filters.indexes(&format!("{}.{collection}", call.db), &QueryShape::of(body, filter)).is_some()
 }
 
-/// The names of the indexes that a query may use; `None` if it may use all.
-pub(super) fn allowed(call: &Call<'_>, collection: &str, shape: &QueryShape) -> CommandResult<Option<Vec<String>>> {
+/// The names of the indexes that a query may use; `None` if it may use all. The query is a field of the body.
+pub(super) fn allowed(
+    call: &Call<'_>,
+    collection: &str,
+    body: &Map,
+    query: &str,
+) -> CommandResult<Option<Vec<String>>> {
     let filters = call.shared.plan_filters.lock();
     if filters.is_empty() {
         return Ok(None);
     }
-    let Some(indexes) = filters.indexes(&format!("{}.{collection}", call.db), shape).map(<[Value]>::to_vec) else {
+    let shape = QueryShape::of(body, query);
+    let Some(indexes) = filters.indexes(&format!("{}.{collection}", call.db), &shape).map(<[Value]>::to_vec) else {
         return Ok(None);
     };
     drop(filters);

@@ -62,6 +62,7 @@ fn sections(call: &Call<'_>) -> Map {
             ("available", Value::Int32(i32::try_from(available).unwrap_or(i32::MAX))),
             ("totalCreated", count(&counters.connections_total)),
             ("active", Value::Int32(i32::try_from(running).unwrap_or(i32::MAX))),
+            ("threaded", Value::Int32(i32::try_from(shared.threads.used()).unwrap_or(i32::MAX))),
         ]),
     );
     fields.push("extra_info", usage());

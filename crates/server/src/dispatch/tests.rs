@@ -93,7 +93,7 @@ fn reply(shared: &Shared, body: Map) -> Map {
         more_to_come: false,
         exhaust_allowed: false,
     };
-    let client = Client::new(1, Peer::socket("test".to_owned()));
+    let client = Arc::new(Client::new(1, Peer::socket("test".to_owned()), None));
     match execute(shared, &client, request, None, Arc::new(AtomicBool::new(false))) {
         Some(Reply { bytes, .. }) => decode_document(&bytes[reply::begin(Form::Msg).len()..]).expect("a document"),
         None => Map::new(),

@@ -29,6 +29,31 @@ fn types_are_checked_by_name() {
 }
 
 #[test]
+fn fields_that_are_right_are_refused_by_no_check() {
+    let right = |body: &Map| are_right(FIELDS, true, body, |_| false);
+    for body in [
+        doc! {"find": "pets"},
+        doc! {"find": "pets", "limit": 3.0, "hint": "a_1", "$db": "zoo", "lsid": {}, "$audit": 1},
+        doc! {"find": "pets", "comment": null},
+    ] {
+        assert!(right(&body), "{body}");
+        assert_eq!(check("find", FIELDS, &body).and(check("find", COMMON, &body)).err(), None, "{body}");
+    }
+    for body in [
+        doc! {"find": 1},
+        doc! {"limit": 1},
+        doc! {"find": "pets", "limit": 1.5},
+        doc! {"find": "pets", "hint": null},
+        doc! {"find": "pets", "lsid": 1},
+        doc! {"find": "pets", "other": 1},
+    ] {
+        assert!(!right(&body), "{body}");
+    }
+    assert!(are_right(FIELDS, false, &doc! {"find": "pets", "other": 1}, |_| false));
+    assert!(are_right(FIELDS, true, &doc! {"limit": 1}, |name| name == "find"));
+}
+
+#[test]
 fn negative_counts_are_refused() {
     assert_eq!(doc! {"skip": 3_i64}.count("skip"), Ok(Some(3)));
     assert_eq!(doc! {}.count("skip"), Ok(None));

@@ -4,6 +4,7 @@ use super::{Acceptor, ServeError, Server, pause};
 use crate::owner::{OWNER_SOCKET, OwnerSocket, RUN, Runner, Visit, is_of_owner};
 use crate::security::login::Peer;
 use crate::shared::Shared;
+use crate::socket::Socket;
 use rustix::net::RecvFlags;
 use std::io;
 use std::sync::Arc;
@@ -53,18 +54,19 @@ impl Acceptor {
                             shared: Arc::clone(&self.shared),
                             stopping: self.stopping.clone(),
                         };
-                        self.connections.spawn(visitor.serve(sender.clone()));
+                        tokio::spawn(visitor.serve(sender.clone(), self.open.clone()));
                     }
                     Ok(_) => log::warn!("a connection of another user to {address} was refused"),
                     Err(error) => pause(&error).await,
                 },
-                Some(stream) = clients.recv() => self.serve(Peer::owner(address.clone()), async { Ok((stream, None)) }),
+                Some(stream) = clients.recv() => {
+                    let socket = stream.into_std().and_then(Socket::new);
+                    self.serve(Peer::owner(address.clone()), async { Ok((socket?, None)) });
+                }
                 _ = self.stopping.changed() => break,
             }
-            while self.connections.try_join_next().is_some() {}
         }
         drop((listener, socket));
-        while self.connections.join_next().await.is_some() {}
     }
 }
 
@@ -78,7 +80,7 @@ struct Visitor {
 
 impl Visitor {
     /// Serves the connection by the runner, or sends it on as a client's.
-    async fn serve(mut self, clients: mpsc::UnboundedSender<UnixStream>) {
+    async fn serve(mut self, clients: mpsc::UnboundedSender<UnixStream>, _open: mpsc::Sender<()>) {
         let first = tokio::select! {
             first = peek(&self.stream) => first,
             _ = self.stopping.changed() => return,

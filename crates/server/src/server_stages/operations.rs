@@ -50,7 +50,7 @@ pub(super) fn documents(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<M
 /// The operations, as `currentOp` shows them.
 pub(crate) fn list(call: &Call<'_>, which: Which) -> Vec<Map> {
     let running = call.shared.operations.list();
-    let busy: Vec<i32> = running.iter().map(|(_, operation)| operation.connection).collect();
+    let busy: Vec<i32> = running.iter().map(|(_, operation)| operation.client.id).collect();
     let mut list: Vec<Map> =
         running.into_iter().map(|(number, operation)| describe(call, number, operation, which)).collect();
     if which.idle_connections {
@@ -93,13 +93,13 @@ fn describe(call: &Call<'_>, number: i32, operation: Operation, which: Which) ->
         _ => "command",
     };
     let cursor = operation.body.integer("getMore").filter(|_| operation.command == "getMore");
-    let mut entry = connection(call, operation.connection, operation.client);
+    let mut entry = connection(call, operation.client.id, operation.client.address.clone());
     entry.push("active", true);
     entry.push("opid", number);
     entry.push("secs_running", i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
     entry.push("microsecs_running", i64::try_from(time.as_micros()).unwrap_or(i64::MAX));
     entry.push("op", op);
-    entry.push("ns", operation.namespace);
+    entry.push("ns", &*operation.namespace);
     entry.push("command", if which.cut { cut(&operation.body) } else { (*operation.body).clone() });
     if let Some(id) = cursor {
         let cursor = [("cursorId", Value::Int64(id)), ("operationUsingCursorId", Value::Int32(number))];

@@ -113,21 +113,116 @@ fn clients_that_are_silent_or_vanish_hold_nothing() {
     wait_until("they are gone", || open(&mut other) == 1);
 }
 
-#[test]
-fn the_work_of_a_client_that_is_gone_ends() {
+/// A query that takes half a minute and more, of a collection with 20,000 documents.
+fn long_query() -> Map {
+    // Ten thousand steps for each document.
+    let reduce = doc! {"input": {"$range": [0, 10_000]}, "initialValue": "$_id", "in": {"$add": ["$$value", 1]}};
+    let filter = doc! {"$expr": {"$lt": [{"$reduce": (Value::Map(reduce))}, 0]}};
+    doc! {"find": "pets", "filter": (Value::Map(filter))}
+}
+
+fn with_pets() -> Running {
     let server = Running::new();
     let pets = server.db.collection("shop.pets");
     pets.insert_many((0..20_000).map(|n| doc! {"_id": n})).expect("space");
+    server
+}
+
+#[test]
+fn the_work_of_a_client_that_is_gone_ends() {
+    let server = with_pets();
     let mut other = server.client();
     // Again and again: whether others are served must not depend on which thread runs what.
     for _ in 0..8 {
         let mut client = server.client();
-        // Ten thousand steps for each document: half a minute and more, where a second is enough to notice.
-        let reduce = doc! {"input": {"$range": [0, 10_000]}, "initialValue": "$_id", "in": {"$add": ["$$value", 1]}};
-        let filter = doc! {"$expr": {"$lt": [{"$reduce": (Value::Map(reduce))}, 0]}};
-        client.send("shop", doc! {"find": "pets", "filter": (Value::Map(filter))}, &[], 0);
+        client.send("shop", long_query(), &[], 0);
         wait_until("it begins", || running(&mut other) == 1);
         drop(client);
         wait_until("it ends", || running(&mut other) == 0);
     }
+}
+
+#[test]
+fn the_work_of_a_busy_client_that_is_gone_ends() {
+    let server = with_pets();
+    let mut other = server.client();
+    for _ in 0..4 {
+        let mut client = server.client();
+        become_busy(&mut client);
+        client.send("shop", long_query(), &[], 0);
+        wait_until("it begins", || running(&mut other) == 1);
+        // Bytes of a further request do not hide the end.
+        client.send_bytes(&[100, 0, 0, 0, 1]);
+        drop(client);
+        wait_until("it ends", || running(&mut other) == 0);
+    }
+}
+
+/// Sends requests until the connection has a thread of its own.
+fn become_busy(client: &mut Client) {
+    let threaded = |client: &mut Client| {
+        let status = client.ok("admin", doc! {"serverStatus": 1});
+        let connections = status.get("connections").and_then(Value::as_map).cloned().expect("connections");
+        connections.get("threaded").and_then(Value::as_i64).expect("a count")
+    };
+    for requests in 0..10_000 {
+        if threaded(client) > 0 && requests > 10 {
+            return;
+        }
+    }
+    panic!("no connection has a thread");
+}
+
+#[test]
+fn a_busy_client_that_pauses_within_a_message_is_answered() {
+    let server = Running::new();
+    let mut client = server.client();
+    let message = |id: i32| {
+        let payload = payload(0, &ping());
+        let words = [payload.len() as i32 + 16, id, 0, OP_MSG].map(i32::to_le_bytes).concat();
+        [words, payload].concat()
+    };
+    for pause in [0, 5, 15, 25, 60] {
+        become_busy(&mut client);
+        let bytes = message(client.next_number());
+        for part in bytes.chunks(bytes.len().div_ceil(3)) {
+            client.send_bytes(part);
+            std::thread::sleep(Duration::from_millis(pause));
+        }
+        assert_eq!(client.reply().get("ok").and_then(Value::as_f64), Some(1.0));
+    }
+}
+
+#[test]
+fn a_busy_client_that_does_not_read_holds_no_one_up() {
+    let server = Running::with(alluvium_server::Config { threads: 1, ..Default::default() });
+    let mut other = server.client();
+    let text = "x".repeat(1 << 20);
+    for n in 0..8 {
+        other.ok("shop", doc! {"insert": "large", "documents": [{"_id": n, "text": (text.as_str())}]});
+    }
+    let mut client = server.client();
+    become_busy(&mut client);
+    // More than the buffers of a socket have room for.
+    for _ in 0..4 {
+        client.send("shop", doc! {"find": "large"}, &[], 0);
+    }
+    for _ in 0..100 {
+        other.ok("admin", doc! {"ping": 1});
+    }
+}
+
+#[test]
+fn a_server_ends_while_clients_are_busy() {
+    let server = Running::new();
+    let began = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let mut client = server.client();
+            become_busy(&mut client);
+            scope.spawn(move || while client.try_run("admin", doc! {"ping": 1}).is_some() {});
+        }
+        drop(server);
+    });
+    assert!(began.elapsed() < Duration::from_secs(9), "it did not wait for its clients");
 }

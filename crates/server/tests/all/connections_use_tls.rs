@@ -67,6 +67,7 @@ fn write(path: &Path, text: &str) {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods)]
 fn connections_use_tls() {
     let dir = tempfile::tempdir().unwrap();
     let (authority, other) = (Authority::new(), Authority::new());
@@ -83,6 +84,15 @@ fn connections_use_tls() {
     let served = Running::of(&db, Config { tls: Some(files.clone()), ..Config::default() });
     let ping = || doc! {"ping": 1};
     assert!(connect(&served, &authority, None).try_run("a", ping()).is_some());
+    // Busy, and idle for longer than a thread waits for a request.
+    let (mut busy, began) = (connect(&served, &authority, None), std::time::Instant::now());
+    for round in 0..300 {
+        assert!(busy.try_run("a", ping()).is_some());
+        if round % 100 == 99 {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "a thread waits for more than a request");
     assert!(connect(&served, &other, None).try_run("a", ping()).is_none(), "an authority that is not trusted");
     assert!(served.client().try_run("a", ping()).is_none(), "a plain connection");
 

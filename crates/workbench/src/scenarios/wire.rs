@@ -7,7 +7,7 @@
 mod connection;
 mod request;
 
-use super::run::{Counters, Latency, Plan, run};
+use super::run::{Latency, Plan, run};
 use alluvium::{Map, Value};
 use alluvium_cli::process::{self, Times};
 use alluvium_env::Env;

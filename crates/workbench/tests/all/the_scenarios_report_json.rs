@@ -1,4 +1,4 @@
-//! `load|put|get|update|reads|kv|readonly`, small: each prints its figures, with --json as one line.
+//! `load|put|get|update|reads|kv|readonly|wire`, small: each prints its figures, with --json as one line.
 
 use crate::common::Place;
 use alluvium::{Database, Value};
@@ -94,6 +94,44 @@ fn the_mix_runs_for_its_time() {
         assert!(outcome["samples"].is_array(), "{outcome}");
     }
     place.bad(2, &["kv", "kv", "--find-rate", "2"]);
+}
+
+#[test]
+fn requests_to_a_server_are_measured() {
+    let place = Place::new();
+    let short = ["--documents", "2500", "--seconds", "0.2", "--json"];
+    let run = |more: &[&'static str]| place.json(&[&["wire"], more, &short].concat());
+    let all = run(&["db", "--connections", "2"]);
+    let named = |all: &serde_json::Value| {
+        let names = all.as_array().expect("a list").iter().map(|one| one["operation"].as_str().map(str::to_owned));
+        names.collect::<Option<Vec<_>>>().expect("names")
+    };
+    assert_eq!(named(&all), ["insert_many", "ping", "find_one", "insert_one", "update_one"]);
+    assert_eq!(all[0]["operations"], 2500);
+    for one in all.as_array().expect("a list") {
+        assert!(one["rate"].as_f64() > Some(0.0) && one["client_us"].as_f64() > Some(0.0), "{one}");
+        assert!(one["latency"]["p99"].as_f64() >= one["latency"]["p50"].as_f64(), "{one}");
+        assert!(one["server"]["user_us"].as_f64() >= Some(0.0), "the server is on this machine: {one}");
+    }
+    let found = run(&["db", "--operation", "find-one", "--operation", "ping"]);
+    assert_eq!(named(&found), ["ping", "find_one"]);
+    let database = Database::open(place.path("db")).expect("the server has ended");
+    assert_eq!(database.collection("wire.documents").count().expect("a count"), 2500);
+    let score = database.collection("wire.documents").get(0_i64).expect("a read").expect("a document");
+    assert_eq!(score.to_map().expect("a map").get("score").and_then(Value::as_i64), Some(31), "filled again");
+    let listen = vec!["127.0.0.1:0".parse().expect("an address")];
+    let config = alluvium_server::Config { listen, ..Default::default() };
+    let server = alluvium_server::Server::bind(&database, config).expect("a port");
+    let (address, (end, ended)) = (server.addresses()[0].to_string(), std::sync::mpsc::channel::<()>());
+    let thread = std::thread::spawn(move || server.run(move || assert!(ended.recv().is_err())));
+    let text = place.good(&["wire", "--address", &address, "--operation", "update-one", "--seconds", "0.1"]);
+    assert!(text.contains("system µs") && text.contains("update_one"), "{text}");
+    drop(end);
+    thread.join().expect("the server");
+    assert!(place.bad(1, &["wire", "--address", &address]).contains(&address), "nothing listens");
+    place.bad(2, &["wire"]);
+    place.bad(2, &["wire", "db", "--connections", "0"]);
+    place.bad(2, &["wire", "db", "--seconds", "-1"]);
 }
 
 #[test]

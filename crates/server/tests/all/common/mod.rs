@@ -196,6 +196,12 @@ impl<S: Read + Write> Client<S> {
         self.stream.write_all(&message)
     }
 
+    /// The number of a message that is sent as bytes.
+    pub fn next_number(&mut self) -> i32 {
+        self.last += 1;
+        self.last
+    }
+
     /// Sends bytes without a header of their own.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).expect("an open connection");
