@@ -104,6 +104,10 @@ fn last_stages() -> impl Strategy<Value = (Vec<Map>, bool)> {
         (0..6i32, 1..6i32).prop_map(|(skip, limit)| {
             (vec![doc! {"$sort": {"_id": -1}}, doc! {"$skip": skip}, doc! {"$limit": limit}], true)
         }),
+        (1..12i32, -5..5i32).prop_map(|(limit, n)| {
+            let first = vec![doc! {"$sort": {"_id": -1}}, doc! {"$limit": limit}];
+            ([first, vec![doc! {"$match": {"a": {"$gte": n}}}]].concat(), true)
+        }),
         Just((vec![doc! {"$unwind": "$a"}], false)),
         Just((
             vec![doc! {"$unwind": {"path": "$a", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "i"}}],
