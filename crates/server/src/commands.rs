@@ -12,6 +12,7 @@ mod connection_status;
 mod count;
 mod create;
 mod create_indexes;
+mod create_options;
 mod current_op;
 mod data_size;
 mod db_hash;
@@ -278,7 +279,8 @@ pub(crate) fn pipeline_writes(body: &Map) -> bool {
 
 /// True if a command has a read concern of any level; others read the latest state only.
 pub(crate) fn has_read_concern(command: &Command) -> bool {
-    command.writes || ["find", "count", "distinct", "explain"].contains(&command.name)
+    let is_option = ["create", "collMod"].contains(&command.name);
+    (command.writes && !is_option) || ["find", "count", "distinct", "explain"].contains(&command.name)
 }
 
 /// True for commands that `serverStatus` counts by their own kind.

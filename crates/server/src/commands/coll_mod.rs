@@ -1,6 +1,6 @@
 //! `collMod`: changes the options of a collection.
 
-use super::{Command, capped, create};
+use super::{Command, capped, create, create_options};
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
         optional("validationLevel", Kind::Text),
         optional("validationAction", Kind::Text),
         optional("viewOn", Kind::Text),
-        optional("pipeline", Kind::Documents),
+        optional("pipeline", Kind::Array),
         optional("expireAfterSeconds", Kind::Any),
         optional("changeStreamPreAndPostImages", Kind::Document),
         optional("cappedSize", Kind::Number),
@@ -34,8 +34,7 @@ pub(super) const COMMAND: Command = Command {
 const ID_INDEX: &str = "_id_";
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let flags = ["expireAfterSeconds", "dryRun"];
-    read::refuse_unsupported("collMod", &call.body, &flags, &["changeStreamPreAndPostImages"])?;
+    check(&call.body)?;
     let full = call.namespace()?;
     let db = &call.shared.db;
     let validates = ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name));
@@ -65,7 +64,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             return Err(CommandError::bad_value("'viewOn' cannot be empty"));
         }
         let on = call.body.text("viewOn").unwrap_or(&view.on).to_owned();
-        let stages = call.body.elements("pipeline").map_or(view.pipeline.clone(), <[Value]>::to_vec);
+        let stages = create_options::stages("collMod", &call.body)?.unwrap_or_else(|| view.pipeline.clone());
         // Checked before the old one is dropped.
         db.drop_collection(&full)?;
         if let Err(error) = db.create_view(&full, &on, Value::Array(stages)) {
@@ -97,6 +96,31 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
+/// Checks options that have rules of their own.
+fn check(body: &Map) -> CommandResult<()> {
+    let converts = body.document("index").is_some_and(|index| index.flag("unique"));
+    if body.flag("dryRun") && !converts {
+        return Err(CommandError::invalid_options("'dryRun' is for the conversion of an index to a unique one only"));
+    }
+    read::refuse_unsupported("collMod", body, &[], &["timeseries"])?;
+    create_options::check_images("collMod", body)?;
+    match body.get("expireAfterSeconds") {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(text)) if &**text != "off" => {
+            let message = format!("'expireAfterSeconds' is a number or \"off\", not \"{text}\"");
+            Err(CommandError::invalid_options(message))
+        }
+        Some(value) if value.is_number() || value.as_str().is_some() => {
+            let message = "'expireAfterSeconds' is only supported on time-series collections and clustered ones";
+            Err(CommandError::invalid_options(message))
+        }
+        Some(value) => {
+            let message = format!("'expireAfterSeconds' is a number or \"off\", not of type {}", value.type_name());
+            Err(CommandError::type_mismatch(message))
+        }
+    }
+}
+
 fn not_capped(name: &str) -> CommandError {
     CommandError::invalid_options(format!("Collection {name} is not capped: cappedSize and cappedMax cannot be set"))
 }
@@ -120,21 +144,26 @@ fn change_index(collection: &alluvium::Collection, change: &Map, reply: &mut Map
         (None, Some(keys)) => alluvium::Hint::from(keys.clone()),
         _ => return Err(CommandError::invalid_options("an index is given by either name or keyPattern")),
     };
-    if let Some(other) = ["unique", "prepareUnique"].iter().find(|name| change.flag(name)) {
-        let message = format!("{other} of an index cannot be changed: drop the index, and create it with that option");
+    if change.flag("prepareUnique") {
+        let message = "prepareUnique is not supported: drop the index, and create it with the option unique";
         return Err(CommandError::not_supported(message));
     }
-    if change.get("unique").is_some_and(|unique| *unique != Value::Null) {
+    let is_given = |name: &str| change.get(name).is_some_and(|value| *value != Value::Null);
+    let makes_unique = change.flag("unique");
+    if is_given("unique") && !makes_unique {
         return Err(CommandError::bad_value("an index cannot be made not unique: drop the index, and create it again"));
     }
     let hidden = change.get("hidden").filter(|hidden| **hidden != Value::Null).map(|_| change.flag("hidden"));
     let expiry = change.truncated("expireAfterSeconds");
-    let keeps_unique = change.get("prepareUnique").is_some_and(|flag| *flag != Value::Null);
-    if hidden.is_none() && expiry.is_none() && !keeps_unique {
+    if hidden.is_none() && expiry.is_none() && !is_given("prepareUnique") && !makes_unique {
         let message = "no expireAfterSeconds, hidden, unique, or prepareUnique field";
         return Err(CommandError::invalid_options(message));
     }
     let name = collection.index_name(hint)?;
+    if makes_unique && !is_unique(collection, &name)? {
+        let message = "an index without prepareUnique cannot be made unique: drop it, and create it with unique";
+        return Err(CommandError::invalid_options(message));
+    }
     if name == ID_INDEX && hidden.is_some() {
         return Err(CommandError::bad_value("can't hide _id index"));
     }
@@ -160,4 +189,10 @@ fn change_index(collection: &alluvium::Collection, change: &Map, reply: &mut Map
         }
     }
     Ok(())
+}
+
+/// True if no two documents may have the same keys in the index.
+fn is_unique(collection: &alluvium::Collection, name: &str) -> CommandResult<bool> {
+    let mut indexes = collection.indexes()?.into_iter();
+    Ok(indexes.any(|index| index.name == name && index.definition.flag("unique")))
 }

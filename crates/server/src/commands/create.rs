@@ -1,6 +1,6 @@
 //! `create`: a collection or a view.
 
-use super::{Command, capped};
+use super::{Command, capped, create_options};
 use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
@@ -11,14 +11,14 @@ use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("create", Kind::Text),
+        required("create", Kind::Collection),
         optional("capped", Kind::Flag),
         optional("size", Kind::Number),
         optional("max", Kind::Number),
         optional("autoIndexId", Kind::Flag),
         optional("idIndex", Kind::Document),
         optional("viewOn", Kind::Text),
-        optional("pipeline", Kind::Documents),
+        optional("pipeline", Kind::Array),
         optional("validator", Kind::Document),
         optional("validationLevel", Kind::Text),
         optional("validationAction", Kind::Text),
@@ -28,26 +28,28 @@ pub(super) const COMMAND: Command = Command {
         optional("changeStreamPreAndPostImages", Kind::Document),
         optional("storageEngine", Kind::Document),
         optional("indexOptionDefaults", Kind::Document),
-        optional("expireAfterSeconds", Kind::Any),
+        optional("expireAfterSeconds", Kind::Number),
         optional("encryptedFields", Kind::Document),
         optional("flags", Kind::Integer),
         optional("temp", Kind::Flag),
+        optional("recordIdsReplicated", Kind::Flag),
     ],
     access: Access::ByFields,
-    ..Command::writing("create", run)
+    ..Command::writing("create", run).strict()
 };
 
 /// Options that cannot be kept.
-const UNSUPPORTED: [&str; 4] = ["timeseries", "changeStreamPreAndPostImages", "encryptedFields", "expireAfterSeconds"];
+const UNSUPPORTED: [&str; 2] = ["timeseries", "encryptedFields"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
+    create_options::check(&mut call.body)?;
     read::refuse_unsupported("create", &call.body, &[], &UNSUPPORTED)?;
     let limits = capped::limits(&call.body)?;
     let full = call.namespace()?;
     let db = &call.shared.db;
     if let Some(on) = call.body.text("viewOn") {
-        let stages = call.body.elements("pipeline").unwrap_or_default().to_vec();
+        let stages = create_options::stages("create", &call.body)?.unwrap_or_default();
         match read::collation(&call.body) {
             None => db.create_view(&full, on, Value::Array(stages))?,
             Some(collation) => db.create_view_with_collation(&full, on, Value::Array(stages), collation)?,
@@ -58,7 +60,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let message = "'pipeline' requires 'viewOn' to also be specified";
         return Err(CommandError::invalid_options(message));
     }
-    let exists = call.collection_called(&name).identity()?.is_some();
+    let exists = match call.collection_called(&name).identity() {
+        Err(alluvium::Error::IsView(_)) => return Err(alluvium::Error::CollectionExists(full).into()),
+        found => found?.is_some(),
+    };
     let validator = ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name));
     let mut new = call.collection_called(&name).create();
     if let Some(limits) = limits {
@@ -108,20 +113,16 @@ pub(super) fn set_validator(collection: &Collection, body: &Map) -> CommandResul
     let rules = body.document("validator").or(current.document("validator")).cloned().unwrap_or_default();
     let level = body.text("validationLevel").or(current.text("validationLevel")).unwrap_or("strict");
     let action = body.text("validationAction").or(current.text("validationAction")).unwrap_or("error");
-    let wrong = |field: &str, value: &str| {
-        let message = format!("Enumeration value '{value}' for field '{field}' is not a valid value.");
-        CommandError::bad_value(message)
-    };
     let action = match action {
         "error" => ValidationAction::Error,
         "warn" => ValidationAction::Warn,
-        other => return Err(wrong("validationAction", other)),
+        other => return Err(create_options::wrong_value("validationAction", other)),
     };
     let level = match level {
         "strict" => ValidationLevel::Strict,
         "moderate" => ValidationLevel::Moderate,
         "off" => return Ok(collection.drop_validator()?),
-        other => return Err(wrong("validationLevel", other)),
+        other => return Err(create_options::wrong_value("validationLevel", other)),
     };
     if rules.is_empty() {
         return Ok(collection.drop_validator()?);

@@ -4,21 +4,23 @@ use super::Command;
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
-use alluvium::{Map, Value};
+use crate::fields::{Fields, Kind, required};
 use alluvium_document::BsonBuilder;
 
-pub(super) const COMMAND: Command =
-    Command { access: Access::Database(Action::DropDatabase), ..Command::writing("dropDatabase", run) };
+pub(super) const COMMAND: Command = Command {
+    fields: &[required("dropDatabase", Kind::Number)],
+    access: Access::Database(Action::DropDatabase),
+    ..Command::writing("dropDatabase", run).strict()
+};
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    if call.body.truncated("dropDatabase") != Some(1) {
+        let message = "the value of 'dropDatabase' is 1";
+        return Err(CommandError::new(5_255_100, "Location5255100", message));
+    }
     if ["admin", "config", "local"].contains(&call.db.as_str()) {
         return Err(CommandError::illegal_operation(format!("Dropping the '{}' database is prohibited.", call.db)));
     }
-    let db = &call.shared.db;
-    let exists = db.logical_database_names().contains(&call.db);
-    db.logical_database(&call.db).drop()?;
-    match exists {
-        true => call.answer(&Map::from([("dropped", Value::from(call.db.as_str()))])),
-        false => Ok(call.reply()),
-    }
+    call.shared.db.logical_database(&call.db).drop()?;
+    Ok(call.reply())
 }

@@ -117,3 +117,35 @@ fn an_insert_fills_empty_timestamps() {
     assert_eq!((found.len(), filled), (2, 1));
     assert!(found.iter().all(|map| map.get("in") == Some(&Value::Map(doc! {"at": (empty())}))));
 }
+
+#[test]
+fn options_of_collections_are_checked() {
+    let server = Running::new();
+    let mut client = server.client();
+    client.ok("zoo", doc! {"create": "pets", "idIndex": {"key": {"_id": 1}, "name": "x", "v": 2}});
+    client.ok("zoo", doc! {"create": "view", "viewOn": "pets", "pipeline": [null, {"$limit": 1}]});
+    let refused = [
+        (40415, doc! {"create": "x", "other": 1}),
+        (73, doc! {"create": 1}),
+        (48, doc! {"create": "view"}),
+        (2, doc! {"create": "x", "viewOn": ""}),
+        (14, doc! {"create": "x", "viewOn": "pets", "pipeline": [1]}),
+        (2, doc! {"create": "x", "idIndex": {"key": {"a": 1}, "name": "_id_"}}),
+        (197, doc! {"create": "x", "idIndex": {"key": {"_id": 1}, "name": "_id_", "unique": true}}),
+        (72, doc! {"create": "x", "viewOn": "pets", "idIndex": {"key": {"_id": 1}, "name": "_id_"}}),
+        (40414, doc! {"create": "x", "collation": {}}),
+        (2, doc! {"create": "x", "collation": {"locale": "en", "strength": 6}}),
+        (72, doc! {"create": "x", "expireAfterSeconds": 1}),
+        (72, doc! {"create": "x", "storageEngine": {"other": {}}}),
+        (2, doc! {"create": "x", "storageEngine": {"wiredTiger": {"configString": "no=1"}}}),
+        (72, doc! {"collMod": "pets", "dryRun": true}),
+        (72, doc! {"collMod": "pets", "expireAfterSeconds": 1}),
+        (5_255_100, doc! {"dropDatabase": 2}),
+        (14, doc! {"dropDatabase": true}),
+    ];
+    for (code, command) in refused {
+        client.fails(code, "zoo", command);
+    }
+    let engine = "block_compressor=zlib,log=(enabled,a=b),\"type\"=file";
+    client.ok("zoo", doc! {"create": "x", "storageEngine": {"wiredTiger": {"configString": engine}}});
+}

@@ -1,0 +1,301 @@
+//! The options of `create` that have rules of their own: what is wrong with them is reported, also if they have no
+//! effect here.
+
+use crate::error::{CommandError, CommandResult};
+use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::read;
+use alluvium::{Collation, Map, Value};
+
+/// The options of MongoDB's storage engine for a collection. They have no effect here.
+const ENGINE: [&str; 38] = [
+    "access_pattern_hint",
+    "allocation_size",
+    "app_metadata",
+    "assert",
+    "block_allocation",
+    "block_compressor",
+    "cache_resident",
+    "checksum",
+    "colgroups",
+    "collator",
+    "columns",
+    "dictionary",
+    "encryption",
+    "exclusive",
+    "format",
+    "huffman_key",
+    "huffman_value",
+    "ignore_in_memory_cache_size",
+    "immutable",
+    "internal_key_max",
+    "internal_key_truncate",
+    "internal_page_max",
+    "key_format",
+    "leaf_key_max",
+    "leaf_page_max",
+    "leaf_value_max",
+    "log",
+    "memory_page_image_max",
+    "memory_page_max",
+    "os_cache_dirty_max",
+    "os_cache_max",
+    "prefix_compression",
+    "prefix_compression_min",
+    "source",
+    "split_pct",
+    "type",
+    "value_format",
+    "verbose",
+];
+
+/// The field of images.
+const IMAGES: &[Field] = &[required("enabled", Kind::Bool)];
+
+/// The fields of the defaults of indexes.
+const DEFAULTS: &[Field] = &[optional("storageEngine", Kind::Document)];
+
+/// The fields of the index on `_id`.
+const ID_INDEX: [&str; 5] = ["key", "name", "v", "ns", "collation"];
+
+/// The fields of a collation. Others and texts are checked where it is parsed.
+const COLLATION: &[Field] = &[
+    required("locale", Kind::Text),
+    optional("caseLevel", Kind::Bool),
+    optional("strength", Kind::Number),
+    optional("numericOrdering", Kind::Bool),
+    optional("normalization", Kind::Bool),
+    optional("backwards", Kind::Bool).not_null(),
+    optional("version", Kind::Text),
+];
+
+/// Checks the options of a command, and makes its collation one of whole numbers.
+///
+/// # Errors
+/// The error of the first that is wrong.
+pub(super) fn check(body: &mut Map) -> CommandResult<()> {
+    if let Some(collation) = body.document("collation").map(whole_collation).transpose()? {
+        body.insert("collation", collation);
+    }
+    check_texts(body)?;
+    if let Some(engine) = body.document("storageEngine") {
+        check_engine(engine)?;
+    }
+    if let Some(defaults) = body.document("indexOptionDefaults") {
+        fields::refuse_unknown("create.indexOptionDefaults", DEFAULTS, defaults.entries.iter().map(|(name, _)| name))?;
+        fields::check("create.indexOptionDefaults", DEFAULTS, defaults)?;
+        if let Some(engine) = defaults.document("storageEngine") {
+            check_engine(engine)?;
+        }
+    }
+    if let Some(index) = body.document("idIndex") {
+        check_id_index(body, index)?;
+    }
+    check_images("create", body)?;
+    check_expiry(body)
+}
+
+/// The stages of a view, without nulls. `None` if the command has no pipeline.
+///
+/// # Errors
+/// Error 14 for a stage that is no document.
+pub(super) fn stages(command: &str, body: &Map) -> CommandResult<Option<Vec<Value>>> {
+    let Some(stages) = body.elements("pipeline") else { return Ok(None) };
+    let stages: Vec<Value> = stages.iter().filter(|stage| **stage != Value::Null).cloned().collect();
+    match stages.iter().find(|stage| stage.as_map().is_none()) {
+        None => Ok(Some(stages)),
+        Some(other) => {
+            let found = other.type_name();
+            let message =
+                format!("BSON field '{command}.pipeline' has an element of type '{found}', expected 'object'");
+            Err(CommandError::type_mismatch(message))
+        }
+    }
+}
+
+/// The error for a text that an option does not have.
+pub(super) fn wrong_value(field: &str, value: &str) -> CommandError {
+    CommandError::bad_value(format!("Enumeration value '{value}' for field '{field}' is not a valid value."))
+}
+
+/// Checks options that are texts, for views as well.
+fn check_texts(body: &Map) -> CommandResult<()> {
+    if body.text("viewOn") == Some("") {
+        return Err(CommandError::bad_value("'viewOn' cannot be empty"));
+    }
+    let known = [
+        ("validationLevel", ["off", "strict", "moderate"].as_slice()),
+        ("validationAction", ["error", "warn"].as_slice()),
+    ];
+    for (name, texts) in known {
+        if let Some(other) = body.text(name).filter(|text| !texts.contains(text)) {
+            return Err(wrong_value(name, other));
+        }
+    }
+    Ok(())
+}
+
+/// A collation with a strength without a fraction, which a collection keeps.
+fn whole_collation(collation: &Map) -> CommandResult<Map> {
+    fields::check("create.collation", COLLATION, collation)?;
+    let mut whole = collation.clone();
+    if whole.get("strength") == Some(&Value::Null) {
+        whole.remove("strength");
+    }
+    if let Some(strength) = collation.truncated("strength") {
+        let Some(strength) = i32::try_from(strength).ok().filter(|strength| (1..=5).contains(strength)) else {
+            return Err(CommandError::bad_value(format!("the strength of a collation is from 1 to 5, not {strength}")));
+        };
+        whole.insert("strength", strength);
+    }
+    Ok(whole)
+}
+
+/// Checks the option of images of documents before and after a change, and refuses it if it is on.
+pub(super) fn check_images(command: &str, body: &Map) -> CommandResult<()> {
+    let Some(images) = body.document("changeStreamPreAndPostImages") else { return Ok(()) };
+    let owner = format!("{command}.changeStreamPreAndPostImages");
+    fields::refuse_unknown(&owner, IMAGES, images.entries.iter().map(|(name, _)| name))?;
+    fields::check(&owner, IMAGES, images)?;
+    match images.flag("enabled") {
+        false => Ok(()),
+        true => {
+            let message = format!("the option 'changeStreamPreAndPostImages' of {command} is not supported");
+            Err(CommandError::not_supported(message))
+        }
+    }
+}
+
+/// Documents expire by an index, except in a collection of time series, and in a clustered one.
+fn check_expiry(body: &Map) -> CommandResult<()> {
+    let Some(seconds) = body.truncated("expireAfterSeconds") else { return Ok(()) };
+    if !(0..=i64::MAX / 1000).contains(&seconds) {
+        let message = format!("'expireAfterSeconds' is at least 0, and fits 64 bits in milliseconds, not {seconds}");
+        return Err(CommandError::invalid_options(message));
+    }
+    let is_given = |name: &str| body.get(name).is_some_and(|value| *value != Value::Null);
+    if is_given("timeseries") {
+        // Refused as a whole.
+        return Ok(());
+    }
+    if is_given("clusteredIndex") {
+        return Err(CommandError::not_supported("the option 'expireAfterSeconds' of create is not supported"));
+    }
+    let message = "'expireAfterSeconds' is only supported on time-series collections or when the \
+                   'clusteredIndex' option is specified";
+    Err(CommandError::invalid_options(message))
+}
+
+/// Checks the options of a storage engine.
+fn check_engine(engines: &Map) -> CommandResult<()> {
+    for (engine, options) in engines.iter() {
+        let engine = engine.as_str().unwrap_or_default();
+        if engine != "wiredTiger" {
+            let message = format!("{engine} is not a registered storage engine for this server");
+            return Err(CommandError::invalid_options(message));
+        }
+        let Some(options) = options.as_map() else {
+            let message = format!("'storageEngine.{engine}' has to be an embedded document.");
+            return Err(CommandError::bad_value(message));
+        };
+        for (name, value) in options.iter() {
+            if name.as_str() != Some("configString") {
+                let name = name.as_str().unwrap_or_default();
+                let message = format!("'{name}' is not a supported option in 'storageEngine.{engine}'");
+                return Err(CommandError::invalid_options(message));
+            }
+            check_settings(value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks the text of the settings of a storage engine: `name=value` by commas, in which brackets may nest.
+fn check_settings(settings: &Value) -> CommandResult<()> {
+    let Some(text) = settings.as_str() else {
+        let message = format!("'configString' must be a string, not {}", settings.type_name());
+        return Err(CommandError::type_mismatch(message));
+    };
+    if text.contains('\0') {
+        return Err(CommandError::failed_to_parse("'configString' has a null character"));
+    }
+    let (mut depth, mut is_quoted) = (0_i64, false);
+    let parts = text.split(|letter: char| {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '(' | '[' | '{' if !is_quoted => depth += 1,
+            ')' | ']' | '}' if !is_quoted => depth -= 1,
+            _ => {}
+        }
+        letter == ',' && depth == 0 && !is_quoted
+    });
+    let unknown = parts.map(str::trim).filter(|part| !part.is_empty()).find(|part| {
+        let name = part.split(['=', ':', '(']).next().unwrap_or_default();
+        !ENGINE.contains(&name.trim().trim_matches('"'))
+    });
+    match unknown {
+        None => Ok(()),
+        Some(part) => Err(CommandError::bad_value(format!("unknown configuration key: '{part}'"))),
+    }
+}
+
+/// Checks the index on `_id`, which is always the same.
+fn check_id_index(body: &Map, index: &Map) -> CommandResult<()> {
+    let is_given = |name: &&&str| body.get(name).is_some_and(|value| *value != Value::Null);
+    if let Some(other) = ["viewOn", "timeseries", "clusteredIndex"].iter().find(is_given) {
+        return Err(CommandError::invalid_options(format!("'{other}' is not allowed with 'idIndex'")));
+    }
+    if let Some(name) = index.iter().filter_map(|(name, _)| name.as_str()).find(|name| !ID_INDEX.contains(name)) {
+        let message = format!("The field '{name}' is not valid for an _id index specification");
+        return Err(CommandError::new(197, "InvalidIndexSpecificationOption", message));
+    }
+    let missing = |name: &str| {
+        let message = format!("The '{name}' field is a required property of an index specification");
+        CommandError::failed_to_parse(message)
+    };
+    let wrong = |name: &str, value: &Value| {
+        let message = format!("the field '{name}' of 'idIndex' has the wrong type {}", value.type_name());
+        CommandError::type_mismatch(message)
+    };
+    match index.get("key").ok_or_else(|| missing("key"))? {
+        Value::Map(keys) if keys.len() == 1 && keys.get("_id").and_then(Value::as_f64) == Some(1.0) => {}
+        Value::Map(_) => return Err(CommandError::bad_value("The field 'key' for an _id index must be {_id: 1}")),
+        value => return Err(wrong("key", value)),
+    }
+    match index.get("name").ok_or_else(|| missing("name"))? {
+        Value::String(name) if name.is_empty() => return Err(refused("the name of an index cannot be empty")),
+        Value::String(_) => {}
+        value => return Err(wrong("name", value)),
+    }
+    match index.get("v") {
+        None => {}
+        Some(value) if !value.is_number() => return Err(wrong("v", value)),
+        Some(value) => match value.as_f64() {
+            Some(version) if version.fract() != 0.0 => {
+                return Err(CommandError::bad_value("the version of an index is a number without a fraction"));
+            }
+            Some(1.0 | 2.0) => {}
+            _ => return Err(refused("the version of an index is 1 or 2")),
+        },
+    }
+    match index.get("collation") {
+        None => Ok(()),
+        Some(Value::Map(collation)) => check_collation(body, collation),
+        Some(value) => Err(wrong("collation", value)),
+    }
+}
+
+fn refused(message: &str) -> CommandError {
+    CommandError::new(67, "CannotCreateIndex", message)
+}
+
+/// The index on `_id` has the collation of its collection.
+fn check_collation(body: &Map, collation: &Map) -> CommandResult<()> {
+    let parse = |options: &Map| -> CommandResult<Option<Map>> {
+        let collation = Collation::parse(options).map_err(alluvium::Error::from)?;
+        Ok(collation.map(|collation| collation.to_map()))
+    };
+    match parse(collation)? == read::collation(body).map(parse).transpose()?.flatten() {
+        true => Ok(()),
+        false => Err(CommandError::bad_value("the collation of 'idIndex' must be that of the collection")),
+    }
+}
