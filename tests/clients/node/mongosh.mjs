@@ -71,7 +71,7 @@ const lines = [
   ['rs.conf().members.length', 1],
   ['db.getProfilingStatus().was', 0],
   ['db.adminCommand({getLog: "startupWarnings"}).ok', 1],
-  ['db.dropDatabase().dropped', 'clients_mongosh'],
+  ['db.dropDatabase().ok', 1],
 ];
 
 let results = [];
