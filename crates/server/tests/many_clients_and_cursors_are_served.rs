@@ -80,6 +80,7 @@ fn idle_and_busy_connections_are_served_together() {
 
 #[test]
 fn more_clients_are_busy_than_requests_may_run() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let db = Database::in_memory().unwrap();
     let served = Running::of(&db, Config { threads: 2, ..Config::default() });
     std::thread::scope(|scope| {

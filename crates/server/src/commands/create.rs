@@ -8,6 +8,7 @@ use crate::fields::{Fields, Kind, optional, required};
 use crate::read;
 use alluvium::{CappedLimits, Collation, Collection, Map, ValidationAction, ValidationLevel, Value};
 use alluvium_document::BsonBuilder;
+use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -43,7 +44,7 @@ const UNSUPPORTED: [&str; 2] = ["timeseries", "encryptedFields"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
-    create_options::check(&mut call.body)?;
+    create_options::check(Arc::make_mut(&mut call.body))?;
     read::refuse_unsupported("create", &call.body, &[], &UNSUPPORTED)?;
     let limits = capped::limits(&call.body)?;
     let full = call.namespace()?;
