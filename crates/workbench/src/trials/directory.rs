@@ -91,19 +91,20 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes the stores. The processes of a run that was killed may still write to them for a while.
+    /// Removes the stores, or one of them, if it exists. The processes of a run that was killed may still write to
+    /// them for a while.
     ///
     /// # Errors
     /// The last error, after [`TRIES`] tries.
-    pub fn remove_stores(&self) -> Outcome {
+    pub fn remove_store(&self, path: &Path) -> Outcome {
         let (waiting, never) = (Mutex::new(()), Condvar::new());
         for _ in 1..TRIES {
-            if !self.env.fs.exists(&self.stores())? || files::remove_below(&self.env, &self.stores()).is_ok() {
+            if !self.env.fs.exists(path)? || files::remove_below(&self.env, path).is_ok() {
                 return Ok(());
             }
             never.wait_for(&mut waiting.lock(), BETWEEN_TRIES);
         }
-        files::remove_below(&self.env, &self.stores())
+        files::remove_below(&self.env, path)
     }
 
     /// Writes a file under another name, and renames it: a file with its name is complete.

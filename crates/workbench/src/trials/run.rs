@@ -75,7 +75,7 @@ pub(crate) fn run(env: &Env, directory: &Directory, plan: &Plan, settings: &Sett
     progress.finish();
     ended?;
     if !settings.keep {
-        directory.remove_stores()?;
+        directory.remove_store(&directory.stores())?;
     }
     Ok(summary)
 }

@@ -3,7 +3,6 @@
 use super::directory::Directory;
 use crate::plan::{Trial, fill, placeholders, text_of};
 use alluvium_cli::exit::Outcome;
-use alluvium_cli::files;
 use alluvium_env::Env;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,7 +90,7 @@ impl<'a> Stores<'a> {
             return Ok(Err(why.clone()));
         }
         if store.is_fresh {
-            self.remove(&store.path)?;
+            self.directory.remove_store(&store.path)?;
         }
         let Some(prepare) = &trial.experiment.prepare else { return Ok(Ok(None)) };
         let seed = if store.is_fresh { trial.seed } else { self.seed };
@@ -102,7 +101,7 @@ impl<'a> Stores<'a> {
         {
             return Ok(Ok(Some(outcome)));
         }
-        self.remove(&store.path)?;
+        self.directory.remove_store(&store.path)?;
         match make(&command)? {
             Ok(outcome) => {
                 if !store.is_fresh {
@@ -113,7 +112,7 @@ impl<'a> Stores<'a> {
             Err(why) => {
                 let why = format!("the store could not be prepared: {why}");
                 // Not again for each trial that shares it. Its space is needed.
-                self.remove(&store.path)?;
+                self.directory.remove_store(&store.path)?;
                 if !store.is_fresh {
                     self.failed.insert(store.name.clone(), why.clone());
                 }
@@ -135,7 +134,7 @@ impl<'a> Stores<'a> {
         if self.env.fs.exists(&made)? {
             self.env.fs.remove(&made)?;
         }
-        self.remove(&store.path)
+        self.directory.remove_store(&store.path)
     }
 
     fn made(&self, store: &StoreOf) -> PathBuf {
@@ -152,13 +151,6 @@ impl<'a> Stores<'a> {
                 key
             }
             None => vec![experiment.name.clone()],
-        }
-    }
-
-    fn remove(&self, path: &Path) -> Outcome {
-        match self.env.fs.exists(path)? {
-            true => files::remove_below(self.env, path),
-            false => Ok(()),
         }
     }
 }

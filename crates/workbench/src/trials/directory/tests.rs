@@ -1,5 +1,8 @@
 use super::*;
 use crate::plan::{Size, read as read_plan};
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
+use std::sync::Arc;
 
 const TEXT: &str =
     "title = \"T\"\n[[experiment]]\nname = \"a\"\ntitle = \"A\"\ncommand = [\"get\", \"{n}\"]\ngrid.n = [1, 2]\n";
@@ -58,4 +61,21 @@ fn one_run_at_a_time_uses_a_directory() {
     assert!(opened(&env, &first).expect_err("in use").contains("another run is writing"));
     drop(held);
     opened(&env, &first).expect("free again");
+}
+
+#[test]
+fn a_store_that_a_killed_run_still_writes_to_is_removed_when_it_has_ended() {
+    let faults = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
+    let env = Env { fs: faults.clone(), ..Env::in_memory(1) };
+    let directory = Directory::open(&env, Path::new("out"), &plan(&env, TEXT)).expect("a directory");
+    let store = directory.stores().join("a-0001");
+    env.fs.create_dir_all(&store).expect("a directory");
+    env.fs.open(&store.join("1.log"), OpenMode::CreateNew).expect("a file");
+    // As if another file were there each time that the list has been gone through.
+    for n in [1, 2] {
+        faults.inject(Fault::nth(n).of(OpKind::RemoveDir));
+    }
+    directory.remove_store(&store).expect("the third try");
+    assert_eq!(faults.fired(), 2);
+    assert!(!env.fs.exists(&store).expect("a disk"));
 }
