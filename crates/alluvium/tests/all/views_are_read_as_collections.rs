@@ -110,6 +110,57 @@ fn what_a_view_cannot_do_is_said() {
 }
 
 #[test]
+fn a_view_does_not_look_into_itself() {
+    let db = pets(&Env::in_memory(1));
+    let code = |pipeline: &str| db.create_view("v", "pets", pipeline).unwrap_err().code().map(|(code, _)| code);
+    db.create_view("u", "pets", r#"[{"$facet":{"a":[{"$unionWith":{"coll":"v","pipeline":[]}}]}}]"#).unwrap();
+    for pipeline in [
+        r#"[{"$unionWith":"v"}]"#,
+        r#"[{"$unionWith":{"coll":"v"}}]"#,
+        r#"[{"$unionWith":{"coll":"pets","pipeline":[{"$unionWith":"v"}]}}]"#,
+        r#"[{"$lookup":{"from":"v","localField":"a","foreignField":"a","as":"r"}}]"#,
+        r#"[{"$lookup":{"from":"pets","pipeline":[{"$unionWith":"v"}],"as":"r"}}]"#,
+        r#"[{"$graphLookup":{"from":"v","startWith":"$a","connectFromField":"a","connectToField":"b","as":"r"}}]"#,
+        r#"[{"$facet":{"x":[{"$lookup":{"from":"v","pipeline":[],"as":"r"}}]}}]"#,
+        r#"[{"$unionWith":"u"}]"#,
+    ] {
+        assert_eq!(code(pipeline), Some(5), "{pipeline}");
+    }
+    db.create_view("v", "pets", r#"[{"$unionWith":"pets"}]"#).unwrap();
+    assert_eq!(db.collection("v").find("{}").count().unwrap(), 40);
+}
+
+#[test]
+fn views_within_each_other_have_a_limit() {
+    let db = pets(&Env::in_memory(1));
+    let code = |error: Error| error.code().map(|(code, _)| code);
+    // A view over a view.
+    let mut on = "pets".to_owned();
+    for n in 1..=20 {
+        let name = format!("over{n}");
+        db.create_view(&name, &on, "[]").unwrap();
+        on = name;
+    }
+    assert_eq!(code(db.create_view("over21", &on, "[]").unwrap_err()), Some(165));
+    assert_eq!(db.collection(&on).find("{}").count().unwrap(), 20);
+    // A view whose pipeline reads a view. Each is a pipeline within the one before.
+    for (kind, many) in [("union", 1), ("long", 60)] {
+        let stages = r#"{"$addFields":{"x":1}},"#.repeat(many);
+        let mut last = "pets".to_owned();
+        let mut read = Vec::new();
+        for n in 1..=21 {
+            let name = format!("{kind}{n}");
+            db.create_view(&name, "pets", format!(r#"[{stages}{{"$unionWith":"{last}"}}]"#)).unwrap();
+            read.push(db.collection(&name).aggregate(r#"[{"$count":"n"}]"#).first().map_err(code));
+            last = name;
+        }
+        let refused = read.iter().position(Result::is_err);
+        assert_eq!(refused, Some(if many == 1 { 20 } else { 16 }), "{kind}: {read:?}");
+        assert!(read.into_iter().flat_map(Result::err).all(|code| code == Some(232)), "{kind}");
+    }
+}
+
+#[test]
 fn a_dump_and_a_repair_keep_views() {
     let env = Env::in_memory(1);
     let db = pets(&env);

@@ -10,6 +10,7 @@ use alluvium_query::ErrorCode;
 use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::PipelineError;
 use alluvium_store::TreeId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The most views that are over each other: MongoDB's limit.
@@ -35,8 +36,12 @@ impl Catalog {
         self.store.check_writable()?;
         self.check_free(name)?;
         let on = FullName::new(&name.logical, &view.on)?;
-        if on == *name || self.under(&on)?.0 == *name {
-            return refuse(ErrorCode::GraphContainsCycle, format!("the view {name} would be over itself"));
+        if self.reads(&view, name) {
+            return refuse(ErrorCode::GraphContainsCycle, format!("the view {name} would look into itself"));
+        }
+        if self.depth(&on) >= DEPTH_MAX {
+            let message = format!("more than {DEPTH_MAX} views would be over each other");
+            return refuse(ErrorCode::ViewDepthLimitExceeded, message);
         }
         let under = self.view(&on).map(|under| under.collation.clone());
         if under.is_some_and(|under| under != view.collation) {
@@ -46,6 +51,36 @@ impl Catalog {
         let tree = self.store.create_trees(&[&describe_view(name, &view)])?[0];
         self.views.write().insert(name.clone(), (tree, Arc::new(view)));
         Ok(())
+    }
+
+    /// True if a view reads a name, itself or by other views.
+    fn reads(&self, view: &View, name: &FullName) -> bool {
+        let views = self.views.read();
+        let (mut seen, mut next) = (BTreeSet::new(), read_by(view));
+        while let Some(collection) = next.pop_first() {
+            if collection == name.collection {
+                return true;
+            }
+            let other = FullName { logical: name.logical.clone(), collection };
+            if let Some((_, view)) = views.get(&other) {
+                next.extend(read_by(view).into_iter().filter(|collection| !seen.contains(collection)));
+            }
+            seen.insert(other.collection);
+        }
+        false
+    }
+
+    /// The number of views from a name down to its collection, counted up to a little more than there may be.
+    fn depth(&self, name: &FullName) -> usize {
+        let views = self.views.read();
+        let (mut name, mut depth) = (name.clone(), 0);
+        while depth <= DEPTH_MAX
+            && let Some((_, view)) = views.get(&name)
+        {
+            depth += 1;
+            name = FullName { logical: name.logical, collection: view.on.clone() };
+        }
+        depth
     }
 
     pub(super) fn drop_view(&self, name: &FullName, tree: TreeId) -> Result<()> {
@@ -75,6 +110,35 @@ impl Catalog {
         }
         Ok((name, stages))
     }
+}
+
+/// The collections and views that a view reads.
+fn read_by(view: &View) -> BTreeSet<String> {
+    let mut names = BTreeSet::from([view.on.clone()]);
+    add_names(&view.pipeline, &mut names);
+    names
+}
+
+/// Adds the names that stages read. They were parsed, so what has another form is no stage.
+fn add_names(stages: &[Value], names: &mut BTreeSet<String>) {
+    let mut add = |name: Option<&Value>| names.extend(name.and_then(Value::as_str).map(str::to_owned));
+    let mut inner: Vec<&Value> = Vec::new();
+    for (stage, argument) in stages.iter().filter_map(Value::as_map).flat_map(|stage| &stage.entries) {
+        match (stage.as_str(), argument.as_map()) {
+            (Some("$lookup" | "$graphLookup"), Some(lookup)) => {
+                add(lookup.get("from"));
+                inner.extend(lookup.get("pipeline"));
+            }
+            (Some("$unionWith"), None) => add(Some(argument)),
+            (Some("$unionWith"), Some(union)) => {
+                add(union.get("coll"));
+                inner.extend(union.get("pipeline"));
+            }
+            (Some("$facet"), Some(facets)) => inner.extend(facets.entries.iter().map(|(_, stages)| stages)),
+            _ => {}
+        }
+    }
+    inner.into_iter().filter_map(Value::as_array).for_each(|stages| add_names(stages, names));
 }
 
 fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {

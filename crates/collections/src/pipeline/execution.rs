@@ -173,7 +173,17 @@ impl PipelineRun {
         let snapshot = at.cloned().unwrap_or_else(|| engine.snapshot());
         let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
         let logical = Arc::from(name.logical.as_str());
-        let host = LocalHost { engine: engine.clone(), logical, snapshot, settings, durability, validates, collation };
+        let host = LocalHost {
+            engine: engine.clone(),
+            logical,
+            snapshot,
+            settings,
+            durability,
+            validates,
+            collation,
+            depth: 0,
+            stages_around: 0,
+        };
         let (head, execution) = if pipeline.has_own_documents() {
             (None, host.begin_alone(pipeline.into_stages(), timed))
         } else {

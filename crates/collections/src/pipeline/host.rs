@@ -2,7 +2,7 @@
 
 use super::finder::LocalFinder;
 use super::views::resolved;
-use super::{head, statistics, write};
+use super::{head, refuse, statistics, write};
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::find::{Execution, IndexHint, Query};
@@ -16,8 +16,9 @@ use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings};
 use alluvium_exec::{Limits, Source, Watch};
+use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
-use alluvium_query::pipeline::{Record, RecordRef, Stage};
+use alluvium_query::pipeline::{MAX_LEVELS, MAX_STAGES, Record, RecordRef, Stage};
 use alluvium_store::Durability;
 use std::sync::Arc;
 
@@ -35,6 +36,10 @@ pub(super) struct LocalHost {
     pub validates: bool,
     /// The order of strings; `None` for that of their bytes.
     pub collation: Option<Collation>,
+    /// The number of pipelines that this one is within, those of views included.
+    pub depth: usize,
+    /// The number of stages of those: each takes room on the stack.
+    pub stages_around: usize,
 }
 
 /// The query at the head of a pipeline, which reports its plan and its cost.
@@ -101,6 +106,12 @@ impl LocalHost {
         timed: bool,
     ) -> Result<(Option<Head>, PipelineExecution<Self>)> {
         let (name, mut stages) = resolved(&self.engine, name, stages, self.collation.as_ref())?;
+        let host = self.around(&stages);
+        if host.stages_around > MAX_STAGES {
+            let message =
+                format!("pipelines within each other, with those of views, have more than {MAX_STAGES} stages");
+            return refuse(ErrorCode::MaxSubPipelineDepthExceeded, message);
+        }
         let name = &name;
         if let Some(first) = stages.first_mut()
             && let Stage::Statistics(which) = first
@@ -113,19 +124,20 @@ impl LocalHost {
         let query = Query { hint, ..query };
         let view = CollectionView::open(&self.engine, name, Some(&self.snapshot))?;
         let found = Arc::new(Mutex::new(Execution::new(view, query, timed)?));
-        let execution = PipelineExecution::new(
-            self.clone(),
-            Box::new(Found(found.clone(), settings.limits.clone())),
-            rest,
-            settings,
-        );
+        let execution =
+            PipelineExecution::new(host, Box::new(Found(found.clone(), settings.limits.clone())), rest, settings);
         Ok((Some(found), execution))
     }
 
     /// Begins to execute stages that have documents of their own.
     pub fn begin_alone(&self, stages: Vec<Stage>, timed: bool) -> PipelineExecution<Self> {
         let settings = Settings { timed, ..self.settings.clone() };
-        PipelineExecution::new(self.clone(), Box::new(Nothing), stages, settings)
+        PipelineExecution::new(self.around(&stages), Box::new(Nothing), stages, settings)
+    }
+
+    /// The host of pipelines in these stages.
+    fn around(&self, stages: &[Stage]) -> Self {
+        Self { stages_around: self.stages_around + stages.len(), ..self.clone() }
     }
 }
 
@@ -147,12 +159,18 @@ impl Host for LocalHost {
     }
 
     fn open(&self, collection: Option<&str>, stages: Vec<Stage>, _: &Limits) -> Result<Box<dyn Records<Error>>> {
+        // Views that look into each other in a circle end by this.
+        if self.depth == MAX_LEVELS {
+            let message = format!("more than {MAX_LEVELS} pipelines, with those of views, are within each other");
+            return refuse(ErrorCode::MaxSubPipelineDepthExceeded, message);
+        }
+        let within = Self { depth: self.depth + 1, ..self.clone() };
         Ok(match collection {
             Some(collection) => {
                 let name = FullName::new(&self.logical, collection)?;
-                Box::new(self.begin(&name, stages, None, false)?.1)
+                Box::new(within.begin(&name, stages, None, false)?.1)
             }
-            None => Box::new(self.begin_alone(stages, false)),
+            None => Box::new(within.begin_alone(stages, false)),
         })
     }
 
