@@ -6,6 +6,9 @@ pub const DEFAULT_LOGICAL: &str = "main";
 /// What names of collections begin with that `$out` fills. Other names that begin with `system.` are refused, too.
 const TEMPORARY: &str = "system.out.";
 
+/// The most bytes of a full name.
+const NAME_BYTES_MAX: usize = 255;
+
 /// The database of [`OF_SERVER`].
 const ADMIN: &str = "admin";
 
@@ -52,6 +55,9 @@ impl FullName {
         if logical != ADMIN || !OF_SERVER.contains(&collection) {
             check_collection(collection)?;
         }
+        if logical.len() + 1 + collection.len() > NAME_BYTES_MAX {
+            return refuse(collection, "with its logical database and the dot, a name has at most 255 bytes");
+        }
         Ok(Self { logical: logical.to_owned(), collection: collection.to_owned() })
     }
 
@@ -72,7 +78,7 @@ impl std::fmt::Display for FullName {
     }
 }
 
-fn refuse(name: &str, reason: &'static str) -> Result<(), InvalidName> {
+fn refuse<T>(name: &str, reason: &'static str) -> Result<T, InvalidName> {
     Err(InvalidName { name: name.to_owned(), reason })
 }
 
@@ -95,14 +101,11 @@ pub fn check_collection(name: &str) -> Result<(), InvalidName> {
     if name.is_empty() {
         return refuse(name, "a collection needs a name");
     }
-    if name.len() > 200 {
-        return refuse(name, "the name of a collection has at most 200 bytes");
-    }
     if name.contains(['$', '\0']) {
         return refuse(name, "the name of a collection cannot contain $ or NUL");
     }
-    if name.starts_with('.') || name.ends_with('.') {
-        return refuse(name, "the name of a collection cannot begin or end with a dot");
+    if name.starts_with('.') {
+        return refuse(name, "the name of a collection cannot begin with a dot");
     }
     if name.starts_with("system.") {
         return refuse(name, "names that begin with system. are reserved");

@@ -3,7 +3,11 @@
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::CommandResult;
+use crate::fields::Fields;
 use alluvium::{CappedLimits, Map, Value};
+
+/// The collection that has the definitions of a database's views.
+const VIEWS: &str = "system.views";
 
 /// The collections and views of a database.
 pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool) -> CommandResult<Vec<Map>> {
@@ -11,12 +15,22 @@ pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool) -> CommandResu
     for info in call.shared.db.collections().into_iter().filter(|info| info.database == db) {
         list.push(of_collection(call, db, &info.name, name_only)?);
     }
+    let mut has_views = false;
     for (name, view) in call.shared.db.views() {
         if let Some((database, name)) = name.split_once('.')
             && database == db
         {
+            has_views = true;
             list.push(entry(name, "view", name_only, view.to_map(), Map::from([("readOnly", Value::from(true))])));
         }
+    }
+    if has_views && list.iter().all(|entry| Fields::text(entry, "name") != Some(VIEWS)) {
+        let info = Map::from([("readOnly", Value::from(false)), ("uuid", collection_uuid::of_views(db))]);
+        let mut views = entry(VIEWS, "collection", name_only, Map::new(), info);
+        if !name_only {
+            views.push("idIndex", Value::Map(id_index(None)));
+        }
+        list.push(views);
     }
     Ok(list)
 }
@@ -34,17 +48,19 @@ fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> Comm
     let collation = options.get("collation").cloned();
     let mut entry = entry(name, "collection", name_only, options, info);
     if !name_only {
-        let mut id = Map::from([
-            ("v", Value::Int32(2)),
-            ("key", Value::Map(Map::from([("_id", Value::Int32(1))]))),
-            ("name", Value::from("_id_")),
-        ]);
-        if let Some(collation) = collation {
-            id.push("collation", collation);
-        }
-        entry.push("idIndex", Value::Map(id));
+        entry.push("idIndex", Value::Map(id_index(collation)));
     }
     Ok(entry)
+}
+
+/// The index of the `_id`s.
+fn id_index(collation: Option<Value>) -> Map {
+    let key = Value::Map(Map::from([("_id", Value::Int32(1))]));
+    let mut id = Map::from([("v", Value::Int32(2)), ("key", key), ("name", Value::from("_id_"))]);
+    if let Some(collation) = collation {
+        id.push("collation", collation);
+    }
+    id
 }
 
 fn entry(name: &str, kind: &str, name_only: bool, options: Map, info: Map) -> Map {

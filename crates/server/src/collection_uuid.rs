@@ -6,7 +6,7 @@ use alluvium::{Binary, Collection, Value};
 use sha2::{Digest, Sha256};
 
 /// The binary subtype of UUIDs.
-const UUID: u8 = 4;
+pub(crate) const SUBTYPE: u8 = 4;
 
 /// A UUID that a collection keeps as long as it exists, renamed or not: made of the number of its tree.
 ///
@@ -25,18 +25,22 @@ pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Value {
     // Version 8, which leaves the content to the maker, and the variant of RFC 9562.
     bytes[6] = bytes[6] & 0x0f | 0x80;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    Value::Binary(Binary { subtype: UUID, bytes })
+    Value::Binary(Binary { subtype: SUBTYPE, bytes })
 }
 
 /// Checks that a collection has the UUID that a client expects.
 ///
 /// # Errors
-/// Error 361 if it has another one or does not exist; 14 if it is no UUID.
+/// Error 361 if it has another one or does not exist; 14 if it is no UUID, and 207 if it is too short or long for one.
 pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> CommandResult<()> {
-    if !matches!(expected, Value::Binary(binary) if binary.subtype == UUID) {
-        let found = expected.type_name();
-        let message = format!("BSON field 'collectionUUID' is the wrong type '{found}', expected a UUID");
-        return Err(CommandError::type_mismatch(message));
+    match expected {
+        Value::Binary(binary) if binary.subtype == SUBTYPE && binary.bytes.len() == 16 => {}
+        Value::Binary(binary) if binary.subtype == SUBTYPE => return Err(invalid("a UUID has 16 bytes")),
+        other => {
+            let found = other.type_name();
+            let message = format!("BSON field 'collectionUUID' is the wrong type '{found}', expected a UUID");
+            return Err(CommandError::type_mismatch(message));
+        }
     }
     let database = shared.db.logical_database(db);
     let collection = database.collection(name);
@@ -55,6 +59,11 @@ pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> 
         .with("collectionUUID", expected.clone())
         .with("expectedCollection", name)
         .with("actualCollection", actual))
+}
+
+/// Error 207.
+pub(crate) fn invalid(message: &str) -> CommandError {
+    CommandError::new(207, "InvalidUUID", message)
 }
 
 /// The UUID of the collection that has the definitions of a database's views in MongoDB.

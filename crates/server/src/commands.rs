@@ -279,8 +279,8 @@ pub(crate) fn pipeline_writes(body: &Map) -> bool {
 
 /// True if a command has a read concern of any level; others read the latest state only.
 pub(crate) fn has_read_concern(command: &Command) -> bool {
-    let is_option = ["create", "collMod"].contains(&command.name);
-    (command.writes && !is_option) || ["find", "count", "distinct", "explain"].contains(&command.name)
+    let changes_names = ["collMod", "convertToCapped", "create", "renameCollection"].contains(&command.name);
+    (command.writes && !changes_names) || ["find", "count", "distinct", "explain"].contains(&command.name)
 }
 
 /// True for commands that `serverStatus` counts by their own kind.

@@ -307,7 +307,9 @@ fn late(shared: &Shared, body: &Map) -> Option<CommandError> {
 
 /// Checks the UUID of the collection, if the client sent one.
 fn check_uuid(shared: &Shared, db: &str, body: &Map) -> CommandResult<()> {
-    let uuid = body.get("collectionUUID").filter(|uuid| **uuid != Value::Null);
+    // `renameCollection` names its collection with a database, and looks at the UUID itself.
+    let is_here = !body.contains("renameCollection");
+    let uuid = body.get("collectionUUID").filter(|uuid| is_here && **uuid != Value::Null);
     match (uuid, body.entries.first()) {
         (Some(uuid), Some((_, Value::String(name)))) => collection_uuid::check(shared, db, name, uuid),
         _ => Ok(()),

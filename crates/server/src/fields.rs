@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     FlagOrText,
     /// A boolean, and nothing in its place.
     Bool,
+    /// A boolean, or binary data that has to be a UUID.
+    BoolOrUuid,
     /// A number without a fraction.
     Integer,
     /// A number; its fraction does not count.
@@ -123,6 +125,7 @@ impl Kind {
             Self::Flag => matches!(value, Value::Bool(_)) || value.is_number(),
             Self::FlagOrText => is_text || matches!(value, Value::Bool(_)) || value.is_number(),
             Self::Bool => matches!(value, Value::Bool(_)),
+            Self::BoolOrUuid => matches!(value, Value::Bool(_) | Value::Binary(_)),
             Self::Integer | Self::Limit => is_integer(value),
             Self::Number => value.is_number(),
             Self::Int32 => matches!(value, Value::Int32(_)),
@@ -155,6 +158,7 @@ impl Kind {
             Self::Flag => "[bool, long, int, decimal, double]",
             Self::FlagOrText => "[bool, long, int, decimal, double, string]",
             Self::Bool => "bool",
+            Self::BoolOrUuid => "[bool, binData]",
             Self::Int32 => "int",
             Self::Integer | Self::Number | Self::Limit => "[long, int, decimal, double]",
             Self::Text | Self::Collection => "string",
@@ -329,6 +333,8 @@ impl Fields for Map {
     fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             Some(Value::Bool(flag)) => *flag,
+            // A decimal may be smaller than every double but zero.
+            Some(Value::Decimal(number)) => !number.is_zero(),
             Some(value) if value.is_number() => value.as_f64() != Some(0.0),
             _ => false,
         }

@@ -94,13 +94,20 @@ pub(super) fn check(body: &mut Map) -> CommandResult<()> {
     check_expiry(body)
 }
 
+/// Stages that begin pipelines over no collection.
+const WITHOUT_COLLECTION: [&str; 4] = ["$currentOp", "$documents", "$listLocalSessions", "$listSessions"];
+
 /// The stages of a view, without nulls. `None` if the command has no pipeline.
 ///
 /// # Errors
-/// Error 14 for a stage that is no document.
+/// Error 14 for a stage that is no document, 73 for one that is over no collection.
 pub(super) fn stages(command: &str, body: &Map) -> CommandResult<Option<Vec<Value>>> {
     let Some(stages) = body.elements("pipeline") else { return Ok(None) };
     let stages: Vec<Value> = stages.iter().filter(|stage| **stage != Value::Null).cloned().collect();
+    let first = stages.first().and_then(|stage| stage.as_map()?.entries.first()?.0.as_str());
+    if let Some(stage) = first.filter(|stage| WITHOUT_COLLECTION.contains(stage)) {
+        return Err(CommandError::invalid_namespace(format!("{stage} is not valid for collection pipelines")));
+    }
     match stages.iter().find(|stage| stage.as_map().is_none()) {
         None => Ok(Some(stages)),
         Some(other) => {

@@ -4,16 +4,16 @@ use super::Command;
 use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
-use crate::fields::{Kind, required};
+use crate::fields::{Kind, optional, required};
 use crate::profile;
 use crate::writes::int;
 use alluvium::{Error, Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
-    fields: &[required("drop", Kind::Collection)],
+    fields: &[required("drop", Kind::Collection), optional("collectionUUID", Kind::Any)],
     access: Access::Collection(Action::DropCollection),
-    ..Command::writing("drop", run)
+    ..Command::writing("drop", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -28,8 +28,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Ok(()) if indexes > 0 => {
             call.answer(&Map::from([("nIndexesWas", int(indexes as u64)), ("ns", Value::from(namespace))]))
         }
+        Ok(()) => call.answer(&Map::from([("ns", Value::from(namespace))])),
         // Since MongoDB 7.0 there is no error if nothing is there.
-        Ok(()) | Err(Error::NoSuchCollection { .. }) => call.answer(&Map::from([("ns", Value::from(namespace))])),
+        Err(Error::NoSuchCollection { .. }) => Ok(call.reply()),
         Err(error) => Err(error.into()),
     }
 }

@@ -6,7 +6,7 @@ use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::collection_list::entries;
 use crate::error::CommandResult;
-use crate::fields::{Fields, Kind, optional};
+use crate::fields::{self, Field, Fields, Kind, optional};
 use crate::listing;
 use crate::security::privilege::Need;
 use alluvium::Map;
@@ -16,14 +16,21 @@ pub(super) const COMMAND: Command = Command {
     fields: &[
         optional("filter", Kind::Document),
         optional("cursor", Kind::Document),
-        optional("nameOnly", Kind::Flag),
-        optional("authorizedCollections", Kind::Flag),
+        optional("nameOnly", Kind::Bool),
+        optional("authorizedCollections", Kind::Bool),
     ],
     access: Access::ByFields,
-    ..Command::reading("listCollections", run)
+    ..Command::reading("listCollections", run).strict()
 };
 
+/// The fields of `cursor`.
+const CURSOR: &[Field] = &[optional("batchSize", Kind::Number)];
+
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    if let Some(cursor) = call.body.document("cursor") {
+        fields::check("listCollections.cursor", CURSOR, cursor)?;
+        fields::refuse_unknown("listCollections.cursor", CURSOR, cursor.entries.iter().map(|(name, _)| name))?;
+    }
     let name_only = call.body.flag("nameOnly");
     let mut list = entries(call, &call.db, name_only)?;
     if call.body.flag("authorizedCollections") {

@@ -15,31 +15,36 @@ pub(super) const COMMAND: Command = Command {
     fields: &[
         optional("filter", Kind::Document),
         optional("nameOnly", Kind::Flag),
-        optional("authorizedDatabases", Kind::Flag),
+        optional("authorizedDatabases", Kind::Bool),
     ],
     access: Access::ByFields,
     admin_only: true,
-    ..Command::reading("listDatabases", run)
+    ..Command::reading("listDatabases", run).strict()
 };
+
+/// The databases of every server, with or without collections.
+const ALWAYS: [&str; 3] = ["admin", "config", "local"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let db = &call.shared.db;
-    let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
+    // Their bytes, and whether they are empty.
+    let mut sizes: BTreeMap<String, (u64, bool)> = ALWAYS.map(|name| (name.to_owned(), (0, true))).into();
     for info in db.collections() {
         let bytes = match call.body.flag("nameOnly") {
             true => 0,
             false => db.collection(&info.full_name()).stats().map_or(0, |stats| stats.bytes),
         };
-        *sizes.entry(info.database).or_default() += bytes;
+        let size = sizes.entry(info.database).or_default();
+        *size = (size.0 + bytes, false);
     }
     for (name, _) in db.views() {
         let database = name.split_once('.').map_or(name.as_str(), |(database, _)| database);
-        sizes.entry(database.to_owned()).or_default();
+        sizes.entry(database.to_owned()).or_default().1 = false;
     }
     let lists_all = Need::server(Action::ListDatabases);
     let all = !call.body.flag("authorizedDatabases") && call.shared.security.may(&call.client.peer, &lists_all)?;
     let (mut databases, mut total) = (Vec::new(), 0);
-    for (name, bytes) in sizes {
+    for (name, (bytes, is_empty)) in sizes {
         // Users without the right to list all databases see their own.
         if !all && !call.shared.security.may_reach(&call.client.peer, &name)? {
             continue;
@@ -47,7 +52,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let mut map = Map::from([("name", Value::from(name))]);
         if !call.body.flag("nameOnly") {
             map.push("sizeOnDisk", Value::Int64(i64::try_from(bytes).unwrap_or(i64::MAX)));
-            map.push("empty", false);
+            map.push("empty", is_empty);
         }
         databases.push(map);
         total += bytes;

@@ -1,7 +1,7 @@
 //! Replies that drivers and programs read, field by field.
 
-use crate::common::{MORE_TO_COME, OP_MSG, Running};
-use alluvium::{Map, Timestamp, Value, doc};
+use crate::common::{Client, MORE_TO_COME, OP_MSG, Running};
+use alluvium::{Binary, Map, Timestamp, Value, doc};
 
 #[test]
 fn lists_with_filters_may_contain_rules_and_pipelines() {
@@ -148,4 +148,78 @@ fn options_of_collections_are_checked() {
     }
     let engine = "block_compressor=zlib,log=(enabled,a=b),\"type\"=file";
     client.ok("zoo", doc! {"create": "x", "storageEngine": {"wiredTiger": {"configString": engine}}});
+}
+
+#[test]
+fn a_rename_replaces_the_collection_that_the_client_means() {
+    let server = Running::new();
+    let mut client = server.client();
+    for name in ["pets", "others"] {
+        client.ok("zoo", doc! {"create": name});
+    }
+    client.ok("zoo", doc! {"create": "view", "viewOn": "pets", "pipeline": []});
+    let uuid_of = |client: &mut Client, name: &str| {
+        let list = client.ok("zoo", doc! {"listCollections": 1, "filter": {"name": name}});
+        let batch = list.get("cursor").and_then(|cursor| cursor.as_map()?.get("firstBatch")?.as_array());
+        let info = batch.and_then(|batch| batch.first()?.as_map()?.get("info")?.as_map()?.get("uuid").cloned());
+        info.expect("a UUID")
+    };
+    let rename = |to: &str, target: Value| doc! {"renameCollection": "zoo.pets", "to": to, "dropTarget": target};
+    let (pets, others) = (uuid_of(&mut client, "pets"), uuid_of(&mut client, "others"));
+    let binary = |subtype, len| Value::Binary(Binary { subtype, bytes: vec![0; len] });
+    client.fails(14, "admin", rename("zoo.others", Value::Int32(1)));
+    client.fails(207, "admin", rename("zoo.others", binary(3, 16)));
+    client.fails(207, "admin", rename("zoo.others", binary(4, 8)));
+    client.fails(361, "admin", rename("zoo.others", binary(4, 16)));
+    client.fails(361, "admin", rename("zoo.others", pets.clone()));
+    client.fails(72, "admin", rename("ark.others", others.clone()));
+    client.fails(48, "admin", rename("zoo.others", Value::Bool(false)));
+    client.fails(48, "admin", rename("zoo.view", Value::Bool(true)));
+    for to in ["zoo.system.views", "zoo.a$", "local.oplog.rs"] {
+        client.fails(20, "admin", rename(to, Value::Bool(false)));
+    }
+    client.fails(
+        361,
+        "admin",
+        doc! {"renameCollection": "zoo.pets", "to": "zoo.x", "collectionUUID": (others.clone())},
+    );
+    client.fails(40415, "admin", doc! {"renameCollection": "zoo.pets", "to": "zoo.x", "collection": 1});
+    client.ok("admin", rename("zoo.others", others));
+    assert_eq!(uuid_of(&mut client, "others"), pets);
+}
+
+#[test]
+fn lists_have_what_every_server_has() {
+    let server = Running::new();
+    let mut client = server.client();
+    client.ok("zoo", doc! {"create": "pets"});
+    let names = |client: &mut Client, list: Map, field: &str| {
+        let reply = client.ok(if field == "databases" { "admin" } else { "zoo" }, list);
+        let list = match field {
+            "databases" => reply.get(field).cloned(),
+            _ => reply.get("cursor").and_then(|cursor| cursor.as_map()?.get("firstBatch").cloned()),
+        };
+        let list = list.as_ref().and_then(Value::as_array).expect("a list").to_vec();
+        list.iter().filter_map(|entry| Some(entry.as_map()?.get("name")?.as_str()?.to_owned())).collect::<Vec<_>>()
+    };
+    let databases = names(&mut client, doc! {"listDatabases": 1}, "databases");
+    assert_eq!(databases, ["admin", "config", "local", "zoo"]);
+    assert_eq!(
+        names(&mut client, doc! {"listDatabases": 1, "filter": {"empty": false}}, "databases")
+            .last()
+            .map(String::as_str),
+        Some("zoo")
+    );
+    assert_eq!(names(&mut client, doc! {"listCollections": 1}, "cursor"), ["pets"]);
+    client.ok("zoo", doc! {"create": "view", "viewOn": "pets", "pipeline": []});
+    assert_eq!(names(&mut client, doc! {"listCollections": 1}, "cursor"), ["pets", "system.views", "view"]);
+    for (code, wrong) in [
+        (14, doc! {"listCollections": 1, "nameOnly": 1}),
+        (14, doc! {"listCollections": 1, "cursor": {"batchSize": "2"}}),
+        (40415, doc! {"listCollections": 1, "cursor": {"size": 2}}),
+        (40415, doc! {"listCollections": 1, "names": true}),
+    ] {
+        client.fails(code, "zoo", wrong);
+    }
+    client.fails(73, "zoo", doc! {"create": "v", "viewOn": "pets", "pipeline": [{"$documents": []}]});
 }
