@@ -6,7 +6,7 @@
 Starts `alluvium serve` (the program in $ALLUVIUM, or target/release/alluvium) with its data on disk and its log on, and
 where they are there mongo-java-server (MONGO_JAVA_SERVER=CLASSPATH, its jars from Maven; in memory) and secantusdb (pip). Each gets the same
 documents of some 1.1 KB, from one or several client processes. Prints operations in a second, and microseconds of processor
-time of the server for each. Timings of a small machine include the clients, which share its cores.
+time of the server for each, and of find_one the latencies that 50 and 99 in 100 are below, as a client sees them. Timings of a small machine include the clients, which share its cores.
 """
 
 import argparse
@@ -48,6 +48,7 @@ def work(uri, process, processes, documents, workload, ready, start, done):
     comments = client.bench.comments
     share = documents // processes
     batch = [document(process, n) for n in range(share)] if workload.startswith("insert") else []
+    latencies = []
     client.admin.command("ping")
     ready.put(process)
     start.wait()
@@ -59,8 +60,12 @@ def work(uri, process, processes, documents, workload, ready, start, done):
         for one in batch[:count]:
             client.bench.single.insert_one(one)
     elif workload == "find_one":
+        before = time.perf_counter()
         for n in range(count):
             assert comments.find_one({"_id": process * STRIDE + n * 7919 % share})
+            now = time.perf_counter()
+            latencies.append(now - before)
+            before = now
     elif workload == "inc":
         for n in range(count):
             comments.update_one({"_id": process * STRIDE + n}, {"$inc": {"score": 1}})
@@ -74,7 +79,7 @@ def work(uri, process, processes, documents, workload, ready, start, done):
         count = max(1, 8 // processes)
         for _ in range(count):
             list(comments.aggregate([{"$group": {"_id": "$author", "n": {"$sum": 1}, "score": {"$avg": "$score"}}}]))
-    done.put(count)
+    done.put((count, latencies))
 
 
 def cpu_seconds(pid):
@@ -93,11 +98,16 @@ def measure(server, processes, documents, workload):
         ready.get()
     cpu, began = cpu_seconds(server.pid), time.monotonic()
     start.set()
-    count = sum(done.get(timeout=600) for _ in workers)
+    parts = [done.get(timeout=600) for _ in workers]
+    count = sum(count for count, _ in parts)
+    latencies = sorted(latency for _, some in parts for latency in some)
     seconds, cpu = time.monotonic() - began, cpu_seconds(server.pid) - cpu
     for worker in workers:
         worker.join()
-    return {"rate": count / seconds, "cpu_us": cpu / count * 1e6}
+    record = {"rate": count / seconds, "cpu_us": cpu / count * 1e6}
+    if latencies:
+        record |= {f"p{share}_us": latencies[len(latencies) * share // 100] * 1e6 for share in (50, 99)}
+    return record
 
 
 def free_port():
@@ -188,7 +198,9 @@ def main():
                     record = measure(server, processes, arguments.documents, workload)
                     record = {"server": name, "processes": processes, "workload": workload, **record}
                     records.append(record)
-                    print("{server:18} {processes:2} {workload:12} {rate:10.0f}/s {cpu_us:10.1f} us".format(**record), flush=True)
+                    print("{server:18} {processes:2} {workload:12} {rate:10.0f}/s {cpu_us:10.1f} us".format(**record), end="")
+                    shown = "  p50 {p50_us:.0f} us, p99 {p99_us:.0f} us".format(**record) if "p50_us" in record else ""
+                    print(shown, flush=True)
             finally:
                 server.stop()
     if arguments.json:

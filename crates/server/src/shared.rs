@@ -16,7 +16,7 @@ use crate::security::Security;
 use crate::sessions::{SessionId, Sessions};
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
-use crate::threads::Threads;
+use crate::threads::{self, Threads};
 use crate::tls::Tls;
 use crate::write_block::WriteBlock;
 use crate::write_gate::WriteGate;
@@ -125,7 +125,7 @@ impl Shared {
             started: env.clock.now(),
             executing: AtomicUsize::new(0),
             shutdown: Notify::new(),
-            threads: Arc::new(Threads::new(config.threads)),
+            threads: Arc::new(Threads::new(config.threads.min(threads::most()))),
             stopping: AtomicBool::new(false),
             last_connection: AtomicI32::new(0),
             db,

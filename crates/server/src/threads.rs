@@ -6,11 +6,15 @@
 //! a busy connection wakes one thread, which does the whole of it; of an idle one, that of the runtime which waits for
 //! all sockets.
 
+use alluvium_env::thread::available_parallelism;
 use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
+
+/// The threads for each core.
+const OF_CORE: usize = 4;
 
 thread_local! {
     static IS_OF_CONNECTION: Cell<bool> = const { Cell::new(false) };
@@ -19,6 +23,12 @@ thread_local! {
 /// True on a thread that polls one connection.
 pub(crate) fn is_of_connection() -> bool {
     IS_OF_CONNECTION.get()
+}
+
+/// The most threads of a server: with more for each core, the system lets some of them wait for long, and requests of
+/// the runtime, which are executed in the order in which they arrive, do not.
+pub(crate) fn most() -> usize {
+    available_parallelism() * OF_CORE
 }
 
 /// The threads of a server.
