@@ -7,39 +7,6 @@ use alluvium::{Map, Value};
 /// The only version.
 pub(crate) const VERSION: &str = "1";
 
-/// The commands of version 1.
-const COMMANDS: [&str; 29] = [
-    "abortTransaction",
-    "aggregate",
-    "authenticate",
-    "bulkWrite",
-    "collMod",
-    "commitTransaction",
-    "count",
-    "create",
-    "createIndexes",
-    "delete",
-    "drop",
-    "dropDatabase",
-    "dropIndexes",
-    "endSessions",
-    "explain",
-    "find",
-    "findAndModify",
-    "getMore",
-    "hello",
-    "insert",
-    "killCursors",
-    "listCollections",
-    "listDatabases",
-    "listIndexes",
-    "ping",
-    "refreshSessions",
-    "saslContinue",
-    "saslStart",
-    "update",
-];
-
 /// The stages that are not of version 1.
 const OTHER_STAGES: [&str; 13] = [
     "$currentOp",
@@ -57,16 +24,16 @@ const OTHER_STAGES: [&str; 13] = [
     "$vectorSearch",
 ];
 
-/// The versions of the stable API that have a command.
-pub(crate) fn versions(command: &str) -> impl Iterator<Item = &'static str> {
-    COMMANDS.contains(&command).then_some(VERSION).into_iter()
+/// The versions of the stable API that have a command, which is in version 1 or not.
+pub(crate) fn versions(is_stable: bool) -> impl Iterator<Item = &'static str> {
+    is_stable.then_some(VERSION).into_iter()
 }
 
 /// Checks what a client says about the version of the interface that it uses.
 ///
 /// # Errors
 /// Error 322 for another version, 323 for a command or stage that is not of version 1 and was to be refused.
-pub(crate) fn check(command: &str, body: &Map) -> CommandResult<()> {
+pub(crate) fn check(command: &str, is_stable: bool, body: &Map) -> CommandResult<()> {
     let Some(version) = body.text("apiVersion") else {
         let options = ["apiStrict", "apiDeprecationErrors"];
         return match options.iter().any(|option| body.contains(option)) {
@@ -88,10 +55,10 @@ pub(crate) fn check(command: &str, body: &Map) -> CommandResult<()> {
         let message = format!("Provided apiStrict:true, but {what} is not in API Version {VERSION}");
         Err(CommandError::new(323, "APIStrictError", message))
     };
-    if !COMMANDS.contains(&command) {
+    if !is_stable {
         return strict(format!("the command {command}"));
     }
-    if command == "aggregate" && body.flag("explain") {
+    if body.contains("pipeline") && body.flag("explain") {
         return strict("the option explain of aggregate".to_owned());
     }
     match other_stage(body.elements("pipeline").unwrap_or_default()) {

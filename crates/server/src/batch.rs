@@ -56,25 +56,51 @@ pub(crate) struct FirstBatch {
     pub single: bool,
     /// The cursor stays open however long it is not read.
     pub never_expires: bool,
+    /// The documents are the results of the user's own writes: no right is needed to read them.
+    pub is_own: bool,
 }
 
 impl FirstBatch {
     /// The batch of a query or a pipeline.
     pub(crate) fn of(cursor: Cursor, namespace: String) -> Self {
         let documents = Documents::Query(Box::new(cursor), None);
-        Self { documents, namespace, size: FIRST_BATCH, limit: None, single: false, never_expires: false }
+        Self {
+            documents,
+            namespace,
+            size: FIRST_BATCH,
+            limit: None,
+            single: false,
+            never_expires: false,
+            is_own: false,
+        }
     }
 
     /// The batch of a tailable cursor.
     pub(crate) fn of_tail(tail: Tail, awaits: bool, namespace: String) -> Self {
         let documents = Documents::Tail(Box::new(TailCursor { tail, kept: None, awaits, waiting: None }));
-        Self { documents, namespace, size: FIRST_BATCH, limit: None, single: false, never_expires: false }
+        Self {
+            documents,
+            namespace,
+            size: FIRST_BATCH,
+            limit: None,
+            single: false,
+            never_expires: false,
+            is_own: false,
+        }
     }
 
     /// The batch of documents that were made at once.
     pub(crate) fn of_list(list: Vec<Document>, namespace: String) -> Self {
         let documents = Documents::of(list);
-        Self { documents, namespace, size: FIRST_BATCH, limit: None, single: false, never_expires: false }
+        Self {
+            documents,
+            namespace,
+            size: FIRST_BATCH,
+            limit: None,
+            single: false,
+            never_expires: false,
+            is_own: false,
+        }
     }
 
     /// A reply with the batch. The cursor stays open if there may be more documents.
@@ -104,10 +130,12 @@ impl FirstBatch {
     }
 
     fn keep(self, call: &Call<'_>) -> CommandResult<i64> {
+        let needs = if self.is_own { Vec::new() } else { call.needs()? };
         call.shared.cursors.keep(OpenCursor {
             documents: self.documents,
             namespace: self.namespace,
             user: call.client.user(),
+            needs,
             session: call.session.clone(),
             is_limited: !call.max_time().is_zero(),
             stop: Arc::clone(&call.stop),

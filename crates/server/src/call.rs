@@ -5,6 +5,9 @@ use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::retries::{self, Retry};
+use crate::security::access::Access;
+use crate::security::needs::Subject;
+use crate::security::privilege::Need;
 use crate::sessions::SessionId;
 use crate::shared::Shared;
 use crate::slow::Level;
@@ -25,6 +28,10 @@ pub(crate) struct Call<'a> {
     pub client: &'a Client,
     /// The name of the command, as in the registry.
     pub name: &'static str,
+    /// What the command needs.
+    pub access: Access,
+    /// True if the command returns documents that a client has stored.
+    pub is_query: bool,
     /// The database that it is sent to.
     pub db: String,
     /// The fields, without [`Call::statements`]. The list of operations shows them.
@@ -154,6 +161,17 @@ impl Call<'_> {
         self.retry.as_ref()?.done(at).map(retries::result)
     }
 
+    /// What the user needs to read on in a cursor of this command.
+    ///
+    /// # Errors
+    /// As [`Access::needs`].
+    pub(crate) fn needs(&self) -> CommandResult<Vec<Need<'static>>> {
+        let user = self.client.peer.login().map(|login| login.name);
+        let (db, body, sequences) = (self.db.as_str(), &*self.body, self.sequences.as_slice());
+        let subject = Subject { db, body, sequences, user: user.as_ref(), exact: true };
+        Ok(self.access.needs(&subject)?.into_iter().map(Need::into_owned).collect())
+    }
+
     /// The snapshot to read at.
     pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
         self.snapshot.as_ref().map(|at| &at.snapshot)
@@ -181,8 +199,7 @@ impl Call<'_> {
 
     /// The time limit; zero is no limit.
     pub(crate) fn max_time(&self) -> Duration {
-        let is_read = ["aggregate", "count", "distinct", "find"].contains(&self.name);
-        let default = || if is_read { self.shared.read_millis_max.load(Ordering::Relaxed) } else { 0 };
+        let default = || if self.is_query { self.shared.read_millis_max.load(Ordering::Relaxed) } else { 0 };
         let millis = self.body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok());
         Duration::from_millis(millis.unwrap_or_else(default))
     }

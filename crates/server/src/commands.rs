@@ -66,16 +66,20 @@ mod validate;
 mod validate_db_metadata;
 mod write_block;
 
-use crate::access::Access;
 use crate::call::Call;
+use crate::client::Client;
 use crate::error::CommandResult;
-use crate::fields::{Field, Fields};
-use alluvium::Map;
+use crate::fields::{Field, Fields, Handling};
+use crate::latencies::Use;
+use crate::security::access::Access;
+use crate::shared::Shared;
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
-/// A command.
+/// A command: its row in the registry, with everything that the server asks about it.
 pub(crate) struct Command {
     /// The name.
     pub name: &'static str,
@@ -87,18 +91,73 @@ pub(crate) struct Command {
     pub access: Access,
     /// True if it is sent to the database `admin` only.
     pub admin_only: bool,
-    /// True if it may write: then it has a write concern.
-    pub writes: bool,
+    /// What it writes.
+    pub writes: Writes,
     /// True if a repetition of it is not applied again.
     pub retryable: bool,
-    /// True if it can read at a snapshot.
-    pub reads_snapshots: bool,
+    /// The read concerns that it has.
+    pub levels: Levels,
     /// True if it exists with `--enable-test-commands` only.
     pub is_for_tests: bool,
     /// True if fields that are not listed are refused; otherwise they have no effect.
     pub is_strict: bool,
-    /// Carries it out. The fields that the registry lists have been checked.
+    /// True if the audit log has a line for each of its executions: an act of administration.
+    pub is_audited: bool,
+    /// True if it is in version 1 of the stable API.
+    pub is_stable: bool,
+    /// Whom it waits for before it is executed.
+    pub lane: Lane,
+    /// What the latencies of a collection count it as.
+    pub usage: Use,
+    /// The kind of operation that `currentOp` and `system.profile` show.
+    pub op: &'static str,
+    /// True if `serverStatus` counts it by its own kind, and not among all commands.
+    pub counts_itself: bool,
+    /// The full name of the collection that it works on, or the database.
+    pub namespace: fn(&str, &Map) -> String,
+    /// The time that a request waits, without a thread, before it is executed.
+    pub wait: fn(&Shared, &Map) -> Duration,
+    /// Gives up what further replies to the same request would have had.
+    pub abandon: fn(&Shared, &Client, &Map),
+    /// Executes it. The fields that the registry lists have been checked.
     pub run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
+}
+
+/// What a command writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// Nothing that a lock of `fsync` holds back: it has no write concern.
+    Nothing,
+    /// Documents or the catalogue: it has a write concern.
+    Always,
+    /// Documents if the last stage of its pipeline does: it has a write concern.
+    ByPipeline,
+    /// Only the files of the database, whose content stays: a lock of `fsync` holds it back, and it has no write concern.
+    Files,
+}
+
+/// The read concerns of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Levels {
+    /// The latest state only: `local`.
+    Local,
+    /// All levels but `snapshot`.
+    Majority,
+    /// All levels, of which `snapshot` has the effect of an error where the command cannot read one.
+    Any,
+    /// All levels: it can read a snapshot.
+    Snapshot,
+    /// That of the query whose cursor it reads; drivers repeat it.
+    OfCursor,
+}
+
+/// Whom a request waits for before it is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Other requests, when the server executes as many as it may.
+    Ordinary,
+    /// Other requests of control only: it is short, and ends or watches others, or keeps the connection.
+    Control,
 }
 
 impl Command {
@@ -111,13 +170,27 @@ impl Command {
             fields,
             access: Access::Login,
             admin_only: false,
-            writes: false,
+            writes: Writes::Nothing,
             retryable: false,
-            reads_snapshots: false,
+            levels: Levels::Local,
             is_for_tests: false,
             is_strict: false,
+            is_audited: false,
+            is_stable: false,
+            lane: Lane::Ordinary,
+            usage: Use::Command,
+            op: "command",
+            counts_itself: false,
+            namespace: namespace_of_argument,
+            wait: |_, _| Duration::ZERO,
+            abandon: |_, _, _| (),
             run,
         }
+    }
+
+    /// A command without fields that may write.
+    const fn writing(name: &'static str, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Self {
+        Self { writes: Writes::Always, levels: Levels::Any, usage: Use::Change, ..Self::reading(name, run) }
     }
 
     /// The command, with fields that are not listed refused.
@@ -125,9 +198,112 @@ impl Command {
         Self { is_strict: true, ..self }
     }
 
-    /// A command without fields that may write.
-    const fn writing(name: &'static str, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Self {
-        Self { writes: true, ..Self::reading(name, run) }
+    /// The command, with a line of the audit log for each execution.
+    const fn audited(self) -> Self {
+        Self { is_audited: true, ..self }
+    }
+
+    /// The command, as part of version 1 of the stable API.
+    const fn stable(self) -> Self {
+        Self { is_stable: true, ..self }
+    }
+
+    /// The command, in the lane of control.
+    const fn control(self) -> Self {
+        Self { lane: Lane::Control, ..self }
+    }
+
+    /// The command, counted as a use of a collection and shown as an operation; it is also counted by its own kind.
+    const fn counted(self, usage: Use, op: &'static str) -> Self {
+        Self { usage, op, counts_itself: true, ..self }
+    }
+
+    /// True if some request of this command writes: then the command has a write concern.
+    pub(crate) fn may_write(&self) -> bool {
+        matches!(self.writes, Writes::Always | Writes::ByPipeline)
+    }
+
+    /// True if this request writes documents or the catalogue.
+    pub(crate) fn writes(&self, body: &Map) -> bool {
+        match self.writes {
+            Writes::Always => true,
+            Writes::ByPipeline => pipeline_writes(body),
+            Writes::Nothing | Writes::Files => false,
+        }
+    }
+
+    /// True if a lock of `fsync` holds this request back.
+    pub(crate) fn is_held_by_fsync(&self, body: &Map) -> bool {
+        self.writes == Writes::Files || self.writes(body)
+    }
+
+    /// Whom a request waits for: a pipeline that lists operations is short.
+    pub(crate) fn lane(&self, body: &Map) -> Lane {
+        match self.writes {
+            Writes::ByPipeline if lists_operations(body) => Lane::Control,
+            _ => self.lane,
+        }
+    }
+
+    /// True if `explain` has a plan of it.
+    fn is_explained(&self) -> bool {
+        matches!(self.usage, Use::Query | Use::Read | Use::Update | Use::Remove)
+    }
+
+    /// True for a command that returns documents that a client has stored.
+    pub(crate) fn is_query(&self) -> bool {
+        matches!(self.usage, Use::Query | Use::Read)
+    }
+
+    /// True if some of its fields are secrets. Replies to such a command are never compressed.
+    pub(crate) fn has_secrets(&self) -> bool {
+        self.fields.iter().any(|field| field.handling == Handling::Secret)
+    }
+
+    /// The fields of a request as listings, logs and profiles may show them: every such place gets them from here. Of a
+    /// command with secrets, only fields that are known to be none are shown.
+    pub(crate) fn shown(&self, body: &Arc<Map>) -> Arc<Map> {
+        if !self.has_secrets() {
+            return Arc::clone(body);
+        }
+        let is_shown = |name: &str| match self.fields.iter().find(|field| field.name == name) {
+            Some(field) => field.handling != Handling::Secret,
+            None => crate::fields::is_common(name),
+        };
+        let entries = body.entries.iter().enumerate().map(|(at, (name, value))| {
+            let shown = at == 0 && self.argument_is_shown() || name.as_str().is_some_and(is_shown);
+            (name.clone(), if shown { value.clone() } else { Value::from(HIDDEN) })
+        });
+        Arc::new(Map { entries: entries.collect() })
+    }
+
+    /// True if the value of the first field is no secret.
+    fn argument_is_shown(&self) -> bool {
+        !self.fields.iter().any(|field| field.name == self.name && field.handling == Handling::Secret)
+    }
+
+    /// The fields of a request, and apart from them its statements and documents.
+    pub(crate) fn set_apart(&self, body: Map) -> (Map, Map) {
+        let is_apart = |name: &Value| {
+            let mut apart = self.fields.iter().filter(|field| field.handling == Handling::Apart);
+            name.as_str().is_some_and(|name| apart.any(|field| field.name == name))
+        };
+        let (apart, rest) = match body.entries.iter().any(|(name, _)| is_apart(name)) {
+            true => body.entries.into_iter().partition(|(name, _)| is_apart(name)),
+            false => (Vec::new(), body.entries),
+        };
+        (Map { entries: rest }, Map { entries: apart })
+    }
+}
+
+/// What is shown in place of a secret, as in MongoDB.
+const HIDDEN: &str = "xxx";
+
+/// The collection that the first field names in the database; without one, the database.
+fn namespace_of_argument(db: &str, body: &Map) -> String {
+    match body.entries.first() {
+        Some((_, Value::String(collection))) => format!("{db}.{collection}"),
+        _ => db.to_owned(),
     }
 }
 
@@ -270,22 +446,16 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
     REGISTRY.iter()
 }
 
-pub(crate) use hello::wait as hello_wait;
-/// True if the pipeline of an `aggregate` writes.
-pub(crate) fn pipeline_writes(body: &Map) -> bool {
+/// True if the pipeline of a request lists the running operations.
+fn lists_operations(body: &Map) -> bool {
+    let first = body.elements("pipeline").and_then(|stages| stages.first()?.as_map());
+    first.is_some_and(|first| first.contains("$currentOp"))
+}
+
+/// True if the pipeline of a request writes.
+fn pipeline_writes(body: &Map) -> bool {
     let last = body.elements("pipeline").and_then(|stages| stages.last()?.as_map());
     last.is_some_and(|last| last.contains("$out") || last.contains("$merge"))
-}
-
-/// True if a command has a read concern of any level; others read the latest state only.
-pub(crate) fn has_read_concern(command: &Command) -> bool {
-    let changes_names = ["collMod", "convertToCapped", "create", "renameCollection"].contains(&command.name);
-    (command.writes && !changes_names) || ["find", "count", "distinct", "explain"].contains(&command.name)
-}
-
-/// True for commands that `serverStatus` counts by their own kind.
-pub(crate) fn counts_itself(name: &str) -> bool {
-    ["insert", "find", "aggregate", "update", "delete", "getMore", "bulkWrite"].contains(&name)
 }
 
 #[cfg(test)]

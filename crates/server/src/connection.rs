@@ -151,7 +151,7 @@ impl<S: Stream> Connection<S> {
     async fn answer(&mut self, received: Received) -> io::Result<()> {
         let Received { mut request, compressor } = received;
         // Before a login, and for logins, replies are never compressed.
-        let compressor = compressor.filter(|_| !is_plain(&request));
+        let compressor = compressor.filter(|_| !dispatch::has_secrets(&request));
         let (form, mut ids) = (request.form, Ids { request_id: 0, response_to: request.request_id });
         loop {
             let next = request.exhaust_allowed.then(|| request.clone());
@@ -375,11 +375,4 @@ fn receive(message: &[u8]) -> Result<Received, Refused> {
 
 fn is_get_more(request: &Request) -> bool {
     request.body.entries.first().is_some_and(|(name, _)| name.as_str() == Some("getMore"))
-}
-
-/// True for commands whose replies are never compressed.
-fn is_plain(request: &Request) -> bool {
-    const PLAIN: [&str; 4] = ["hello", "ismaster", "saslstart", "saslcontinue"];
-    let name = request.body.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
-    PLAIN.iter().any(|plain| name.eq_ignore_ascii_case(plain))
 }

@@ -1,6 +1,7 @@
 //! Cursors that clients have not read to the end.
 
 use crate::error::{CommandError, CommandResult};
+use crate::security::privilege::Need;
 use crate::sessions::SessionId;
 use alluvium::{Cursor, Document, Tail};
 use alluvium_env::Env;
@@ -131,6 +132,8 @@ pub(crate) struct OpenCursor {
     pub namespace: String,
     /// The user who opened it; only this user may read it.
     pub user: Option<String>,
+    /// What its user needs to read on.
+    pub needs: Vec<Need<'static>>,
     /// The session that it belongs to.
     pub session: Option<SessionId>,
     /// The query has a time limit.

@@ -45,6 +45,17 @@ pub(crate) enum Kind {
     CollectionOrNumber,
 }
 
+/// How the value of a field is handled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handling {
+    /// As all others.
+    Plain,
+    /// A password or a part of a login: no listing, log or profile shows it.
+    Secret,
+    /// The statements and documents of a write: kept apart, so that listings do not hold them.
+    Apart,
+}
+
 /// A field of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
@@ -56,9 +67,21 @@ pub(crate) struct Field {
     pub required: bool,
     /// True if null is of a wrong type; otherwise it counts as missing.
     pub refuses_null: bool,
+    /// How its value is handled.
+    pub handling: Handling,
 }
 
 impl Field {
+    /// The field, as a secret.
+    pub(crate) const fn secret(self) -> Self {
+        Self { handling: Handling::Secret, ..self }
+    }
+
+    /// The field, as the statements or documents of a write.
+    pub(crate) const fn apart(self) -> Self {
+        Self { handling: Handling::Apart, ..self }
+    }
+
     /// The field, with null as a wrong type.
     pub(crate) const fn not_null(self) -> Self {
         Self { refuses_null: true, ..self }
@@ -67,13 +90,13 @@ impl Field {
 
 /// A field that may be missing.
 pub(crate) const fn optional(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, required: false, refuses_null: matches!(kind, Kind::Hint) }
+    Field { name, kind, required: false, refuses_null: matches!(kind, Kind::Hint), handling: Handling::Plain }
 }
 
 /// A field that must be there.
 pub(crate) const fn required(name: &'static str, kind: Kind) -> Field {
     let refuses_null = matches!(kind, Kind::Collection | Kind::CollectionOrNumber | Kind::Change | Kind::FlagOrText);
-    Field { name, kind, required: true, refuses_null }
+    Field { name, kind, required: true, refuses_null, handling: Handling::Plain }
 }
 
 /// Fields that every command has.

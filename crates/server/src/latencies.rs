@@ -70,20 +70,6 @@ impl Use {
     const ALL: [Self; 8] =
         [Self::Query, Self::GetMore, Self::Read, Self::Insert, Self::Update, Self::Remove, Self::Command, Self::Change];
 
-    /// What a command does, which writes or not.
-    pub(crate) fn of(command: &str, writes: bool) -> Self {
-        match command {
-            "find" => Self::Query,
-            "getMore" => Self::GetMore,
-            "aggregate" | "count" | "distinct" => Self::Read,
-            "insert" | "bulkWrite" => Self::Insert,
-            "update" | "findAndModify" => Self::Update,
-            "delete" => Self::Remove,
-            _ if writes => Self::Change,
-            _ => Self::Command,
-        }
-    }
-
     /// The place of its latencies: reads, writes and other commands.
     fn kind(self) -> usize {
         match self {

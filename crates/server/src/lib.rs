@@ -7,7 +7,6 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod access;
 mod admin;
 mod api;
 mod attach;

@@ -16,8 +16,10 @@ pub(crate) struct Operation {
     pub command: &'static str,
     /// The database, or `database.collection`.
     pub namespace: Arc<str>,
-    /// Its fields, without statements and documents.
-    pub body: Arc<Map>,
+    /// The kind of operation.
+    pub op: &'static str,
+    /// Its fields as listings may show them: without secrets, statements and documents.
+    pub shown: Arc<Map>,
     /// Its session.
     pub session: Option<SessionId>,
     /// Its connection.

@@ -4,6 +4,8 @@
 //! privileges that the roles of the user give, which [`directory`] reads from the collections `admin.system.users` and
 //! `admin.system.roles`.
 
+pub(crate) mod access;
+pub(crate) mod action;
 pub(crate) mod audit;
 pub(crate) mod built_in;
 pub(crate) mod check;

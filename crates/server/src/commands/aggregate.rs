@@ -1,15 +1,17 @@
 //! `aggregate`: a pipeline over a collection or a database.
 
-use super::Command;
 use super::pipeline::{check_target, collection, pipeline};
-use crate::access::Access;
+use super::{Command, Levels, Writes};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::latencies::Use;
 use crate::profile;
 use crate::read;
+use crate::security::access::Access;
+use crate::security::needs;
 use crate::server_stages;
 use alluvium::Value;
 use alluvium_document::BsonBuilder;
@@ -37,10 +39,10 @@ pub(super) const COMMAND: Command = Command {
         optional("querySettings", Kind::Document),
         optional("runtimeConstants", Kind::Document),
     ],
-    access: Access::ByFields,
-    reads_snapshots: true,
-    // `$out` and `$merge` write.
-    ..Command::writing("aggregate", run).strict()
+    access: Access::ByFields(needs::pipeline::aggregate),
+    levels: Levels::Snapshot,
+    writes: Writes::ByPipeline,
+    ..Command::writing("aggregate", run).counted(Use::Read, "command").stable().strict()
 };
 
 const CURSOR: &[Field] = &[optional("batchSize", Kind::Number)];
@@ -63,7 +65,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let message = "Aggregation explain does not support the 'writeConcern' option";
         return Err(CommandError::failed_to_parse(message));
     }
-    let writes = super::pipeline_writes(&call.body);
+    let writes = COMMAND.writes(&call.body);
     if explains {
         return super::explain::aggregate(call, &collection, &call.body, "queryPlanner");
     }

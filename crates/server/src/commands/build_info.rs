@@ -1,9 +1,9 @@
 //! `buildInfo`: the version of the server.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::CommandResult;
+use crate::security::access::Access;
 use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -11,7 +11,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const VERSION: &str = crate::config::MONGODB_VERSION;
 
 pub(super) const COMMAND: Command =
-    Command { aliases: &["buildinfo"], access: Access::Open, ..Command::reading("buildInfo", run).strict() };
+    Command { aliases: &["buildinfo"], access: Access::Open, ..Command::reading("buildInfo", run).control().strict() };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let numbers = VERSION.split('.').filter_map(|part| part.parse::<i32>().ok());

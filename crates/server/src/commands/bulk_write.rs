@@ -1,21 +1,23 @@
 //! `bulkWrite`: writes to several collections.
 
 use super::{Command, delete, update};
-use crate::access::Access;
 use crate::batch::FirstBatch;
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::latencies::Use;
 use crate::listing;
+use crate::security::access::Access;
+use crate::security::needs;
 use crate::writes::{self, int};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("ops", Kind::Documents),
+        required("ops", Kind::Documents).apart(),
         required("nsInfo", Kind::Documents),
         optional("ordered", Kind::Bool),
         optional("stmtIds", Kind::Array),
@@ -25,10 +27,10 @@ pub(super) const COMMAND: Command = Command {
         optional("cursor", Kind::Document),
         optional("bypassEmptyTsReplacement", Kind::Flag),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::writes::bulk_write),
     admin_only: true,
     retryable: true,
-    ..Command::writing("bulkWrite", run).strict()
+    ..Command::writing("bulkWrite", run).counted(Use::Insert, "command").stable().strict()
 };
 
 const NAMESPACE: &[Field] = &[required("ns", Kind::Text), optional("collectionUUID", Kind::Any)];
@@ -97,7 +99,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
     let batch = FirstBatch::of_list(listing::documents(&results)?, "admin.$cmd.bulkWrite".to_owned());
-    let mut builder = FirstBatch { size: size.unwrap_or(u64::MAX), ..batch }.reply(call)?;
+    let mut builder = FirstBatch { size: size.unwrap_or(u64::MAX), is_own: true, ..batch }.reply(call)?;
     let Totals { errors, inserted, matched, modified, upserted, deleted } = totals;
     let counts = [
         ("nErrors", errors),

@@ -1,10 +1,12 @@
 //! `convertToCapped`, `cloneCollectionAsCapped`, and the limits of capped collections in other commands.
 
-use super::Command;
-use crate::access::{Access, Action};
+use super::{Command, Levels};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
+use crate::security::needs;
 use alluvium::{CappedLimits, Document, Error, Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -59,7 +61,8 @@ fn converted_size(body: &Map) -> CommandResult<CappedLimits> {
 pub(super) const CONVERT: Command = Command {
     fields: &[required("convertToCapped", Kind::Any), optional("size", Kind::Any)],
     access: Access::Collection(Action::ConvertToCapped),
-    ..Command::writing("convertToCapped", convert)
+    levels: Levels::Local,
+    ..Command::writing("convertToCapped", convert).audited()
 };
 
 fn convert(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -80,8 +83,8 @@ pub(super) const CLONE: Command = Command {
         required("toCollection", Kind::Text),
         optional("size", Kind::Any),
     ],
-    access: Access::ByFields,
-    ..Command::writing("cloneCollectionAsCapped", clone)
+    access: Access::ByFields(needs::writes::clone_as_capped),
+    ..Command::writing("cloneCollectionAsCapped", clone).audited()
 };
 
 fn clone(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

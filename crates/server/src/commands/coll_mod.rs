@@ -1,11 +1,12 @@
 //! `collMod`: changes the options of a collection.
 
-use super::{Command, capped, create, create_options};
-use crate::access::Access;
+use super::{Command, Levels, capped, create, create_options};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::read;
+use crate::security::access::Access;
+use crate::security::needs;
 use alluvium::{CappedLimits, Error, Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -26,8 +27,9 @@ pub(super) const COMMAND: Command = Command {
         optional("timeseries", Kind::Document),
         optional("recordIdsReplicated", Kind::Flag),
     ],
-    access: Access::ByFields,
-    ..Command::writing("collMod", run).strict()
+    access: Access::ByFields(needs::writes::coll_mod),
+    levels: Levels::Local,
+    ..Command::writing("collMod", run).audited().stable().strict()
 };
 
 /// The name of the index on `_id`.

@@ -1,10 +1,11 @@
 //! `collStats`: the sizes of a collection.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::server_stages;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;

@@ -1,10 +1,11 @@
 //! `configureFailPoint`, `testVersion2`: commands for tests.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -17,7 +18,7 @@ pub(super) const COMMAND: Command = Command {
     access: Access::Server(Action::SetParameter),
     admin_only: true,
     is_for_tests: true,
-    ..Command::reading("configureFailPoint", run)
+    ..Command::reading("configureFailPoint", run).audited()
 };
 
 /// A command that is not of version 1 of the stable API.

@@ -1,16 +1,17 @@
 //! `connPoolStats`: connections to other servers, of which there are none, and those of clients.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::atomic::Ordering;
 
 pub(super) const COMMAND: Command =
-    Command { access: Access::Server(Action::ConnPoolStats), ..Command::reading("connPoolStats", run) };
+    Command { access: Access::Server(Action::ConnPoolStats), ..Command::reading("connPoolStats", run).control() };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let clients = call.shared.figures.connections.load(Ordering::Relaxed) as u64;

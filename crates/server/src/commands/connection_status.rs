@@ -1,11 +1,11 @@
 //! `connectionStatus`: the user of a connection.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional};
+use crate::security::access::Access;
 use crate::security::name::Name;
 use crate::security::records::roles_to_value;
 use alluvium::{Map, Value};
@@ -14,7 +14,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const COMMAND: Command = Command {
     fields: &[optional("showPrivileges", Kind::Flag)],
     access: Access::Open,
-    ..Command::reading("connectionStatus", run).strict()
+    ..Command::reading("connectionStatus", run).control().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

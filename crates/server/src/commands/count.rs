@@ -1,11 +1,13 @@
 //! `count`: the number of documents that match a filter.
 
-use super::{Command, plan_cache};
-use crate::access::{Access, Action};
+use super::{Command, Levels, plan_cache};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::latencies::Use;
 use crate::read;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Find, Map};
 use alluvium_document::BsonBuilder;
@@ -22,7 +24,9 @@ pub(super) const COMMAND: Command = Command {
         optional("fields", Kind::Any),
     ],
     access: Access::Collection(Action::Find),
-    ..Command::reading("count", run).strict()
+    levels: Levels::Majority,
+    usage: Use::Read,
+    ..Command::reading("count", run).stable().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -1,11 +1,12 @@
 //! `create`: a collection or a view.
 
-use super::{Command, capped, create_options};
-use crate::access::Access;
+use super::{Command, Levels, capped, create_options};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::read;
+use crate::security::access::Access;
+use crate::security::needs;
 use alluvium::{CappedLimits, Collation, Collection, Map, ValidationAction, ValidationLevel, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
@@ -35,8 +36,9 @@ pub(super) const COMMAND: Command = Command {
         optional("temp", Kind::Flag),
         optional("recordIdsReplicated", Kind::Flag),
     ],
-    access: Access::ByFields,
-    ..Command::writing("create", run).strict()
+    access: Access::ByFields(needs::writes::create),
+    levels: Levels::Local,
+    ..Command::writing("create", run).audited().stable().strict()
 };
 
 /// Options that cannot be kept.

@@ -1,10 +1,11 @@
 //! `createIndexes`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Map, Value, check_index};
 use alluvium_document::BsonBuilder;
@@ -18,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
         optional("ignoreUnknownIndexOptions", Kind::Flag),
     ],
     access: Access::Collection(Action::CreateIndex),
-    ..Command::writing("createIndexes", run)
+    ..Command::writing("createIndexes", run).audited().stable()
 };
 
 /// Options that old clients send and that have no effect.

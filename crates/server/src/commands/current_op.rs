@@ -1,11 +1,12 @@
 //! `currentOp`, `killOp`: the operations that run.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional};
 use crate::listing;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::server_stages::operations::{self, Which};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -15,14 +16,14 @@ pub(super) const COMMAND: Command = Command {
     fields: &[optional("$ownOps", Kind::Flag), optional("$all", Kind::Flag)],
     access: Access::Server(Action::Inprog),
     admin_only: true,
-    ..Command::reading("currentOp", run)
+    ..Command::reading("currentOp", run).control()
 };
 
 pub(super) const KILL: Command = Command {
     fields: &[optional("op", Kind::Number).not_null()],
     access: Access::Server(Action::KillOp),
     admin_only: true,
-    ..Command::reading("killOp", kill)
+    ..Command::reading("killOp", kill).audited().control()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

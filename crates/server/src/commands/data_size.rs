@@ -2,10 +2,11 @@
 
 use super::Command;
 use super::find::bounds;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::needs;
 use crate::server_stages::statistics;
 use alluvium::{Collection, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -24,7 +25,7 @@ pub(super) const COMMAND: Command = Command {
         optional("maxSize", Kind::Number),
         optional("maxObjects", Kind::Number),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::data_size),
     ..Command::reading("dataSize", run).strict()
 };
 

@@ -1,11 +1,12 @@
 //! `dbHash`: hashes of the contents of collections, to compare servers with.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Collection, Map, Snapshot, Value};
 use alluvium_document::BsonBuilder;

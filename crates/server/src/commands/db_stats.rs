@@ -1,10 +1,11 @@
 //! `dbStats`: the sizes of a database.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::server_stages::statistics;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;

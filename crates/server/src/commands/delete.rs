@@ -1,12 +1,14 @@
 //! `delete`: deletes documents that match filters.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::latencies::Use;
 use crate::read;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::{self, Outcome};
 use alluvium::{Collection, Delete, Map, Value, Written};
 use alluvium_document::BsonBuilder;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 pub(super) const COMMAND: Command = Command {
     fields: &[
         required("delete", Kind::Collection),
-        required("deletes", Kind::Documents),
+        required("deletes", Kind::Documents).apart(),
         optional("ordered", Kind::Flag),
         optional("stmtIds", Kind::Array),
         optional("let", Kind::Document),
@@ -26,7 +28,7 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::Collection(Action::Remove),
     retryable: true,
-    ..Command::writing("delete", run).strict()
+    ..Command::writing("delete", run).counted(Use::Remove, "remove").stable().strict()
 };
 
 /// The fields of one statement.

@@ -1,12 +1,13 @@
 //! Small commands about the server: `getLog`, `whatsmyuri`, `listCommands`, `profile`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::api;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::listing;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::slow::Level;
 use crate::writes::int;
 use alluvium::{Map, Value};
@@ -16,7 +17,7 @@ pub(super) const GET_LOG: Command = Command {
     fields: &[required("getLog", Kind::Text)],
     access: Access::Server(Action::GetLog),
     admin_only: true,
-    ..Command::reading("getLog", get_log).strict()
+    ..Command::reading("getLog", get_log).control().strict()
 };
 
 fn get_log(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -42,24 +43,24 @@ fn get_log(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 }
 
 pub(super) const WHATS_MY_URI: Command =
-    Command { access: Access::Open, ..Command::reading("whatsmyuri", whats_my_uri) };
+    Command { access: Access::Open, ..Command::reading("whatsmyuri", whats_my_uri).control() };
 
 fn whats_my_uri(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&Map::from([("you", Value::from(call.client.address.as_str()))]))
 }
 
 pub(super) const LIST_COMMANDS: Command =
-    Command { access: Access::Open, ..Command::reading("listCommands", list_commands) };
+    Command { access: Access::Open, ..Command::reading("listCommands", list_commands).control() };
 
 fn list_commands(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let has_all = call.shared.config.test_commands;
     let each = super::all().filter(|command| has_all || !command.is_for_tests).map(|command| {
         let about = Map::from([
             ("help", Value::from("")),
-            ("requiresAuth", Value::Bool(command.access != Access::Open)),
-            ("secondaryOk", Value::Bool(!command.writes)),
+            ("requiresAuth", Value::Bool(!command.access.is_open())),
+            ("secondaryOk", Value::Bool(!command.may_write())),
             ("adminOnly", Value::Bool(command.admin_only)),
-            ("apiVersions", Value::Array(api::versions(command.name).map(Value::from).collect())),
+            ("apiVersions", Value::Array(api::versions(command.is_stable).map(Value::from).collect())),
             ("deprecatedApiVersions", Value::Array(Vec::new())),
         ]);
         (Value::from(command.name), Value::Map(about))
@@ -76,7 +77,7 @@ pub(super) const PROFILE: Command = Command {
         optional("filter", Kind::Any),
     ],
     access: Access::Database(Action::EnableProfiler),
-    ..Command::reading("profile", profile).strict()
+    ..Command::reading("profile", profile).audited().strict()
 };
 
 /// Sets what `system.profile` keeps of a database. The time from which on an operation is slow, and the part of slow

@@ -1,11 +1,13 @@
 //! `distinct`: the distinct values of a field.
 
-use super::{Command, plan_cache};
-use crate::access::{Access, Action};
+use super::{Command, Levels, plan_cache};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
+use crate::latencies::Use;
 use crate::read;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::{Find, Map, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
@@ -19,7 +21,8 @@ pub(super) const COMMAND: Command = Command {
         optional("hint", Kind::Hint),
     ],
     access: Access::Collection(Action::Find),
-    reads_snapshots: true,
+    levels: Levels::Snapshot,
+    usage: Use::Read,
     ..Command::reading("distinct", run).strict()
 };
 

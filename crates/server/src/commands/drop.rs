@@ -1,11 +1,12 @@
 //! `drop`: removes a collection or a view.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Kind, optional, required};
 use crate::profile;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Error, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -13,7 +14,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const COMMAND: Command = Command {
     fields: &[required("drop", Kind::Collection), optional("collectionUUID", Kind::Any)],
     access: Access::Collection(Action::DropCollection),
-    ..Command::writing("drop", run).strict()
+    ..Command::writing("drop", run).audited().stable().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -1,16 +1,17 @@
 //! `dropDatabase`: removes the collections and views of a database.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[required("dropDatabase", Kind::Number)],
     access: Access::Database(Action::DropDatabase),
-    ..Command::writing("dropDatabase", run).strict()
+    ..Command::writing("dropDatabase", run).audited().stable().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

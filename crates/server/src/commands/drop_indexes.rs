@@ -1,10 +1,11 @@
 //! `dropIndexes`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Kind, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Collection, Hint, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -13,7 +14,7 @@ pub(super) const COMMAND: Command = Command {
     aliases: &["deleteIndexes"],
     fields: &[required("dropIndexes", Kind::Collection), required("index", Kind::IndexNames)],
     access: Access::Collection(Action::DropIndex),
-    ..Command::writing("dropIndexes", run)
+    ..Command::writing("dropIndexes", run).audited().stable()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -1,10 +1,11 @@
 //! `compactStructuredEncryptionData` and `cleanupStructuredEncryptionData`: there are no encrypted collections.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 
 pub(super) const COMPACT: Command = Command {
     fields: &[
@@ -17,6 +18,7 @@ pub(super) const COMPACT: Command = Command {
     ..Command::writing("compactStructuredEncryptionData", |call| {
         Err(refused(call, 6_346_807, "Location6346807", "compactStructuredEncryptionData"))
     })
+    .audited()
     .strict()
 };
 
@@ -26,6 +28,7 @@ pub(super) const CLEAN_UP: Command = Command {
     ..Command::writing("cleanupStructuredEncryptionData", |call| {
         Err(refused(call, 7_618_803, "Location7618803", "cleanupStructuredEncryptionData"))
     })
+    .audited()
     .strict()
 };
 

@@ -1,20 +1,39 @@
 //! `explain`: the plan of another command, and the cost of its execution.
 
-use super::{Command, count, delete, distinct, find, find_and_modify, pipeline, plan_cache, update};
-use crate::access::Access;
+use super::{Command, Levels, count, delete, distinct, find, find_and_modify, pipeline, plan_cache, update};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::listing;
 use crate::query_shape;
+use crate::security::access::Access;
+use crate::security::action::Action;
+use crate::security::needs::{self, Needs, Subject};
+use crate::security::privilege::Need;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[required("explain", Kind::Document), optional("verbosity", Kind::Text)],
-    access: Access::ByFields,
-    ..Command::reading("explain", run)
+    access: Access::ByFields(needs_of_explained),
+    levels: Levels::Any,
+    ..Command::reading("explain", run).stable()
 };
+
+/// The needs of the command that is explained.
+fn needs_of_explained<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+    let inner = subject.body.document("explain");
+    let name = inner.and_then(|inner| inner.entries.first()).and_then(|(name, _)| name.as_str());
+    let (Some(body), Some(name)) = (inner, name) else {
+        return Ok(vec![Need::database(subject.db, Action::Find)]);
+    };
+    let subject = Subject { body, sequences: &[], ..*subject };
+    match super::find(name).filter(|command| command.is_explained()) {
+        Some(command) => command.access.needs(&subject),
+        // Other commands cannot be explained.
+        None => Ok(vec![needs::on_argument(&subject, Action::Find)]),
+    }
+}
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let explained = call.body.document("explain").cloned().unwrap_or_default();
@@ -171,7 +190,7 @@ pub(super) fn aggregate(
 ) -> CommandResult<BsonBuilder> {
     let mut reading = command.clone();
     let mut write = None;
-    if super::pipeline_writes(command)
+    if super::aggregate::COMMAND.writes(command)
         && let Some(Value::Array(stages)) = reading.get_mut("pipeline")
     {
         write = stages.pop();

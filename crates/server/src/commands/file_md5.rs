@@ -1,10 +1,11 @@
 //! `filemd5`: the MD5 of a file of GridFS.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::needs;
 use crate::security::needs::chunks;
 use crate::writes::int;
 use alluvium::{Document, Map, Value};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[required("filemd5", Kind::Any), optional("root", Kind::Text)],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::file_md5),
     ..Command::reading("filemd5", run)
 };
 

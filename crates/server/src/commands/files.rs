@@ -1,10 +1,11 @@
 //! `logRotate`, `rotateCertificates`, `dropConnections`, `lockInfo`: files and connections of the server.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -12,7 +13,7 @@ pub(super) const LOG_ROTATE: Command = Command {
     fields: &[required("logRotate", Kind::FlagOrText)],
     access: Access::Server(Action::LogRotate),
     admin_only: true,
-    ..Command::reading("logRotate", log_rotate).strict()
+    ..Command::reading("logRotate", log_rotate).audited().strict()
 };
 
 /// Opens the audit log again, as SIGHUP does. The log of the server is its standard error, which it does not open.
@@ -33,7 +34,7 @@ pub(super) const ROTATE_CERTIFICATES: Command = Command {
     fields: &[required("rotateCertificates", Kind::Any), optional("message", Kind::Text)],
     access: Access::Server(Action::RotateCertificates),
     admin_only: true,
-    ..Command::reading("rotateCertificates", rotate_certificates)
+    ..Command::reading("rotateCertificates", rotate_certificates).audited()
 };
 
 /// Reads the certificates of TLS for later connections, as SIGHUP does.
@@ -48,7 +49,7 @@ pub(super) const DROP_CONNECTIONS: Command = Command {
     fields: &[required("hostAndPort", Kind::Array)],
     access: Access::Server(Action::DropConnections),
     admin_only: true,
-    ..Command::reading("dropConnections", drop_connections).strict()
+    ..Command::reading("dropConnections", drop_connections).audited().control().strict()
 };
 
 /// Drops connections that this server has made to others, of which there are none.
@@ -91,7 +92,7 @@ fn is_host(text: &str) -> bool {
 pub(super) const LOCK_INFO: Command = Command {
     access: Access::Server(Action::ServerStatus),
     admin_only: true,
-    ..Command::reading("lockInfo", lock_info).strict()
+    ..Command::reading("lockInfo", lock_info).control().strict()
 };
 
 /// The locks that clients hold: those of `fsync`.

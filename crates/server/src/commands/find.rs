@@ -2,15 +2,17 @@
 
 pub(super) mod bounds;
 
-use super::{Command, plan_cache};
-use crate::access::{Access, Action};
+use super::{Command, Levels, plan_cache};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::latencies::Use;
 use crate::profile;
 use crate::read;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::{Find, Map, Value};
 use alluvium_document::BsonBuilder;
 use bounds::Range;
@@ -45,8 +47,8 @@ pub(super) const COMMAND: Command = Command {
         optional("includeQueryStatsMetrics", Kind::Flag),
     ],
     access: Access::Collection(Action::Find),
-    reads_snapshots: true,
-    ..Command::reading("find", run).strict()
+    levels: Levels::Snapshot,
+    ..Command::reading("find", run).counted(Use::Query, "query").stable().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -2,11 +2,13 @@
 
 use super::Command;
 use super::update::is_replacement;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::latencies::Use;
 use crate::read;
+use crate::security::access::Access;
+use crate::security::needs;
 use alluvium::{Collection, Document, FindOneAndModify, Map, ReturnDocument, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
@@ -33,9 +35,10 @@ pub(super) const COMMAND: Command = Command {
         optional("encryptionInformation", Kind::Document),
         optional("runtimeConstants", Kind::Document),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::writes::find_and_modify),
     retryable: true,
-    ..Command::writing("findAndModify", run).strict()
+    usage: Use::Update,
+    ..Command::writing("findAndModify", run).stable().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -1,15 +1,18 @@
 //! `getMore`: the next documents of a cursor.
 
-use super::Command;
-use crate::access::Access;
+use super::{Command, Levels};
 use crate::batch::fill;
 use crate::call::Call;
+use crate::client::Client;
 use crate::cursors::{Documents, Wake};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::latencies::Use;
+use crate::security::access::Access;
+use crate::shared::Shared;
 use crate::tailing::Wait;
-use alluvium::Value;
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +30,24 @@ pub(super) const COMMAND: Command = Command {
         optional("lastKnownCommittedOpTime", Kind::Document),
     ],
     access: Access::Login,
-    ..Command::reading("getMore", run)
+    levels: Levels::OfCursor,
+    namespace,
+    abandon,
+    ..Command::reading("getMore", run).counted(Use::GetMore, "getmore").stable()
 };
+
+/// The first field is the number of a cursor.
+fn namespace(db: &str, body: &Map) -> String {
+    body.text("collection").map_or_else(|| db.to_owned(), |collection| format!("{db}.{collection}"))
+}
+
+/// Closes the cursor.
+fn abandon(shared: &Shared, client: &Client, body: &Map) {
+    let db = body.text("$db").unwrap_or_default();
+    if let Some(id) = body.integer("getMore") {
+        shared.cursors.kill(id, &namespace(db, body), client.user().as_deref());
+    }
+}
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let resumed = call.client.tailing.take_resumed();
@@ -52,6 +71,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
         _ => error,
     })?;
+    if let Err(error) = call.shared.security.check_cursor(&call.client.peer, &cursor.needs, &namespace) {
+        cursors.close(id);
+        return Err(error);
+    }
     let awaits = matches!(&cursor.documents, Documents::Tail(tail) if tail.awaits);
     if !awaits && call.body.integer("maxTimeMS").is_some() {
         cursors.give_back(id, cursor);

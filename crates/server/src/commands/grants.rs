@@ -3,19 +3,20 @@
 
 use super::Command;
 use super::roles::{self, checked};
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Field, Fields, Kind, required};
+use crate::security::access::Access;
 use crate::security::directory::Change;
 use crate::security::name::Name;
+use crate::security::needs::{Rule, administration};
 use crate::security::records::parse_privileges;
 use alluvium_document::BsonBuilder;
 
 type Run = fn(&mut Call<'_>) -> CommandResult<BsonBuilder>;
 
-const fn command(name: &'static str, fields: &'static [Field], run: Run) -> Command {
-    Command { fields, access: Access::ByFields, ..Command::writing(name, run) }
+const fn command(name: &'static str, fields: &'static [Field], needs: Rule, run: Run) -> Command {
+    Command { fields, access: Access::ByFields(needs), ..Command::writing(name, run).audited() }
 }
 
 const fn fields(name: &'static str, list: &'static str) -> [Field; 2] {
@@ -23,21 +24,33 @@ const fn fields(name: &'static str, list: &'static str) -> [Field; 2] {
 }
 
 pub(super) const GRANT_TO_USER: Command =
-    command("grantRolesToUser", &fields("grantRolesToUser", "roles"), |call| change_user(call, true));
+    command("grantRolesToUser", &fields("grantRolesToUser", "roles"), administration::grant_roles, |call| {
+        change_user(call, true)
+    });
 pub(super) const REVOKE_FROM_USER: Command =
-    command("revokeRolesFromUser", &fields("revokeRolesFromUser", "roles"), |call| change_user(call, false));
+    command("revokeRolesFromUser", &fields("revokeRolesFromUser", "roles"), administration::revoke_roles, |call| {
+        change_user(call, false)
+    });
 pub(super) const GRANT_TO_ROLE: Command =
-    command("grantRolesToRole", &fields("grantRolesToRole", "roles"), |call| change_role(call, true));
+    command("grantRolesToRole", &fields("grantRolesToRole", "roles"), administration::grant_roles, |call| {
+        change_role(call, true)
+    });
 pub(super) const REVOKE_FROM_ROLE: Command =
-    command("revokeRolesFromRole", &fields("revokeRolesFromRole", "roles"), |call| change_role(call, false));
-pub(super) const GRANT_PRIVILEGES: Command =
-    command("grantPrivilegesToRole", &fields("grantPrivilegesToRole", "privileges"), |call| {
-        change_privileges(call, true)
+    command("revokeRolesFromRole", &fields("revokeRolesFromRole", "roles"), administration::revoke_roles, |call| {
+        change_role(call, false)
     });
-pub(super) const REVOKE_PRIVILEGES: Command =
-    command("revokePrivilegesFromRole", &fields("revokePrivilegesFromRole", "privileges"), |call| {
-        change_privileges(call, false)
-    });
+pub(super) const GRANT_PRIVILEGES: Command = command(
+    "grantPrivilegesToRole",
+    &fields("grantPrivilegesToRole", "privileges"),
+    administration::grant_privileges,
+    |call| change_privileges(call, true),
+);
+pub(super) const REVOKE_PRIVILEGES: Command = command(
+    "revokePrivilegesFromRole",
+    &fields("revokePrivilegesFromRole", "privileges"),
+    administration::revoke_privileges,
+    |call| change_privileges(call, false),
+);
 
 /// Adds names to a list, or removes them from it.
 fn merge(list: &mut Vec<Name>, names: &[Name], grant: bool) {

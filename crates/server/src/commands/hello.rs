@@ -1,10 +1,10 @@
 //! `hello`: what clients ask first, and again every ten seconds.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional};
+use crate::security::access::Access;
 use crate::shared::Shared;
 use crate::writes::STATEMENTS_MAX;
 use alluvium::{Map, Value};
@@ -21,21 +21,26 @@ const FIELDS: &[crate::fields::Field] = &[
     optional("client", Kind::Document),
     optional("compression", Kind::Array),
     optional("saslSupportedMechs", Kind::Any),
-    optional("speculativeAuthenticate", Kind::Document),
+    optional("speculativeAuthenticate", Kind::Document).secret(),
     optional("topologyVersion", Kind::Document),
     optional("maxAwaitTimeMS", Kind::Integer),
     optional("loadBalanced", Kind::Flag),
     optional("backpressure", Kind::Any),
 ];
 
-pub(super) const COMMAND: Command =
-    Command { fields: FIELDS, access: Access::Open, ..Command::reading("hello", |call| run(call, false)) };
+pub(super) const COMMAND: Command = Command {
+    fields: FIELDS,
+    access: Access::Open,
+    wait,
+    ..Command::reading("hello", |call| run(call, false)).stable().control()
+};
 
 pub(super) const LEGACY: Command = Command {
     fields: FIELDS,
     aliases: &["ismaster"],
     access: Access::Open,
-    ..Command::reading("isMaster", |call| run(call, true))
+    wait,
+    ..Command::reading("isMaster", |call| run(call, true)).control()
 };
 
 fn run(call: &mut Call<'_>, legacy: bool) -> CommandResult<BsonBuilder> {
@@ -86,7 +91,7 @@ fn waits(shared: &Shared, body: &Map) -> Option<Duration> {
 }
 
 /// The time that a `hello` waits, since its answer never changes.
-pub(crate) fn wait(shared: &Shared, body: &Map) -> Duration {
+fn wait(shared: &Shared, body: &Map) -> Duration {
     waits(shared, body).unwrap_or_default()
 }
 

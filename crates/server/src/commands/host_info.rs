@@ -1,10 +1,11 @@
 //! `hostInfo`: the machine and its system.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::machine;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -12,7 +13,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const COMMAND: Command = Command {
     aliases: &["hostinfo"],
     access: Access::Server(Action::HostInfo),
-    ..Command::reading("hostInfo", run).strict()
+    ..Command::reading("hostInfo", run).control().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

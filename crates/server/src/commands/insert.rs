@@ -1,11 +1,13 @@
 //! `insert`: new documents.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::latencies::Use;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::{self, Outcome};
 use alluvium::{Bson, Document, DocumentFor, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -18,7 +20,7 @@ const CHUNK: usize = 1_000;
 pub(super) const COMMAND: Command = Command {
     fields: &[
         required("insert", Kind::Collection),
-        required("documents", Kind::Documents),
+        required("documents", Kind::Documents).apart(),
         optional("ordered", Kind::Bool),
         optional("stmtIds", Kind::Array),
         optional("bypassDocumentValidation", Kind::Flag),
@@ -28,7 +30,7 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::Collection(Action::Insert),
     retryable: true,
-    ..Command::writing("insert", run).strict()
+    ..Command::writing("insert", run).counted(Use::Insert, "insert").stable().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -1,18 +1,18 @@
 //! `killCursors`: closes cursors before their end.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::cursors::Killed;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, required};
+use crate::security::access::Access;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[required("killCursors", Kind::Collection), required("cursors", Kind::Array)],
     access: Access::Login,
-    ..Command::reading("killCursors", run)
+    ..Command::reading("killCursors", run).stable().control()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

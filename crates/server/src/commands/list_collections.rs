@@ -1,13 +1,15 @@
 //! `listCollections`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::collection_list::entries;
 use crate::error::CommandResult;
 use crate::fields::{self, Field, Fields, Kind, optional};
 use crate::listing;
+use crate::security::access::Access;
+use crate::security::action::Action;
+use crate::security::needs;
 use crate::security::privilege::Need;
 use alluvium::Map;
 use alluvium_document::BsonBuilder;
@@ -19,8 +21,8 @@ pub(super) const COMMAND: Command = Command {
         optional("nameOnly", Kind::Bool),
         optional("authorizedCollections", Kind::Bool),
     ],
-    access: Access::ByFields,
-    ..Command::reading("listCollections", run).strict()
+    access: Access::ByFields(needs::list_collections),
+    ..Command::reading("listCollections", run).stable().strict()
 };
 
 /// The fields of `cursor`.

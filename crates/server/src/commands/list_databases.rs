@@ -1,11 +1,13 @@
 //! `listDatabases`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional};
 use crate::listing;
+use crate::security::access::Access;
+use crate::security::action::Action;
+use crate::security::needs;
 use crate::security::privilege::Need;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -17,9 +19,9 @@ pub(super) const COMMAND: Command = Command {
         optional("nameOnly", Kind::Flag),
         optional("authorizedDatabases", Kind::Bool),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::list_databases),
     admin_only: true,
-    ..Command::reading("listDatabases", run).strict()
+    ..Command::reading("listDatabases", run).stable().strict()
 };
 
 /// The databases of every server, with or without collections.

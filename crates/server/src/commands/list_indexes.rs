@@ -1,12 +1,13 @@
 //! `listIndexes`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::listing;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
@@ -16,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
         optional("includeBuildUUIDs", Kind::Flag),
     ],
     access: Access::Collection(Action::ListIndexes),
-    ..Command::reading("listIndexes", run)
+    ..Command::reading("listIndexes", run).stable()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

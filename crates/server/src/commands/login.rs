@@ -1,37 +1,38 @@
 //! `saslStart`, `saslContinue`, `authenticate`, `logout`, and the logins that begin in `hello`.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::security::access::Access;
 use crate::security::login::{X509, payload};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 const START_FIELDS: &[Field] = &[
     required("mechanism", Kind::Text),
-    required("payload", Kind::Any),
+    required("payload", Kind::Any).secret(),
     optional("autoAuthorize", Kind::Any),
     optional("options", Kind::Document),
 ];
 
 pub(super) const START: Command =
-    Command { fields: START_FIELDS, access: Access::Open, ..Command::reading("saslStart", start) };
+    Command { fields: START_FIELDS, access: Access::Open, ..Command::reading("saslStart", start).stable().control() };
 
 pub(super) const CONTINUE: Command = Command {
-    fields: &[required("conversationId", Kind::Integer), required("payload", Kind::Any)],
+    fields: &[required("conversationId", Kind::Integer), required("payload", Kind::Any).secret()],
     access: Access::Open,
-    ..Command::reading("saslContinue", proceed)
+    ..Command::reading("saslContinue", proceed).stable().control()
 };
 
 pub(super) const AUTHENTICATE: Command = Command {
-    fields: &[optional("mechanism", Kind::Text), optional("user", Kind::Text)],
+    fields: &[optional("mechanism", Kind::Text), optional("user", Kind::Text), optional("key", Kind::Any).secret()],
     access: Access::Open,
-    ..Command::reading("authenticate", authenticate)
+    ..Command::reading("authenticate", authenticate).stable().control()
 };
 
-pub(super) const LOGOUT: Command = Command { access: Access::Open, ..Command::reading("logout", log_out) };
+pub(super) const LOGOUT: Command =
+    Command { access: Access::Open, ..Command::reading("logout", log_out).audited().control() };
 
 fn start(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let reply = begin(call, &call.body, &call.db)?;

@@ -1,11 +1,12 @@
 //! `compact`, `autoCompact`, `fsync`, `fsyncUnlock`.
 
-use super::Command;
-use crate::access::{Access, Action};
+use super::{Command, Writes};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::read;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -20,7 +21,8 @@ pub(super) const COMPACT: Command = Command {
         optional("freeSpaceTargetMB", Kind::Number),
     ],
     access: Access::Collection(Action::Compact),
-    ..Command::reading("compact", compact).strict()
+    writes: Writes::Files,
+    ..Command::reading("compact", compact).audited().strict()
 };
 
 /// Compacts the whole database: files are shared by collections.
@@ -64,7 +66,7 @@ pub(super) const AUTO_COMPACT: Command = Command {
     ],
     access: Access::Server(Action::Compact),
     admin_only: true,
-    ..Command::reading("autoCompact", auto_compact).strict()
+    ..Command::reading("autoCompact", auto_compact).audited().strict()
 };
 
 /// The store compacts all the time; the settings are kept, and have no other effect.
@@ -96,7 +98,7 @@ pub(super) const FSYNC: Command = Command {
     ],
     access: Access::Server(Action::Fsync),
     admin_only: true,
-    ..Command::reading("fsync", fsync).strict()
+    ..Command::reading("fsync", fsync).audited().strict()
 };
 
 /// How long `fsync` waits for writes that run, by default: MongoDB's value.
@@ -128,7 +130,7 @@ fn fsync(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 pub(super) const FSYNC_UNLOCK: Command = Command {
     access: Access::Server(Action::Unlock),
     admin_only: true,
-    ..Command::reading("fsyncUnlock", fsync_unlock)
+    ..Command::reading("fsyncUnlock", fsync_unlock).audited().control()
 };
 
 fn fsync_unlock(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

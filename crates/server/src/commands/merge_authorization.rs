@@ -1,12 +1,13 @@
 //! `_mergeAuthzCollections`: takes users and roles out of collections, into which `mongorestore` has put those of a dump.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional};
+use crate::security::access::Access;
 use crate::security::directory::{Change, Content};
 use crate::security::name::Name;
+use crate::security::needs;
 use crate::security::records::{Role, User};
 use alluvium::Map;
 use alluvium_document::BsonBuilder;
@@ -19,9 +20,9 @@ pub(super) const COMMAND: Command = Command {
         optional("drop", Kind::Flag),
         optional("db", Kind::Text),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::administration::merge_authorization),
     admin_only: true,
-    ..Command::writing("_mergeAuthzCollections", merge)
+    ..Command::writing("_mergeAuthzCollections", merge).audited()
 };
 
 /// The documents of a collection that a field names by its full name; `None` without the field.
@@ -82,6 +83,14 @@ fn merge(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let drop = call.body.flag("drop");
     let db = call.body.text("db").unwrap_or_default().to_owned();
     let is_meant = |name: &Name| db.is_empty() || name.db == db;
-    call.shared.security.directory.change(|content| Ok(changes(content, users, roles, drop, &is_meant)))?;
+    let security = &call.shared.security;
+    let mut names = Vec::new();
+    security.directory.change(|content| {
+        let changes = changes(content, users, roles, drop, &is_meant);
+        names = changes.iter().map(|change| change.name().id()).collect();
+        Ok(changes)
+    })?;
+    // The command names a collection: a line for each user and role says what it has changed.
+    names.iter().for_each(|name| security.note_administration(&call.client.peer, call.name, name));
     Ok(call.reply())
 }

@@ -2,11 +2,12 @@
 //! `getCmdLineOpts`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::parameters::{DEFAULT_MAX_TIME, cluster_names};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::security::directory::SCHEMA_VERSION;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -16,16 +17,19 @@ pub(super) const GET: Command = Command {
     fields: &[required("getParameter", Kind::Any)],
     access: Access::Server(Action::GetParameter),
     admin_only: true,
-    ..Command::reading("getParameter", get)
+    ..Command::reading("getParameter", get).control()
 };
 
-pub(super) const SET: Command =
-    Command { access: Access::Server(Action::SetParameter), admin_only: true, ..Command::reading("setParameter", set) };
+pub(super) const SET: Command = Command {
+    access: Access::Server(Action::SetParameter),
+    admin_only: true,
+    ..Command::reading("setParameter", set).audited().control()
+};
 
 pub(super) const COMMAND_LINE: Command = Command {
     access: Access::Server(Action::GetCmdLineOpts),
     admin_only: true,
-    ..Command::reading("getCmdLineOpts", command_line).strict()
+    ..Command::reading("getCmdLineOpts", command_line).control().strict()
 };
 
 pub(super) const GET_OF_CLUSTER: Command = Command {
@@ -39,7 +43,7 @@ pub(super) const SET_OF_CLUSTER: Command = Command {
     fields: &[required("setClusterParameter", Kind::Document)],
     access: Access::Server(Action::SetClusterParameter),
     admin_only: true,
-    ..Command::reading("setClusterParameter", set_of_cluster)
+    ..Command::reading("setClusterParameter", set_of_cluster).audited()
 };
 
 pub(super) const SET_FEATURES: Command = Command {
@@ -51,7 +55,7 @@ pub(super) const SET_FEATURES: Command = Command {
     ],
     access: Access::Server(Action::SetFeatureCompatibilityVersion),
     admin_only: true,
-    ..Command::writing("setFeatureCompatibilityVersion", set_features).strict()
+    ..Command::writing("setFeatureCompatibilityVersion", set_features).audited().strict()
 };
 
 /// The versions whose features may be used.

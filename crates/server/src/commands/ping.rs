@@ -1,7 +1,7 @@
 //! `ping`: does nothing.
 
 use super::Command;
-use crate::access::Access;
+use crate::security::access::Access;
 
 pub(super) const COMMAND: Command =
-    Command { access: Access::Open, ..Command::reading("ping", |call| Ok(call.reply())).strict() };
+    Command { access: Access::Open, ..Command::reading("ping", |call| Ok(call.reply())).stable().control().strict() };

@@ -2,11 +2,12 @@
 //! use. Plans are not kept.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Field, Fields, Kind, optional, required};
 use crate::plan_filters::{PlanFilter, QueryShape};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -17,7 +18,7 @@ const fn command(
     action: Action,
     run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
 ) -> Command {
-    Command { fields, access: Access::Collection(action), ..Command::reading(name, run) }
+    Command { fields, access: Access::Collection(action), ..Command::reading(name, run).audited() }
 }
 
 pub(super) const CLEAR: Command = command(
@@ -46,12 +47,15 @@ pub(super) const CLEAR_FILTERS: Command = command(
     clear_filters,
 );
 
-pub(super) const LIST_FILTERS: Command = command(
-    "planCacheListFilters",
-    &[required("planCacheListFilters", Kind::Collection)],
-    Action::PlanCacheIndexFilter,
-    list_filters,
-);
+pub(super) const LIST_FILTERS: Command = Command {
+    is_audited: false,
+    ..command(
+        "planCacheListFilters",
+        &[required("planCacheListFilters", Kind::Collection)],
+        Action::PlanCacheIndexFilter,
+        list_filters,
+    )
+};
 
 pub(super) const SET_FILTER: Command = command(
     "planCacheSetFilter",

@@ -1,11 +1,12 @@
 //! `reIndex`, `setIndexCommitQuorum`: indexes that are built.
 
 use super::{Command, create_indexes};
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, required};
 use crate::listing;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -13,7 +14,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const COMMAND: Command = Command {
     fields: &[required("reIndex", Kind::Collection)],
     access: Access::Collection(Action::ReIndex),
-    ..Command::writing("reIndex", run).strict()
+    ..Command::writing("reIndex", run).audited().strict()
 };
 
 /// Builds the indexes again, one after the other. Members of a replica set refuse it, as in MongoDB.
@@ -53,7 +54,7 @@ pub(super) const COMMIT_QUORUM: Command = Command {
         required("commitQuorum", Kind::Any),
     ],
     access: Access::Collection(Action::CreateIndex),
-    ..Command::writing("setIndexCommitQuorum", commit_quorum).strict()
+    ..Command::writing("setIndexCommitQuorum", commit_quorum).audited().strict()
 };
 
 /// A build is committed by this server alone, so that any quorum that it can reach is reached.

@@ -1,11 +1,12 @@
 //! `renameCollection`.
 
-use super::Command;
-use crate::access::Access;
+use super::{Command, Levels};
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::needs;
 use alluvium::{Error, Value};
 use alluvium_document::BsonBuilder;
 
@@ -17,9 +18,12 @@ pub(super) const COMMAND: Command = Command {
         optional("stayTemp", Kind::Bool),
         optional("collectionUUID", Kind::Any),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::writes::rename_collection),
     admin_only: true,
-    ..Command::writing("renameCollection", run).strict()
+    levels: Levels::Local,
+    // The command is sent to `admin`, and names collections with their databases.
+    namespace: |db, body| body.text("renameCollection").unwrap_or(db).to_owned(),
+    ..Command::writing("renameCollection", run).audited().strict()
 };
 
 /// The most bytes of the name of a database, and of a full name.

@@ -1,10 +1,11 @@
 //! `replSetGetStatus`, `replSetGetConfig`, `replSetInitiate`: a replica set of one member.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -13,9 +14,12 @@ const fn command(name: &'static str, access: Access, run: fn(&mut Call<'_>) -> C
     Command { access, admin_only: true, ..Command::reading(name, run) }
 }
 
-pub(super) const STATUS: Command = command("replSetGetStatus", Access::Server(Action::ReplSetGetStatus), status);
-pub(super) const CONFIG: Command = command("replSetGetConfig", Access::Server(Action::ReplSetGetConfig), config);
-pub(super) const INITIATE: Command = command("replSetInitiate", Access::Server(Action::ReplSetConfigure), initiate);
+pub(super) const STATUS: Command =
+    command("replSetGetStatus", Access::Server(Action::ReplSetGetStatus), status).control();
+pub(super) const CONFIG: Command =
+    command("replSetGetConfig", Access::Server(Action::ReplSetGetConfig), config).control();
+pub(super) const INITIATE: Command =
+    command("replSetInitiate", Access::Server(Action::ReplSetConfigure), initiate).audited();
 
 /// The name of the replica set.
 pub(super) fn set(shared: &Shared) -> CommandResult<&str> {

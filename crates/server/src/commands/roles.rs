@@ -1,13 +1,15 @@
 //! `createRole`, `updateRole`, `dropRole`, `dropAllRolesFromDatabase`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::security::built_in;
 use crate::security::directory::{Change, Content};
 use crate::security::name::{ADMIN, Name};
+use crate::security::needs;
 use crate::security::privilege::Pattern;
 use crate::security::records::{Role, parse_privileges};
 use crate::writes::int;
@@ -21,8 +23,8 @@ pub(super) const CREATE: Command = Command {
         required("roles", Kind::Array),
         optional("authenticationRestrictions", Kind::Documents),
     ],
-    access: Access::ByFields,
-    ..Command::writing("createRole", create)
+    access: Access::ByFields(needs::administration::create_role),
+    ..Command::writing("createRole", create).audited()
 };
 
 pub(super) const UPDATE: Command = Command {
@@ -32,18 +34,20 @@ pub(super) const UPDATE: Command = Command {
         optional("roles", Kind::Array),
         optional("authenticationRestrictions", Kind::Documents),
     ],
-    access: Access::ByFields,
-    ..Command::writing("updateRole", update)
+    access: Access::ByFields(needs::administration::update_role),
+    ..Command::writing("updateRole", update).audited()
 };
 
 pub(super) const DROP: Command = Command {
     fields: &[required("dropRole", Kind::Text)],
     access: Access::Database(Action::DropRole),
-    ..Command::writing("dropRole", drop_role)
+    ..Command::writing("dropRole", drop_role).audited()
 };
 
-pub(super) const DROP_ALL: Command =
-    Command { access: Access::Database(Action::DropRole), ..Command::writing("dropAllRolesFromDatabase", drop_all) };
+pub(super) const DROP_ALL: Command = Command {
+    access: Access::Database(Action::DropRole),
+    ..Command::writing("dropAllRolesFromDatabase", drop_all).audited()
+};
 
 /// The role that a command names.
 ///

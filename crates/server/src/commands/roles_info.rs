@@ -1,13 +1,14 @@
 //! `rolesInfo`: roles, and what they allow.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
 use crate::security::built_in;
 use crate::security::directory::Content;
 use crate::security::name::Name;
+use crate::security::needs;
 use crate::security::privilege::Privileges;
 use crate::security::records::roles_to_value;
 use alluvium::{Map, Value};
@@ -20,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
         optional("showBuiltinRoles", Kind::Flag),
         optional("showAuthenticationRestrictions", Kind::Flag),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::administration::roles_info),
     ..Command::reading("rolesInfo", run)
 };
 

@@ -1,12 +1,13 @@
 //! `getDefaultRWConcern`, `setDefaultRWConcern`: the concerns of commands that have none.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::concern::WriteConcern;
 use crate::default_concerns::Defaults;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::{Map, Timestamp, Value};
 use alluvium_document::BsonBuilder;
 
@@ -21,7 +22,7 @@ pub(super) const SET: Command = Command {
     fields: &[optional("defaultReadConcern", Kind::Document), optional("defaultWriteConcern", Kind::Document)],
     access: Access::Server(Action::SetDefaultRwConcern),
     admin_only: true,
-    ..Command::writing("setDefaultRWConcern", set).strict()
+    ..Command::writing("setDefaultRWConcern", set).audited().strict()
 };
 
 /// A default for reads has no times.

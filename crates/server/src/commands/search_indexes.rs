@@ -1,10 +1,11 @@
 //! `createSearchIndexes`, `updateSearchIndex`, `dropSearchIndex`: there is no text search, as in MongoDB outside of Atlas.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Field, Fields, Kind, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::Value;
 use alluvium_document::BsonBuilder;
 

@@ -2,18 +2,19 @@
 
 use super::Command;
 use super::build_info::VERSION;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::is_true;
 use crate::machine;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{CollectionInfo, Map, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const COMMAND: Command =
-    Command { access: Access::Server(Action::ServerStatus), ..Command::reading("serverStatus", run) };
+    Command { access: Access::Server(Action::ServerStatus), ..Command::reading("serverStatus", run).control() };
 
 /// Sections that a reply has only if the client asks for them.
 const ASKED_FOR: [&str; 1] = ["mirroredReads"];

@@ -1,45 +1,47 @@
 //! `startSession`, `refreshSessions`, `endSessions`, `killSessions` and its relatives.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::server_stages::sessions::users;
 use crate::sessions::SessionId;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
 
-pub(super) const START: Command = Command { access: Access::Login, ..Command::reading("startSession", start) };
+pub(super) const START: Command =
+    Command { access: Access::Login, ..Command::reading("startSession", start).control() };
 
 pub(super) const REFRESH: Command = Command {
     fields: &[required("refreshSessions", Kind::Documents)],
     access: Access::Login,
-    ..Command::reading("refreshSessions", refresh)
+    ..Command::reading("refreshSessions", refresh).stable().control()
 };
 
 pub(super) const END: Command = Command {
     fields: &[required("endSessions", Kind::Documents)],
     access: Access::Open,
-    ..Command::reading("endSessions", end)
+    ..Command::reading("endSessions", end).stable().control()
 };
 
 pub(super) const KILL: Command = Command {
     fields: &[required("killSessions", Kind::Array)],
     access: Access::Login,
-    ..Command::reading("killSessions", kill)
+    ..Command::reading("killSessions", kill).control()
 };
 
 pub(super) const KILL_ALL: Command = Command {
     fields: &[required("killAllSessions", Kind::Array)],
     access: Access::Server(Action::KillAnySession),
-    ..Command::reading("killAllSessions", kill_all)
+    ..Command::reading("killAllSessions", kill_all).audited().control()
 };
 
 pub(super) const KILL_BY_PATTERN: Command = Command {
     fields: &[required("killAllSessionsByPattern", Kind::Documents)],
     access: Access::Server(Action::KillAnySession),
-    ..Command::reading("killAllSessionsByPattern", kill_by_pattern)
+    ..Command::reading("killAllSessionsByPattern", kill_by_pattern).audited().control()
 };
 
 fn start(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

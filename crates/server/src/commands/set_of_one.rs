@@ -3,16 +3,17 @@
 
 use super::Command;
 use super::replication::set;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::Value;
 use alluvium_document::BsonBuilder;
 
 /// A command that changes the state of a member.
 const fn command(name: &'static str, action: Action, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Command {
-    Command { access: Access::Server(action), admin_only: true, ..Command::reading(name, run) }
+    Command { access: Access::Server(action), admin_only: true, ..Command::reading(name, run).audited() }
 }
 
 pub(super) const STEP_DOWN: Command = Command {

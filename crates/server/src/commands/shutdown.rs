@@ -1,17 +1,18 @@
 //! `shutdown`: ends the server.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Kind, optional};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[optional("force", Kind::Flag), optional("timeoutSecs", Kind::Number)],
     access: Access::Server(Action::Shutdown),
     admin_only: true,
-    ..Command::reading("shutdown", run).strict()
+    ..Command::reading("shutdown", run).audited().control().strict()
 };
 
 /// Ends the server as SIGTERM does: after the requests that run, which have ten seconds, and this one, which is

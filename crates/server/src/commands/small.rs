@@ -1,10 +1,11 @@
 //! Small commands: `isSelf`, `driverOIDTest`, `invalidateUserCache`, `logApplicationMessage`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Kind, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 

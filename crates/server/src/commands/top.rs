@@ -1,14 +1,15 @@
 //! `top`: how often collections are used, and how long it takes.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::CommandResult;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command =
-    Command { access: Access::Server(Action::Top), admin_only: true, ..Command::reading("top", run) };
+    Command { access: Access::Server(Action::Top), admin_only: true, ..Command::reading("top", run).control() };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let mut totals = Map::from([("note", Value::from("all times in microseconds"))]);

@@ -1,12 +1,14 @@
 //! `update`: changes documents by operators, pipelines or replacements.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
+use crate::latencies::Use;
 use crate::read;
+use crate::security::access::Access;
+use crate::security::needs;
 use crate::writes::{self, Outcome};
 use alluvium::{Collection, Map, Update, Value, Written};
 use alluvium_document::BsonBuilder;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 pub(super) const COMMAND: Command = Command {
     fields: &[
         required("update", Kind::Collection),
-        required("updates", Kind::Documents),
+        required("updates", Kind::Documents).apart(),
         optional("ordered", Kind::Flag),
         optional("stmtIds", Kind::Array),
         optional("let", Kind::Document),
@@ -25,9 +27,9 @@ pub(super) const COMMAND: Command = Command {
         optional("encryptionInformation", Kind::Document),
         optional("runtimeConstants", Kind::Document),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::writes::update),
     retryable: true,
-    ..Command::writing("update", run).strict()
+    ..Command::writing("update", run).counted(Use::Update, "update").stable().strict()
 };
 
 /// The error of a stage that no version of MongoDB has.

@@ -1,12 +1,14 @@
 //! `createUser`, `updateUser`, `dropUser`, `dropAllUsersFromDatabase`.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Field, Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::security::directory::Change;
 use crate::security::name::{EXTERNAL, Name};
+use crate::security::needs;
 use crate::security::random;
 use crate::security::records::User;
 use crate::writes::int;
@@ -17,7 +19,7 @@ use alluvium_wire::scram::{Credentials, Mechanism};
 const fn user_fields(name: &'static str, roles: Field) -> [Field; 7] {
     [
         required(name, Kind::Text),
-        optional("pwd", Kind::Text),
+        optional("pwd", Kind::Text).secret(),
         optional("customData", Kind::Document),
         roles,
         optional("digestPassword", Kind::Flag),
@@ -28,24 +30,26 @@ const fn user_fields(name: &'static str, roles: Field) -> [Field; 7] {
 
 pub(super) const CREATE: Command = Command {
     fields: &user_fields("createUser", required("roles", Kind::Array)),
-    access: Access::ByFields,
-    ..Command::writing("createUser", create)
+    access: Access::ByFields(needs::administration::create_user),
+    ..Command::writing("createUser", create).audited()
 };
 
 pub(super) const UPDATE: Command = Command {
     fields: &user_fields("updateUser", optional("roles", Kind::Array)),
-    access: Access::ByFields,
-    ..Command::writing("updateUser", update)
+    access: Access::ByFields(needs::administration::update_user),
+    ..Command::writing("updateUser", update).audited().control()
 };
 
 pub(super) const DROP: Command = Command {
     fields: &[required("dropUser", Kind::Text)],
     access: Access::Database(Action::DropUser),
-    ..Command::writing("dropUser", drop_user)
+    ..Command::writing("dropUser", drop_user).audited().control()
 };
 
-pub(super) const DROP_ALL: Command =
-    Command { access: Access::Database(Action::DropUser), ..Command::writing("dropAllUsersFromDatabase", drop_all) };
+pub(super) const DROP_ALL: Command = Command {
+    access: Access::Database(Action::DropUser),
+    ..Command::writing("dropAllUsersFromDatabase", drop_all).audited()
+};
 
 /// The user that a command names.
 ///

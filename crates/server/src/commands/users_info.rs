@@ -1,13 +1,14 @@
 //! `usersInfo`: users, their roles, and what these allow.
 
 use super::Command;
-use crate::access::Access;
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
 use crate::listing;
+use crate::security::access::Access;
 use crate::security::directory::Content;
 use crate::security::name::Name;
+use crate::security::needs;
 use crate::security::records::{User, roles_to_value};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -21,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
         optional("showAuthenticationRestrictions", Kind::Flag),
         optional("filter", Kind::Document),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::administration::users_info),
     ..Command::reading("usersInfo", run)
 };
 

@@ -1,12 +1,13 @@
 //! `validate`: checks the files, the indexes, and the documents of a collection.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Kind, is_true, optional, required};
 use crate::listing;
+use crate::security::access::Access;
+use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Collection, Error, Map, Value, VerifyReport};
 use alluvium_document::BsonBuilder;

@@ -1,11 +1,12 @@
 //! `validateDBMetadata`: what a database has that the stable API does not allow.
 
 use super::Command;
-use crate::access::Access;
 use crate::api;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::needs;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -15,7 +16,7 @@ pub(super) const COMMAND: Command = Command {
         optional("db", Kind::Text),
         optional("collection", Kind::Text),
     ],
-    access: Access::ByFields,
+    access: Access::ByFields(needs::validate_metadata),
     ..Command::reading("validateDBMetadata", run).strict()
 };
 

@@ -1,17 +1,18 @@
 //! `setUserWriteBlockMode`: refuses the writes of users for a while.
 
 use super::Command;
-use crate::access::{Access, Action};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[required("global", Kind::Bool), optional("reason", Kind::Text)],
     access: Access::Server(Action::SetUserWriteBlockMode),
     admin_only: true,
-    ..Command::reading("setUserWriteBlockMode", run).strict()
+    ..Command::reading("setUserWriteBlockMode", run).audited().strict()
 };
 
 /// The reasons that a client may give.

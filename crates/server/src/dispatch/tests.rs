@@ -1,15 +1,19 @@
 //! Every command with every type of value in every field: an error with a code of MongoDB, or success, and never a fault.
 
 mod codes;
+mod rights;
 
 use super::*;
 use crate::config::Config;
-use crate::fields::{Field, Kind};
+use crate::fields::{self, Field, Kind};
 use crate::security::Security;
 use crate::security::audit::Audit;
 use crate::security::login::Peer;
+use crate::slow::Level;
 use alluvium::{Binary, Code, Database, Double, Regex, Timestamp, doc};
 use alluvium_document::bson::decode_document;
+use alluvium_wire::Form;
+use alluvium_wire::reply::begin;
 use std::collections::BTreeMap;
 
 /// Codes that say that the server has failed, not the client.
@@ -83,8 +87,13 @@ fn body(command: &Command, field: &str, value: &Value) -> Map {
     body
 }
 
-/// The reply, without its header; an empty one if the client waits for none.
+/// The reply to a client that has not logged in.
 fn reply(shared: &Shared, body: Map) -> Map {
+    answer(shared, Client::new(1, Peer::socket("test".to_owned()), None), body)
+}
+
+/// The reply, without its header; an empty one if the client waits for none.
+fn answer(shared: &Shared, client: Client, body: Map) -> Map {
     let request = Request {
         request_id: 1,
         form: Form::Msg,
@@ -93,9 +102,8 @@ fn reply(shared: &Shared, body: Map) -> Map {
         more_to_come: false,
         exhaust_allowed: false,
     };
-    let client = Arc::new(Client::new(1, Peer::socket("test".to_owned()), None));
-    match execute(shared, &client, request, None, Arc::new(AtomicBool::new(false))) {
-        Some(Reply { bytes, .. }) => decode_document(&bytes[reply::begin(Form::Msg).len()..]).expect("a document"),
+    match execute(shared, &Arc::new(client), request, None, Arc::new(AtomicBool::new(false))) {
+        Some(Reply { bytes, .. }) => decode_document(&bytes[begin(Form::Msg).len()..]).expect("a document"),
         None => Map::new(),
     }
 }

@@ -5,9 +5,9 @@ use alluvium::doc;
 fn operations_are_counted_by_their_times() {
     let latencies = Latencies::default();
     for micros in [0, 3, 3, 100] {
-        latencies.note("zoo.pets", Use::of("find", false), Duration::from_micros(micros));
+        latencies.note("zoo.pets", Use::Query, Duration::from_micros(micros));
     }
-    latencies.note("zoo.pets", Use::of("insert", true), Duration::from_secs(1_000_000_000));
+    latencies.note("zoo.pets", Use::Insert, Duration::from_secs(1_000_000_000));
     let shown = latencies.to_map("zoo.pets", true);
     let bucket = |micros: i64, count: i64| doc! {"micros": micros, "count": count};
     let histogram = vec![bucket(0, 1).into(), bucket(2, 2).into(), bucket(64, 1).into()];

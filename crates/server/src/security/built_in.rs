@@ -2,8 +2,8 @@
 
 use super::name::{ADMIN, Name};
 use super::privilege::{Pattern, Privilege};
-use crate::access::Action;
-use crate::access::Action::*;
+use crate::security::action::Action;
+use crate::security::action::Action::*;
 
 /// The roles of every database.
 const OF_DATABASE: [&str; 5] = ["read", "readWrite", "dbAdmin", "dbOwner", "userAdmin"];

@@ -4,10 +4,11 @@ use super::Security;
 use super::audit::Event;
 use super::login::{Login, Peer};
 use super::name::ADMIN;
-use super::needs::{self, Needs, Subject};
+use super::needs::{Needs, Subject};
 use super::privilege::{Need, Target};
-use crate::access::{Access, Action};
 use crate::error::{CommandError, CommandResult};
+use crate::security::access::Access;
+use crate::security::action::Action;
 use alluvium::Map;
 use alluvium_wire::Sequence;
 
@@ -25,39 +26,6 @@ const READING: [Action; 9] = [
     Action::DbHash,
     Action::Validate,
 ];
-
-/// The commands that are written to the audit log.
-const ADMINISTRATION: [&str; 24] = [
-    "createRole",
-    "createUser",
-    "drop",
-    "dropAllRolesFromDatabase",
-    "dropAllUsersFromDatabase",
-    "dropDatabase",
-    "dropIndexes",
-    "dropRole",
-    "dropUser",
-    "grantPrivilegesToRole",
-    "grantRolesToRole",
-    "grantRolesToUser",
-    "killOp",
-    "logout",
-    "renameCollection",
-    "revokePrivilegesFromRole",
-    "revokeRolesFromRole",
-    "revokeRolesFromUser",
-    "setDefaultRWConcern",
-    "setParameter",
-    "setUserWriteBlockMode",
-    "shutdown",
-    "updateRole",
-    "updateUser",
-];
-
-/// True for a command whose fields are secrets, which no log may have.
-pub(crate) fn is_secret(command: &str) -> bool {
-    ["authenticate", "createUser", "hello", "isMaster", "saslContinue", "saslStart", "updateUser"].contains(&command)
-}
 
 /// A command that a client has sent.
 pub(crate) struct Wanted<'a> {
@@ -88,13 +56,31 @@ impl Security {
         refused
     }
 
+    /// Checks that the user of a connection still has what a cursor needs, before its next documents are read.
+    ///
+    /// # Errors
+    /// Error 13 if a right was revoked, or the user dropped.
+    pub(crate) fn check_cursor(&self, peer: &Peer, needs: &[Need<'_>], namespace: &str) -> CommandResult<()> {
+        if !self.is_checked(peer) {
+            return Ok(());
+        }
+        let login = peer.login();
+        let privileges = self.privileges(login.as_ref(), "getMore")?;
+        if needs.iter().all(|need| privileges.allow(need)) {
+            return Ok(());
+        }
+        let error = CommandError::unauthorized(format!("not authorized on {namespace} to read its cursor any more"));
+        self.write_event("refused", peer, login, ["getMore", namespace], Some(&error));
+        Err(error)
+    }
+
     /// True if a login decides what a connection may do. The owner of the database may do everything.
     fn is_checked(&self, peer: &Peer) -> bool {
         !peer.is_owner && self.is_enforced(peer.is_local)
     }
 
     fn allow(&self, peer: &Peer, wanted: &Wanted<'_>) -> CommandResult<()> {
-        if wanted.access == Access::Open {
+        if wanted.access.is_open() {
             return Ok(());
         }
         let enforced = self.is_checked(peer);
@@ -102,7 +88,7 @@ impl Security {
         let privileges = if enforced { Some(self.privileges(login.as_ref(), wanted.name)?) } else { None };
         let user = login.as_ref().map(|login| &login.name);
         let mut subject = Subject { db: wanted.db, body: wanted.body, sequences: wanted.sequences, user, exact: false };
-        let needs = needs::of(wanted.name, wanted.access, &subject)?;
+        let needs = wanted.access.needs(&subject)?;
         if needs.iter().any(is_protected) {
             return Err(refusal(wanted));
         }
@@ -112,7 +98,7 @@ impl Security {
             return Ok(());
         }
         subject.exact = true;
-        match satisfied(&needs::of(wanted.name, wanted.access, &subject)?) {
+        match satisfied(&wanted.access.needs(&subject)?) {
             true => Ok(()),
             false => Err(refusal(wanted)),
         }
@@ -140,7 +126,7 @@ impl Security {
         Ok(self.privileges(peer.login().as_ref(), "")?.reach(db))
     }
 
-    /// Carries out a command. One of administration is written to the audit log, with its result.
+    /// Runs a command, and writes it to the audit log with its result.
     ///
     /// # Errors
     /// Errors of the command.
@@ -151,9 +137,6 @@ impl Security {
         namespace: &str,
         run: impl FnOnce() -> CommandResult<T>,
     ) -> CommandResult<T> {
-        if !ADMINISTRATION.contains(&command) {
-            return run();
-        }
         // The command may end the login.
         let login = peer.login();
         let done = run();
@@ -161,7 +144,11 @@ impl Security {
         done
     }
 
-    /// Writes a line of the audit log.
+    /// Appends a change that a command has made to the audit log.
+    pub(crate) fn note_administration(&self, peer: &Peer, command: &str, namespace: &str) {
+        self.write_event("administration", peer, peer.login(), [command, namespace], None);
+    }
+
     /// Appends what an application wants to be noted to the audit log.
     pub(crate) fn note(&self, peer: &Peer, command: &str, message: &str) {
         self.audit.write(&Event {
@@ -175,6 +162,7 @@ impl Security {
         });
     }
 
+    /// Writes a line of the audit log.
     fn write_event(
         &self,
         kind: &'static str,

@@ -47,6 +47,17 @@ pub(crate) enum Change {
     RemoveRole(Name),
 }
 
+impl Change {
+    /// The name of the user or the role.
+    pub(crate) fn name(&self) -> &Name {
+        match self {
+            Self::Put(user) => &user.name,
+            Self::PutRole(role) => &role.name,
+            Self::Remove(name) | Self::RemoveRole(name) => name,
+        }
+    }
+}
+
 impl Directory {
     /// Reads the users and roles.
     ///

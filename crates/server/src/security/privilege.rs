@@ -1,8 +1,8 @@
 //! Privileges, and needs that are compared with them.
 
-use crate::access::Action;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
+use crate::security::action::Action;
 use alluvium::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -76,6 +76,18 @@ impl<'a> Need<'a> {
     /// An action on the server.
     pub(crate) fn server(action: Action) -> Self {
         Self { target: Target::Server, action, or: None }
+    }
+
+    /// The same need, which borrows nothing.
+    pub(crate) fn into_owned(self) -> Need<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        let target = match self.target {
+            Target::Collection(db, collection) => Target::Collection(owned(db), owned(collection)),
+            Target::Database(db) => Target::Database(owned(db)),
+            Target::AnyDatabase => Target::AnyDatabase,
+            Target::Server => Target::Server,
+        };
+        Need { target, action: self.action, or: self.or }
     }
 
     /// The same need, which another action fulfils, too.

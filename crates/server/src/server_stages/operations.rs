@@ -85,22 +85,15 @@ fn connection(call: &Call<'_>, number: i32, address: String) -> Map {
 
 fn describe(call: &Call<'_>, number: i32, operation: Operation, which: Which) -> Map {
     let time = call.shared.env.clock.now().saturating_sub(operation.began);
-    let op = match operation.command {
-        "find" => "query",
-        "getMore" => "getmore",
-        "delete" => "remove",
-        "insert" | "update" => operation.command,
-        _ => "command",
-    };
-    let cursor = operation.body.integer("getMore").filter(|_| operation.command == "getMore");
+    let cursor = operation.shown.integer("getMore");
     let mut entry = connection(call, operation.client.id, operation.client.address.clone());
     entry.push("active", true);
     entry.push("opid", number);
     entry.push("secs_running", i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
     entry.push("microsecs_running", i64::try_from(time.as_micros()).unwrap_or(i64::MAX));
-    entry.push("op", op);
+    entry.push("op", operation.op);
     entry.push("ns", &*operation.namespace);
-    entry.push("command", if which.cut { cut(&operation.body) } else { (*operation.body).clone() });
+    entry.push("command", if which.cut { cut(&operation.shown) } else { (*operation.shown).clone() });
     if let Some(id) = cursor {
         let cursor = [("cursorId", Value::Int64(id)), ("operationUsingCursorId", Value::Int32(number))];
         entry.push("cursor", Map::from(cursor));

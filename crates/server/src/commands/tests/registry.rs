@@ -10,14 +10,15 @@ The commands that [the server](SERVER.md) answers, with their fields. A command 
 answered by MongoDB's error 59; a field of another type than here by error 14 (73 for the name of a
 collection, 9 for hints and updates), and one that is missing by error 40414. Other fields are
 refused by error 40415 if the command is *strict*; else they are accepted and have no effect, except
-for operators, which are refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)).
+for operators, which are refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)). Each execution of an
+*audited* command is a line of the audit log ([SERVER.md](SERVER.md#audit-log)).
 
 All commands have the fields `$db`, `$readPreference`, `$clusterTime`, `lsid`, `txnNumber`,
 `readConcern`, `writeConcern`, `maxTimeMS`, `comment` and `apiVersion`. This page is written by a
 test (`UPDATE=1 cargo test -p alluvium-server --lib commands`).
 
-| command | fields | writes | retried once | on `admin` | strict |
-|---|---|---|---|---|---|
+| command | fields | writes | retried once | on `admin` | strict | audited |
+|---|---|---|---|---|---|---|
 ";
 
 fn page() -> String {
@@ -28,9 +29,10 @@ fn page() -> String {
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let fields = command.fields.iter().filter(|field| field.name != command.name);
         let fields: Vec<String> = fields.map(|field| format!("`{}`", field.name)).collect();
-        let (writes, retried, admin) = (yes(command.writes), yes(command.retryable), yes(command.admin_only));
-        let (names, fields, strict) = (names.join(" "), fields.join(" "), yes(command.is_strict));
-        writeln!(page, "| {names} | {fields} | {writes} | {retried} | {admin} | {strict} |").expect("text");
+        let (writes, retried, admin) = (yes(command.may_write()), yes(command.retryable), yes(command.admin_only));
+        let (names, fields) = (names.join(" "), fields.join(" "));
+        let (strict, audited) = (yes(command.is_strict), yes(command.is_audited));
+        writeln!(page, "| {names} | {fields} | {writes} | {retried} | {admin} | {strict} | {audited} |").expect("text");
     }
     page
 }
@@ -62,4 +64,62 @@ fn a_command_that_names_its_argument_requires_it() {
         let argument = command.fields.iter().find(|field| field.name == command.name);
         assert!(argument.is_none_or(|field| field.required || field.kind == Kind::Any), "{}", command.name);
     }
+}
+
+/// The writes of documents are counted by their own kind, or repeated without effect. All other writes change users,
+/// roles, names, indexes or settings.
+#[test]
+fn a_command_that_changes_more_than_documents_is_audited() {
+    let of_documents = |command: &Command| command.counts_itself || command.retryable;
+    for command in all().filter(|command| command.may_write()) {
+        assert_eq!(command.is_audited, !of_documents(command), "{}", command.name);
+    }
+}
+
+/// A user of the server who has an action of these may change what others have or do.
+#[test]
+fn a_command_for_administrators_is_audited_or_changes_nothing() {
+    let reading = [
+        "autoSplitVector",
+        "checkShardingIndex",
+        "connPoolStats",
+        "currentOp",
+        "getClusterParameter",
+        "getCmdLineOpts",
+        "getDefaultRWConcern",
+        "getLog",
+        "getParameter",
+        "hostInfo",
+        "invalidateUserCache",
+        "lockInfo",
+        "logApplicationMessage",
+        "replSetGetConfig",
+        "replSetGetStatus",
+        "serverStatus",
+        "top",
+    ];
+    for command in all().filter(|command| matches!(command.access, Access::Server(_))) {
+        assert_eq!(command.is_audited, !reading.contains(&command.name), "{}", command.name);
+    }
+}
+
+#[test]
+fn what_is_shown_of_a_command_has_no_secret() {
+    for command in all().filter(|command| command.has_secrets()) {
+        let mut body = Map::from([(command.name, Value::from("shown"))]);
+        for field in command.fields.iter().filter(|field| field.name != command.name) {
+            let secret = Map::from([("deep", Value::Array(vec![Value::from("hidden")]))]);
+            let is_secret = field.handling == Handling::Secret;
+            body.push(field.name, if is_secret { Value::Map(secret) } else { Value::from("shown") });
+        }
+        // A command that is not strict accepts unknown fields.
+        body.push("password", "hidden");
+        body.push("comment", "shown");
+        let shown = command.shown(&Arc::new(body.clone()));
+        assert!(!Value::Map(Map::clone(&shown)).to_string().contains("hidden"), "{shown}");
+        let count = |map: &Map| map.iter().filter(|(_, value)| value.as_str() == Some("shown")).count();
+        assert_eq!(count(&shown), count(&body), "{shown}");
+    }
+    let secret: Vec<&str> = all().filter(|command| command.has_secrets()).map(|command| command.name).collect();
+    assert_eq!(secret, ["authenticate", "createUser", "hello", "isMaster", "saslContinue", "saslStart", "updateUser"]);
 }

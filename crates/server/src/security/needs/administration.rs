@@ -4,15 +4,15 @@
 //! their own rights beyond those that they may give to others.
 
 use super::{Needs, Subject, argument};
-use crate::access::Action;
 use crate::error::CommandResult;
 use crate::fields::Fields;
+use crate::security::action::Action;
 use crate::security::name::{ADMIN, Name};
 use crate::security::privilege::{Need, Pattern, Privilege};
 use alluvium::Value;
 
 /// A dump may have any user with any role.
-pub(super) fn merge_authorization<'a>(_: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn merge_authorization<'a>(_: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let actions = [
         Action::CreateUser,
         Action::DropUser,
@@ -26,13 +26,13 @@ pub(super) fn merge_authorization<'a>(_: &Subject<'a>) -> CommandResult<Needs<'a
     Ok(actions.map(Need::any_database).to_vec())
 }
 
-pub(super) fn create_user<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn create_user<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![Need::database(subject.db, Action::CreateUser)];
     add_roles(subject, Action::GrantRole, &mut needs)?;
     Ok(needs)
 }
 
-pub(super) fn update_user<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn update_user<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let body = subject.body;
     let is_own = |user: &Name| user.db == subject.db && argument(body) == Some(&user.name);
     let own = subject.user.is_some_and(is_own);
@@ -60,30 +60,30 @@ pub(super) fn update_user<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>>
     Ok(needs)
 }
 
-pub(super) fn grant_roles<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn grant_roles<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     of_roles(subject, Action::GrantRole)
 }
 
-pub(super) fn revoke_roles<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn revoke_roles<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     of_roles(subject, Action::RevokeRole)
 }
 
-pub(super) fn grant_privileges<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn grant_privileges<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     of_privileges(subject, Action::GrantRole)
 }
 
-pub(super) fn revoke_privileges<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn revoke_privileges<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     of_privileges(subject, Action::RevokeRole)
 }
 
-pub(super) fn create_role<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn create_role<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![Need::database(subject.db, Action::CreateRole)];
     add_roles(subject, Action::GrantRole, &mut needs)?;
     add_privileges(subject, Action::GrantRole, &mut needs)?;
     Ok(needs)
 }
 
-pub(super) fn update_role<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn update_role<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![Need::any_database(Action::RevokeRole)];
     add_roles(subject, Action::GrantRole, &mut needs)?;
     add_privileges(subject, Action::GrantRole, &mut needs)?;
@@ -91,7 +91,7 @@ pub(super) fn update_role<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>>
 }
 
 /// The users of a database, or some by their names; a user may always see itself.
-pub(super) fn users_info<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn users_info<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = Vec::new();
     match subject.body.entries.first().map(|(_, value)| value) {
         Some(Value::Map(map)) if map.contains("forAllDBs") => needs.push(Need::any_database(Action::ViewUser)),
@@ -107,7 +107,7 @@ pub(super) fn users_info<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> 
     Ok(needs)
 }
 
-pub(super) fn roles_info<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn roles_info<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = Vec::new();
     match subject.body.entries.first().map(|(_, value)| value) {
         Some(value @ (Value::String(_) | Value::Map(_))) => {

@@ -1,9 +1,9 @@
 //! What pipelines need.
 
 use super::{Needs, Subject};
-use crate::access::Action;
 use crate::error::CommandResult;
 use crate::fields::Fields;
+use crate::security::action::Action;
 use crate::security::privilege::Need;
 use alluvium::{Map, Value};
 
@@ -34,7 +34,7 @@ const PLAIN: [&str; 23] = [
     "$geoNear",
 ];
 
-pub(super) fn aggregate<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn aggregate<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let stages = subject.body.elements("pipeline").unwrap_or_default();
     let mut needs = Vec::new();
     let first = stages.first().and_then(name);

@@ -1,15 +1,15 @@
 //! What writes, and changes of collections, need.
 
 use super::{Needs, Subject, any_flag, on_argument, on_namespace, pipeline};
-use crate::access::Action;
 use crate::error::CommandResult;
 use crate::fields::Fields;
+use crate::security::action::Action;
 use crate::security::privilege::Need;
 use alluvium::{Map, Value};
 use alluvium_document::bson::decode_document;
 use std::borrow::Cow;
 
-pub(super) fn update<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn update<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![on_argument(subject, Action::Update)];
     if !subject.exact || any_flag(subject, "updates", "upsert") {
         needs.push(on_argument(subject, Action::Insert));
@@ -17,7 +17,7 @@ pub(super) fn update<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     Ok(needs)
 }
 
-pub(super) fn find_and_modify<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn find_and_modify<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let change = if subject.body.flag("remove") { Action::Remove } else { Action::Update };
     let mut needs = vec![on_argument(subject, Action::Find), on_argument(subject, change)];
     if subject.body.flag("upsert") {
@@ -26,19 +26,19 @@ pub(super) fn find_and_modify<'a>(subject: &Subject<'a>) -> CommandResult<Needs<
     Ok(needs)
 }
 
-pub(super) fn create<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn create<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![on_argument(subject, Action::CreateCollection).or(Action::Insert)];
     add_view(subject, &mut needs);
     Ok(needs)
 }
 
-pub(super) fn clone_as_capped<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn clone_as_capped<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let to = subject.body.text("toCollection").unwrap_or_default();
     let on_target = |action| Need::collection(subject.db, to, action);
     Ok(vec![on_argument(subject, Action::Find), on_target(Action::Insert), on_target(Action::ConvertToCapped)])
 }
 
-pub(super) fn coll_mod<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn coll_mod<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![on_argument(subject, Action::CollMod)];
     add_view(subject, &mut needs);
     if subject.body.contains("pipeline") && !subject.body.contains("viewOn") {
@@ -59,7 +59,7 @@ fn add_view<'a>(subject: &Subject<'a>, needs: &mut Needs<'a>) {
     pipeline::add(subject.db, on, stages, needs);
 }
 
-pub(super) fn rename_collection<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn rename_collection<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let body = subject.body;
     let (from, to) = (body.text("renameCollection"), body.text("to"));
     let database = |name: Option<&'a str>| name.and_then(|name| name.split_once('.')).map(|(db, _)| db);
@@ -85,7 +85,7 @@ fn documents<'a>(subject: &Subject<'a>, list: &str) -> Vec<Cow<'a, Map>> {
     in_body.chain(decoded.map(Cow::Owned)).collect()
 }
 
-pub(super) fn bulk_write<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+pub(crate) fn bulk_write<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let infos = documents(subject, "nsInfo");
     let namespaces: Vec<&str> = infos.iter().map(|info| info.text("ns").unwrap_or_default()).collect();
     let need = |namespace: &str, action| match namespace.split_once('.') {

@@ -1,4 +1,4 @@
-//! What a command needs to be allowed to do.
+//! Actions: what a privilege allows on a resource.
 
 macro_rules! actions {
     ($($variant:ident = $name:literal,)*) => {
@@ -150,21 +150,4 @@ impl Action {
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
-}
-
-/// What a command needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Nothing: it works before a login.
-    Open,
-    /// A login.
-    Login,
-    /// An action on the collection that the command names.
-    Collection(Action),
-    /// An action on the database that the command is sent to.
-    Database(Action),
-    /// An action on the whole server.
-    Server(Action),
-    /// A function of `security::needs` finds out what it needs, from its fields.
-    ByFields,
 }

@@ -1,0 +1,94 @@
+//! Read and write concerns of commands.
+
+use crate::call::ReadAt;
+use crate::commands::{Command, Levels, Writes};
+use crate::concern::{ReadConcern, ReadLevel, WriteConcern};
+use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
+use crate::server_stages;
+use crate::shared::Shared;
+use crate::snapshots::number;
+use alluvium::Map;
+
+/// The write concern of a command: one that was parsed, or the default.
+pub(super) fn write_concern(shared: &Shared, command: &Command, body: &Map, parsed: WriteConcern) -> WriteConcern {
+    let is_default = command.may_write() && !body.contains("writeConcern");
+    let synced = parsed.synced || is_default && shared.default_concerns.syncs_writes();
+    WriteConcern { synced, ..parsed }
+}
+
+/// Waits for what a read has to see, and returns the snapshot that it reads at, if it asks for one.
+pub(super) fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult<Option<ReadAt>> {
+    if command.levels == Levels::OfCursor {
+        return Ok(None);
+    }
+    let concern = ReadConcern::parse(body)?;
+    if let Some(refusal) = refused_level(command, body, concern.level) {
+        return Err(CommandError::invalid_options(refusal));
+    }
+    let in_set = shared.config.replica_set.is_some();
+    if !in_set && matches!(concern.level, ReadLevel::Linearizable | ReadLevel::Snapshot) {
+        let message = "node needs to be a replica set member to use read concern levels linearizable and snapshot";
+        return Err(CommandError::new(123, "NotAReplicaSet", message));
+    }
+    if !in_set && concern.after.is_some() {
+        let message = "Cannot specify afterClusterTime readConcern without a replica set";
+        return Err(CommandError::illegal_operation(message));
+    }
+    if let Some(after) = concern.after
+        && number(after) > shared.db.store().visible()
+    {
+        let message = "readConcern afterClusterTime value must not be greater than the current clusterTime";
+        return Err(CommandError::invalid_options(message));
+    }
+    match concern.level {
+        ReadLevel::Local if shared.default_concerns.syncs_reads() && is_without_level(command, body) => {
+            shared.db.sync()?;
+            Ok(None)
+        }
+        ReadLevel::Local | ReadLevel::Available => Ok(None),
+        ReadLevel::Majority | ReadLevel::Linearizable => {
+            // What was written before this could be lost in a power cut; this server is the majority.
+            shared.db.sync()?;
+            Ok(None)
+        }
+        ReadLevel::Snapshot if shared.config.replica_set.is_none() => {
+            let message = "node needs to be a replica set member to use readConcern: snapshot";
+            Err(CommandError::new(123, "NotAReplicaSet", message))
+        }
+        ReadLevel::Snapshot if command.levels == Levels::Snapshot => {
+            let (snapshot, time) = shared.snapshots.get(&shared.db, concern.at)?;
+            shared.db.sync()?;
+            Ok(Some(ReadAt { snapshot, time }))
+        }
+        ReadLevel::Snapshot => {
+            let message = format!("the command {} does not support read concern snapshot", command.name);
+            Err(CommandError::invalid_options(message))
+        }
+    }
+}
+
+/// True for a read whose level is the default.
+fn is_without_level(command: &Command, body: &Map) -> bool {
+    command.is_query() && !body.document("readConcern").is_some_and(|concern| concern.contains("level"))
+}
+
+/// Why a command cannot read at a level.
+fn refused_level(command: &Command, body: &Map, level: ReadLevel) -> Option<String> {
+    if level == ReadLevel::Local {
+        return None;
+    }
+    if command.levels == Levels::Local {
+        return Some(format!("the command {} reads the latest state only: use the level local", command.name));
+    }
+    if level == ReadLevel::Linearizable && command.writes == Writes::ByPipeline && command.writes(body) {
+        return Some("$out and $merge cannot be used with a 'linearizable' read concern level".to_owned());
+    }
+    if level == ReadLevel::Snapshot && command.levels == Levels::Majority {
+        return Some(format!("the command {} does not support read concern snapshot", command.name));
+    }
+    let first = body.elements("pipeline").and_then(|stages| stages.first()?.as_map()?.entries.first());
+    let stage = first.and_then(|(name, _)| name.as_str()).filter(|_| command.writes == Writes::ByPipeline)?;
+    let is_local = server_stages::is_local(stage);
+    is_local.then(|| format!("Aggregation stage {stage} cannot run with a readConcern other than 'local'"))
+}

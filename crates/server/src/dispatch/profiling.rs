@@ -1,0 +1,72 @@
+//! What is kept of commands that have ended: slow ones in the log, and the entries of `system.profile`.
+
+use crate::call::Call;
+use crate::commands::Command;
+use crate::error::CommandError;
+use crate::listing;
+use crate::recent_log::Severity;
+use crate::slow::Level;
+use alluvium::{Map, Value};
+use std::time::Duration;
+
+/// Logs a command that took long, and keeps it for `system.profile`.
+pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, error: Option<&CommandError>) {
+    let slow = &call.shared.slow;
+    let time = call.shared.env.clock.now().saturating_sub(call.began);
+    let is_slow = slow.is_slow(time);
+    let level = slow.level(&call.db);
+    if !is_slow && level == Level::Off {
+        return;
+    }
+    let plan = call.plan.borrow_mut().take();
+    if is_slow {
+        let shown = plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", Value::Map(plan.clone())));
+        let (milliseconds, command) = (i64::try_from(time.as_millis()).unwrap_or(i64::MAX), command.name);
+        let message = format!("slow operation: {milliseconds} ms, {command} of {namespace}{shown}");
+        log::info!(
+            command, milliseconds, namespace, plan = shown.trim_start_matches(", plan ");
+            "{message}"
+        );
+        call.shared.log.note(&*call.shared.env.clock, Severity::Information, "COMMAND", &message);
+    }
+    let filter = slow.filter(&call.db);
+    let is_kept = match (level, &filter) {
+        (Level::Off, _) => false,
+        (Level::All, _) | (Level::Slow, Some(_)) => true,
+        // The random number is as likely in each part of its range.
+        (Level::Slow, None) => is_slow && (call.shared.env.rng.next_u64() as f64) < slow.sample_rate() * 2f64.powi(64),
+    };
+    if !is_kept {
+        return;
+    }
+    let entry = profiled(command, call, namespace, time, plan, error);
+    let matches =
+        |filter| listing::filtered(call, vec![entry.clone()], Some(filter)).is_ok_and(|found| !found.is_empty());
+    if filter.as_ref().filter(|_| level == Level::Slow).is_none_or(matches) {
+        slow.keep(&call.db, entry);
+    }
+}
+
+/// The entry of a command in `system.profile`.
+fn profiled(
+    command: &Command,
+    call: &Call<'_>,
+    namespace: &str,
+    time: Duration,
+    plan: Option<Map>,
+    error: Option<&CommandError>,
+) -> Map {
+    let mut entry = Map::from([("op", Value::from(command.op)), ("ns", Value::from(namespace))]);
+    entry.push("command", Map::clone(&command.shown(&call.body)));
+    entry.push("millis", i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+    entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
+    entry.push("client", call.client.address.as_str());
+    if let Some(plan) = plan {
+        entry.push("execStats", Value::Map(plan));
+    }
+    if let Some(error) = error {
+        entry.push("errCode", error.code);
+        entry.push("errMsg", error.message.as_str());
+    }
+    entry
+}

@@ -1,0 +1,100 @@
+//! Replies: the fields that all of them have, and errors.
+
+use crate::error::{self, CommandError, CommandResult};
+use crate::fields::Fields;
+use crate::shared::Shared;
+use alluvium::{Binary, Map, Value};
+use alluvium_document::BsonBuilder;
+use alluvium_wire::{Form, reply};
+use std::sync::LazyLock;
+
+/// The labels of a reply's error, which say to clients what they may do.
+pub(super) struct Labels {
+    /// The command is a retryable write.
+    pub can_retry: bool,
+    /// Those that a fail point has given it.
+    pub given: Option<Vec<Value>>,
+}
+
+impl Labels {
+    /// The field of the labels of an error, if it has some.
+    pub(super) fn of(&self, code: i32) -> Map {
+        let labels = match &self.given {
+            Some(given) => given.clone(),
+            None if self.can_retry && error::is_worth_a_retry(code) => vec![Value::from("RetryableWriteError")],
+            None => Vec::new(),
+        };
+        let labels = Some(labels).filter(|labels| !labels.is_empty());
+        Map { entries: labels.into_iter().map(|labels| ("errorLabels".into(), Value::Array(labels))).collect() }
+    }
+}
+
+/// The reply to a message that is no request.
+pub(crate) fn refused(form: Form, error: &CommandError) -> Vec<u8> {
+    failed(form, error, Map::new())
+}
+
+/// Adds the error of a write concern to the reply of a command that has succeeded.
+pub(super) fn put_concern_error(builder: &mut BsonBuilder, error: Map, labels: &Labels) -> CommandResult<()> {
+    let code = error.integer("code").and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
+    builder.put("writeConcernError", &Value::Map(error))?;
+    for (name, value) in &labels.of(code).entries {
+        builder.put(name.as_str().unwrap_or_default(), value)?;
+    }
+    Ok(())
+}
+
+/// The error of a write concern, as a field of a reply.
+pub(super) fn describe(error: &CommandError) -> Map {
+    let (code, name) = (Value::from(error.code), Value::from(error.name));
+    Map::from([("code", code), ("codeName", name), ("errmsg", Value::from(error.message.as_str()))])
+}
+
+/// Completes the reply of a command that has succeeded.
+///
+/// # Errors
+/// Error 22 if a document in it cannot be encoded.
+pub(super) fn complete(shared: &Shared, mut builder: BsonBuilder) -> CommandResult<Vec<u8>> {
+    builder.put("ok", &Value::from(1.0))?;
+    if shared.config.replica_set.is_some() {
+        let time = Value::Timestamp(shared.time());
+        builder.open_document("$clusterTime")?;
+        builder.put("clusterTime", &time)?;
+        builder.put("signature", &NO_SIGNATURE)?;
+        builder.close()?;
+        builder.put("operationTime", &time)?;
+    }
+    Ok(builder.finish()?)
+}
+
+/// The signature of every cluster time: nothing is verified.
+static NO_SIGNATURE: LazyLock<Value> = LazyLock::new(|| {
+    let hash = Value::Binary(Binary { subtype: 0, bytes: vec![0; 20] });
+    Value::Map(Map::from([("hash", hash), ("keyId", Value::Int64(0))]))
+});
+
+/// The fields of every reply of a member of a replica set.
+pub(super) fn cluster_time(shared: &Shared) -> Map {
+    if shared.config.replica_set.is_none() {
+        return Map::new();
+    }
+    let time = Value::Timestamp(shared.time());
+    let cluster = Map::from([("clusterTime", time.clone()), ("signature", NO_SIGNATURE.clone())]);
+    Map::from([("$clusterTime", Value::Map(cluster)), ("operationTime", time)])
+}
+
+/// The reply of a command that has failed, with further fields.
+pub(super) fn failed(form: Form, error: &CommandError, more: Map) -> Vec<u8> {
+    let mut fields = Map::from([("ok", Value::from(0.0))]);
+    fields.push("errmsg", error.message.as_str());
+    fields.push("code", error.code);
+    fields.push("codeName", error.name);
+    fields.entries.extend(error.fields.entries.iter().cloned());
+    fields.entries.extend(more.entries);
+    let mut bytes = reply::begin(form);
+    // Without a name or text that BSON refuses, this cannot fail; an empty document is a reply, too.
+    if alluvium_document::bson::encode_document(&fields, &mut bytes).is_err() {
+        bytes.extend_from_slice(&[5, 0, 0, 0, 0]);
+    }
+    bytes
+}

@@ -1,0 +1,44 @@
+//! What a client needs to be allowed to run a command.
+
+use crate::error::CommandResult;
+use crate::security::action::Action;
+use crate::security::needs::{Needs, Rule, Subject, on_argument};
+use crate::security::privilege::Need;
+
+/// What a command needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Access {
+    /// Nothing: it works before a login.
+    Open,
+    /// A login.
+    Login,
+    /// An action on the collection that the command names.
+    Collection(Action),
+    /// An action on the database that the command is sent to.
+    Database(Action),
+    /// An action on the whole server.
+    Server(Action),
+    /// What a function finds in its fields.
+    ByFields(Rule),
+}
+
+impl Access {
+    /// True for a command that works before a login.
+    pub(crate) fn is_open(self) -> bool {
+        matches!(self, Self::Open)
+    }
+
+    /// What a command needs.
+    ///
+    /// # Errors
+    /// Errors of fields that are malformed.
+    pub(crate) fn needs<'a>(self, subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
+        match self {
+            Self::Open | Self::Login => Ok(Vec::new()),
+            Self::Collection(action) => Ok(vec![on_argument(subject, action)]),
+            Self::Database(action) => Ok(vec![Need::database(subject.db, action)]),
+            Self::Server(action) => Ok(vec![Need::server(action)]),
+            Self::ByFields(rule) => rule(subject),
+        }
+    }
+}
