@@ -215,25 +215,31 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         has_more: Cell::new(false),
         plan: RefCell::new(None),
     };
-    if !command.counts_itself {
-        Figures::add(&shared.figures.commands, 1);
-    }
-    let result = match command.is_audited {
-        true => shared.security.recorded(&client.peer, command.name, &namespace, || (command.run)(&mut call)),
-        false => (command.run)(&mut call),
-    };
-    if namespace.len() > call.db.len() {
-        let time = shared.env.clock.now().saturating_sub(call.began);
-        shared.latencies.note(&namespace, command.usage, time);
-    }
-    profiling::note_slow(command, &call, &namespace, result.as_ref().err());
-    let mut builder = result?;
+    let mut builder = execute_noted(command, &mut call, &namespace)?;
     let failed_concern = failure.and_then(|failure| failure.write_concern_error).filter(|_| command.may_write());
     let error = failed_concern.or_else(|| call.write_concern.unsatisfiable.as_ref().map(describe));
     if let Some(error) = error {
         put_concern_error(&mut builder, error, labels)?;
     }
     Ok(Done { builder, has_more: call.has_more.get() })
+}
+
+/// Executes a command, and notes it where executed commands are noted.
+fn execute_noted(command: &Command, call: &mut Call<'_>, namespace: &str) -> CommandResult<BsonBuilder> {
+    let shared = call.shared;
+    if !command.counts_itself {
+        Figures::add(&shared.figures.commands, 1);
+    }
+    let result = match command.is_audited {
+        true => shared.security.recorded(&call.client.peer, command.name, namespace, || (command.run)(call)),
+        false => (command.run)(call),
+    };
+    if namespace.len() > call.db.len() {
+        let time = shared.env.clock.now().saturating_sub(call.began);
+        shared.latencies.note(namespace, command.usage, time);
+    }
+    profiling::note_slow(command, call, namespace, result.as_ref().err());
+    result
 }
 
 /// Checks the UUID of the collection, if the client sent one. A command of `admin` names collections of other databases,

@@ -190,7 +190,7 @@ pub(super) fn aggregate(
 ) -> CommandResult<BsonBuilder> {
     let mut reading = command.clone();
     let mut write = None;
-    if super::aggregate::COMMAND.writes(command)
+    if super::pipeline_writes(command)
         && let Some(Value::Array(stages)) = reading.get_mut("pipeline")
     {
         write = stages.pop();

@@ -10,8 +10,8 @@ The commands that [the server](SERVER.md) answers, with their fields. A command 
 answered by MongoDB's error 59; a field of another type than here by error 14 (73 for the name of a
 collection, 9 for hints and updates), and one that is missing by error 40414. Other fields are
 refused by error 40415 if the command is *strict*; else they are accepted and have no effect, except
-for operators, which are refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)). Each execution of an
-*audited* command is a line of the audit log ([SERVER.md](SERVER.md#audit-log)).
+for operators, which are refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)). Each execution of
+an *audited* command is a line of the audit log ([SERVER.md](SERVER.md#audit-log)).
 
 All commands have the fields `$db`, `$readPreference`, `$clusterTime`, `lsid`, `txnNumber`,
 `readConcern`, `writeConcern`, `maxTimeMS`, `comment` and `apiVersion`. This page is written by a
