@@ -71,6 +71,7 @@ use crate::client::Client;
 use crate::error::CommandResult;
 use crate::fields::{Field, Fields, Handling};
 use crate::latencies::Use;
+use crate::query_shape::QueryPlace;
 use crate::security::access::Access;
 use crate::shared::Shared;
 use alluvium::{Map, Value};
@@ -115,6 +116,10 @@ pub(crate) struct Command {
     pub counts_itself: bool,
     /// The full name of the collection that it works on, or the database.
     pub namespace: fn(&str, &Map) -> String,
+    /// Where it has its query.
+    pub query: QueryPlace,
+    /// The explanation of its plan, without the fields that all explanations have; `None` if it has no plan.
+    pub explain: Option<Explain>,
     /// The time that a request waits, without a thread, before it is executed.
     pub wait: fn(&Shared, &Map) -> Duration,
     /// Gives up what further replies to the same request would have had.
@@ -122,6 +127,9 @@ pub(crate) struct Command {
     /// Executes it. The fields that the registry lists have been checked.
     pub run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
 }
+
+/// Explains a command on a collection, from its fields.
+type Explain = fn(&Call<'_>, &str, &Map) -> CommandResult<Map>;
 
 /// What a command writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,6 +190,8 @@ impl Command {
             op: "command",
             counts_itself: false,
             namespace: namespace_of_argument,
+            query: QueryPlace::Nowhere,
+            explain: None,
             wait: |_, _| Duration::ZERO,
             abandon: |_, _, _| (),
             run,
@@ -243,11 +253,6 @@ impl Command {
             Writes::ByPipeline if lists_operations(body) => Lane::Control,
             _ => self.lane,
         }
-    }
-
-    /// True if `explain` has a plan of it.
-    fn is_explained(&self) -> bool {
-        matches!(self.usage, Use::Query | Use::Read | Use::Update | Use::Remove)
     }
 
     /// True for a command that returns documents that a client has stored.

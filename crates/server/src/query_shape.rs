@@ -12,6 +12,21 @@ use alluvium::{Map, Value};
 use conditions::all_of;
 use sha2::{Digest, Sha256};
 
+/// Where a command has its query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QueryPlace {
+    /// It has none.
+    Nowhere,
+    /// A field with the filter of a read.
+    Filter(&'static str),
+    /// The pipeline of a read.
+    Pipeline,
+    /// A field with the filter of a write.
+    WriteFilter(&'static str),
+    /// A field with the statements of a write.
+    Statements(&'static str),
+}
+
 /// The parts of a command that decide about plans.
 #[derive(Default)]
 struct Parts {
@@ -24,13 +39,13 @@ struct Parts {
 }
 
 /// The shape of the plan of a command, as a hash: eight hexadecimal digits.
-pub(crate) fn of_plan(command: &str, body: &Map) -> String {
-    hex(&of_plan_text(command, body), 4)
+pub(crate) fn of_plan(place: QueryPlace, body: &Map) -> String {
+    hex(&of_plan_text(place, body), 4)
 }
 
 /// As [`of_plan`], with the indexes that exist: another one for each set of them.
-pub(crate) fn of_plan_and_indexes(command: &str, body: &Map, indexes: &[Map]) -> String {
-    let mut text = of_plan_text(command, body);
+pub(crate) fn of_plan_and_indexes(place: QueryPlace, body: &Map, indexes: &[Map]) -> String {
+    let mut text = of_plan_text(place, body);
     for index in indexes {
         text.push('~');
         text.push_str(&index.to_string());
@@ -39,12 +54,11 @@ pub(crate) fn of_plan_and_indexes(command: &str, body: &Map, indexes: &[Map]) ->
 }
 
 /// The shape of a query as a hash of 64 hexadecimal digits; `None` for commands that have none.
-pub(crate) fn of_query(db: &str, command: &str, body: &Map) -> Option<String> {
-    let filter = match command {
-        "find" => "filter",
-        "count" | "distinct" => "query",
-        "aggregate" => "pipeline",
-        _ => return None,
+pub(crate) fn of_query(db: &str, command: &str, place: QueryPlace, body: &Map) -> Option<String> {
+    let filter = match place {
+        QueryPlace::Filter(field) => field,
+        QueryPlace::Pipeline => "pipeline",
+        QueryPlace::Nowhere | QueryPlace::WriteFilter(_) | QueryPlace::Statements(_) => return None,
     };
     let mut text = format!("{command} {db}");
     for (name, value) in body.iter().filter(|(name, _)| name.as_str().is_some_and(is_of_shape)) {
@@ -66,8 +80,8 @@ fn is_of_shape(name: &str) -> bool {
     !fields::is_common(name) && !["cursor", "explain", "batchSize"].contains(&name)
 }
 
-fn of_plan_text(command: &str, body: &Map) -> String {
-    let Parts { filter, sort, projection, collation, needed } = Parts::of(command, body);
+fn of_plan_text(place: QueryPlace, body: &Map) -> String {
+    let Parts { filter, sort, projection, collation, needed } = Parts::of(place, body);
     let filter = all_of(&filter).planned().of_plan();
     format!("{filter} s{sort} p{} c{collation} {needed}", required(&projection).join(","))
 }
@@ -78,32 +92,25 @@ fn hex(text: &str, bytes: usize) -> String {
 }
 
 impl Parts {
-    fn of(command: &str, body: &Map) -> Self {
+    fn of(place: QueryPlace, body: &Map) -> Self {
         let part = |map: &Map, name: &str| map.document(name).cloned().unwrap_or_default();
-        let statement = |list: &str| body.elements(list).and_then(|list| list.first()?.as_map().cloned());
-        match command {
-            "find" => Self {
-                filter: part(body, "filter"),
+        match place {
+            QueryPlace::Nowhere => Self::default(),
+            QueryPlace::Filter(filter) | QueryPlace::WriteFilter(filter) => Self {
+                filter: part(body, filter),
                 sort: part(body, "sort"),
                 projection: part(body, "projection"),
                 collation: part(body, "collation"),
                 needed: String::new(),
             },
-            "aggregate" => {
+            QueryPlace::Pipeline => {
                 let head = stages::head(body.elements("pipeline").unwrap_or_default());
                 Self { collation: part(body, "collation"), ..head }
             }
-            "update" | "delete" => {
-                let list = if command == "update" { "updates" } else { "deletes" };
-                let statement = statement(list).unwrap_or_default();
-                Self { filter: part(&statement, "q"), collation: part(&statement, "collation"), ..Self::default() }
+            QueryPlace::Statements(list) => {
+                let first = body.elements(list).and_then(|list| list.first()?.as_map().cloned()).unwrap_or_default();
+                Self { filter: part(&first, "q"), collation: part(&first, "collation"), ..Self::default() }
             }
-            _ => Self {
-                filter: part(body, "query"),
-                sort: part(body, "sort"),
-                collation: part(body, "collation"),
-                ..Self::default()
-            },
         }
     }
 }

@@ -9,11 +9,12 @@ use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
 use crate::latencies::Use;
 use crate::profile;
+use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::needs;
 use crate::server_stages;
-use alluvium::Value;
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
@@ -41,6 +42,8 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::ByFields(needs::pipeline::aggregate),
     levels: Levels::Snapshot,
+    query: QueryPlace::Pipeline,
+    explain: Some(explain),
     writes: Writes::ByPipeline,
     ..Command::writing("aggregate", run).counted(Use::Read, "command").stable().strict()
 };
@@ -67,7 +70,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let writes = COMMAND.writes(&call.body);
     if explains {
-        return super::explain::aggregate(call, &collection, &call.body, "queryPlanner");
+        let fields = explain(call, &collection, &call.body)?;
+        return super::explain::reply(call, &COMMAND, fields, &collection, &call.body, "queryPlanner");
     }
     let Some(size) = size else {
         let message = "The 'cursor' option is required, except for aggregate with the explain argument";
@@ -96,4 +100,25 @@ fn batch_size(call: &Call<'_>) -> CommandResult<Option<u64>> {
     fields::refuse_unknown("cursor", CURSOR, cursor.entries.iter().map(|(name, _)| name))?;
     fields::check("cursor", CURSOR, cursor)?;
     Ok(Some(cursor.count("batchSize")?.unwrap_or(FIRST_BATCH)))
+}
+
+/// The explanation of a pipeline. A stage that writes is not executed.
+fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
+    let mut reading = body.clone();
+    let mut write = None;
+    if COMMAND.writes(body)
+        && let Some(Value::Array(stages)) = reading.get_mut("pipeline")
+    {
+        write = stages.pop();
+    }
+    let explanation = pipeline(call, collection, &reading)?.explain()?;
+    let mut fields = match &explanation.head {
+        // A query alone, as `find` is explained.
+        Some(head) if explanation.stages.is_empty() && write.is_none() => head.to_map(),
+        _ => explanation.to_map(),
+    };
+    if let (Some(write), Some(Value::Array(stages))) = (write, fields.get_mut("stages")) {
+        stages.push(write);
+    }
+    Ok(fields)
 }

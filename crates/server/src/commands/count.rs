@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::latencies::Use;
+use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
@@ -25,6 +26,8 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::Collection(Action::Find),
     levels: Levels::Majority,
+    query: QueryPlace::Filter("query"),
+    explain: Some(|call, collection, body| Ok(query(call, collection, body)?.explain_count()?.to_map())),
     usage: Use::Read,
     ..Command::reading("count", run).stable().strict()
 };

@@ -1,11 +1,13 @@
 //! `delete`: deletes documents that match filters.
 
 use super::Command;
+use super::explain::{only_statement, with_write};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
 use crate::latencies::Use;
+use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
@@ -28,6 +30,8 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::Collection(Action::Remove),
     retryable: true,
+    query: QueryPlace::Statements("deletes"),
+    explain: Some(explain),
     ..Command::writing("delete", run).counted(Use::Remove, "remove").stable().strict()
 };
 
@@ -109,4 +113,10 @@ pub(super) fn delete(
         delete = delete.variables(variables);
     }
     Ok(delete.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+}
+
+fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
+    let (statement, collection) = (only_statement(body, "deletes")?, call.collection_called(collection));
+    let plan = delete(call, &collection, statement, body.document("let"))?.explain()?;
+    Ok(with_write(plan.to_map(), "DELETE", "nWouldDelete"))
 }

@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
 use crate::latencies::Use;
+use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
@@ -22,6 +23,8 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::Collection(Action::Find),
     levels: Levels::Snapshot,
+    query: QueryPlace::Filter("query"),
+    explain: Some(explain),
     usage: Use::Read,
     ..Command::reading("distinct", run).strict()
 };
@@ -52,4 +55,8 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
         find = find.only_indexes(names);
     }
     Ok(find.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+}
+
+fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
+    Ok(query(call, collection, body)?.explain_distinct(body.text("key").unwrap_or_default())?.to_map())
 }

@@ -1,6 +1,6 @@
 //! `explain`: the plan of another command, and the cost of its execution.
 
-use super::{Command, Levels, count, delete, distinct, find, find_and_modify, pipeline, plan_cache, update};
+use super::{Command, Levels, pipeline, plan_cache};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
@@ -28,7 +28,7 @@ fn needs_of_explained<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
         return Ok(vec![Need::database(subject.db, Action::Find)]);
     };
     let subject = Subject { body, sequences: &[], ..*subject };
-    match super::find(name).filter(|command| command.is_explained()) {
+    match super::find(name).filter(|command| command.explain.is_some()) {
         Some(command) => command.access.needs(&subject),
         // Other commands cannot be explained.
         None => Ok(vec![needs::on_argument(&subject, Action::Find)]),
@@ -50,50 +50,26 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Value::String(name) => name.to_string(),
         other => pipeline::collection(other)?.to_owned(),
     };
-    let explanation = match name {
-        "find" => find::query(call, &collection, &explained)?.explain()?,
-        "count" => count::query(call, &collection, &explained)?.explain_count()?,
-        "distinct" => {
-            let key = explained.text("key").unwrap_or_default();
-            distinct::query(call, &collection, &explained)?.explain_distinct(key)?
+    let command = super::find(name);
+    match command.and_then(|command| Some((command, command.explain?))) {
+        Some((command, explain)) => {
+            let fields = explain(call, &collection, &explained)?;
+            reply(call, command, fields, &collection, &explained, verbosity)
         }
-        "aggregate" => return aggregate(call, &collection, &explained, verbosity),
-        "update" => {
-            let statement = only_statement(&explained, "updates")?;
-            update::update(call, &call.collection_called(&collection), statement, explained.document("let"))?
-                .explain()?
-        }
-        "delete" => {
-            let statement = only_statement(&explained, "deletes")?;
-            delete::delete(call, &call.collection_called(&collection), statement, explained.document("let"))?
-                .explain()?
-        }
-        "findAndModify" | "findandmodify" => {
-            find_and_modify::modification(call, &call.collection_called(&collection), &explained)?.explain()?
-        }
-        other => return Err(not_explained(other)),
-    };
-    let mut fields = explanation.to_map();
-    match super::find(name).map(|command| command.name) {
-        Some("update") => add_write(&mut fields, "UPDATE", "nWouldModify"),
-        Some("delete") => add_write(&mut fields, "DELETE", "nWouldDelete"),
-        Some("findAndModify") if explained.flag("remove") => add_write(&mut fields, "DELETE", "nWouldDelete"),
-        Some("findAndModify") => add_write(&mut fields, "UPDATE", "nWouldModify"),
-        _ => {}
+        None => Err(not_explained(name, command)),
     }
-    reply(call, fields, &collection, &explained, verbosity)
 }
 
 /// The error for a command that has no plan.
-fn not_explained(name: &str) -> CommandError {
-    match super::find(name) {
+fn not_explained(name: &str, command: Option<&Command>) -> CommandError {
+    match command {
         Some(command) => CommandError::illegal_operation(format!("the command {} has no plan", command.name)),
         None => CommandError::command_not_found(format!("Explain failed due to unknown command: {name}")),
     }
 }
 
 /// Puts the stage that writes above the query that finds what it writes to.
-fn add_write(fields: &mut Map, stage: &str, count: &str) {
+pub(super) fn with_write(mut fields: Map, stage: &str, count: &str) -> Map {
     for (part, plan) in [("queryPlanner", "winningPlan"), ("executionStats", "executionStages")] {
         let Some(Value::Map(part)) = fields.get_mut(part) else { continue };
         let Some(query) = part.remove(plan) else { continue };
@@ -109,21 +85,24 @@ fn add_write(fields: &mut Map, stage: &str, count: &str) {
         write.push("inputStage", query);
         part.push(plan, write);
     }
+    fields
 }
 
 /// The only statement of a write that is explained.
-fn only_statement<'a>(explained: &'a Map, field: &str) -> CommandResult<&'a Map> {
+pub(super) fn only_statement<'a>(explained: &'a Map, field: &str) -> CommandResult<&'a Map> {
     match explained.elements(field) {
         Some([Value::Map(statement)]) => Ok(statement),
         _ => Err(CommandError::invalid_options("explained write batches must be of size 1")),
     }
 }
 
-fn reply(
+/// The reply with an explanation of a command.
+pub(super) fn reply(
     call: &Call<'_>,
+    command: &Command,
     mut fields: Map,
     collection: &str,
-    command: &Map,
+    explained: &Map,
     verbosity: &str,
 ) -> CommandResult<BsonBuilder> {
     match fields.get_mut("executionStats") {
@@ -132,8 +111,8 @@ fn reply(
         None => {}
     }
     fields.insert("explainVersion", "1");
-    add_shapes(call, collection, command, &mut fields)?;
-    add_common(call, command, &mut fields);
+    add_shapes(call, command, collection, explained, &mut fields)?;
+    add_common(call, explained, &mut fields);
     call.answer(&fields)
 }
 
@@ -152,9 +131,14 @@ fn shorten(value: &mut Value) {
 }
 
 /// Adds the hashes of the shapes of the query and of its plan.
-fn add_shapes(call: &Call<'_>, collection: &str, command: &Map, fields: &mut Map) -> CommandResult<()> {
-    let name = command.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
-    let name = super::find(name).map_or(name, |command| command.name);
+fn add_shapes(
+    call: &Call<'_>,
+    command: &Command,
+    collection: &str,
+    explained: &Map,
+    fields: &mut Map,
+) -> CommandResult<()> {
+    let place = command.query;
     let planner = match fields.get_mut("stages") {
         Some(Value::Array(stages)) => stages.first_mut().and_then(|first| match first {
             Value::Map(first) => first.get_mut("$cursor"),
@@ -169,42 +153,16 @@ fn add_shapes(call: &Call<'_>, collection: &str, command: &Map, fields: &mut Map
     if let Some(Value::Map(planner)) = planner {
         let indexes = call.collection_called(collection).indexes().unwrap_or_default();
         let indexes: Vec<Map> = indexes.into_iter().map(|index| listing::definition(index.definition)).collect();
-        planner.push("indexFilterSet", plan_cache::is_filtered(call, collection, name, command));
-        let shape = query_shape::of_plan(name, command);
+        planner.push("indexFilterSet", plan_cache::is_filtered(call, collection, place, explained));
+        let shape = query_shape::of_plan(place, explained);
         planner.push("queryHash", shape.as_str());
         planner.push("planCacheShapeHash", shape);
-        planner.push("planCacheKey", query_shape::of_plan_and_indexes(name, command, &indexes));
+        planner.push("planCacheKey", query_shape::of_plan_and_indexes(place, explained, &indexes));
     }
-    if let Some(shape) = query_shape::of_query(&call.db, name, command) {
+    if let Some(shape) = query_shape::of_query(&call.db, command.name, place, explained) {
         fields.push("queryShapeHash", shape);
     }
     Ok(())
-}
-
-/// The explanation of a pipeline. A stage that writes is not carried out.
-pub(super) fn aggregate(
-    call: &Call<'_>,
-    collection: &str,
-    command: &Map,
-    verbosity: &str,
-) -> CommandResult<BsonBuilder> {
-    let mut reading = command.clone();
-    let mut write = None;
-    if super::pipeline_writes(command)
-        && let Some(Value::Array(stages)) = reading.get_mut("pipeline")
-    {
-        write = stages.pop();
-    }
-    let explanation = pipeline::pipeline(call, collection, &reading)?.explain()?;
-    let mut fields = match &explanation.head {
-        // A query alone, as `find` is explained.
-        Some(head) if explanation.stages.is_empty() && write.is_none() => head.to_map(),
-        _ => explanation.to_map(),
-    };
-    if let (Some(write), Some(Value::Array(stages))) = (write, fields.get_mut("stages")) {
-        stages.push(write);
-    }
-    reply(call, fields, collection, command, verbosity)
 }
 
 fn add_common(call: &Call<'_>, command: &Map, fields: &mut Map) {

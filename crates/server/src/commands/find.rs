@@ -10,6 +10,7 @@ use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
 use crate::latencies::Use;
 use crate::profile;
+use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
@@ -48,6 +49,8 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::Collection(Action::Find),
     levels: Levels::Snapshot,
+    query: QueryPlace::Filter("filter"),
+    explain: Some(|call, collection, body| Ok(query(call, collection, body)?.explain()?.to_map())),
     ..Command::reading("find", run).counted(Use::Query, "query").stable().strict()
 };
 

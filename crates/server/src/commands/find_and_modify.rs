@@ -1,11 +1,13 @@
 //! `findAndModify`: changes one document, and returns it as it was or is.
 
 use super::Command;
+use super::explain::with_write;
 use super::update::is_replacement;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::latencies::Use;
+use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::needs;
@@ -38,6 +40,8 @@ pub(super) const COMMAND: Command = Command {
     access: Access::ByFields(needs::writes::find_and_modify),
     retryable: true,
     usage: Use::Update,
+    query: QueryPlace::WriteFilter("query"),
+    explain: Some(explain),
     ..Command::writing("findAndModify", run).stable().strict()
 };
 
@@ -113,4 +117,12 @@ pub(super) fn modification(
     }
     let returned = if new { ReturnDocument::After } else { ReturnDocument::Before };
     Ok(write.return_document(returned).max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+}
+
+fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
+    let plan = modification(call, &call.collection_called(collection), body)?.explain()?;
+    Ok(match body.flag("remove") {
+        true => with_write(plan.to_map(), "DELETE", "nWouldDelete"),
+        false => with_write(plan.to_map(), "UPDATE", "nWouldModify"),
+    })
 }

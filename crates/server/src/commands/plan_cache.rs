@@ -6,6 +6,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Field, Fields, Kind, optional, required};
 use crate::plan_filters::{PlanFilter, QueryShape};
+use crate::query_shape::QueryPlace;
 use crate::security::access::Access;
 use crate::security::action::Action;
 use alluvium::{Map, Value};
@@ -84,12 +85,8 @@ fn target(call: &Call<'_>) -> CommandResult<String> {
 }
 
 /// True if a command's query may use some indexes only.
-pub(super) fn is_filtered(call: &Call<'_>, collection: &str, name: &str, body: &Map) -> bool {
-    let filter = match name {
-        "find" => "filter",
-        "count" | "distinct" => "query",
-        _ => return false,
-    };
+pub(super) fn is_filtered(call: &Call<'_>, collection: &str, place: QueryPlace, body: &Map) -> bool {
+    let QueryPlace::Filter(filter) = place else { return false };
     let filters = call.shared.plan_filters.lock();
     !filters.is_empty()
         && filters.indexes(&format!("{}.{collection}", call.db), &QueryShape::of(body, filter)).is_some()

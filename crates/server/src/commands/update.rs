@@ -1,11 +1,13 @@
 //! `update`: changes documents by operators, pipelines or replacements.
 
 use super::Command;
+use super::explain::{only_statement, with_write};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::figures::Figures;
 use crate::latencies::Use;
+use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::needs;
@@ -29,6 +31,8 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::ByFields(needs::writes::update),
     retryable: true,
+    query: QueryPlace::Statements("updates"),
+    explain: Some(explain),
     ..Command::writing("update", run).counted(Use::Update, "update").stable().strict()
 };
 
@@ -171,4 +175,10 @@ pub(super) fn update(
 pub(super) fn is_replacement(change: &Map) -> bool {
     let first = change.entries.first().and_then(|(name, _)| name.as_str());
     !first.is_some_and(|name| name.starts_with('$'))
+}
+
+fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
+    let (statement, collection) = (only_statement(body, "updates")?, call.collection_called(collection));
+    let plan = update(call, &collection, statement, body.document("let"))?.explain()?;
+    Ok(with_write(plan.to_map(), "UPDATE", "nWouldModify"))
 }

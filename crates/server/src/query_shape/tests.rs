@@ -2,17 +2,17 @@ use super::*;
 use alluvium::doc;
 
 fn plan(filter: Map) -> String {
-    of_plan("find", &doc! {"find": "c", "filter": filter})
+    of_plan(QueryPlace::Filter("filter"), &doc! {"find": "c", "filter": filter})
 }
 
 fn query(filter: Map) -> String {
-    of_query("db", "find", &doc! {"find": "c", "filter": filter}).unwrap()
+    of_query("db", "find", QueryPlace::Filter("filter"), &doc! {"find": "c", "filter": filter}).unwrap()
 }
 
 fn pipeline(stages: Vec<Map>) -> (String, String) {
     let stages = Value::Array(stages.into_iter().map(Value::Map).collect());
     let body = doc! {"aggregate": "c", "pipeline": stages, "cursor": {}};
-    (of_plan("aggregate", &body), of_query("db", "aggregate", &body).unwrap())
+    (of_plan(QueryPlace::Pipeline, &body), of_query("db", "aggregate", QueryPlace::Pipeline, &body).unwrap())
 }
 
 #[test]
@@ -58,7 +58,8 @@ fn the_shape_of_the_plan_has_no_order_and_that_of_the_query_has() {
     // A list of one value is planned as the value.
     assert_eq!(plan(doc! {"a": {"$in": [1]}}), plan(doc! {"a": 1}));
     assert_ne!(plan(doc! {"a": {"$in": [1]}}), plan(doc! {"a": {"$in": [1, 2]}}));
-    let projected = |projection: Map| of_plan("find", &doc! {"find": "c", "projection": projection});
+    let projected =
+        |projection: Map| of_plan(QueryPlace::Filter("filter"), &doc! {"find": "c", "projection": projection});
     assert_eq!(projected(doc! {"a": 1, "b": 1}), projected(doc! {"b": true, "a": 1}));
     assert_ne!(projected(doc! {"a": 1}), projected(doc! {"a": 0}));
 }
@@ -82,9 +83,12 @@ fn stages_that_read_fields_alone_change_the_plan() {
 #[test]
 fn hashes_have_the_form_of_mongodb() {
     let body = doc! {"find": "c", "filter": {"a": 1}};
-    assert_eq!(of_plan("find", &body).len(), 8);
+    assert_eq!(of_plan(QueryPlace::Filter("filter"), &body).len(), 8);
     let indexes = [doc! {"name": "_id_"}];
-    assert_ne!(of_plan_and_indexes("find", &body, &indexes), of_plan_and_indexes("find", &body, &[]));
-    assert_eq!(of_query("db", "find", &body).unwrap().len(), 64);
-    assert_eq!(of_query("db", "insert", &body), None);
+    assert_ne!(
+        of_plan_and_indexes(QueryPlace::Filter("filter"), &body, &indexes),
+        of_plan_and_indexes(QueryPlace::Filter("filter"), &body, &[])
+    );
+    assert_eq!(of_query("db", "find", QueryPlace::Filter("filter"), &body).unwrap().len(), 64);
+    assert_eq!(of_query("db", "insert", QueryPlace::Nowhere, &body), None);
 }
