@@ -11,14 +11,18 @@ use crate::security::privilege::Need;
 use crate::sessions::SessionId;
 use crate::shared::Shared;
 use crate::slow::Level;
+use crate::statements;
 use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
-use alluvium_document::bson::decode_document;
+use alluvium_document::bson::{decode_document, tree_bytes};
 use alluvium_wire::{Form, Sequence, reply};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// What documents of at most this number of bytes take is not charged.
+const UNCHARGED: usize = 4 << 10;
 
 /// A command with its fields, and what it works on.
 pub(crate) struct Call<'a> {
@@ -210,6 +214,10 @@ impl Call<'_> {
     /// Error 22 for damaged ones, error 40414 without the field, error 14 if it has elements that are no documents.
     pub(crate) fn take_documents(&mut self, field: &str) -> CommandResult<Vec<Map>> {
         if let Some(sequence) = self.take_sequence(field) {
+            if sequence.documents.len() > UNCHARGED {
+                let cost = sequence.iter().map_while(Result::ok).map(tree_bytes).sum();
+                self.client.charge_reply(statements::charge(self, cost)?);
+            }
             let decode = |raw: Result<&[u8], alluvium_wire::WireError>| {
                 let raw = raw.map_err(|error| CommandError::invalid_bson(error.to_string()))?;
                 Ok(decode_document(raw)?)

@@ -73,10 +73,11 @@ use crate::fields::{Field, Fields, Handling};
 use crate::latencies::Use;
 use crate::query_shape::QueryPlace;
 use crate::security::access::Access;
+use crate::server_stages::operations::CURRENT_OP;
 use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -451,10 +452,21 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
     REGISTRY.iter()
 }
 
+/// The names of the fields that some command keeps apart.
+static APART: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let fields = REGISTRY.iter().flat_map(|command| command.fields);
+    fields.filter(|field| field.handling == Handling::Apart).map(|field| field.name).collect()
+});
+
+/// True for the name of a field of statements or documents, which are kept as bytes until each is executed.
+pub(crate) fn is_apart(field: &str) -> bool {
+    APART.contains(field)
+}
+
 /// True if the pipeline of a request lists the running operations.
 fn lists_operations(body: &Map) -> bool {
     let first = body.elements("pipeline").and_then(|stages| stages.first()?.as_map());
-    first.is_some_and(|first| first.contains("$currentOp"))
+    first.is_some_and(|first| first.contains(CURRENT_OP))
 }
 
 /// True if the pipeline of a request writes.

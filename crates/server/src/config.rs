@@ -3,6 +3,7 @@
 use crate::tls::TlsFiles;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The version of MongoDB whose commands are followed, which clients compare.
 pub const MONGODB_VERSION: &str = "8.0.0";
@@ -24,8 +25,12 @@ pub struct Config {
     pub connections_per_address: usize,
     /// Connections at addresses of the network use TLS with these files; those at Unix sockets do not.
     pub tls: Option<TlsFiles>,
-    /// The most requests that are executed at a time; others wait.
+    /// The most requests of one user or address that are executed at a time; others wait.
     pub threads: usize,
+    /// The memory of all requests and replies in bytes; 0 is a quarter of the database's, and at least 128 MB.
+    pub request_bytes_max: usize,
+    /// How long a client may take to read a reply, beside the time for its length, while memory lacks.
+    pub unread_max: Duration,
     /// Commands need a login, as soon as there is a user. Before, connections of other machines may do nothing.
     pub authentication: bool,
     /// The file that gets a line for each login, refusal and act of administration.
@@ -46,6 +51,8 @@ impl Default for Config {
             connections_per_address: 0,
             tls: None,
             threads: 64,
+            request_bytes_max: 0,
+            unread_max: Duration::from_secs(30),
             authentication: true,
             audit: None,
             test_commands: false,

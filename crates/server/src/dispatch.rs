@@ -188,7 +188,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         stop: Arc::clone(&stop),
     });
     // The snapshot is pinned before the write of the session begins, which may wait for another one.
-    let snapshot = concerns::read_concern(shared, command, &body)?;
+    let snapshot = concerns::read_concern(shared, client, command, &body)?;
     check_uuid(shared, command, &db, &body)?;
     // Last, as it excludes others: the write of a session.
     let retry = begin_retry(shared, command, &body, session.as_ref(), &stop)?;

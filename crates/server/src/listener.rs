@@ -3,6 +3,7 @@
 mod door;
 
 use crate::admin;
+use crate::admission;
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::server::TlsStream;
 
@@ -89,7 +90,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("alluvium-net")
-            .worker_threads(config.threads.max(1) + IO_THREADS)
+            .worker_threads(admission::of_all(config.threads.max(1)) + admission::CONTROL + IO_THREADS)
             .max_blocking_threads(BLOCKING_THREADS + config.threads)
             .build()
             .map_err(ServeError::Threads)?;
@@ -135,16 +136,15 @@ impl Server {
         let _pulse = Pulse::start(Arc::clone(&shared), runtime.handle().clone());
         runtime.block_on(async {
             let (stop, stopping) = watch::channel(false);
-            let permits = Arc::new(Semaphore::new(shared.config.threads.max(1)));
             let (open, mut all_closed) = mpsc::channel(1);
             let mut accepting = JoinSet::new();
             let mut files = Vec::new();
             for listener in listeners {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
+                let acceptor = Acceptor::new(&shared, &stopping, &open);
                 accepting.spawn(async move { acceptor.tcp(listener).await });
             }
             for (listener, file) in sockets {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
+                let acceptor = Acceptor::new(&shared, &stopping, &open);
                 let path = file.0.display().to_string();
                 files.push(file);
                 accepting.spawn(async move { acceptor.unix(listener, path).await });
@@ -153,7 +153,7 @@ impl Server {
                 tokio::spawn(admin::serve(listener, Arc::clone(&shared)));
             }
             if let Some(door) = door {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
+                let acceptor = Acceptor::new(&shared, &stopping, &open);
                 accepting.spawn(async move { acceptor.owner(door).await });
             }
             let keeping = tokio::spawn(keep_house(Arc::clone(&shared)));
@@ -235,21 +235,14 @@ impl Drop for SocketFile {
 /// Accepts the connections of one listener.
 struct Acceptor {
     shared: Arc<Shared>,
-    permits: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
     /// Each connection has one while it is open.
     open: mpsc::Sender<()>,
 }
 
 impl Acceptor {
-    fn new(
-        shared: &Arc<Shared>,
-        permits: &Arc<Semaphore>,
-        stopping: &watch::Receiver<bool>,
-        open: &mpsc::Sender<()>,
-    ) -> Self {
-        let (shared, permits) = (Arc::clone(shared), Arc::clone(permits));
-        Self { shared, permits, stopping: stopping.clone(), open: open.clone() }
+    fn new(shared: &Arc<Shared>, stopping: &watch::Receiver<bool>, open: &mpsc::Sender<()>) -> Self {
+        Self { shared: Arc::clone(shared), stopping: stopping.clone(), open: open.clone() }
     }
 
     async fn tcp(mut self, listener: TcpListener) {
@@ -312,7 +305,7 @@ impl Acceptor {
         counters.connections_total.fetch_add(1, Ordering::Relaxed);
         let id = self.shared.last_connection.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let shared = Arc::clone(&self.shared);
-        let (permits, stopping) = (Arc::clone(&self.permits), self.stopping.clone());
+        let stopping = self.stopping.clone();
         let (wish, is_open) = (Wish::default(), self.open.clone());
         let wishes = wish.clone();
         let connection = async move {
@@ -321,7 +314,7 @@ impl Acceptor {
                 Ok((mut stream, certificate)) => {
                     peer.certificate = certificate;
                     let client = Client::new(id, peer, Some(stream.socket().descriptor()));
-                    Connection::new(stream, Arc::clone(&shared), client, permits, stopping, wishes).serve().await;
+                    Connection::new(stream, Arc::clone(&shared), client, stopping, wishes).serve().await;
                 }
                 Err(error) => log::info!("a connection from {} ended: {error}", peer.address),
             }

@@ -79,6 +79,8 @@ impl Collector for Metrics {
         gauge(&mut encoder, "cursors", "Open cursors", self.shared.cursors.len() as f64)?;
         gauge(&mut encoder, "sessions", "Sessions in use", self.shared.sessions.len() as f64)?;
         gauge(&mut encoder, "operations", "Requests that run", self.shared.operations.list().len() as f64)?;
+        let bytes = self.shared.memory.used() as f64;
+        gauge(&mut encoder, "request_bytes", "Bytes of large requests, and of replies that are not sent yet", bytes)?;
         self.encode_store(&mut encoder)?;
         encode_latencies(&mut encoder, figures)
     }

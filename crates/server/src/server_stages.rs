@@ -62,7 +62,7 @@ static STAGES: [ServerStage; 9] = [
         documents: statistics::of_indexes,
     },
     ServerStage {
-        name: "$currentOp",
+        name: operations::CURRENT_OP,
         over: Over::Admin,
         misplaced: INVALID_NAMESPACE,
         checks_place_first: true,

@@ -1,11 +1,13 @@
 //! What all connections share.
 
+use crate::admission::Admission;
 use crate::config::Config;
 use crate::cursors::Cursors;
 use crate::default_concerns::DefaultConcerns;
 use crate::fail_points::FailPoints;
 use crate::figures::Figures;
 use crate::latencies::Latencies;
+use crate::memory::{Memory, SMALL};
 use crate::operations::Operations;
 use crate::parameters::Parameters;
 use crate::peers::Peers;
@@ -52,6 +54,12 @@ pub(crate) struct Shared {
     pub peers: Arc<Peers>,
     /// Users, logins, and what is allowed.
     pub security: Security,
+    /// The permits of requests.
+    pub admission: Admission,
+    /// The memory of requests and replies.
+    pub memory: Memory,
+    /// The memory of requests of connections that have to log in.
+    pub strangers: Memory,
     /// Running commands.
     pub operations: Operations,
     /// What `autoCompact` was called with, while it is enabled.
@@ -103,12 +111,18 @@ impl Shared {
         election_id[4..].copy_from_slice(&env.clock.unix_millis().to_be_bytes());
         Self {
             election_id,
-            cursors: Cursors::new(env.clone()),
+            cursors: Cursors::new(env.clone(), db.stats().memory_budget_bytes),
             sessions: Sessions::new(env.clone()),
             snapshots: Snapshots::new(env.clone()),
             tls,
             peers: Peers::new(config.connections_per_address),
             security,
+            admission: Admission::new(config.threads.max(1)),
+            memory: match config.request_bytes_max {
+                0 => Memory::of_database(db.stats().memory_budget_bytes),
+                bytes => Memory::new(bytes, SMALL),
+            },
+            strangers: Memory::of_strangers(),
             operations: Operations::default(),
             auto_compact: Mutex::default(),
             parameters: Mutex::default(),

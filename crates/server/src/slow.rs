@@ -1,6 +1,7 @@
 //! Slow operations: in the log, and in `system.profile` of databases whose profiler is on.
 
-use alluvium::Map;
+use alluvium::{Map, Value};
+use alluvium_document::bson::bson_size;
 use alluvium_env::sync::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -9,6 +10,8 @@ use std::time::Duration;
 const SLOW_MS: i64 = 100;
 /// The entries of all databases that are kept; older ones are dropped.
 const ENTRIES_MAX: usize = 1_000;
+/// The most bytes of a command or a plan in it, as in MongoDB.
+const FIELD_BYTES_MAX: usize = 50_000;
 
 /// What the profiler of a database keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -40,6 +43,21 @@ struct State {
 struct Entry {
     db: String,
     fields: Map,
+}
+
+/// An entry without long fields, of which 1,000 would be kept.
+fn cut(mut entry: Map) -> Map {
+    for (_, value) in &mut entry.entries {
+        let bytes = bson_size(value);
+        if let Value::Map(map) = value
+            && bytes > FIELD_BYTES_MAX
+        {
+            let first = map.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
+            let shown = Value::from(format!("{first}, of {bytes} bytes"));
+            *map = Map::from([("$truncated", shown)]);
+        }
+    }
+    entry
 }
 
 impl SlowOperations {
@@ -98,7 +116,7 @@ impl SlowOperations {
         if state.entries.len() == ENTRIES_MAX {
             state.entries.pop_front();
         }
-        state.entries.push_back(Entry { db: db.to_owned(), fields });
+        state.entries.push_back(Entry { db: db.to_owned(), fields: cut(fields) });
     }
 
     /// Forgets the entries of a database.
@@ -113,3 +131,6 @@ impl SlowOperations {
         of_db.map(|entry| entry.fields.clone()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,4 +18,4 @@ pub mod scram;
 
 pub use error::WireError;
 pub use header::{HEADER_BYTES, Header, MAX_MESSAGE_BYTES, OpCode};
-pub use request::{Form, Request, Sequence};
+pub use request::{Form, MAX_BODY_BYTES, Request, Sealed, Sequence};

@@ -117,6 +117,11 @@ impl Execution {
         on!(&self.operators, execution => execution.report())
     }
 
+    /// The bytes of the documents that were read ahead.
+    pub fn bytes_ahead(&self) -> usize {
+        on!(&self.operators, execution => execution.bytes_ahead())
+    }
+
     /// The next document, projected as the query requests.
     pub fn next_document(&mut self) -> Result<Option<Document>> {
         let Some(document) = self.next_raw()? else { return Ok(None) };

@@ -103,6 +103,11 @@ impl Stages {
 }
 
 impl PipelineRun {
+    /// The bytes of the documents that its query has read ahead.
+    pub(crate) fn bytes_ahead(&self) -> usize {
+        self.head.as_ref().map_or(0, |head| head.lock().bytes_ahead())
+    }
+
     /// Parses, plans and begins a pipeline over a collection; one that does not exist is empty. If
     /// `timed`, the time of each stage is measured.
     ///

@@ -11,6 +11,7 @@ use crate::latencies::Use;
 use crate::listing;
 use crate::security::access::Access;
 use crate::security::needs;
+use crate::statements::Statements;
 use crate::writes::{self, int};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -67,19 +68,20 @@ struct Totals {
 }
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let operations = call.take_documents("ops")?;
+    let mut operations = Statements::take(call, "ops")?;
     let namespaces = call.take_documents("nsInfo")?;
     writes::check_count(operations.len())?;
     let names = namespaces.iter().map(namespace).collect::<CommandResult<Vec<_>>>()?;
-    for operation in &operations {
-        check(operation, names.len())?;
+    for operation in operations.each(call) {
+        check(&operation?.fields, names.len())?;
     }
     names.iter().try_for_each(|name| call.shared.write_block.check(&name.db))?;
     call.number_statements(operations.len())?;
     let (ordered, errors_only) = (writes::is_ordered(&call.body), call.body.flag("errorsOnly"));
     let (mut totals, mut results) = (Totals::default(), Vec::new());
-    for (at, operation) in operations.into_iter().enumerate() {
-        let outcome = write(call, at, operation, &names, &mut totals);
+    for (at, operation) in operations.drain(call).enumerate() {
+        let outcome =
+            operation.and_then(|operation| write(call, at, operation.fields.into_owned(), &names, &mut totals));
         let failed = outcome.is_err();
         let mut result = Map::from([("ok", Value::from(if failed { 0.0 } else { 1.0 })), ("idx", int(at as u64))]);
         match outcome {

@@ -11,6 +11,7 @@ use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
+use crate::statements::Statements;
 use crate::writes::{self, Outcome};
 use alluvium::{Collection, Delete, Map, Value, Written};
 use alluvium_document::BsonBuilder;
@@ -46,25 +47,28 @@ const STATEMENT: &[Field] = &[
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
-    let statements = call.take_documents("deletes")?;
+    let statements = Statements::take(call, "deletes")?;
     writes::check_count(statements.len())?;
-    for statement in &statements {
+    let mut deletes_all = false;
+    for statement in statements.each(call) {
+        let statement = &*statement?.fields;
         fields::check("delete.deletes", STATEMENT, statement)?;
         fields::refuse_unknown("delete.deletes", STATEMENT, statement.entries.iter().map(|(name, _)| name))?;
+        deletes_all |= statement.integer("limit") == Some(0);
     }
-    if call.retry.is_some() && statements.iter().any(|statement| statement.integer("limit") == Some(0)) {
+    if call.retry.is_some() && deletes_all {
         return Err(CommandError::invalid_options("Cannot use retryable writes with limit=0"));
     }
     call.number_statements(statements.len())?;
     Figures::add(&call.shared.figures.deletes, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
-    for (at, statement) in statements.iter().enumerate() {
+    for (at, statement) in statements.each(call).enumerate() {
         if let Some(result) = call.earlier_result(at) {
             outcome.retried(call, at);
             outcome.matched += result.count("n")?.unwrap_or(0);
             continue;
         }
-        match carry_out(call, &name, at, statement) {
+        match statement.and_then(|statement| carry_out(call, &name, at, &statement.fields)) {
             Ok(deleted) => outcome.matched += deleted,
             Err(error) => outcome.fail(at, error),
         }

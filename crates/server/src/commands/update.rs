@@ -11,6 +11,7 @@ use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::needs;
+use crate::statements::Statements;
 use crate::writes::{self, Outcome};
 use alluvium::{Collection, Map, Update, Value, Written};
 use alluvium_document::BsonBuilder;
@@ -56,25 +57,28 @@ const STATEMENT: &[Field] = &[
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
-    let statements = call.take_documents("updates")?;
+    let statements = Statements::take(call, "updates")?;
     writes::check_count(statements.len())?;
-    for statement in &statements {
+    let mut has_multi = false;
+    for statement in statements.each(call) {
+        let statement = &*statement?.fields;
         fields::check("update.updates", STATEMENT, statement)?;
         fields::refuse_unknown("update.updates", STATEMENT, statement.entries.iter().map(|(name, _)| name))?;
+        has_multi |= statement.flag("multi");
     }
-    if call.retry.is_some() && statements.iter().any(|statement| statement.flag("multi")) {
+    if call.retry.is_some() && has_multi {
         return Err(CommandError::invalid_options("Cannot use retryable writes with multi=true"));
     }
     call.number_statements(statements.len())?;
     Figures::add(&call.shared.figures.updates, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
-    for (at, statement) in statements.iter().enumerate() {
+    for (at, statement) in statements.each(call).enumerate() {
         let done = match call.earlier_result(at) {
             Some(result) => {
                 outcome.retried(call, at);
                 Ok(Done::of(&result))
             }
-            None => change(call, &name, at, statement),
+            None => statement.and_then(|statement| change(call, &name, at, &statement.fields)),
         };
         match done {
             Ok(done) => {

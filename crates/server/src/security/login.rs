@@ -8,6 +8,7 @@ use super::name::{EXTERNAL, Name};
 use super::privilege::Privileges;
 use super::random;
 use crate::error::{CommandError, CommandResult};
+use crate::principal::Principal;
 use alluvium::{Binary, Map, Value};
 use alluvium_env::sync::Mutex;
 use alluvium_wire::scram::{ClientFirst, Conversation, Credentials, Mechanism};
@@ -36,6 +37,8 @@ pub(crate) struct Peer {
     pub is_owner: bool,
     /// The subject of its certificate, which has been verified.
     pub certificate: Option<String>,
+    /// The address as a principal.
+    principal: Principal,
     state: Mutex<State>,
 }
 
@@ -43,6 +46,8 @@ pub(crate) struct Peer {
 #[derive(Default)]
 struct State {
     login: Option<Login>,
+    /// The user as a principal.
+    principal: Option<Principal>,
     pending: Option<Pending>,
     delay: Duration,
 }
@@ -76,13 +81,14 @@ impl Peer {
     pub(crate) fn network(address: String, ip: IpAddr) -> Self {
         let ip = ip.to_canonical();
         let (host, is_local) = (ip.to_string(), ip.is_loopback());
-        Self { address, host, is_local, is_owner: false, certificate: None, state: Mutex::default() }
+        let principal = Principal::address(&host);
+        Self { address, host, is_local, is_owner: false, certificate: None, principal, state: Mutex::default() }
     }
 
     /// A peer at a Unix socket.
     pub(crate) fn socket(path: String) -> Self {
-        let (host, state) = (path.clone(), Mutex::default());
-        Self { address: path, host, is_local: true, is_owner: false, certificate: None, state }
+        let (host, principal, state) = (path.clone(), Principal::address(&path), Mutex::default());
+        Self { address: path, host, is_local: true, is_owner: false, certificate: None, principal, state }
     }
 
     /// The owner of the database, at the socket in its directory.
@@ -93,6 +99,13 @@ impl Peer {
     /// The user who is logged in.
     pub(crate) fn login(&self) -> Option<Login> {
         self.state.lock().login.clone()
+    }
+
+    /// Whom requests are counted for, and whether it is a user who is logged in.
+    pub(crate) fn principal(&self) -> (Principal, bool) {
+        let user = self.state.lock().principal.clone();
+        let is_user = user.is_some();
+        (user.unwrap_or_else(|| self.principal.clone()), is_user)
     }
 
     /// Logs in a user who exists, without a password.
@@ -239,7 +252,8 @@ impl Security {
             namespace: &login.name.db,
             error: None,
         });
-        *peer.state.lock() = State { login: Some(login), pending: None, delay };
+        let principal = Some(Principal::user(&login.name.id()));
+        *peer.state.lock() = State { login: Some(login), principal, pending: None, delay };
     }
 
     fn refuse(&self, peer: &Peer, name: &Name, command: &str) -> CommandError {

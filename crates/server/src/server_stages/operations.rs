@@ -17,6 +17,9 @@ const OPTIONS: &[Field] = &[
     optional("truncateOps", Kind::Bool).not_null(),
 ];
 
+/// The stage whose documents are the operations that run.
+pub(crate) const CURRENT_OP: &str = "$currentOp";
+
 /// A command with more characters is cut, if the client asks for it.
 const COMMAND_CHARACTERS_MAX: usize = 1_000;
 
