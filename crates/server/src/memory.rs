@@ -43,6 +43,8 @@ struct State {
     used: usize,
     by_principal: HashMap<Principal, usize>,
     waiting: VecDeque<Waiting>,
+    /// How many threads wait.
+    threads: usize,
 }
 
 /// A charge that does not fit yet.
@@ -134,13 +136,19 @@ impl Memory {
         let mut looks = limit.as_millis() / LOOK.as_millis();
         let mut state = self.0.state.lock();
         // Those that wait have no memory yet; this request may have some, so it is the first.
-        while !state.fits(self.0.capacity, principal, bytes) {
-            looks = looks.checked_sub(1).filter(|_| bytes <= self.0.capacity && !stop.load(Ordering::Relaxed))?;
+        let mut fits = state.fits(self.0.capacity, principal, bytes);
+        state.threads += 1;
+        while !fits && looks > 0 && bytes <= self.0.capacity && !stop.load(Ordering::Relaxed) {
             self.0.freed.wait_for(&mut state, LOOK);
+            looks -= 1;
+            fits = state.fits(self.0.capacity, principal, bytes);
         }
-        state.add(principal, bytes);
-        drop(state);
-        Some(self.granted(principal, bytes))
+        state.threads -= 1;
+        fits.then(|| {
+            state.add(principal, bytes);
+            drop(state);
+            self.granted(principal, bytes)
+        })
     }
 
     fn granted(&self, principal: &Principal, bytes: usize) -> Charge {
@@ -150,7 +158,7 @@ impl Memory {
     /// True if memory lacks: someone waits for it, or less than an eighth is free.
     pub(crate) fn is_short(&self) -> bool {
         let state = self.0.state.lock();
-        !state.waiting.is_empty() || state.used > self.0.capacity / 8 * 7
+        !state.waiting.is_empty() || state.threads > 0 || state.used > self.0.capacity / 8 * 7
     }
 
     /// True if more is used than there is, by more than a quarter.

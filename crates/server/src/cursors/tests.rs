@@ -10,6 +10,7 @@ fn open(bytes: usize) -> OpenCursor {
         namespace: "shop.pets".to_owned(),
         user: None,
         session: None,
+        needs: Vec::new(),
         is_limited: false,
         stop: Arc::default(),
         never_expires: false,
