@@ -23,6 +23,8 @@ const STRANGERS: usize = 16 << 20;
 /// What is charged at once, and never waits: for requests and replies, and for strangers.
 pub(crate) const SMALL: usize = 256 << 10;
 const SMALL_OF_STRANGERS: usize = 64 << 10;
+/// The most threads that wait for memory, each of which has a permit and a document.
+const THREADS_MAX: usize = 8;
 /// The time between two looks whether a request that waits on a thread is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -137,6 +139,9 @@ impl Memory {
         let mut state = self.0.state.lock();
         // Those that wait have no memory yet; this request may have some, so it is the first.
         let mut fits = state.fits(self.0.capacity, principal, bytes);
+        if !fits && state.threads >= THREADS_MAX {
+            return None;
+        }
         state.threads += 1;
         while !fits && looks > 0 && bytes <= self.0.capacity && !stop.load(Ordering::Relaxed) {
             self.0.freed.wait_for(&mut state, LOOK);

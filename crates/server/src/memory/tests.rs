@@ -40,6 +40,27 @@ fn small_charges_never_wait() {
     assert!(memory.charge_on_thread(&one, SMALL + 1, Duration::ZERO, &AtomicBool::new(false)).is_none());
 }
 
+#[test]
+fn few_threads_wait() {
+    let (memory, one, other) = account(MIB);
+    let _all = memory.note(&one, MIB);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS_MAX {
+            let wait = || memory.charge_on_thread(&other, MIB, Duration::from_secs(60), &stop).is_none();
+            scope.spawn(move || assert!(wait()));
+        }
+        while memory.0.state.lock().threads < THREADS_MAX {
+            std::thread::yield_now();
+        }
+        // One more is refused at once, since this does not end before the others.
+        assert!(memory.charge_on_thread(&other, MIB, Duration::from_secs(3600), &stop).is_none());
+        assert!(memory.is_short());
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(memory.0.state.lock().threads, 0);
+}
+
 fn in_time<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }
