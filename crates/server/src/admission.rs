@@ -5,17 +5,25 @@
 //! principal is before one that waits. Requests that end or watch others, or keep a connection (`Lane::Control`), are
 //! short, and have permits of their own.
 
-use crate::commands::Lane;
 use crate::principal::Principal;
 use alluvium_env::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
+/// Whom a request waits for before it is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Other requests, when the server executes as many as it may.
+    Ordinary,
+    /// Other requests of control only: it is short, and ends or watches others, or keeps the connection.
+    Control,
+}
+
 /// The permits of requests of control, and how many of them one principal may hold.
 pub(crate) const CONTROL: usize = 8;
 const CONTROL_OF_EACH: usize = 6;
-/// Beyond the share of each, the permits of all are more by one for so many.
+/// All principals together have one permit more than a share for each of this number.
 const OTHERS: usize = 8;
 
 /// The permits of a server.

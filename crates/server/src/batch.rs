@@ -67,7 +67,7 @@ pub(crate) fn fill(
     Ok(Filled::Count)
 }
 
-/// Charges the memory of a longer batch. False if there is none; a batch that `waits` fails then.
+/// Charges the memory of a longer batch. False if memory lacks; a batch that `waits` fails then.
 fn charge(call: &Call<'_>, charged: &mut usize, needed: usize, waits: bool) -> CommandResult<bool> {
     let more = (needed - *charged).max(CHARGED_BYTES);
     let (memory, (principal, _)) = (&call.shared.memory, call.client.peer.principal());

@@ -4,6 +4,7 @@ use crate::client::Client;
 use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
+use crate::funds::Funds;
 use crate::retries::{self, Retry};
 use crate::security::access::Access;
 use crate::security::needs::Subject;
@@ -11,7 +12,6 @@ use crate::security::privilege::Need;
 use crate::sessions::SessionId;
 use crate::shared::Shared;
 use crate::slow::Level;
-use crate::statements;
 use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
 use alluvium_document::bson::{decode_document, tree_bytes};
@@ -74,6 +74,13 @@ pub(crate) struct ReadAt {
     pub snapshot: Snapshot,
     /// Its time.
     pub time: Timestamp,
+}
+
+impl<'c> Call<'c> {
+    /// The memory of the command.
+    pub(crate) fn funds(&self) -> Funds<'c> {
+        Funds { shared: self.shared, client: self.client, stop: Arc::clone(&self.stop) }
+    }
 }
 
 impl Call<'_> {
@@ -216,7 +223,7 @@ impl Call<'_> {
         if let Some(sequence) = self.take_sequence(field) {
             if sequence.documents.len() > UNCHARGED {
                 let cost = sequence.iter().map_while(Result::ok).map(tree_bytes).sum();
-                self.client.charge_reply(statements::charge(self, cost)?);
+                self.client.charge_reply(self.funds().charge(cost)?);
             }
             let decode = |raw: Result<&[u8], alluvium_wire::WireError>| {
                 let raw = raw.map_err(|error| CommandError::invalid_bson(error.to_string()))?;

@@ -66,6 +66,7 @@ mod validate;
 mod validate_db_metadata;
 mod write_block;
 
+use crate::admission::Lane;
 use crate::call::Call;
 use crate::client::Client;
 use crate::error::CommandResult;
@@ -158,15 +159,6 @@ pub(crate) enum Levels {
     Snapshot,
     /// That of the query whose cursor it reads; drivers repeat it.
     OfCursor,
-}
-
-/// Whom a request waits for before it is executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lane {
-    /// Other requests, when the server executes as many as it may.
-    Ordinary,
-    /// Other requests of control only: it is short, and ends or watches others, or keeps the connection.
-    Control,
 }
 
 impl Command {

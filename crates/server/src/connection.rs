@@ -4,9 +4,8 @@
 //! runtime. Those are as many as requests may run at a time, and two more, which wait for connections
 //! ([`crate::pulse`]). While a request runs, `pulse` looks whether the client is gone.
 
-use crate::admission::{Own, Permit};
+use crate::admission::{Lane, Own, Permit};
 use crate::client::Client;
-use crate::commands::Lane;
 use crate::dispatch::{self, Reply};
 use crate::error::CommandError;
 use crate::fields::Fields;

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 /// opens cursors and leaves them does not keep others from reading.
 const CURSORS_MAX: usize = 10_000;
 
-/// One in so many is closed then.
+/// One in this number is closed then.
 const CLOSED_AT_ONCE: usize = 100;
 /// The part of the database's memory, and the least memory, that cursors have while they are not read. Beyond it they
 /// are closed, too.

@@ -5,10 +5,11 @@ mod gates;
 mod profiling;
 mod replies;
 
+use crate::admission::Lane;
 use crate::call::Call;
 use crate::client::Client;
 use crate::collection_uuid;
-use crate::commands::{self, Command, Lane};
+use crate::commands::{self, Command};
 use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fail_points::{Candidate, Failure};

@@ -28,7 +28,7 @@ const LARGE_OF_STRANGERS: usize = READ_BYTES_MIN;
 pub(crate) const STRANGER_BYTES_MAX: usize = 16 << 10;
 /// How long a message waits for its memory.
 pub(crate) const MEMORY_WAIT: Duration = Duration::from_secs(30);
-/// Others wait for the memory of a message that arrives for so long, and for so many bytes in a second.
+/// The time that a message has to arrive while others wait for memory, and the bytes for each further second.
 const ARRIVAL: Duration = Duration::from_secs(10);
 const ARRIVAL_RATE: u64 = 256 << 10;
 /// The time between two looks whether others wait.

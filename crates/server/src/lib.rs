@@ -27,6 +27,7 @@ mod error;
 mod fail_points;
 mod fields;
 mod figures;
+mod funds;
 mod incoming;
 mod latencies;
 mod listener;

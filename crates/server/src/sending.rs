@@ -12,7 +12,7 @@ use tokio::time::Instant;
 const TINY: usize = 16 << 10;
 /// The time between two looks whether others need the memory of a reply.
 const LOOK: Duration = Duration::from_secs(1);
-/// While memory lacks, a client has one second more for so many bytes of a reply.
+/// While memory lacks, a client has one second more for each of these bytes of a reply.
 const RATE: u64 = 1 << 20;
 
 /// Sends a message. Its memory is charged until it is sent: `charge` has the part that already is. A client that does not

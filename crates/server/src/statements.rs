@@ -3,24 +3,18 @@
 //! Those of a long command are decoded one by one: all of them would take many times the memory of their bytes.
 
 use crate::call::Call;
-use crate::client::Client;
 use crate::error::{CommandError, CommandResult};
+use crate::funds::Funds;
 use crate::memory::Charge;
-use crate::shared::Shared;
 use alluvium::Map;
 use alluvium_document::bson::{decode_document, tree_bytes};
 use alluvium_wire::{Sequence, WireError};
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Statements of more bytes are decoded one by one.
 const LONG: usize = 64 << 10;
 /// What a document of at most this number of bytes takes is not charged.
 const UNCHARGED: usize = 4 << 10;
-/// How long the decoding of a document waits for memory.
-const MEMORY_WAIT: Duration = Duration::from_secs(30);
 
 /// Statements.
 pub(crate) enum Statements {
@@ -72,7 +66,7 @@ impl Statements {
         };
         let decoded = decoded.into_iter().flatten();
         let decoded = decoded.map(|fields| Ok(Statement { fields: Cow::Borrowed(fields), _memory: None }));
-        decoded.chain(decode_all(long, Funds::of(call)))
+        decoded.chain(decode_all(long, call.funds()))
     }
 
     /// As [`Statements::each`], the last time.
@@ -85,26 +79,7 @@ impl Statements {
             Self::Long(sequence, _) => (Vec::new(), Some(&*sequence)),
         };
         let decoded = decoded.into_iter().map(|fields| Ok(Statement { fields: Cow::Owned(fields), _memory: None }));
-        decoded.chain(decode_all(long, Funds::of(call)))
-    }
-}
-
-/// The memory of a command that runs.
-struct Funds<'c> {
-    shared: &'c Shared,
-    client: &'c Client,
-    stop: Arc<AtomicBool>,
-}
-
-impl<'c> Funds<'c> {
-    fn of(call: &Call<'c>) -> Self {
-        Self { shared: call.shared, client: call.client, stop: Arc::clone(&call.stop) }
-    }
-
-    fn charge(&self, bytes: usize) -> CommandResult<Charge> {
-        let (principal, _) = self.client.peer.principal();
-        let charge = self.shared.memory.charge_on_thread(&principal, bytes, MEMORY_WAIT, &self.stop);
-        charge.ok_or_else(|| CommandError::no_memory(bytes))
+        decoded.chain(decode_all(long, call.funds()))
     }
 }
 
@@ -121,14 +96,6 @@ fn decode_all<'s, 'c>(
 
 fn invalid(error: WireError) -> CommandError {
     CommandError::invalid_bson(error.to_string())
-}
-
-/// Charges what a document takes that is decoded while a command runs.
-///
-/// # Errors
-/// Error 462 if the memory is not free for some time.
-pub(crate) fn charge(call: &Call<'_>, bytes: usize) -> CommandResult<Charge> {
-    Funds::of(call).charge(bytes)
 }
 
 #[cfg(test)]

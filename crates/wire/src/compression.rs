@@ -58,7 +58,7 @@ impl Compressor {
 pub const DECLARED_BYTES: usize = HEADER_BYTES + 8;
 
 /// The length of the message within a compressed one, header included, as it declares; `None` if these bytes of its
-/// start are no [`DECLARED_BYTES`], or the length is none of a message.
+/// start are no [`DECLARED_BYTES`], or no message has that length.
 pub fn declared_length(start: &[u8]) -> Option<usize> {
     let word = start.get(HEADER_BYTES + 4..)?.first_chunk()?;
     let size = usize::try_from(i32::from_le_bytes(*word)).ok()?;

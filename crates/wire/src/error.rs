@@ -1,6 +1,6 @@
 //! Errors of messages.
 
-use crate::request::MAX_BODY_BYTES;
+use crate::limits::MAX_BODY_BYTES;
 use alluvium_document::bson::BsonError;
 
 /// The reason why bytes are not a message.

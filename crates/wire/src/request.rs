@@ -3,12 +3,11 @@
 use crate::cursor::Cursor;
 use crate::error::WireError;
 use crate::header::{HEADER_BYTES, Header, OpCode};
+use crate::limits::MAX_BODY_BYTES;
 use alluvium_document::bson::{each_field, take_document, tree_bytes};
 use alluvium_document::{Map, Value};
 use std::ops::Range;
 
-/// The most bytes of the fields of a command, as in MongoDB: a document, and 16 KiB more.
-pub const MAX_BODY_BYTES: usize = (16 << 20) + (16 << 10);
 /// A body with more bytes than this is long.
 const LONG_BODY_BYTES: usize = 16 << 10;
 
