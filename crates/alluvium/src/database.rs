@@ -9,7 +9,7 @@ use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 use alluvium_collections::open;
 use alluvium_collections::options::{CollectionOptions, View};
-use alluvium_collections::pipeline::create_view;
+use alluvium_collections::pipeline::{change_view, create_view};
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{IntoDocument, Value};
 use alluvium_env::Env;
@@ -340,6 +340,26 @@ impl Database {
         let collation = Collation::parse(&collation.into_map()?)?;
         let view = View { on: on.to_owned(), pipeline: stages(pipeline)?, collation };
         create_view(&self.engine, &FullName::parse(name)?, view)
+    }
+
+    /// Replaces the pipeline of a view, and what it is over, at once. Its collation stays.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#])?;
+    /// db.create_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 5}}}]"#)?;
+    /// db.change_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 2}}}]"#)?;
+    /// assert_eq!(db.collection("old_pets").find("{}").count()?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`] if no view has the name; as [`Database::create_view`].
+    pub fn change_view(&self, name: &str, on: &str, pipeline: impl IntoDocument) -> Result<()> {
+        let name = FullName::parse(name)?;
+        let collation = self.engine.catalog.view(&name).and_then(|view| view.collation.clone());
+        change_view(&self.engine, &name, View { on: on.to_owned(), pipeline: stages(pipeline)?, collation })
     }
 
     /// The views with their full names, sorted by name.

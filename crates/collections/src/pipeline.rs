@@ -15,7 +15,7 @@ mod write;
 
 pub use alluvium_exec::pipeline::StageReport;
 pub use execution::{PipelineExplanation, PipelineRequest, PipelineRun};
-pub use views::create_view;
+pub use views::{change_view, create_view};
 
 use crate::error::Result;
 use alluvium_query::ErrorCode;

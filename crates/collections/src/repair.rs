@@ -19,6 +19,7 @@ use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::trees::{SYSTEM, read_documents, read_options};
 use alluvium_env::Env;
+use alluvium_exec::Limits;
 use alluvium_store::{Durability, Options, Salvage};
 use rows::{CollectionTrees, Rows};
 use std::collections::BTreeMap;
@@ -311,7 +312,9 @@ fn make_index(
     let index = &made.definition;
     let declared = indexes::declare(engine, name, &index.keys_map(), &index.to_map());
     let built = declared.and_then(|declared| {
-        declared.build(engine, name, Some(&options.stop))?;
+        let mut limits = Limits::default();
+        limits.stop = Some(Arc::clone(&options.stop));
+        declared.build(engine, name, &limits)?;
         Ok(declared.name().to_owned())
     });
     match built {

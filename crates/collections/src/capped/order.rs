@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::names::FullName;
 use crate::read::{damaged_key, decode_copy};
 use crate::state::CollectionState;
-use crate::trees::{ORDER_PREFIX, POSITION_PREFIX, order_key, order_number};
+use crate::trees::{CAPPED_TOTALS, ORDER_PREFIX, POSITION_PREFIX, order_key, order_number};
 use alluvium_env::sync::atomic::Ordering;
 use alluvium_store::{Bounds, Durability, Scan, Store, TreeId, WriteBatch};
 use std::ops::Bound;
@@ -17,14 +17,44 @@ const BATCH_BYTES: usize = 64 << 10;
 /// get the numbers of their last full writes. No other thread writes to the collection: all writers call this first,
 /// and hold no lock. A crash leaves it to the next write.
 pub(crate) fn ensure_ordered(store: &Store, state: &CollectionState, name: &FullName) -> Result<()> {
+    ensure_ordered_unless(store, state, name, &|| Ok(()))
+}
+
+/// As [`ensure_ordered`], until `check_stop` returns an error. A part of the order is left then.
+pub(super) fn ensure_ordered_unless(
+    store: &Store,
+    state: &CollectionState,
+    name: &FullName,
+    check_stop: &dyn Fn() -> Result<()>,
+) -> Result<()> {
     if state.is_ordered.load(Ordering::Acquire) {
         return Ok(());
     }
     let _one_at_a_time = state.ordering.lock();
+    if state.capped().is_none() {
+        // A conversion was undone: the write that waited for it is refused, and starts over.
+        return Ok(());
+    }
     if Totals::read(store, state.system, name, None)?.is_none() {
-        Making { store, state, name, batch: store.batch() }.make()?;
+        Making { store, state, name, check_stop, batch: store.batch() }.make()?;
     }
     state.is_ordered.store(true, Ordering::Release);
+    Ok(())
+}
+
+/// Removes the order of a collection whose conversion was undone: another writer may have completed it by then.
+pub(super) fn forget(store: &Store, state: &CollectionState) -> Result<()> {
+    let _one_at_a_time = state.ordering.lock();
+    if state.capped().is_some() {
+        return Ok(());
+    }
+    let mut batch = store.batch();
+    for prefix in [ORDER_PREFIX, POSITION_PREFIX] {
+        batch.delete_range(state.system, &[prefix], &[prefix + 1]);
+    }
+    batch.delete(state.system, CAPPED_TOTALS);
+    store.write(batch, Durability::Bulk)?;
+    state.is_ordered.store(false, Ordering::Release);
     Ok(())
 }
 
@@ -33,6 +63,7 @@ struct Making<'a> {
     store: &'a Store,
     state: &'a CollectionState,
     name: &'a FullName,
+    check_stop: &'a dyn Fn() -> Result<()>,
     batch: WriteBatch,
 }
 
@@ -50,6 +81,7 @@ impl Making<'_> {
         let (documents, system) = (self.state.documents, self.state.system);
         let mut scan = self.store.scan(documents, Bounds::all(), None)?;
         loop {
+            (self.check_stop)()?;
             let Some((key, row)) = scan.next()? else { return Ok(()) };
             let mut owner = Vec::new();
             if let Some(position) = Position::read(self.store, system, self.name, key, None)?
@@ -84,6 +116,7 @@ impl Making<'_> {
     fn remove_positions(&mut self) -> Result<()> {
         let mut scan = self.entries(POSITION_PREFIX)?;
         while let Some((position, _)) = scan.next()? {
+            (self.check_stop)()?;
             let key = position.get(1..).unwrap_or_default();
             if !self.store.contains(self.state.documents, key)? {
                 self.batch.delete(self.state.system, position);
@@ -98,6 +131,7 @@ impl Making<'_> {
         let mut totals = Totals::default();
         let mut scan = self.entries(ORDER_PREFIX)?;
         while let Some((order, key)) = scan.next()? {
+            (self.check_stop)()?;
             let Some(number) = order_number(order) else { continue };
             match Position::read(self.store, self.state.system, self.name, key, None)? {
                 Some(position) if position.number == number => {

@@ -35,8 +35,34 @@ impl Catalog {
         let _change = self.begin_name_change();
         self.store.check_writable()?;
         self.check_free(name)?;
+        self.check_view(name, &view)?;
+        let tree = self.store.create_trees(&[&describe_view(name, &view)])?[0];
+        self.views.write().insert(name.clone(), (tree, Arc::new(view)));
+        Ok(())
+    }
+
+    /// Replaces a view, whose pipeline was checked, at once.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::NoSuchCollection`]; as [`Catalog::create_view`].
+    pub(crate) fn change_view(&self, name: &FullName, view: View) -> Result<()> {
+        let _change = self.begin_name_change();
+        self.store.check_writable()?;
+        let Some((tree, _)) = self.views.read().get(name).cloned() else { return Err(self.missing(name)) };
+        self.check_view(name, &view)?;
+        let description = describe_view(name, &view);
+        let described = self.store.describe_trees(&[(tree, &description)]);
+        // Also if the outcome is unknown: what is read from now on is the new view.
+        if described.is_ok() || self.store.description(tree) == Some(description) {
+            self.views.write().insert(name.clone(), (tree, Arc::new(view)));
+        }
+        Ok(described?)
+    }
+
+    /// An error if a view with this name would be over itself, under too many others, or of another collation.
+    fn check_view(&self, name: &FullName, view: &View) -> Result<()> {
         let on = FullName::new(&name.logical, &view.on)?;
-        if self.reads(&view, name) {
+        if self.reads(view, name) {
             return refuse(ErrorCode::GraphContainsCycle, format!("the view {name} would look into itself"));
         }
         if self.depth(&on) >= DEPTH_MAX {
@@ -48,8 +74,6 @@ impl Catalog {
             let message = format!("the view {name} needs the collation of the view {on}, which it is over");
             return refuse(ErrorCode::OptionNotSupportedOnView, message);
         }
-        let tree = self.store.create_trees(&[&describe_view(name, &view)])?[0];
-        self.views.write().insert(name.clone(), (tree, Arc::new(view)));
         Ok(())
     }
 
