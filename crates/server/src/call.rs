@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
-use crate::retries::{self, Retry};
+use crate::retries::Retry;
 use crate::security::access::Access;
 use crate::security::needs::Subject;
 use crate::security::privilege::Need;
@@ -62,6 +62,8 @@ pub(crate) struct Call<'a> {
     pub has_more: Cell<bool>,
     /// The plan of a query that takes long.
     pub plan: RefCell<Option<Map>>,
+    /// What the reply says is on the disk already: see [`Call::wait_for_disk`].
+    pub is_durable: Cell<bool>,
 }
 
 /// A snapshot that a command reads at, and its cluster time.
@@ -134,6 +136,7 @@ impl Call<'_> {
         at: usize,
         result: impl Fn(&Written) -> Map + Send + Sync + 'static,
     ) -> CommandResult<Collection> {
+        self.note_durable(false);
         let collection = self.collection_called(name);
         let Some(retry) = &self.retry else { return Ok(collection) };
         self.fail_write()?;
@@ -157,8 +160,30 @@ impl Call<'_> {
     }
 
     /// The result of the statement at a position, if it was carried out by an earlier attempt.
-    pub(crate) fn earlier_result(&self, at: usize) -> Option<Map> {
-        self.retry.as_ref()?.done(at).map(retries::result)
+    pub(crate) fn earlier_result(&self, at: usize) -> Option<CommandResult<Map>> {
+        self.retry.as_ref()?.done(at).cloned()
+    }
+
+    /// Notes that the statement at a position has ended. One that has changed something has put its record, if the
+    /// write is retryable; the result of another one is kept for the record of the next.
+    ///
+    /// # Errors
+    /// As for any write.
+    pub(crate) fn end_statement(
+        &self,
+        at: usize,
+        changed: bool,
+        result: impl FnOnce() -> CommandResult<Map>,
+    ) -> CommandResult<()> {
+        self.note_durable(changed);
+        match &self.retry {
+            None => Ok(()),
+            Some(retry) if changed => {
+                retry.note_recorded();
+                Ok(())
+            }
+            Some(retry) => retry.note_unchanged(&self.shared.db, at, result()),
+        }
     }
 
     /// What the user needs to read on in a cursor of this command.
@@ -202,6 +227,19 @@ impl Call<'_> {
         let default = || if self.is_query { self.shared.read_millis_max.load(Ordering::Relaxed) } else { 0 };
         let millis = self.body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok());
         Duration::from_millis(millis.unwrap_or_else(default))
+    }
+
+    /// The rest of the time limit, for the next step of a command that has several; zero is no limit.
+    ///
+    /// # Errors
+    /// Error 50 if it is over.
+    pub(crate) fn time_left(&self) -> CommandResult<Duration> {
+        let limit = self.max_time();
+        let left = limit.saturating_sub(self.shared.env.clock.now().saturating_sub(self.began));
+        match left.is_zero() && !limit.is_zero() {
+            true => Err(CommandError::time_limit()),
+            false => Ok(left),
+        }
     }
 
     /// The documents of an array field, wherever they were sent.

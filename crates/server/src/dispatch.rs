@@ -214,6 +214,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         exhaust_allowed,
         has_more: Cell::new(false),
         plan: RefCell::new(None),
+        is_durable: Cell::new(false),
     };
     let mut builder = execute_noted(command, &mut call, &namespace)?;
     let failed_concern = failure.and_then(|failure| failure.write_concern_error).filter(|_| command.may_write());
@@ -234,6 +235,7 @@ fn execute_noted(command: &Command, call: &mut Call<'_>, namespace: &str) -> Com
         true => shared.security.recorded(&call.client.peer, command.name, namespace, || (command.run)(call)),
         false => (command.run)(call),
     };
+    let result = call.wait_for_disk(result);
     if namespace.len() > call.db.len() {
         let time = shared.env.clock.now().saturating_sub(call.began);
         shared.latencies.note(namespace, command.usage, time);

@@ -7,6 +7,7 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod acknowledgement;
 mod admin;
 mod api;
 mod attach;

@@ -13,7 +13,7 @@ use crate::plan_filters::PlanFilters;
 use crate::recent_log::{RecentLog, Severity};
 use crate::retries;
 use crate::security::Security;
-use crate::sessions::{SessionId, Sessions};
+use crate::sessions::{Ending, Sessions};
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
 use crate::threads::{self, Threads};
@@ -143,18 +143,17 @@ impl Shared {
         let collections = self.db.collections().into_iter().map(|info| format!("{}.{}", info.database, info.name));
         let existing: HashSet<String> = collections.chain(self.db.views().into_iter().map(|(name, _)| name)).collect();
         self.latencies.retain(|name| existing.contains(name));
-        self.end_sessions(&self.sessions.expire());
+        self.end_sessions(self.sessions.expire());
     }
 
     /// Closes the cursors of sessions that have ended, and deletes the records of their writes.
-    pub(crate) fn end_sessions(&self, sessions: &[SessionId]) {
-        self.cursors.kill_of_sessions(sessions);
+    pub(crate) fn end_sessions(&self, sessions: Ending<'_>) {
+        self.cursors.kill_of_sessions(&sessions.ids);
         let Some(_writing) = self.writes.enter() else {
             // While `fsync` has locked the server, the records stay: the sessions end again later, unused.
-            sessions.iter().for_each(|session| drop(self.sessions.touch(session)));
-            return;
+            return sessions.give_up();
         };
-        if let Err(error) = retries::forget(&self.db, sessions) {
+        if let Err(error) = retries::forget(&self.db, &sessions.ids) {
             log::warn!("the records of ended sessions could not be deleted: {error}");
         }
     }

@@ -69,6 +69,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::failed_to_parse(message));
     }
     let writes = COMMAND.writes(&call.body);
+    // A pipeline that only reads promises nothing about the disk, whatever the default write concern is.
+    call.note_durable(!writes);
     if explains {
         let fields = explain(call, &collection, &call.body)?;
         return super::explain::reply(call, &COMMAND, fields, &collection, &call.body, "queryPlanner");

@@ -59,12 +59,19 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Figures::add(&call.shared.figures.deletes, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
     for (at, statement) in statements.iter().enumerate() {
-        if let Some(result) = call.earlier_result(at) {
-            outcome.retried(call, at);
-            outcome.matched += result.count("n")?.unwrap_or(0);
-            continue;
-        }
-        match carry_out(call, &name, at, statement) {
+        let deleted = match call.earlier_result(at) {
+            Some(earlier) => {
+                outcome.retried(call, at);
+                earlier.and_then(|result| Ok(result.count("n")?.unwrap_or(0)))
+            }
+            None => {
+                let deleted = carry_out(call, &name, at, statement);
+                let changed = deleted.as_ref().is_ok_and(|deleted| *deleted > 0);
+                call.end_statement(at, changed, || deleted.as_ref().map(|_| nothing()).map_err(CommandError::clone))?;
+                deleted
+            }
+        };
+        match deleted {
             Ok(deleted) => outcome.matched += deleted,
             Err(error) => outcome.fail(at, error),
         }
@@ -79,6 +86,11 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 fn carry_out(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<u64> {
     let collection = call.recording(name, at, describe)?;
     Ok(delete(call, &collection, statement, call.body.document("let"))?.run()?.deleted_count)
+}
+
+/// The result of a statement that has deleted nothing.
+fn nothing() -> Map {
+    describe(&Written::default())
 }
 
 /// The result of a statement in its record.

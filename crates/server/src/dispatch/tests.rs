@@ -1,6 +1,9 @@
 //! Every command with every type of value in every field: an error with a code of MongoDB, or success, and never a fault.
 
 mod codes;
+mod limits;
+mod power_cuts;
+mod repetitions;
 mod rights;
 
 use super::*;
