@@ -99,7 +99,8 @@ impl Filter {
     /// As [`Filter::parse`].
     pub fn parse_in(filter: &Map, variables: &Variables) -> Result<Self, FilterError> {
         check_bounds(filter)?;
-        let mut filter = parse::filter(filter, parse::Level::Document(variables), &Patterns::default())?;
+        let mut filter =
+            parse::filter(filter, parse::Level::Document(variables), &Patterns::interrupted_by(variables.interrupt()))?;
         if let Some(collation) = variables.collation() {
             filter.collate(collation);
         }
