@@ -58,6 +58,7 @@ pub(crate) mod types;
 
 use crate::collation::Collation;
 use crate::expression::Variables;
+use crate::interrupt::Interrupt;
 pub use crate::pattern::MATCH_STEPS_MAX;
 use crate::pattern::Patterns;
 pub use error::{FilterError, MatchError};
@@ -285,6 +286,8 @@ impl fmt::Display for Filter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElementFilter {
     pub(crate) form: Form,
+    /// Ends tests of many conditions.
+    interrupt: Option<Interrupt>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

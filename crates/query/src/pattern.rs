@@ -36,6 +36,9 @@ const PATTERN_BYTES_MAX: usize = 16_384;
 /// given back.
 pub const MATCH_STEPS_MAX: u64 = 50_000_000;
 
+/// The interrupt is asked before a search of a text of this length, or of this number of texts.
+const ASK_LENGTH: usize = 1024;
+
 /// A compiled pattern. Two are equal if pattern and options are.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
@@ -43,6 +46,8 @@ pub(crate) struct Pattern {
     /// The literal prefix of every text that matches, if the pattern demands one.
     prefix: Option<Box<str>>,
     search: Search,
+    /// Ends searches.
+    interrupt: Option<Interrupt>,
 }
 
 /// The first byte of a part of a text, and the first behind it.
@@ -54,7 +59,7 @@ enum Search {
     /// In linear time.
     Linear(Arc<Regex>),
     /// By backtracking, with at most [`MATCH_STEPS_MAX`] steps.
-    Backtracking(Arc<Program>, Option<Interrupt>),
+    Backtracking(Arc<Program>),
 }
 
 impl PartialEq for Pattern {
@@ -72,9 +77,12 @@ impl Pattern {
     /// [`PatternError::TooManySteps`], [`PatternError::Interrupted`].
     pub fn is_match(&self, text: &str) -> Result<bool, PatternError> {
         match &self.search {
-            Search::Linear(regex) => Ok(regex.is_match(text)),
-            Search::Backtracking(program, interrupt) => {
-                let found = program.search(text, 0, interrupt.as_ref());
+            Search::Linear(regex) => {
+                self.ask(text.len())?;
+                Ok(regex.is_match(text))
+            }
+            Search::Backtracking(program) => {
+                let found = program.search(text, 0, self.interrupt.as_ref());
                 found.map(|groups| groups.is_some()).map_err(|ended| self.ended(ended, text))
             }
         }
@@ -93,9 +101,17 @@ impl Pattern {
                 let places = groups.iter().map(|span| span.map(|span| (span.start, span.end)));
                 Ok(groups.is_match().then(|| places.collect()))
             }
-            Search::Backtracking(program, interrupt) => {
-                program.search(text, at, interrupt.as_ref()).map_err(|ended| self.ended(ended, text))
+            Search::Backtracking(program) => {
+                program.search(text, at, self.interrupt.as_ref()).map_err(|ended| self.ended(ended, text))
             }
+        }
+    }
+
+    /// Asks the interrupt of the query, if it is about to search a text of this length, or this number of texts.
+    pub fn ask(&self, length: usize) -> Result<(), PatternError> {
+        match &self.interrupt {
+            Some(interrupt) if length >= ASK_LENGTH => Ok(interrupt.check()?),
+            _ => Ok(()),
         }
     }
 

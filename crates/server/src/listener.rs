@@ -38,6 +38,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The time that running requests have to end when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// The time between two rounds in which all commands are ended while the server ends.
+const END_AGAIN: Duration = Duration::from_millis(50);
+
 /// The reason why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -128,8 +131,8 @@ impl Server {
         Arc::clone(&self.shared)
     }
 
-    /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are
-    /// finished, or end after ten seconds.
+    /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are ended
+    /// at their next step, which all commands reach within a second, and new ones are refused.
     pub fn run(self, stopped: impl FnOnce() + Send + 'static) {
         let Self { runtime, listeners, sockets, monitors, door, shared } = self;
         let _pulse = Pulse::start(Arc::clone(&shared), runtime.handle().clone());
@@ -171,11 +174,21 @@ impl Server {
             let _no_receiver_is_fine = stop.send(true);
             keeping.abort();
             drop(open);
-            let _late = tokio::time::timeout(GRACE, async {
+            let closed = tokio::time::timeout(GRACE, async {
                 while accepting.join_next().await.is_some() {}
                 while all_closed.recv().await.is_some() {}
-            })
-            .await;
+            });
+            // Again and again, for a command that was not yet listed, or got another flag, the first time.
+            let ending = async {
+                loop {
+                    shared.operations.end_all();
+                    tokio::time::sleep(END_AGAIN).await;
+                }
+            };
+            tokio::select! {
+                _late = closed => {}
+                () = ending => {}
+            }
         });
         runtime.shutdown_timeout(GRACE);
     }

@@ -104,6 +104,13 @@ impl Operations {
         self.connections.lock().iter().map(|(number, address)| (*number, address.clone())).collect()
     }
 
+    /// Ends all commands at their next steps.
+    pub(crate) fn end_all(&self) {
+        for operation in self.running.lock().by_number.values() {
+            operation.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Ends a command at its next step.
     pub(crate) fn kill(&self, number: i32) {
         if let Some(operation) = self.running.lock().by_number.get(&number) {

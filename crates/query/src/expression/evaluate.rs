@@ -37,6 +37,16 @@ impl<'r, 'd> Run<'r, 'd> {
         Ok(value.map(Cow::Owned))
     }
 
+    /// A value that is kept. A constant is copied, which is work by its size.
+    fn owned(&mut self, value: Operand<'_>) -> Result<Option<Value>> {
+        if let Some(Cow::Borrowed(value)) = &value
+            && self.work.is_counted()
+        {
+            self.work.add(bson::bson_size(value))?;
+        }
+        Ok(value.map(Cow::into_owned))
+    }
+
     /// A value that was made, which may grow with each operator around it.
     fn made<'n>(&mut self, value: Option<Value>) -> Result<Operand<'n>> {
         let Some(value) = value else { return Ok(None) };
@@ -69,7 +79,9 @@ impl Node {
                 for (name, node) in fields {
                     if let Some(value) = node.evaluate(run)? {
                         grow(&mut bytes, &value)?;
-                        map.push(name.clone(), value.into_owned());
+                        if let Some(value) = run.owned(Some(value))? {
+                            map.push(name.clone(), value);
+                        }
                     }
                 }
                 run.made(Some(Value::Map(map)))
@@ -110,7 +122,10 @@ impl Node {
                 // The values do not see each other.
                 let values = all(values.iter().map(Some), run)?;
                 run.scope.variables.truncate(*slot);
-                run.scope.variables.extend(values.into_iter().map(|value| value.map(Cow::into_owned)));
+                for value in values {
+                    let value = run.owned(value)?;
+                    run.scope.variables.push(value);
+                }
                 owned(body.evaluate_within(*slot, run)?)
             }
             Self::MapOver { .. } | Self::Filter { .. } | Self::Reduce { .. } => owned(self.over_elements(run)?),
@@ -132,7 +147,8 @@ impl Node {
 
     /// Evaluates an expression that uses variables from a slot on, and forgets these.
     fn evaluate_within(&self, slot: usize, run: &mut Run<'_, '_>) -> Result<Option<Value>> {
-        let value = self.evaluate(run)?.map(Cow::into_owned);
+        let value = self.evaluate(run)?;
+        let value = run.owned(value)?;
         run.scope.variables.truncate(slot);
         Ok(value)
     }
@@ -143,7 +159,8 @@ impl Node {
         else {
             return Ok(None);
         };
-        let elements = match input.evaluate(run)?.map(Cow::into_owned) {
+        let input = input.evaluate(run)?;
+        let elements = match run.owned(input)? {
             None | Some(Value::Null | Value::Undefined) => return Ok(Some(Value::Null)),
             Some(Value::Array(elements)) => elements,
             Some(other) => return Ok(self.no_array(&other)?),
@@ -183,7 +200,8 @@ impl Node {
                 Ok(Some(Value::Array(kept)))
             }
             Self::Reduce { initial, body, .. } => {
-                let mut value = initial.evaluate(run)?.map(Cow::into_owned);
+                let initial = initial.evaluate(run)?;
+                let mut value = run.owned(initial)?;
                 for element in elements {
                     run.work.add(ELEMENT_UNITS)?;
                     run.scope.variables.truncate(*slot);
@@ -268,7 +286,8 @@ fn grow(bytes: &mut usize, value: &Value) -> Result<()> {
 }
 
 fn or_null(node: &Node, run: &mut Run<'_, '_>) -> Result<Value> {
-    Ok(node.evaluate(run)?.map(Cow::into_owned).unwrap_or_default())
+    let value = node.evaluate(run)?;
+    Ok(run.owned(value)?.unwrap_or_default())
 }
 
 /// The limit of `$filter`: a positive integer; null is no limit.

@@ -140,7 +140,8 @@ const fn any_number(name: &'static str, function: Plain) -> Operator {
     operator(name, Parameters::Count(0, usize::MAX), function)
 }
 
-fn tables() -> [&'static [Operator]; 11] {
+/// All rows, but those of operators that check constants when they are parsed.
+pub(super) fn tables() -> [&'static [Operator]; 11] {
     [
         arithmetic::OPERATORS,
         arrays::OPERATORS,
@@ -161,7 +162,8 @@ pub(super) fn find(name: &str) -> Option<&'static Operator> {
     tables().into_iter().flatten().find(|operator| operator.name == name)
 }
 
-fn prepared_tables() -> impl Iterator<Item = &'static PreparedOperator> {
+/// The rows of operators that check constants when they are parsed.
+pub(super) fn prepared_tables() -> impl Iterator<Item = &'static PreparedOperator> {
     let others = [convert::PREPARED, regexes::OPERATORS, statistics::PREPARED];
     dates::PREPARED.into_iter().chain(others).flatten()
 }

@@ -1,5 +1,6 @@
 mod arguments;
 mod conversions;
+mod costs;
 mod dates;
 mod operators;
 mod quantiles;

@@ -313,7 +313,7 @@ fn nor(filters: Vec<Filter>) -> Vec<Clause> {
 }
 
 fn field(name: &str, operand: &Value, patterns: &Patterns, all: &mut Conjunction, demands: &mut Demands) -> Result<()> {
-    let path = path(name)?;
+    let path = Path { interrupt: patterns.interrupt().cloned(), ..path(name)? };
     let mut values = Vec::new();
     let groups = match operand {
         Value::Map(map) if is_operators(map) => operators(name, map, patterns, &mut values)?,
@@ -583,12 +583,13 @@ pub(super) fn element(field: &str, map: &Map, patterns: &Patterns) -> Result<Ele
     } else {
         Form::Fields(filter(map, Level::Element, patterns)?)
     };
-    Ok(ElementFilter { form })
+    Ok(ElementFilter { form, interrupt: patterns.interrupt().cloned() })
 }
 
 /// The condition for elements that equal a value, or match a regular expression.
 pub(super) fn equal_element(value: &Value, patterns: &Patterns) -> Result<ElementFilter> {
-    Ok(ElementFilter { form: Form::Element(vec![Condition::Test(equality("an element", value, patterns)?)]) })
+    let form = Form::Element(vec![Condition::Test(equality("an element", value, patterns)?)]);
+    Ok(ElementFilter { form, interrupt: None })
 }
 
 fn unknown_at_top(name: &str) -> FilterError {

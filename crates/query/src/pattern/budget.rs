@@ -57,6 +57,11 @@ impl Patterns {
         }
     }
 
+    /// What ends searches.
+    pub fn interrupt(&self) -> Option<&Interrupt> {
+        self.interrupt.as_ref()
+    }
+
     /// Compiles a pattern with options among `imsx`; `u` is accepted and has no effect.
     pub fn compile(&self, pattern: &str, options: &str) -> Result<Pattern, PatternError> {
         self.compile_as(pattern, options, false)
@@ -76,9 +81,9 @@ impl Patterns {
         if let Translated::Backtracking { text, prefix } = translated {
             let program = backtracking(pattern, &text, &options, left)?;
             self.compiled.set(left.saturating_sub(program.memory()));
-            let search = Search::Backtracking(Arc::new(program), self.interrupt.clone());
+            let search = Search::Backtracking(Arc::new(program));
             let prefix = prefix.filter(|_| !options.contains('i')).map(String::into_boxed_str);
-            return Ok(Pattern { source: source(options), prefix, search });
+            return Ok(Pattern { source: source(options), prefix, search, interrupt: self.interrupt.clone() });
         }
         let hir = parsed(pattern, translated.text(), &options)?;
         let tables = (self.tables.get() / 8).min(COMPILED_BYTES_MAX);
@@ -94,7 +99,8 @@ impl Patterns {
         self.compiled.set(left.saturating_sub(regex.memory_usage()));
         self.tables.set(self.tables.get() - tables);
         let prefix = prefix_of(&hir);
-        Ok(Pattern { source: source(options), prefix, search: Search::Linear(Arc::new(regex)) })
+        let search = Search::Linear(Arc::new(regex));
+        Ok(Pattern { source: source(options), prefix, search, interrupt: self.interrupt.clone() })
     }
 }
 
