@@ -286,7 +286,7 @@ impl fmt::Display for Filter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElementFilter {
     pub(crate) form: Form,
-    /// Ends tests of many conditions.
+    /// Ends tests of elements, if the conditions are many.
     interrupt: Option<Interrupt>,
 }
 

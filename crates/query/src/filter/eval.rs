@@ -11,8 +11,8 @@ use crate::interrupt::Interrupt;
 /// The interrupt is asked before a test of this number of elements.
 const ELEMENTS: usize = 64;
 
-/// The interrupt is asked before this number of conditions on one element.
-const CONDITIONS: usize = 16;
+/// The interrupt is asked before this number of patterns.
+const PATTERNS: usize = 16;
 
 /// Asks the interrupt of the query.
 #[cold]
@@ -212,7 +212,7 @@ impl In {
         }
         Ok(match value.text() {
             Some(text) => any(self.patterns.iter().enumerate().map(Ok), |(at, pattern)| {
-                if at % CONDITIONS == 0 {
+                if at % PATTERNS == 0 && self.patterns.len() >= PATTERNS {
                     pattern.ask(usize::MAX).map_err(FilterError::from)?;
                 }
                 Ok::<_, N::Error>(pattern.is_match(text).map_err(FilterError::from)?)
@@ -224,11 +224,7 @@ impl In {
 
 impl ElementFilter {
     pub(super) fn matches_node<N: Node>(&self, element: &N) -> Result<bool, N::Error> {
-        let count = match &self.form {
-            Form::Element(conditions) => conditions.len(),
-            Form::Fields(filter) => filter.clauses.len(),
-        };
-        if count >= CONDITIONS {
+        if self.interrupt.is_some() {
             ask(self.interrupt.as_ref())?;
         }
         match &self.form {

@@ -1,9 +1,10 @@
 //! Sets of characters.
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+use std::fmt;
 
 /// A set of characters.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Set {
     /// Those below 128, one bit for each.
     ascii: [u64; 2],
@@ -36,6 +37,13 @@ impl Set {
 
     pub fn memory(&self) -> usize {
         size_of_val(&*self.ranges)
+    }
+}
+
+/// Some have hundreds of ranges.
+impl fmt::Debug for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.ranges.iter().take(4)).finish()
     }
 }
 
