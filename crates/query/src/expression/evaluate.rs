@@ -56,6 +56,7 @@ impl<'r, 'd> Run<'r, 'd> {
 }
 
 impl Node {
+    // long: one arm for each kind of expression
     pub fn evaluate<'n>(&'n self, run: &mut Run<'_, '_>) -> Result<Operand<'n>> {
         let owned = |value: Option<Value>| Ok(value.map(Cow::Owned));
         match self {

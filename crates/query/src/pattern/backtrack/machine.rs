@@ -217,6 +217,7 @@ impl Machine<'_, '_> {
     }
 
     /// Executes instructions until one fails, or accepts.
+    // long: one arm for each instruction
     fn forward(&mut self, mut step: u32, mut at: usize, target: Option<usize>) -> Result<Option<usize>> {
         let program = self.program;
         while let Some(instruction) = program.steps.get(step as usize) {
