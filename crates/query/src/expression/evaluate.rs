@@ -16,6 +16,9 @@ type Result<T> = std::result::Result<T, EvaluateError>;
 /// The work of an element of a loop: the interrupt is asked after 64 of them at the latest.
 const ELEMENT_UNITS: usize = 1024;
 
+/// The work of a look for a field of the document, which may pass over large ones.
+const FIELD_UNITS: usize = 4096;
+
 /// One evaluation: what it reads, and its work.
 pub(super) struct Run<'r, 'd> {
     scope: &'r mut Scope<'d>,
@@ -62,6 +65,7 @@ impl Node {
         match self {
             Self::Constant(value) => Ok(Some(Cow::Borrowed(value))),
             Self::Field(path) => {
+                run.work.add(FIELD_UNITS)?;
                 let value = run.scope.field(path)?;
                 run.copied(value)
             }
