@@ -37,6 +37,8 @@ mod parameters;
 mod peers;
 mod plan_filters;
 mod profile;
+#[cfg(test)]
+mod promises;
 mod pulse;
 mod query_shape;
 mod read;

@@ -141,7 +141,9 @@ pub(crate) fn sessions(db: &Database) -> alluvium::Result<Vec<SessionId>> {
     while let Some(fields) = cursor.next_fields(&["_id"])? {
         let id = fields.get("_id").and_then(Value::as_map).cloned().unwrap_or_default();
         let user = id.get("user").and_then(Value::as_str).map(str::to_owned);
-        if let Ok(session) = SessionId::of(&id, user)
+        // An identifier from a client has no other fields than this one.
+        let uuid = Map::from([("id", id.get("id").cloned().unwrap_or_default())]);
+        if let Ok(session) = SessionId::of(&uuid, user)
             && found.last() != Some(&session)
         {
             found.push(session);
