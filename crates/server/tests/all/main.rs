@@ -14,6 +14,7 @@ mod connections_use_tls;
 mod diagnosis_says_what_the_server_has;
 mod fail_points_fail_what_they_name;
 mod finds_read_ranges_of_indexes;
+mod limits_and_monitors_are_as_promised;
 mod operations_end_when_they_are_killed;
 mod replies_are_those_of_mongodb;
 mod tailable_cursors_wait_for_documents;

@@ -80,7 +80,8 @@ pub struct Client<S = TcpStream> {
 }
 
 impl Client {
-    fn connect(address: SocketAddr) -> Self {
+    /// A connection to an address.
+    pub fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("a connection");
         stream.set_nodelay(true).expect("an option");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("an option");
