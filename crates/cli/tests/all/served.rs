@@ -8,10 +8,15 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 /// Starts the server; returns it with its port.
-#[allow(clippy::zombie_processes, reason = "a server that ends at once fails the test")]
 pub fn serve(place: &Place) -> (Child, u16) {
-    let arguments = ["serve", "db", "--listen", "127.0.0.1:0", "--memory", "16M"];
-    let mut command: Command = place.command(&arguments);
+    serve_with(place, &[])
+}
+
+/// As [`serve`], with further arguments.
+#[allow(clippy::zombie_processes, reason = "a server that ends at once fails the test")]
+pub fn serve_with(place: &Place, arguments: &[&str]) -> (Child, u16) {
+    let usual = ["serve", "db", "--listen", "127.0.0.1:0", "--memory", "16M"];
+    let mut command: Command = place.command(&[&usual, arguments].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
     loop {

@@ -41,7 +41,7 @@ fn the_audit_log_has_a_line_for_each_act() {
     connection.fails(13, "zoo", doc! {"find": "pets"});
     let lines = lines(&world, LOG);
     let of = |command: &str| lines.iter().filter(|line| line.text("command") == Some(command)).collect::<Vec<_>>();
-    assert_eq!(of("insert"), Vec::<&Map>::new(), "a write of a document is none");
+    assert_eq!(of("insert"), Vec::<&Map>::new(), "a write of a document has no line");
     for (command, event, result) in [
         ("logApplicationMessage", "message", "ok"),
         ("createUser", "administration", "ok"),
