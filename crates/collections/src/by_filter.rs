@@ -341,3 +341,6 @@ fn after(draft: &Draft) -> Result<Document> {
     ids::keep_id(&mut map, draft.id().clone())?;
     Ok(Document::from_map(&map)?)
 }
+
+#[cfg(test)]
+mod tests;

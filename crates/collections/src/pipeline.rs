@@ -25,3 +25,6 @@ use alluvium_query::pipeline::PipelineError;
 fn refuse<T>(code: ErrorCode, message: impl Into<String>) -> Result<T> {
     Err(PipelineError::Refused(ExpressionError::new(code, message)).into())
 }
+
+#[cfg(test)]
+mod tests;
