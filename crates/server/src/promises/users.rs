@@ -193,7 +193,10 @@ fn a_login_that_fails_has_one_answer() {
         reply.get("saslSupportedMechs").cloned()
     };
     let all = ["SCRAM-SHA-1", "SCRAM-SHA-256"].map(Value::from).to_vec();
-    assert_eq!((mechanisms("root"), mechanisms("stranger")), (Some(Value::Array(all.clone())), Some(Value::Array(all))));
+    assert_eq!(
+        (mechanisms("root"), mechanisms("stranger")),
+        (Some(Value::Array(all.clone())), Some(Value::Array(all)))
+    );
 }
 
 #[test]
