@@ -47,7 +47,7 @@ fn monitors_get_figures_without_a_login() {
     let config = Config { listen: vec![local], admin_listen: vec![local], ..Config::default() };
     let server = Server::bind(&db, config).unwrap();
     let (address, monitors) = (server.addresses()[0], server.admin_addresses()[0]);
-    let thread = std::thread::spawn(move || server.run(|| std::thread::park()));
+    let thread = std::thread::spawn(move || server.run(std::thread::park));
     let mut client = Client::connect(address);
     client.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}]});
     client.ok("admin", doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]});
