@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 fn is_served(client: &mut Client) -> bool {
@@ -47,7 +48,9 @@ fn monitors_get_figures_without_a_login() {
     let config = Config { listen: vec![local], admin_listen: vec![local], ..Config::default() };
     let server = Server::bind(&db, config).unwrap();
     let (address, monitors) = (server.addresses()[0], server.admin_addresses()[0]);
-    let thread = std::thread::spawn(move || server.run(std::thread::park));
+    // It ends by a command.
+    let (_kept, stopped) = channel::<()>();
+    let thread = std::thread::spawn(move || server.run(move || drop(stopped.recv())));
     let mut client = Client::connect(address);
     client.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}]});
     client.ok("admin", doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]});
