@@ -50,7 +50,7 @@ fn monitors_get_figures_without_a_login() {
     let (address, monitors) = (server.addresses()[0], server.admin_addresses()[0]);
     // It ends by a command.
     let (_kept, stopped) = channel::<()>();
-    let thread = std::thread::spawn(move || server.run(move || drop(stopped.recv())));
+    let thread = std::thread::spawn(move || server.run(move || assert!(stopped.recv().is_err())));
     let mut client = Client::connect(address);
     client.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}]});
     client.ok("admin", doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]});
