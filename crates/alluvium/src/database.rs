@@ -14,7 +14,7 @@ use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{IntoDocument, Value};
 use alluvium_env::Env;
 use alluvium_query::collation::Collation;
-use alluvium_store::{OpenReport, Options, Stats, Store};
+use alluvium_store::{OpenReport, Options, QueryMemory, Stats, Store};
 use std::path::Path;
 
 mod builder;
@@ -453,6 +453,22 @@ impl Database {
     /// ```
     pub fn stats(&self) -> Stats {
         self.engine.store().stats()
+    }
+
+    /// An account of the memory that all queries of the database have together, half of the budget and at
+    /// least 64 MB: for what a program holds on behalf of a client, such as replies that are not read.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let client = db.query_memory();
+    /// let mut reply = client.charge();
+    /// if !reply.grow(1 << 20) {
+    ///     println!("there is no memory for the reply");
+    /// }
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn query_memory(&self) -> QueryMemory {
+        self.engine.store().query_memory()
     }
 
     /// Makes all earlier writes durable. This is the acknowledgement of [`crate::Durability::Bulk`]

@@ -98,7 +98,8 @@ pub use alluvium_query::validator::{ValidationAction, ValidationLevel, Validator
 pub use alluvium_readonly::prefixed;
 pub use alluvium_readonly::{Build, BuildReport, OnDuplicate, Stats as ReadOnlyStats};
 pub use alluvium_store::{
-    Compression, CutTail, Durability, LostNumbers, OpenReport, Options, PartitionStats, Stats, TreeStats,
+    Compression, CutTail, Durability, LostNumbers, OpenReport, Options, PartitionStats, QueryCharge, QueryMemory,
+    Stats, TreeStats,
 };
 pub use alluvium_transfer::packing::{Packer, Packing};
 pub use alluvium_transfer::read_only_build::ReadOnlyBuild;

@@ -37,17 +37,19 @@ mod rewrite;
 mod stage;
 mod window;
 
+pub use accumulator::accumulator_names;
 pub use bucket::{AutoBuckets, BucketAuto};
 pub use changes::Changes;
 pub use densify::{Densify, Sequence};
 pub use each::{Each, Unwind, Unwound};
 pub use error::PipelineError;
 pub use group::{Group, Groups};
+pub use parse::stage_names;
 pub use record::{Record, RecordRef};
 pub use stage::{
     GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, Statistics, UnionWith, WhenMatched, WhenNotMatched,
 };
-pub use window::WindowFields;
+pub use window::{Caller, Partition, WindowFields, window_function_names};
 
 /// The most stages of a pipeline: MongoDB's limit.
 pub const MAX_STAGES: usize = 1000;

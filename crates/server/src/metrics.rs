@@ -105,6 +105,7 @@ impl Metrics {
             ("memtable_bytes", "Bytes of memtables", stats.memtable_bytes as f64),
             ("cache_bytes", "Bytes of cached blocks", stats.cache_bytes as f64),
             ("pinned_bytes", "Bytes of indexes and dictionaries of open files", stats.pinned_bytes as f64),
+            ("query_bytes", "Bytes that queries hold", stats.query_bytes as f64),
             ("job_bytes", "Bytes of running flushes and compactions", stats.job_bytes as f64),
             ("debt", "How far compaction is behind: 0 (not) to 1 (writers wait)", stats.debt),
             ("compaction_debt_bytes", "Bytes that compaction is behind", stats.compaction_debt_bytes as f64),

@@ -1,5 +1,6 @@
 //! The execution of a pipeline.
 
+use super::bucket::AutoBucketing;
 use super::facet::Facets;
 use super::graph::Graph;
 use super::group::Grouping;
@@ -8,10 +9,9 @@ use super::lookup::Lookups;
 use super::run::{Run, Settings, StageReport};
 use super::sort::Sorting;
 use super::stream::{
-    AutoBucketing, Counted, Filtering, Limiting, Listed, Skipping, Source, Stream, Treating, Union, Unwinding, Writing,
+    Counted, Filtering, Limiting, Listed, Skipping, Source, Stream, Treating, Union, Unwinding, Writing,
 };
 use super::window::{Densifying, Windows};
-use crate::limits::Watch;
 use alluvium_query::pipeline::{Each, Record, Stage};
 
 /// A pipeline under way.
@@ -23,10 +23,9 @@ pub struct PipelineExecution<H: Host> {
 impl<H: Host + 'static> PipelineExecution<H> {
     /// Begins to execute stages over documents. Nothing is read yet.
     pub fn new(host: H, source: Box<dyn Records<H::Error>>, stages: Vec<Stage>, settings: Settings) -> Self {
-        let watch = Watch::new(settings.limits.clone());
         let reports = stages.iter().map(|stage| StageReport { name: stage.name(), ..StageReport::default() }).collect();
         let root = stages_over(Box::new(Source(source)), stages, true);
-        Self { run: Run { host, settings, watch, reports }, root }
+        Self { run: Run::new(host, settings, reports), root }
     }
 
     /// The next document; `None` at the end.
@@ -72,7 +71,7 @@ fn over<H: Host + 'static>(input: Box<dyn Stream<H>>, stage: Stage, at: Option<u
         Stage::Sort { sort, limit } => Box::new(Sorting::new(input, sort, limit, at)),
         Stage::Skip(n) => Box::new(Skipping::new(input, n)),
         Stage::Limit(n) => Box::new(Limiting::new(input, n)),
-        Stage::BucketAuto(stage) => Box::new(AutoBucketing::new(input, stage)),
+        Stage::BucketAuto(stage) => Box::new(AutoBucketing::new(input, stage, at)),
         Stage::Window(stage) => Box::new(Windows::new(input, stage, at)),
         Stage::Densify(stage) => Box::new(Densifying::new(input, stage, at)),
         Stage::Facet(facets) => {

@@ -123,6 +123,11 @@ const NOT_SUPPORTED: [(&str, &str); 17] = [
     ("$vectorSearch", "there is no vector search"),
 ];
 
+/// The names of all stages that are supported.
+pub fn stage_names() -> impl Iterator<Item = &'static str> {
+    STAGES.iter().map(|(name, _)| *name).chain([UNWIND.0])
+}
+
 impl Pipeline {
     /// Parses a pipeline: an array of stages. The variables are those of `let`.
     ///
@@ -203,7 +208,7 @@ fn unknown<T>(name: &str, place: Place) -> Result<T> {
         }
         return refuse(ErrorCode::NotImplemented, format!("the stage {name} is not supported: {why}"));
     }
-    let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).chain([UNWIND.0]).collect();
+    let names: Vec<&str> = stage_names().collect();
     refuse(ErrorCode::Location40324, format!("there is no stage {name}{}", suggestion(name, &names)))
 }
 

@@ -119,7 +119,7 @@ fn counted(name: &str, count: usize) -> Map {
 
 fn memory(stats: &alluvium::Stats) -> Map {
     let megabytes = |bytes: u64| Value::Int32(i32::try_from(bytes >> 20).unwrap_or(i32::MAX));
-    let used = stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes;
+    let used = stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes + stats.query_bytes;
     let of_database = [stats.memory_budget_bytes as u64, used as u64];
     let [reserved, resident] = machine::memory_of_process().unwrap_or(of_database);
     Map::from([
@@ -232,6 +232,7 @@ fn engine(stats: &alluvium::Stats) -> Map {
         ("cacheBytes", size(stats.cache_bytes)),
         ("pinnedBytes", size(stats.pinned_bytes)),
         ("jobBytes", size(stats.job_bytes)),
+        ("queryBytes", size(stats.query_bytes)),
         ("cacheHits", bytes(stats.cache_hits)),
         ("cacheMisses", bytes(stats.cache_misses)),
         ("debt", Value::from(stats.debt)),
