@@ -222,7 +222,7 @@ impl Args {
             let primary = "Transition to primary complete; database writes are now permitted";
             log.line(Component::Replication, 21_331, "OplogApplier-0", primary, Map::new())?;
         }
-        server.run(serve::until_signal(stop));
+        server.run(serve::until_signal(stop, serve::Memory::of(&database)));
         Ok(database.close()?)
     }
 

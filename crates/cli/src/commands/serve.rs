@@ -1,13 +1,17 @@
 //! `alluvium serve`: a server for MongoDB's clients.
 
+use crate::allocator::Returner;
 use crate::context::Context;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::process;
 use crate::served::host;
 use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::{self, SIGNAL_CHECK, Stop};
 use crate::text;
+use alluvium::Database;
+use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_server::{Config, Reloader, ServeError, Server, TlsFiles};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -99,6 +103,7 @@ impl Args {
                 log::warn!("commands do not run on this database until the server ends: {error}");
             }
             let reloader = Reloader::new(&server);
+            let mut memory = Memory::of(database);
             let mut out = Output::new();
             for address in server.addresses() {
                 out.text(&format!("listening at {address}\n"))?;
@@ -114,6 +119,7 @@ impl Args {
                 let (nothing, never) = (Mutex::new(()), Condvar::new());
                 while !stop.is_set() {
                     never.wait_for(&mut nothing.lock(), SIGNAL_CHECK);
+                    memory.look();
                     if hang_up.swap(false, Ordering::Relaxed)
                         && let Err(error) = reloader.reload()
                     {
@@ -167,12 +173,38 @@ fn failed(error: ServeError) -> Failure {
     Failure::Other(format!("{error}{help}"))
 }
 
+/// Returns memory to the system that the server has freed.
+pub(super) struct Memory {
+    database: Database,
+    env: Env,
+    returner: Returner,
+}
+
+impl Memory {
+    pub fn of(database: &Database) -> Self {
+        Self { database: database.clone(), env: Env::os(), returner: Returner::default() }
+    }
+
+    /// To be called often.
+    fn look(&mut self) {
+        let resident = || process::resident_bytes().and_then(|bytes| usize::try_from(bytes).ok());
+        let used = || {
+            let stats = self.database.stats();
+            stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes + stats.query_bytes
+        };
+        if self.returner.look(self.env.clock.now(), resident, used) {
+            log::debug!("freed memory was returned: {} bytes are resident", resident().unwrap_or_default());
+        }
+    }
+}
+
 /// Returns when a signal has come.
-pub(super) fn until_signal(stop: Stop) -> impl FnOnce() + Send + 'static {
+pub(super) fn until_signal(stop: Stop, mut memory: Memory) -> impl FnOnce() + Send + 'static {
     move || {
         let (nothing, never) = (Mutex::new(()), Condvar::new());
         while !stop.is_set() {
             never.wait_for(&mut nothing.lock(), SIGNAL_CHECK);
+            memory.look();
         }
     }
 }
