@@ -169,6 +169,13 @@ impl Catalog {
         self.names.read().keys().cloned().collect()
     }
 
+    /// The capped collections, and their system trees.
+    pub(crate) fn capped(&self) -> Vec<(FullName, TreeId)> {
+        let names = self.names.read();
+        let capped = names.iter().filter(|(_, entry)| entry.indexes.options.capped.is_some());
+        capped.map(|(name, entry)| (name.clone(), entry.system)).collect()
+    }
+
     /// Drops what a `$out` has left that did not come to its end. Only before the collections are used.
     pub(crate) fn drop_temporary(&self) -> Result<()> {
         self.list_all().iter().filter(|name| name.is_temporary()).try_for_each(|name| self.drop(name))
