@@ -9,6 +9,7 @@ use crate::connection::Connection;
 use crate::pulse::Pulse;
 use crate::security::Security;
 use crate::security::audit::Audit;
+use crate::security::directory::Rules;
 use crate::security::login::Peer;
 use crate::shared::Shared;
 use crate::socket::{Socket, Stream};
@@ -93,8 +94,10 @@ impl Server {
             .max_blocking_threads(BLOCKING_THREADS + config.threads)
             .build()
             .map_err(ServeError::Threads)?;
+        let certificates = config.tls.as_ref().is_some_and(|files| files.authorities.is_some());
+        let rules = Rules { logins: config.authentication, certificates };
         let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).map_err(ServeError::Audit)?;
-        let security = Security::open(db, config.authentication, audit);
+        let security = Security::open(db, rules, audit);
         let security = security.map_err(|error| ServeError::Users(error.message))?;
         let tls = config.tls.clone().map(|files| Tls::open(&db.as_ref().env, files));
         let tls = tls.transpose().map_err(ServeError::Tls)?;

@@ -68,7 +68,7 @@ fn logins_are_needed_with_an_argument() {
         let lines = until(&mut child, "Waiting for connections");
         let port = lines.last().expect("a line")["attr"]["port"].as_u64().expect("a port");
         let mut stream = TcpStream::connect(("127.0.0.1", port as u16)).expect("the server");
-        let user = doc! {"createUser": "one", "pwd": "1", "roles": ["read"]};
+        let user = doc! {"createUser": "one", "pwd": "1", "roles": ["root"], "$db": "admin"};
         assert_eq!(run(&mut stream, user).and_then(|reply| reply.get("code").cloned()), None);
         let code = run(&mut stream, doc! {"find": "pets"}).and_then(|reply| reply.get("code").cloned());
         assert_eq!(code, is_needed.then_some(Value::Int32(13)), "{argument:?}");

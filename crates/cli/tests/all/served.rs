@@ -30,9 +30,11 @@ pub fn kill(server: &mut Child) {
     server.wait().expect("a child");
 }
 
-/// Sends a command to the database `shop`; `None` if the server is gone.
+/// Sends a command, to the database `shop` if it names none; `None` if the server is gone.
 pub fn send(stream: &mut TcpStream, mut body: Map) -> Option<()> {
-    body.push("$db", "shop");
+    if !body.contains("$db") {
+        body.push("$db", "shop");
+    }
     let mut message = vec![0; 16];
     message[12..].copy_from_slice(&2013_i32.to_le_bytes());
     message.extend_from_slice(&[0; 5]);

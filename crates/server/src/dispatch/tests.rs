@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::fields::{self, Field, Kind};
 use crate::security::Security;
 use crate::security::audit::Audit;
+use crate::security::directory::Rules;
 use crate::security::login::Peer;
 use crate::slow::Level;
 use alluvium::{Binary, Code, Database, Double, Regex, Timestamp, doc};
@@ -111,7 +112,7 @@ fn answer(shared: &Shared, client: Client, body: Map) -> Map {
 fn server() -> Shared {
     let db = Database::in_memory().expect("a database");
     let audit = Audit::open(&db.as_ref().env, None).expect("no file");
-    let security = Security::open(&db, true, audit).expect("no users");
+    let security = Security::open(&db, Rules { logins: true, certificates: false }, audit).expect("no users");
     Shared::new(db, Config::default(), "localhost:27017".to_owned(), security, None)
 }
 

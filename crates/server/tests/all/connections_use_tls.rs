@@ -101,7 +101,9 @@ fn connections_use_tls() {
     let mut client = connect(&served, &authority, Some(&reports));
     let log_in = || doc! {"authenticate": 1, "mechanism": "MONGODB-X509"};
     assert_eq!(client.code("$external", log_in()), Some(18));
-    let user = doc! {"createUser": "CN=reports,O=shop", "roles": [{"role": "read", "db": "shop"}]};
+    let user = doc! {"createUser": "CN=reports,O=shop", "roles": [
+        {"role": "read", "db": "shop"}, {"role": "userAdminAnyDatabase", "db": "admin"}
+    ]};
     assert_eq!(client.code("$external", user), None);
     assert_eq!(client.code("shop", doc! {"find": "c"}), Some(13));
     assert_eq!(client.code("$external", log_in()), None);

@@ -17,5 +17,6 @@ mod finds_read_ranges_of_indexes;
 mod operations_end_when_they_are_killed;
 mod replies_are_those_of_mongodb;
 mod tailable_cursors_wait_for_documents;
+mod the_first_user_can_administer_users;
 mod users_log_in_and_are_refused_what_their_roles_do_not_allow;
 mod what_was_synced_survives_a_power_cut;
