@@ -30,6 +30,10 @@ pub struct Config {
     pub authentication: bool,
     /// The file that gets a line for each login, refusal and act of administration.
     pub audit: Option<PathBuf>,
+    /// What the profilers of databases keep at the start: nothing for 0, slow operations for 1, all for 2.
+    pub profile: u8,
+    /// The milliseconds after which an operation is slow; by default, MongoDB's.
+    pub slow_ms: Option<i64>,
     /// Commands for tests are accepted.
     pub test_commands: bool,
 }
@@ -48,6 +52,8 @@ impl Default for Config {
             threads: 64,
             authentication: true,
             audit: None,
+            profile: 0,
+            slow_ms: None,
             test_commands: false,
         }
     }

@@ -204,8 +204,14 @@ struct Bound {
 async fn bind_all(config: &Config) -> Result<Bound, ServeError> {
     let failed = |address: String| move |source| ServeError::Listen { address, source };
     let mut bound = Bound { listeners: Vec::new(), sockets: Vec::new(), monitors: Vec::new() };
-    for address in &config.listen {
-        bound.listeners.push(TcpListener::bind(address).await.map_err(failed(address.to_string()))?);
+    let addresses = distinct(&config.listen);
+    for address in &addresses {
+        match TcpListener::bind(address).await {
+            Ok(listener) => bound.listeners.push(listener),
+            // Where the system lets all addresses of IPv6 include those of IPv4, this listener exists already.
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_of_all(&bound.listeners, address) => {}
+            Err(error) => return Err(failed(address.to_string())(error)),
+        }
     }
     for address in &config.admin_listen {
         bound.monitors.push(TcpListener::bind(address).await.map_err(failed(address.to_string()))?);
@@ -214,6 +220,32 @@ async fn bind_all(config: &Config) -> Result<Bound, ServeError> {
         bound.sockets.push(bind_socket(path).await.map_err(failed(path.display().to_string()))?);
     }
     Ok(bound)
+}
+
+/// Addresses without those that another one includes: itself, or all of the machine. Those of IPv6 that are all of the
+/// machine come first. Each port 0 is another port.
+fn distinct(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+    let mut kept: Vec<SocketAddr> = Vec::new();
+    let is_all = |address: &SocketAddr| address.ip().is_unspecified();
+    let (all, others): (Vec<SocketAddr>, Vec<SocketAddr>) = addresses.iter().copied().partition(is_all);
+    let (first, then): (Vec<SocketAddr>, Vec<SocketAddr>) = all.into_iter().partition(SocketAddr::is_ipv6);
+    for address in [first, then, others].concat() {
+        let includes = |other: &SocketAddr| {
+            let same_kind = other.is_ipv4() == address.is_ipv4();
+            other.port() == address.port() && (*other == address || is_all(other) && same_kind)
+        };
+        if address.port() == 0 || !kept.iter().any(includes) {
+            kept.push(address);
+        }
+    }
+    kept
+}
+
+/// True for an address of IPv4 if one of the listeners has its port at all addresses of IPv6.
+fn is_of_all(listeners: &[TcpListener], address: &SocketAddr) -> bool {
+    let listening = listeners.iter().filter_map(|listener| listener.local_addr().ok());
+    let mut all = listening.filter(|other| other.is_ipv6() && other.ip().is_unspecified());
+    address.is_ipv4() && all.any(|other| other.port() == address.port())
 }
 
 /// Listens at a Unix socket. One that a killed process has left is replaced.
@@ -346,3 +378,6 @@ async fn pause(error: &io::Error) {
     log::warn!("a connection could not be accepted: {error}");
     tokio::time::sleep(ACCEPT_PAUSE).await;
 }
+
+#[cfg(test)]
+mod tests;

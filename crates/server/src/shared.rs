@@ -121,7 +121,7 @@ impl Shared {
             figures: Figures::new(),
             fail_points: FailPoints::default(),
             log: begun_log(&env, &config, &address),
-            slow: SlowOperations::default(),
+            slow: SlowOperations::new(config.profile, config.slow_ms),
             started: env.clock.now(),
             executing: AtomicUsize::new(0),
             shutdown: Notify::new(),

@@ -32,6 +32,8 @@ pub(crate) struct SlowOperations {
 struct State {
     slow_ms: Option<i64>,
     sample_rate: Option<f64>,
+    /// The level of databases that have none of their own.
+    level: Level,
     levels: HashMap<String, Level>,
     filters: HashMap<String, Map>,
     entries: VecDeque<Entry>,
@@ -43,6 +45,16 @@ struct Entry {
 }
 
 impl SlowOperations {
+    /// With the level and the time of the settings.
+    pub(crate) fn new(level: u8, slow_ms: Option<i64>) -> Self {
+        let level = match level {
+            0 => Level::Off,
+            1 => Level::Slow,
+            _ => Level::All,
+        };
+        Self { state: Mutex::new(State { level, slow_ms, ..State::default() }) }
+    }
+
     /// The time in milliseconds from which on an operation is slow.
     pub(crate) fn threshold_ms(&self) -> i64 {
         self.state.lock().slow_ms.unwrap_or(SLOW_MS)
@@ -84,7 +96,8 @@ impl SlowOperations {
 
     /// The level of a database.
     pub(crate) fn level(&self, db: &str) -> Level {
-        self.state.lock().levels.get(db).copied().unwrap_or_default()
+        let state = self.state.lock();
+        state.levels.get(db).copied().unwrap_or(state.level)
     }
 
     /// Sets the level of a database.

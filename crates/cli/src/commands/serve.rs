@@ -151,6 +151,7 @@ impl Args {
             authentication: !self.without_authentication,
             audit: self.audit.clone(),
             test_commands: self.enable_test_commands,
+            ..Config::default()
         })
     }
 }
