@@ -404,7 +404,7 @@ static REGISTRY: &[Command] = &[
     replication::STATUS,
     replication::INITIATE,
     set_of_one::MAINTENANCE,
-    set_of_one::RECONFIG,
+    replication::RECONFIG,
     set_of_one::STEP_DOWN,
     set_of_one::SYNC_FROM,
     grants::REVOKE_PRIVILEGES,

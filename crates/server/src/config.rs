@@ -1,5 +1,7 @@
 //! Settings of a server.
 
+use crate::host::Host;
+use crate::replica_set::SetName;
 use crate::tls::TlsFiles;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +19,9 @@ pub struct Config {
     /// The paths of Unix sockets to listen at.
     pub sockets: Vec<PathBuf>,
     /// The name of the replica set that the server is the only member of; `None` for a server of its own.
-    pub replica_set: Option<String>,
+    pub replica_set: Option<SetName>,
+    /// The address by which clients are sent to this server; by default, each stays with the one that it arrived at.
+    pub advertise: Option<Host>,
     /// The most connections at a time.
     pub connections_max: usize,
     /// The most connections of one address at a time; 0 is no limit.
@@ -39,13 +43,14 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// A replica set of one member with the name `alluvium`, which listens nowhere.
+    /// A replica set of one member with a name of its own, which listens nowhere.
     fn default() -> Self {
         Self {
             listen: Vec::new(),
             admin_listen: Vec::new(),
             sockets: Vec::new(),
-            replica_set: Some("alluvium".to_owned()),
+            replica_set: Some(SetName::OfDatabase),
+            advertise: None,
             connections_max: 20_000,
             connections_per_address: 0,
             tls: None,

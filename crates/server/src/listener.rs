@@ -6,7 +6,9 @@ use crate::admin;
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::host::Host;
 use crate::pulse::Pulse;
+use crate::replica_set::ReplicaSet;
 use crate::security::Security;
 use crate::security::audit::Audit;
 use crate::security::directory::Rules;
@@ -14,7 +16,7 @@ use crate::security::login::Peer;
 use crate::shared::Shared;
 use crate::socket::{Socket, Stream};
 use crate::threads::{Serving, Wish};
-use crate::tls::{Tls, TlsError};
+use crate::tls::{Greeting, Tls, TlsError};
 use alluvium::Database;
 use door::Door;
 use std::io;
@@ -62,6 +64,9 @@ pub enum ServeError {
     /// The users of the database cannot be read.
     #[error("cannot read the users of the database: {0}")]
     Users(String),
+    /// The configuration of the replica set cannot be read.
+    #[error("cannot read the configuration of the replica set: {0}")]
+    ReplicaSet(String),
     /// The system refuses threads.
     #[error("cannot start the threads of the server: {0}")]
     Threads(io::Error),
@@ -112,7 +117,8 @@ impl Server {
             (None, Some((_, file))) => file.0.display().to_string(),
             (None, None) => "localhost:27017".to_owned(),
         };
-        let shared = Arc::new(Shared::new(db.clone(), config, address, security, tls));
+        let set = ReplicaSet::open(db, &config).map_err(|error| ServeError::ReplicaSet(error.message))?;
+        let shared = Arc::new(Shared::new(db.clone(), config, &address, set, security, tls));
         Ok(Self { runtime, listeners, sockets, monitors, door: None, shared })
     }
 
@@ -294,12 +300,14 @@ impl Acceptor {
                     Ok((stream, address)) => {
                         // Replies are written at once: nothing is gained by waiting for more bytes.
                         let _works_without = stream.set_nodelay(true);
-                        let peer = Peer::network(address.to_string(), address.ip());
+                        // An address that the system does not know any more is of a connection that has ended.
+                        let reached = Host::of_ip(stream.local_addr().unwrap_or(address));
+                        let peer = Peer::network(address, reached);
                         let socket = stream.into_std().and_then(Socket::new);
                         if self.shared.tls.is_some() {
                             self.serve(peer, handshake(Arc::clone(&self.shared), socket));
                         } else {
-                            self.serve(peer, async { Ok((socket?, None)) });
+                            self.serve(peer, async { Ok((socket?, Greeting::default())) });
                         }
                     }
                     Err(error) => pause(&error).await,
@@ -315,7 +323,7 @@ impl Acceptor {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
                         let socket = stream.into_std().and_then(Socket::new);
-                        self.serve(Peer::socket(path.clone()), async { Ok((socket?, None)) });
+                        self.serve(Peer::socket(path.clone()), async { Ok((socket?, Greeting::default())) });
                     }
                     Err(error) => pause(&error).await,
                 },
@@ -324,11 +332,11 @@ impl Acceptor {
         }
     }
 
-    /// Serves a connection. `open` makes it ready, and returns the subject of the client's certificate.
+    /// Serves a connection. `open` makes it ready.
     fn serve<S: Stream>(
         &mut self,
         mut peer: Peer,
-        open: impl Future<Output = io::Result<(S, Option<String>)>> + Send + 'static,
+        open: impl Future<Output = io::Result<(S, Greeting)>> + Send + 'static,
     ) {
         let counters = &self.shared.figures;
         if counters.connections.load(Ordering::Relaxed) >= self.shared.config.connections_max {
@@ -353,8 +361,8 @@ impl Acceptor {
         let connection = async move {
             let _until_it_ends = (admitted, is_open);
             match open.await {
-                Ok((mut stream, certificate)) => {
-                    peer.certificate = certificate;
+                Ok((mut stream, greeting)) => {
+                    peer.greet(greeting);
                     let client = Client::new(id, peer, Some(stream.socket().descriptor()));
                     Connection::new(stream, Arc::clone(&shared), client, permits, stopping, wishes).serve().await;
                 }
@@ -367,7 +375,7 @@ impl Acceptor {
 }
 
 /// The handshake of TLS.
-async fn handshake(shared: Arc<Shared>, socket: io::Result<Socket>) -> io::Result<(TlsStream<Socket>, Option<String>)> {
+async fn handshake(shared: Arc<Shared>, socket: io::Result<Socket>) -> io::Result<(TlsStream<Socket>, Greeting)> {
     match &shared.tls {
         Some(tls) => tls.accept(socket?).await,
         None => Err(io::ErrorKind::Unsupported.into()),

@@ -11,6 +11,7 @@ use crate::parameters::Parameters;
 use crate::peers::Peers;
 use crate::plan_filters::PlanFilters;
 use crate::recent_log::{RecentLog, Severity};
+use crate::replica_set::ReplicaSet;
 use crate::retries;
 use crate::security::Security;
 use crate::sessions::{SessionId, Sessions};
@@ -78,8 +79,8 @@ pub(crate) struct Shared {
     pub log: RecentLog,
     /// Slow operations.
     pub slow: SlowOperations,
-    /// The address in `hello`, `host:port`.
-    pub address: String,
+    /// The name of the replica set, and the address that clients are given.
+    pub replica_set: ReplicaSet,
     /// Another one for each start of the server, larger than those before it.
     pub election_id: [u8; 12],
     /// When the server started, on the clock of `env`.
@@ -97,7 +98,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(db: Database, config: Config, address: String, security: Security, tls: Option<Tls>) -> Self {
+    pub(crate) fn new(
+        db: Database,
+        config: Config,
+        address: &str,
+        replica_set: ReplicaSet,
+        security: Security,
+        tls: Option<Tls>,
+    ) -> Self {
         let env = db.as_ref().env.clone();
         let mut election_id = [0; 12];
         election_id[4..].copy_from_slice(&env.clock.unix_millis().to_be_bytes());
@@ -120,7 +128,7 @@ impl Shared {
             latencies: Latencies::default(),
             figures: Figures::new(),
             fail_points: FailPoints::default(),
-            log: begun_log(&env, &config, &address),
+            log: begun_log(&env, &config, address),
             slow: SlowOperations::new(config.profile, config.slow_ms),
             started: env.clock.now(),
             executing: AtomicUsize::new(0),
@@ -131,7 +139,7 @@ impl Shared {
             db,
             env,
             config,
-            address,
+            replica_set,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::{Builder, Database, Map, Value};
 use alluvium_env::{Env, FileReader, OpenMode};
-use alluvium_server::{Config, MONGODB_VERSION, Server, TlsFiles};
+use alluvium_server::{Config, MONGODB_VERSION, Server, SetName, TlsFiles};
 use log::{Component, Log};
 use std::collections::HashSet;
 use std::io::Read;
@@ -272,7 +272,7 @@ impl Args {
             tls: self.tls(),
             listen,
             sockets,
-            replica_set: self.repl_set.clone(),
+            replica_set: self.repl_set.clone().map(SetName::Given),
             connections_max: self.max_conns,
             test_commands: self.set_parameter.iter().any(is_set),
             profile: self.profile,

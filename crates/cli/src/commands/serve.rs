@@ -9,7 +9,7 @@ use crate::settings::database::DatabaseArgs;
 use crate::signals::{self, SIGNAL_CHECK, Stop};
 use crate::text;
 use alluvium_env::sync::{Condvar, Mutex};
-use alluvium_server::{Config, Reloader, ServeError, Server, TlsFiles};
+use alluvium_server::{Config, Host, Reloader, ServeError, Server, SetName, TlsFiles};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -22,6 +22,7 @@ use std::sync::atomic::Ordering;
 
   alluvium serve my.db --listen 127.0.0.1:27018 --socket /run/alluvium.sock
   alluvium serve my.db --listen 0.0.0.0:27017 --audit audit.jsonl
+  alluvium serve my.db --listen 0.0.0.0:27017 --advertise db.example:27017
 
 Serves the database to MongoDB's drivers, shell and tools, until ctrl-C or SIGTERM; creates it if it does not exist. The collection `pets` is \
 `pets` of the database `main` there; `shop.orders` is `orders` of `shop`. docs/COMPATIBILITY.md lists what is supported.
@@ -45,9 +46,13 @@ pub(crate) struct Args {
     /// A Unix socket to listen at; may be repeated
     #[arg(long, value_name = "PATH")]
     socket: Vec<PathBuf>,
-    /// The name of the replica set whose only member the server is, which drivers need for retried writes
-    #[arg(long, value_name = "NAME", default_value = "alluvium", conflicts_with = "standalone")]
-    replica_set: String,
+    /// The address by which clients are sent to this server; by default, each stays with the one that it arrived at
+    #[arg(long, value_name = "HOST:PORT")]
+    advertise: Option<Host>,
+    /// The name of the replica set whose only member the server is, which drivers need for retried writes; by default, one that no other
+    /// database has
+    #[arg(long, value_name = "NAME", conflicts_with = "standalone")]
+    replica_set: Option<String>,
     /// Serve as a server of its own instead of a replica set
     #[arg(long)]
     standalone: bool,
@@ -133,12 +138,14 @@ impl Args {
         for address in &self.admin_listen {
             admin_listen.extend(resolved("--admin-listen", address)?);
         }
-        let replica_set = (!self.standalone).then(|| self.replica_set.clone());
+        let name = self.replica_set.clone().map_or(SetName::OfDatabase, SetName::Given);
+        let replica_set = (!self.standalone).then_some(name);
         Ok(Config {
             listen,
             admin_listen,
             sockets: self.socket.clone(),
             replica_set,
+            advertise: self.advertise.clone(),
             connections_max: self.connections,
             connections_per_address: self.connections_per_address,
             tls: self.tls_certificate.as_ref().map(|certificate| TlsFiles {

@@ -34,7 +34,7 @@ fn identity(call: &Call<'_>) -> Map {
     let shared = call.shared;
     let uptime = shared.env.clock.now().saturating_sub(shared.started);
     Map::from([
-        ("host", Value::from(shared.address.as_str())),
+        ("host", Value::from(call.host().as_str())),
         ("version", Value::from(VERSION)),
         // Clients look here for a router.
         ("process", Value::from("mongod")),
@@ -95,11 +95,12 @@ fn sections(call: &Call<'_>) -> Map {
 
 /// The replica set, and whether the writes of users are blocked.
 fn repl(call: &Call<'_>) -> Option<Map> {
-    let address = Value::from(call.shared.address.as_str());
+    let set = call.shared.replica_set.present()?;
+    let address = Value::from(call.host().as_str());
     let reason = call.shared.write_block.reason();
     let mut map = Map::from([
-        ("setName", Value::from(call.shared.config.replica_set.as_deref()?)),
-        ("setVersion", Value::Int32(1)),
+        ("setName", Value::from(set.config.name)),
+        ("setVersion", Value::Int32(set.config.version)),
         ("isWritablePrimary", Value::Bool(!call.shared.db.is_read_only())),
         ("secondary", Value::Bool(false)),
         ("primary", address.clone()),

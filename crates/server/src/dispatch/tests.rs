@@ -6,6 +6,7 @@ mod rights;
 use super::*;
 use crate::config::Config;
 use crate::fields::{self, Field, Kind};
+use crate::replica_set::ReplicaSet;
 use crate::security::Security;
 use crate::security::audit::Audit;
 use crate::security::directory::Rules;
@@ -112,8 +113,13 @@ fn answer(shared: &Shared, client: Client, body: Map) -> Map {
 fn server() -> Shared {
     let db = Database::in_memory().expect("a database");
     let audit = Audit::open(&db.as_ref().env, None).expect("no file");
+    server_with(db, audit)
+}
+
+fn server_with(db: Database, audit: Audit) -> Shared {
     let security = Security::open(&db, Rules { logins: true, certificates: false }, audit).expect("no users");
-    Shared::new(db, Config::default(), "localhost:27017".to_owned(), security, None)
+    let set = ReplicaSet::open(&db, &Config::default()).expect("no configuration");
+    Shared::new(db, Config::default(), "localhost:27017", set, security, None)
 }
 
 /// Makes the documents that a command may have removed.

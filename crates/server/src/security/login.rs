@@ -8,12 +8,15 @@ use super::name::{EXTERNAL, Name};
 use super::privilege::Privileges;
 use super::random;
 use crate::error::{CommandError, CommandResult};
+use crate::host::Host;
+use crate::tls::Greeting;
 use alluvium::{Binary, Map, Value};
 use alluvium_env::sync::Mutex;
 use alluvium_wire::scram::{ClientFirst, Conversation, Credentials, Mechanism};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use std::net::IpAddr;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +39,8 @@ pub(crate) struct Peer {
     pub is_owner: bool,
     /// The subject of its certificate, which has been verified.
     pub certificate: Option<String>,
+    /// The address of this server at which the connection has arrived.
+    pub reached: Host,
     state: Mutex<State>,
 }
 
@@ -73,21 +78,30 @@ struct Pending {
 
 impl Peer {
     /// A peer at an address of the network.
-    pub(crate) fn network(address: String, ip: IpAddr) -> Self {
-        let ip = ip.to_canonical();
-        let (host, is_local) = (ip.to_string(), ip.is_loopback());
-        Self { address, host, is_local, is_owner: false, certificate: None, state: Mutex::default() }
+    pub(crate) fn network(address: SocketAddr, reached: Host) -> Self {
+        let ip = address.ip().to_canonical();
+        let (address, host, is_local) = (address.to_string(), ip.to_string(), ip.is_loopback());
+        Self { address, host, is_local, is_owner: false, certificate: None, reached, state: Mutex::default() }
     }
 
     /// A peer at a Unix socket.
     pub(crate) fn socket(path: String) -> Self {
-        let (host, state) = (path.clone(), Mutex::default());
-        Self { address: path, host, is_local: true, is_owner: false, certificate: None, state }
+        let (host, state, reached) = (path.clone(), Mutex::default(), Host::of_socket(Path::new(&path)));
+        Self { address: path, host, is_local: true, is_owner: false, certificate: None, reached, state }
     }
 
     /// The owner of the database, at the socket in its directory.
     pub(crate) fn owner(path: String) -> Self {
         Self { is_owner: true, ..Self::socket(path) }
+    }
+
+    /// Notes what the client has sent in a handshake of TLS: a client that has a name for the server stays with that.
+    pub(crate) fn greet(&mut self, greeting: Greeting) {
+        self.certificate = greeting.subject;
+        if let Some(name) = greeting.server_name {
+            let (_, port) = self.reached.parts();
+            self.reached = Host::new(&name, port);
+        }
     }
 
     /// The user who is logged in.

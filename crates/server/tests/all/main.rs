@@ -9,6 +9,7 @@
 mod a_bad_client_hurts_nobody_else;
 mod a_lock_of_fsync_holds_writes_back;
 mod clients_get_replies_without_asking;
+mod clients_stay_where_they_came;
 mod common;
 mod connections_use_tls;
 mod diagnosis_says_what_the_server_has;

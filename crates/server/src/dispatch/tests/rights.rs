@@ -118,8 +118,7 @@ fn every_way_to_make_a_user_is_audited() {
     let env = db.as_ref().env.clone();
     let path = std::path::Path::new("audit.jsonl");
     let audit = Audit::open(&env, Some(path)).expect("a file");
-    let security = Security::open(&db, Rules { logins: true, certificates: false }, audit).expect("no users");
-    let shared = Shared::new(db, Config::default(), "localhost:27017".to_owned(), security, None);
+    let shared = server_with(db, audit);
     let client = || Client::new(1, Peer::socket("test".to_owned()), None);
     let user = doc! {"_id": "admin.mallory", "user": "mallory", "db": "admin", "credentials": {}, "roles": [
         {"role": "root", "db": "admin"}
