@@ -9,10 +9,14 @@ use std::sync::mpsc;
 const PASSWORD: &str = "correct horse";
 
 fn put_user(shared: &Shared, roles: &[(&str, &str)]) {
-    let roles = roles.iter().map(|(db, role)| Name::new(db, role)).collect();
-    let (name, credentials) = (Name::new("admin", "reader"), Vec::new());
-    let user = User { name, id: vec![1; 16], credentials, is_external: false, roles, custom_data: None };
-    shared.security.directory.change(|_| Ok(vec![Change::Put(user)])).expect("a user");
+    let user = |name: &str, roles: &[(&str, &str)]| {
+        let roles = roles.iter().map(|(db, role)| Name::new(db, role)).collect();
+        let (name, credentials) = (Name::new("admin", name), Vec::new());
+        Change::Put(User { name, id: vec![1; 16], credentials, is_external: false, roles, custom_data: None })
+    };
+    // Users have an administrator among them.
+    let changes = vec![user("root", &[("admin", "root")]), user("reader", roles)];
+    shared.security.directory.change(|_| Ok(changes)).expect("users");
 }
 
 /// The reply to a command of the user.
