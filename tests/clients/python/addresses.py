@@ -27,7 +27,7 @@ COMMAND = sys.argv[2:] or [sys.executable, str(HERE / "one.py")]
 STAYS = DRIVER == "java"
 # The other network: its end of the cable, and that of this machine.
 SPACE = f"alluvium-{os.getpid()}"
-NEAR, FAR = "10.213.77.1", "10.213.77.2"
+NEAR, FAR = (f"10.213.{os.getpid() % 250}.{end}" for end in (1, 2))
 ids = iter(range(1_000_000))
 
 
