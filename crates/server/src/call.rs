@@ -4,6 +4,7 @@ use crate::client::Client;
 use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
+use crate::host::Host;
 use crate::retries::{self, Retry};
 use crate::security::access::Access;
 use crate::security::needs::Subject;
@@ -73,6 +74,11 @@ pub(crate) struct ReadAt {
 }
 
 impl Call<'_> {
+    /// The address of the server, as its client knows it.
+    pub(crate) fn host(&self) -> Host {
+        self.shared.replica_set.host(&self.client.peer)
+    }
+
     /// The value of the first field, which has the command's name.
     pub(crate) fn argument(&self) -> &Value {
         self.body.entries.first().map_or(&Value::Null, |(_, value)| value)

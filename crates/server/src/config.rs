@@ -1,7 +1,6 @@
 //! Settings of a server.
 
-use crate::host::Host;
-use crate::replica_set::SetName;
+use crate::host::{Host, SetName};
 use crate::tls::TlsFiles;
 use std::net::SocketAddr;
 use std::path::PathBuf;

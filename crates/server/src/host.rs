@@ -14,6 +14,16 @@ const NAME_BYTES_MAX: usize = 253;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host(String);
 
+/// The name of a replica set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetName {
+    /// That of `replSetInitiate`; before, one that no other database has, so that a driver does not take another server
+    /// for this one.
+    OfDatabase,
+    /// This one.
+    Given(String),
+}
+
 /// The reason why a text is not the address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {

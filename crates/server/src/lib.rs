@@ -63,9 +63,8 @@ mod writes;
 
 pub use attach::{Attached, attach};
 pub use config::{Config, MONGODB_VERSION};
-pub use host::{Host, HostError};
+pub use host::{Host, HostError, SetName};
 pub use listener::{ServeError, Server};
 pub use owner::{OWNER_SOCKET, RUN, Runner, Visit, connect};
 pub use reload::Reloader;
-pub use replica_set::SetName;
 pub use tls::{TlsError, TlsFiles};

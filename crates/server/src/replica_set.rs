@@ -3,25 +3,14 @@
 //! A client stays with the address that it was given, unless `replSetInitiate`, `replSetReconfig` or the settings of the
 //! server name another one. `docs/decisions/0084-a-client-stays-where-it-came.md` has the reasons.
 
-use crate::call::Call;
 use crate::config::Config;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
-use crate::host::Host;
+use crate::host::{Host, SetName};
 use crate::security::login::Peer;
 use alluvium::{Collection, Database, Durability, Map, Value};
 use alluvium_env::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
-
-/// The name of a replica set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SetName {
-    /// That of `replSetInitiate`; before, one that no other database has, so that a driver does not take another server
-    /// for this one.
-    OfDatabase,
-    /// This one.
-    Given(String),
-}
 
 /// The replica set of a server.
 pub(crate) struct ReplicaSet {
@@ -52,7 +41,7 @@ pub(crate) struct Stored {
 /// The configuration that is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Present {
-    /// What clients are told, stored or not.
+    /// The name, the version and the address, stored or not.
     pub config: Stored,
     /// True once a configuration was stored.
     pub is_initiated: bool,
@@ -200,12 +189,5 @@ impl Stored {
             ("members", Value::Array(vec![Value::Map(member)])),
             ("alluvium", Value::Map(Map::from([("database", Value::from(database))]))),
         ])
-    }
-}
-
-impl Call<'_> {
-    /// The address of the server, as its client knows it.
-    pub(crate) fn host(&self) -> Host {
-        self.shared.replica_set.host(&self.client.peer)
     }
 }

@@ -143,7 +143,7 @@ impl Directory {
     /// crash may leave the first ones without the others, so that privileges are given last and taken away first.
     ///
     /// # Errors
-    /// Error 20 if nobody could administer users any more; errors of the plan, and of reading and writing.
+    /// Error 20 if no user is left who can administer users; errors of the plan, and of reading and writing.
     pub(crate) fn change(&self, plan: impl FnOnce(&Content) -> CommandResult<Vec<Change>>) -> CommandResult<Changed> {
         let _changing = self.changing.lock();
         let content = self.content()?;

@@ -117,6 +117,7 @@ fn a_database_has_a_set_name_of_its_own() {
     assert_eq!(address(&hello(server.address)), "b.example:27017");
 }
 
+// long: one set, from its first configuration to the next start
 #[test]
 fn a_set_is_initiated_once_and_changed_by_higher_versions() {
     let dir = tempfile::tempdir().unwrap();
