@@ -79,9 +79,13 @@ pub fn id_key(id: &Value) -> Result<Vec<u8>> {
     })
 }
 
-/// The `_id` of a key, as extended JSON.
-pub fn key_text(mut key: &[u8]) -> String {
-    alluvium_document::key::decode(&mut key).map_or_else(|_| format!("key {key:02x?}"), |id| id_text(&id))
+/// The `_id` of a key, as extended JSON; the bytes of one that is damaged.
+pub fn key_text(key: &[u8]) -> String {
+    let mut rest = key;
+    match alluvium_document::key::decode(&mut rest) {
+        Ok(id) if rest.is_empty() => id_text(&id),
+        _ => format!("key {key:02x?}"),
+    }
 }
 
 /// The key of a document, after a check of the document's size.
