@@ -35,5 +35,5 @@ mod stream;
 mod window;
 
 pub use execution::PipelineExecution;
-pub use host::{BoxedFinder, Finder, Host, Records};
+pub use host::{BoxedFinder, Finder, Host, Records, WritingStage};
 pub use run::{LookupReport, Settings, StageReport};

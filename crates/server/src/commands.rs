@@ -76,6 +76,7 @@ use crate::security::access::Access;
 use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
+use alluvium_query::pipeline::stages;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -460,7 +461,7 @@ fn lists_operations(body: &Map) -> bool {
 /// True if the pipeline of a request writes.
 fn pipeline_writes(body: &Map) -> bool {
     let last = body.elements("pipeline").and_then(|stages| stages.last()?.as_map());
-    last.is_some_and(|last| last.contains("$out") || last.contains("$merge"))
+    last.is_some_and(stages::writes)
 }
 
 #[cfg(test)]

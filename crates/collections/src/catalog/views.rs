@@ -9,6 +9,7 @@ use alluvium_document::Value;
 use alluvium_query::ErrorCode;
 use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::PipelineError;
+use alluvium_query::pipeline::stages::walk;
 use alluvium_store::TreeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -114,31 +115,12 @@ impl Catalog {
 
 /// The collections and views that a view reads.
 fn read_by(view: &View) -> BTreeSet<String> {
-    let mut names = BTreeSet::from([view.on.clone()]);
-    add_names(&view.pipeline, &mut names);
-    names
-}
-
-/// Adds the names that stages read. They were parsed, so what has another form is no stage.
-fn add_names(stages: &[Value], names: &mut BTreeSet<String>) {
-    let mut add = |name: Option<&Value>| names.extend(name.and_then(Value::as_str).map(str::to_owned));
-    let mut inner: Vec<&Value> = Vec::new();
-    for (stage, argument) in stages.iter().filter_map(Value::as_map).flat_map(|stage| &stage.entries) {
-        match (stage.as_str(), argument.as_map()) {
-            (Some("$lookup" | "$graphLookup"), Some(lookup)) => {
-                add(lookup.get("from"));
-                inner.extend(lookup.get("pipeline"));
-            }
-            (Some("$unionWith"), None) => add(Some(argument)),
-            (Some("$unionWith"), Some(union)) => {
-                add(union.get("coll"));
-                inner.extend(union.get("pipeline"));
-            }
-            (Some("$facet"), Some(facets)) => inner.extend(facets.entries.iter().map(|(_, stages)| stages)),
-            _ => {}
-        }
-    }
-    inner.into_iter().filter_map(Value::as_array).for_each(|stages| add_names(stages, names));
+    let within = walk(Some(&view.on), &view.pipeline);
+    let named =
+        within.flat_map(|stage| stage.row.into_iter().flat_map(move |row| row.named_collections(stage.operand)));
+    // The stages were parsed, so what is no text is no name of a collection here.
+    let named = named.filter_map(Value::as_str).map(str::to_owned);
+    named.chain([view.on.clone()]).collect()
 }
 
 fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {

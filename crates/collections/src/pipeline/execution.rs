@@ -20,6 +20,7 @@ use alluvium_exec::{Limits, Request};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::expression::{MAX_VALUE_BYTES, Variables};
+use alluvium_query::pipeline::stages::{self, StageRow};
 use alluvium_query::pipeline::{Pipeline, PipelineError, Record, Stage};
 use alluvium_store::Durability;
 use std::fmt;
@@ -258,8 +259,8 @@ impl PipelineRun {
     /// # Errors
     /// As [`PipelineRun::next_document`]; the pipeline would write.
     pub fn explain(&mut self) -> Result<PipelineExplanation> {
-        let last = self.stages.reports().last();
-        if let Some(name @ ("$out" | "$merge")) = last.map(|stage| stage.name) {
+        let last = self.stages.reports().last().and_then(|stage| stages::find(stage.name));
+        if let Some(StageRow { name, writes: true, .. }) = last {
             let message = format!("to explain a pipeline runs it, and this one would write: leave {name} out");
             return refuse(ErrorCode::Location51029, message);
         }

@@ -14,7 +14,7 @@ use crate::view::CollectionView;
 use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
-use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings};
+use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings, WritingStage};
 use alluvium_exec::{Limits, Source, Watch};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
@@ -184,14 +184,12 @@ impl Host for LocalHost {
         Ok(Some(Box::new(LocalFinder::new(view, path, limits, collation))))
     }
 
-    fn write(&self, stage: &Stage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
+    fn write(&self, stage: &WritingStage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
         let (durability, validates) = (self.durability, self.validates);
         let to = write::Destination { engine: &self.engine, logical: &self.logical, durability, validates };
         match stage {
-            Stage::Out(output) => write::out(&to, output, records),
-            Stage::Merge(merge) => write::merge(&to, merge, records),
-            // No other stage writes.
-            _ => Ok(()),
+            WritingStage::Out(output) => write::out(&to, output, records),
+            WritingStage::Merge(merge) => write::merge(&to, merge, records),
         }
     }
 }

@@ -13,7 +13,7 @@ use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use alluvium_exec::Limits;
-use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings};
+use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings, WritingStage};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{Record, Stage};
@@ -67,7 +67,17 @@ impl ReadOnlyHost {
                     let what = format!("{} is not supported over a read-only store", stage.name());
                     return refuse(ErrorCode::NotImplemented, what);
                 }
-                _ => {}
+                Stage::Match(_)
+                | Stage::Each(_)
+                | Stage::Group(_)
+                | Stage::Sort { .. }
+                | Stage::Skip(_)
+                | Stage::Limit(_)
+                | Stage::BucketAuto(_)
+                | Stage::Window(_)
+                | Stage::Densify(_)
+                | Stage::Sample(_)
+                | Stage::Documents(_) => {}
             }
         }
         Ok(())
@@ -122,7 +132,7 @@ impl Host for ReadOnlyHost {
         Ok(Some(Box::new(ReadOnlyFinder { store: self.store.clone(), limits: self.settings.limits.clone() })))
     }
 
-    fn write(&self, _: &Stage, _: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
+    fn write(&self, _: &WritingStage, _: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
         Err(self.refusal())
     }
 }

@@ -3,12 +3,13 @@
 use super::facet::Facets;
 use super::graph::Graph;
 use super::group::Grouping;
-use super::host::{Host, Records};
+use super::host::{Host, Records, WritingStage};
 use super::lookup::Lookups;
 use super::run::{Run, Settings, StageReport};
 use super::sort::Sorting;
 use super::stream::{
-    AutoBucketing, Counted, Filtering, Limiting, Listed, Skipping, Source, Stream, Treating, Union, Unwinding, Writing,
+    AutoBucketing, Counted, Filtering, Limiting, Listed, Misplaced, Skipping, Source, Stream, Treating, Union,
+    Unwinding, Writing,
 };
 use super::window::{Densifying, Windows};
 use crate::limits::Watch;
@@ -83,8 +84,9 @@ fn over<H: Host + 'static>(input: Box<dyn Stream<H>>, stage: Stage, at: Option<u
         Stage::Union(union) => Box::new(Union::new(input, union)),
         Stage::Sample(n) => Box::new(Sorting::sample(input, n, at)),
         Stage::Documents(documents) => Box::new(Listed::new(documents)),
-        // The host has put documents in their place.
-        Stage::Statistics(_) => Box::new(Listed::new(Vec::new())),
-        stage => Box::new(Writing::new(input, stage)),
+        // The host puts documents in their place where they are the first stage.
+        Stage::Statistics(_) => Box::new(Misplaced(stage.name())),
+        Stage::Out(output) => Box::new(Writing::new(input, WritingStage::Out(output))),
+        Stage::Merge(merge) => Box::new(Writing::new(input, WritingStage::Merge(merge))),
     }
 }

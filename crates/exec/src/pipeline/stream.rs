@@ -1,11 +1,13 @@
 //! Stages under way, and those that hold no documents.
 
 use super::gather::Held;
-use super::host::{Host, Records};
+use super::host::{Host, Records, WritingStage};
 use super::run::Run;
 use alluvium_document::Map;
 use alluvium_query::filter::Filter;
-use alluvium_query::pipeline::{AutoBuckets, BucketAuto, Each, Record, RecordRef, Stage, UnionWith, Unwind, Unwound};
+use alluvium_query::pipeline::{
+    AutoBuckets, BucketAuto, Each, PipelineError, Record, RecordRef, UnionWith, Unwind, Unwound,
+};
 use std::sync::Arc;
 
 /// A stage under way.
@@ -278,14 +280,23 @@ impl<H: Host> Stream<H> for Union<H> {
     }
 }
 
+/// A stage that the host has to replace by documents, and did not, because it is not the first. Fails.
+pub(super) struct Misplaced(pub &'static str);
+
+impl<H: Host> Stream<H> for Misplaced {
+    fn next(&mut self, _: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        Err(PipelineError::not_first(self.0).into())
+    }
+}
+
 /// `$out` and `$merge`, which return no documents.
 pub(super) struct Writing<H> {
     input: Input<H>,
-    stage: Option<Stage>,
+    stage: Option<WritingStage>,
 }
 
 impl<H: Host> Writing<H> {
-    pub fn new(input: Input<H>, stage: Stage) -> Self {
+    pub fn new(input: Input<H>, stage: WritingStage) -> Self {
         Self { input, stage: Some(stage) }
     }
 }

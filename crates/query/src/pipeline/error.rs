@@ -53,6 +53,11 @@ impl PipelineError {
         Self::Refused(ExpressionError::new(ErrorCode::BSONObjectTooLarge, message))
     }
 
+    /// A stage that reads something else than the documents before it has documents before it.
+    pub fn not_first(stage: &str) -> Self {
+        Self::Refused(ExpressionError::new(ErrorCode::Location40602, format!("{stage} must be the first stage")))
+    }
+
     /// What was written to a file is not what is read from it.
     pub fn damaged_file() -> Self {
         let message = "a temporary file of a pipeline is damaged: run the pipeline again";

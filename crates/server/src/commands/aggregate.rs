@@ -16,6 +16,7 @@ use crate::security::needs;
 use crate::server_stages;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
+use alluvium_query::pipeline::stages::StageName;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -57,7 +58,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let stages = call.body.elements("pipeline").unwrap_or_default();
     let target = call.argument().as_str();
     let collection = collection(call.argument())?.to_owned();
-    if stages.first().and_then(Value::as_map).is_some_and(|first| first.contains("$facet")) {
+    if stages.first().and_then(Value::as_map).is_some_and(|first| first.contains(StageName::Facet.name())) {
         server_stages::check(&call.db, target, stages)?;
     }
     check_target(target, stages)?;

@@ -38,6 +38,14 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     assert_eq!(writer.code("b", doc! {"find": "c"}), UNAUTHORIZED);
     assert_eq!(writer.code("admin", doc! {"find": "system.users"}), UNAUTHORIZED);
     assert_eq!(writer.code("a", doc! {"dropDatabase": 1}), UNAUTHORIZED);
+    // Neither by a pipeline within a stage.
+    let reading = |name: &str| {
+        let inner = doc! {"$lookup": {"from": name, "as": "x", "pipeline": []}};
+        let union = doc! {"$unionWith": {"coll": "c", "pipeline": [inner]}};
+        doc! {"aggregate": "c", "pipeline": [union], "cursor": {}}
+    };
+    assert_eq!(writer.code("a", reading("d")), None);
+    assert_eq!(writer.code("a", reading("system.users")), UNAUTHORIZED);
     let status = writer.run("admin", doc! {"connectionStatus": 1}).to_string();
     assert!(status.contains(r#""authenticatedUsers":[{"user":"writer","db":"a"}]"#), "{status}");
 
