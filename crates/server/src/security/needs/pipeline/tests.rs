@@ -22,7 +22,7 @@ fn option(name: &str, value: impl Into<Value>) -> Map {
 fn every_stage_needs_what_it_uses() {
     for row in stages::all() {
         let (name, rights) = (row.name, rights(row.stage));
-        // Only stages that are refused may leave it at that, and settings of queries, which tell of all collections.
+        // Stages that are refused may leave it at that, and settings of queries, which are of all collections.
         let is_refused = row.missing.is_some() && row.of_server.is_none();
         let may_read_all = is_refused || name == "$querySettings";
         assert!(rights != Rights::Everything || may_read_all, "{name} has no rights of its own");
