@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo check style test counts counts-update schedules orders data clients clients-quick suites setup mutants soak sanitize races \
+.PHONY: help demo check style test counts counts-update schedules orders data clients clients-quick attacks attacks-quick suites setup mutants soak sanitize races \
 	miri dist deb peers peers-check fuzz-check oracle conformance
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test     all of that, and all tests: also under a seeded scheduler and in a model of memory"
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
 	@echo "make clients  run MongoDB's drivers, shell and test launchers against the built program (pip, npm, go, mvn; minutes)"
+	@echo "make attacks  attack the built server for SECONDS=60 while an honest client uses it"
 	@echo "make suites   run pymongo's own tests against the program, and with SPECIFICATIONS=FOLDER those of MongoDB's specifications"
 	@echo "make counts   count the instructions of hot paths, and compare them with a table (make test does that; valgrind)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
@@ -51,7 +52,7 @@ style:
 test: setup data style
 	$(MAKE) peers-check fuzz-check
 	$(CARGO) test --locked --workspace
-	$(MAKE) clients-quick
+	$(MAKE) clients-quick attacks-quick
 	$(MAKE) counts schedules orders
 
 # Real clients of the server, installed into cargo's target folder.
@@ -65,6 +66,14 @@ suites:
 # With the program that the tests before this have built.
 clients-quick:
 	ALLUVIUM=$${CARGO_TARGET_DIR:-target}/debug/alluvium tests/clients/run --quick
+
+# Hostile clients of the server, for SECONDS=60 on a new seed.
+attacks:
+	tests/attacks/run $(or $(SECONDS),60)
+
+# The same attempts each time, on the program that the tests before this have built.
+attacks-quick:
+	ALLUVIUM=$${CARGO_TARGET_DIR:-target}/debug/alluvium tests/attacks/run 24 1
 
 # The instructions of hot paths, beside those of crates/counts/table.txt.
 counts: setup

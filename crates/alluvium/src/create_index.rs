@@ -5,6 +5,7 @@ use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::index::IndexProgress;
 use alluvium_collections::indexes::{self, DeclaredIndex};
+use alluvium_collections::limits::Limits;
 use alluvium_collections::names::FullName;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_query::index::Definition;
@@ -41,12 +42,13 @@ pub struct CreateIndex {
     target: Target,
     keys: std::result::Result<Map, InputError>,
     options: std::result::Result<Map, InputError>,
-    stop: Option<Arc<AtomicBool>>,
+    limits: Limits,
+    drops: bool,
 }
 
 impl CreateIndex {
     pub(crate) fn new(target: Target, keys: impl IntoDocument) -> Self {
-        Self { target, keys: keys.into_map(), options: Ok(Map::new()), stop: None }
+        Self { target, keys: keys.into_map(), options: Ok(Map::new()), limits: Limits::default(), drops: false }
     }
 
     fn option(mut self, name: &str, value: impl Into<Value>) -> Self {
@@ -161,8 +163,38 @@ impl CreateIndex {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.stop = Some(stop);
+        self.limits.stop = Some(stop);
         self
+    }
+
+    /// Ends the build with [`crate::Error::MaxTimeExpired`] if it is not ready within this time from the call of `run`
+    /// or `start`. Default: zero, which is no limit.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// pets.create_index(r#"{"age": 1}"#).max_time(std::time::Duration::from_secs(60)).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.limits.set_max_time(time);
+        self
+    }
+
+    /// Drops the index if [`CreateIndex::stop_when`] or [`CreateIndex::max_time`] ends its build, unless it was declared
+    /// before. Default: false.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    /// assert!(pets.create_index(r#"{"age": 1}"#).stop_when(stop).drop_when_stopped(true).run().is_err());
+    /// assert_eq!(pets.indexes()?.len(), 1, "the index on _id");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn drop_when_stopped(self, drops: bool) -> Self {
+        Self { drops, ..self }
     }
 
     /// Creates the index and waits until it is ready. Returns its name. Creates the collection if
@@ -172,7 +204,7 @@ impl CreateIndex {
     /// # Errors
     /// [`crate::Error::Index`] if the definition is not valid, or a document cannot be indexed;
     /// [`crate::Error::IndexConflict`]; [`crate::Error::DuplicateIndexKey`];
-    /// [`crate::Error::Stopped`]; as for any read and write.
+    /// [`crate::Error::Stopped`], [`crate::Error::MaxTimeExpired`]; as for any read and write.
     pub fn run(self) -> Result<String> {
         self.start()?.run()
     }
@@ -195,8 +227,10 @@ impl CreateIndex {
     /// As [`CreateIndex::run`], without the errors of documents.
     pub fn start(self) -> Result<IndexBuild> {
         let (engine, name) = (&self.target.engine, self.target.name()?);
+        let mut limits = self.limits;
+        limits.begin(&engine.env);
         let declared = indexes::declare(engine, name, &self.keys?, &self.options?)?;
-        Ok(IndexBuild { engine: engine.clone(), name: name.clone(), declared, stop: self.stop })
+        Ok(IndexBuild { engine: engine.clone(), name: name.clone(), declared, limits, drops: self.drops })
     }
 }
 
@@ -207,7 +241,8 @@ pub struct IndexBuild {
     engine: EngineHandle,
     name: FullName,
     declared: DeclaredIndex,
-    stop: Option<Arc<AtomicBool>>,
+    limits: Limits,
+    drops: bool,
 }
 
 impl IndexBuild {
@@ -245,7 +280,7 @@ impl IndexBuild {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.stop = Some(stop);
+        self.limits.stop = Some(stop);
         self
     }
 
@@ -254,7 +289,10 @@ impl IndexBuild {
     /// # Errors
     /// As [`CreateIndex::run`]. If a document cannot be indexed, the index is dropped.
     pub fn run(self) -> Result<String> {
-        self.declared.build(&self.engine, &self.name, self.stop.as_deref())?;
+        match self.drops {
+            true => self.declared.build_or_drop(&self.engine, &self.name, &self.limits)?,
+            false => self.declared.build(&self.engine, &self.name, &self.limits)?,
+        }
         Ok(self.declared.name().to_owned())
     }
 }

@@ -9,12 +9,12 @@ use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 use alluvium_collections::open;
 use alluvium_collections::options::{CollectionOptions, View};
-use alluvium_collections::pipeline::create_view;
+use alluvium_collections::pipeline::{change_view, create_view};
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{IntoDocument, Value};
 use alluvium_env::Env;
 use alluvium_query::collation::Collation;
-use alluvium_store::{OpenReport, Options, Stats, Store};
+use alluvium_store::{OpenReport, Options, QueryMemory, Stats, Store};
 use std::path::Path;
 
 mod builder;
@@ -342,6 +342,26 @@ impl Database {
         create_view(&self.engine, &FullName::parse(name)?, view)
     }
 
+    /// Replaces the pipeline of a view, and what it is over, at once. Its collation stays.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#])?;
+    /// db.create_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 5}}}]"#)?;
+    /// db.change_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 2}}}]"#)?;
+    /// assert_eq!(db.collection("old_pets").find("{}").count()?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`] if no view has the name; as [`Database::create_view`].
+    pub fn change_view(&self, name: &str, on: &str, pipeline: impl IntoDocument) -> Result<()> {
+        let name = FullName::parse(name)?;
+        let collation = self.engine.catalog.view(&name).and_then(|view| view.collation.clone());
+        change_view(&self.engine, &name, View { on: on.to_owned(), pipeline: stages(pipeline)?, collation })
+    }
+
     /// The views with their full names, sorted by name.
     ///
     /// ```
@@ -453,6 +473,22 @@ impl Database {
     /// ```
     pub fn stats(&self) -> Stats {
         self.engine.store().stats()
+    }
+
+    /// An account of the memory that all queries of the database have together, half of the budget and at
+    /// least 64 MB: for what a program holds on behalf of a client, such as replies that are not read.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let client = db.query_memory();
+    /// let mut reply = client.charge();
+    /// if !reply.grow(1 << 20) {
+    ///     println!("there is no memory for the reply");
+    /// }
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn query_memory(&self) -> QueryMemory {
+        self.engine.store().query_memory()
     }
 
     /// Makes all earlier writes durable. This is the acknowledgement of [`crate::Durability::Bulk`]

@@ -77,7 +77,7 @@ impl FilterRequest {
             Some(Value::Map(map)) if self.replaces => {
                 Action::Modify(Modification::Replacement(Replacement::parse(&map)?))
             }
-            Some(Value::Map(map)) => Action::Modify(Modification::Update(Update::parse_with(&map, &filters)?)),
+            Some(Value::Map(map)) => Action::Modify(Modification::Update(Update::parse_in(&map, &filters, &moment)?)),
             Some(other) if !matches!(other, Value::Array(_)) => {
                 let found = other.type_name();
                 let message = format!("an update is a map of operators or an array of stages, not of type {found}");

@@ -4,7 +4,7 @@ use crate::origin::Origin;
 use crate::target::Target;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, moment_of};
+use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, limited, moment_of};
 use alluvium_collections::pipeline::PipelineRun;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::tail::Tail;
@@ -364,7 +364,8 @@ impl<T> Find<T> {
     fn of_view(&self) -> Result<Option<PipelineRun>> {
         let Some((engine, name, at)) = self.origin.view()? else { return Ok(None) };
         let request = FindRequest { projection: None, ..self.request.clone() };
-        let query = Query::new(request, moment_of(engine, name))?;
+        let moment = limited(moment_of(engine, name), &request.limits, &engine.env);
+        let query = Query::new(request, moment)?;
         PipelineRun::of_query(engine, name, at, query).map(Some)
     }
 

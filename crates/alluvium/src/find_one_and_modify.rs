@@ -243,7 +243,8 @@ impl<T> FindOneAndModify<T> {
         let name = self.write.target.name()?.clone();
         let (done, _) = self.write.job(Some(self.returned), |job| job.one())?;
         let document = done.document.map(|document| from_document(&name, document)).transpose()?;
-        Ok(FindOneAndModifyResult::new(document, done.matched, done.upserted_id))
+        let changed = done.upserted_id.is_some() || (done.matched && done.changed);
+        Ok(FindOneAndModifyResult::new(document, done.matched, done.upserted_id).with_changed(changed))
     }
 
     /// Finds the document without changing it, and explains the plan and its execution.

@@ -42,6 +42,7 @@ pub mod backup;
 mod batch;
 mod bulk_write;
 mod collection;
+mod copy_to_capped;
 mod create_collection;
 mod create_index;
 mod database;
@@ -98,7 +99,8 @@ pub use alluvium_query::validator::{ValidationAction, ValidationLevel, Validator
 pub use alluvium_readonly::prefixed;
 pub use alluvium_readonly::{Build, BuildReport, OnDuplicate, Stats as ReadOnlyStats};
 pub use alluvium_store::{
-    Compression, CutTail, Durability, LostNumbers, OpenReport, Options, PartitionStats, Stats, TreeStats,
+    Compression, CutTail, Durability, LostNumbers, OpenReport, Options, PartitionStats, QueryCharge, QueryMemory,
+    Stats, TreeStats,
 };
 pub use alluvium_transfer::packing::{Packer, Packing};
 pub use alluvium_transfer::read_only_build::ReadOnlyBuild;
@@ -107,6 +109,7 @@ pub use at::CollectionAt;
 pub use batch::WriteBatch;
 pub use bulk_write::{BulkWrite, WriteModel};
 pub use collection::{Collection, InsertManyResult, InsertOneResult};
+pub use copy_to_capped::CopyToCapped;
 pub use create_collection::CreateCollection;
 pub use create_index::{CreateIndex, IndexBuild, IndexInfo, check_index};
 pub use database::{Builder, CollectionInfo, Database};

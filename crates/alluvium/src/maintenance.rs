@@ -2,10 +2,12 @@
 
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
+use alluvium_collections::limits::Limits;
 use alluvium_collections::verify::VerifyReport;
 use alluvium_collections::{open, verify};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// A compaction of the whole database; returned by [`crate::Database::compact`].
 ///
@@ -66,12 +68,12 @@ impl Compact {
 #[must_use = "nothing is verified until `run`"]
 pub struct Verify {
     engine: EngineHandle,
-    stop: Arc<AtomicBool>,
+    limits: Limits,
 }
 
 impl Verify {
     pub(crate) fn new(engine: EngineHandle) -> Self {
-        Self { engine, stop: Arc::default() }
+        Self { engine, limits: Limits::default() }
     }
 
     /// Ends the check with [`crate::Error::Stopped`] when `stop` is set to true.
@@ -83,16 +85,29 @@ impl Verify {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.stop = stop;
+        self.limits.stop = Some(stop);
+        self
+    }
+
+    /// Ends the check with [`crate::Error::MaxTimeExpired`] if it takes longer than this. Default: zero, which is no
+    /// limit.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// assert!(db.verify().max_time(std::time::Duration::from_secs(60)).run()?.damage.is_empty());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.limits.set_max_time(time);
         self
     }
 
     /// Runs the check, and returns the damage and statistics of each index.
     ///
     /// # Errors
-    /// Errors of reading the files; [`crate::Error::Stopped`]. Damage is not an error: it is in the
+    /// Errors of reading the files; [`crate::Error::Stopped`], [`crate::Error::MaxTimeExpired`]. Damage is not an error: it is in the
     /// report.
     pub fn run(self) -> Result<VerifyReport> {
-        verify::verify(&self.engine, &self.stop)
+        verify::verify(&self.engine, self.limits)
     }
 }

@@ -94,9 +94,10 @@ pub fn main() -> ExitCode {
     signals::survive_large_files();
     let env = Env::os();
     let arguments = mongod::by_name(std::env::args_os().collect());
-    if let Err(failure) = mongod::refuse_config(&arguments) {
-        return ExitCode::from(Program::new(NAME, &arguments).code(Err(failure)));
-    }
+    let arguments = match mongod::expand(arguments.clone(), |path| mongod::read(&env, path)) {
+        Ok(arguments) => arguments,
+        Err(failure) => return ExitCode::from(Program::new(NAME, &arguments).code(Err(failure))),
+    };
     ExitCode::from(execute(&env, arguments.clone(), |resolved| {
         let Resolved { cli, config, target } = resolved;
         logging::start(&env, cli.log.unwrap_or(Level::Warn), cli.log_format.unwrap_or(Format::Text));

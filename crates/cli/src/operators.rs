@@ -1,4 +1,7 @@
-//! The names of MongoDB's operators that are supported, for completion and for advice.
+//! The names of MongoDB's operators that are supported, for completion and for advice. Those of stages of pipelines are
+//! in the parser's table.
+
+pub(crate) use alluvium_query::pipeline::stages::supported as stages;
 
 /// Operators of filters.
 pub(crate) const FILTER: &[&str] = &[
@@ -53,40 +56,6 @@ pub(crate) const UPDATE: &[&str] = &[
 
 /// Modifiers of `$push` and `$addToSet`.
 pub(crate) const MODIFIERS: &[&str] = &["$each", "$position", "$slice", "$sort"];
-
-/// Stages of pipelines.
-pub(crate) const STAGES: &[&str] = &[
-    "$addFields",
-    "$bucket",
-    "$bucketAuto",
-    "$collStats",
-    "$count",
-    "$densify",
-    "$documents",
-    "$facet",
-    "$fill",
-    "$graphLookup",
-    "$group",
-    "$indexStats",
-    "$limit",
-    "$lookup",
-    "$match",
-    "$merge",
-    "$out",
-    "$project",
-    "$redact",
-    "$replaceRoot",
-    "$replaceWith",
-    "$sample",
-    "$set",
-    "$setWindowFields",
-    "$skip",
-    "$sort",
-    "$sortByCount",
-    "$unionWith",
-    "$unset",
-    "$unwind",
-];
 
 /// Expressions, accumulators of groups and functions of windows, separated by blanks.
 const EXPRESSIONS: &str = "$abs $acos $acosh $add $addToSet $allElementsTrue $and $anyElementTrue $arrayElemAt $arrayToObject $asin \

@@ -56,15 +56,15 @@ impl FilterWrite<'_> {
     /// # Errors
     /// As for any read and write.
     pub fn one(&mut self) -> Result<Written> {
-        if let Some(id) = self.named_id() {
-            return self.one_by_id(id);
+        if let Some(key) = self.named_key() {
+            return self.one_by_key(&key);
         }
         self.query.limit = Some(1);
         let mut refused = 0;
         loop {
             match self.first()? {
                 Some(key) => {
-                    let done = self.write_key(&key)?;
+                    let done = self.write(&key)?;
                     if done.matched {
                         return Ok(done);
                     }
@@ -89,8 +89,8 @@ impl FilterWrite<'_> {
     /// # Errors
     /// As for any read and write; [`Error::WriteMany`] after the first document was written.
     pub fn all(&mut self) -> Result<UpdateResult> {
-        if let Some(id) = self.named_id() {
-            return self.one_by_id(id).map(UpdateResult::from);
+        if let Some(key) = self.named_key() {
+            return self.one_by_key(&key).map(UpdateResult::from);
         }
         let mut result = UpdateResult::default();
         match self.add_all(&mut result) {
@@ -105,19 +105,19 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// The `_id` that the filter names, if it has no other condition and nothing is hinted: the
+    /// The key of the `_id` that the filter names, if it has no other condition and nothing is hinted: the
     /// document is written like those of [`crate::by_id`], without a plan. `None` also for a value
     /// that no `_id` has.
-    fn named_id(&self) -> Option<&Value> {
+    fn named_key(&self) -> Option<Vec<u8>> {
         let id = self.query.filter.named_id().filter(|_| self.query.hint.is_none())?;
-        ids::id_key(id).is_ok().then_some(id)
+        ids::id_key(id).ok()
     }
 
-    fn one_by_id(&self, id: &Value) -> Result<Written> {
+    fn one_by_key(&self, key: &[u8]) -> Result<Written> {
         let mut refused = 0;
         loop {
             self.query.request.limits.check(&self.writer.engine.env)?;
-            match self.write(id) {
+            match self.write(key) {
                 Ok(done) if done.matched => return Ok(done),
                 Ok(done) if !self.upsert => {
                     // "No match" is an answer only if the documents read are or will be durable:
@@ -163,7 +163,7 @@ impl FilterWrite<'_> {
         let mut found = FoundKeys::collect(execution, self.writer.engine, &self.query.request.limits)?;
         while let Some(key) = found.next(&self.query.request.limits)? {
             self.query.request.limits.check(&self.writer.engine.env)?;
-            let done = self.write_key(&key)?;
+            let done = self.write(&key)?;
             result.matched_count += u64::from(done.matched);
             result.modified_count += u64::from(done.matched && done.changed);
         }
@@ -192,20 +192,15 @@ impl FilterWrite<'_> {
     }
 
     /// Writes the document with this key, if it still matches.
-    fn write_key(&self, key: &[u8]) -> Result<Written> {
-        self.write(&alluvium_document::key::decode(&mut &key[..]).unwrap_or_default())
-    }
-
-    /// As [`FilterWrite::write_key`], for the document with this `_id`.
-    fn write(&self, id: &Value) -> Result<Written> {
+    fn write(&self, key: &[u8]) -> Result<Written> {
         let (filter, name) = (&self.query.filter, self.writer.name);
         match &self.action {
             Action::Delete => {
                 let written = |document: &Option<Document>| self.deleted(document.clone());
-                let document = self.writer.remove(id, |document| matches(filter, name, document), written)?;
+                let document = self.writer.remove(key, |document| matches(filter, name, document), written)?;
                 self.deleted(document)
             }
-            Action::Modify(modification) => self.modify(id, modification, filter),
+            Action::Modify(modification) => self.modify(key, modification, filter),
         }
     }
 
@@ -216,7 +211,7 @@ impl FilterWrite<'_> {
         Ok(Written { matched, changed: true, document, upserted_id: None })
     }
 
-    fn modify(&self, id: &Value, modification: &Modification, filter: &Filter) -> Result<Written> {
+    fn modify(&self, key: &[u8], modification: &Modification, filter: &Filter) -> Result<Written> {
         // An update with positional operators differs from document to document.
         let same = match modification {
             Modification::Update(update) if !update.needs_position() => Some(update),
@@ -236,7 +231,7 @@ impl FilterWrite<'_> {
             let changed = !matches!(change, Change::Nothing);
             Ok((change, Written { matched: true, changed, document, upserted_id: None }))
         };
-        let written = self.writer.rewrite(id, same, rewrite, |written: &Written| Ok(Some(written.clone())))?;
+        let written = self.writer.rewrite_key(key, same, rewrite, |written: &Written| Ok(Some(written.clone())))?;
         Ok(written.unwrap_or_default())
     }
 
@@ -341,3 +336,6 @@ fn after(draft: &Draft) -> Result<Document> {
     ids::keep_id(&mut map, draft.id().clone())?;
     Ok(Document::from_map(&map)?)
 }
+
+#[cfg(test)]
+mod tests;

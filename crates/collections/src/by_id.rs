@@ -164,13 +164,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Deletes and returns the document with this `_id` if `predicate` returns true for it.
+    /// Deletes and returns the document with this key if `predicate` returns true for it.
     ///
     /// # Errors
-    /// As for any read and write; those of `predicate`.
+    /// As for any read and write; those of `predicate`; [`Error::DamagedDocument`] if the key is none of a document.
     pub fn remove(
         &self,
-        id: &Value,
+        key: &[u8],
         mut predicate: impl FnMut(&Document) -> Result<bool>,
         written: impl Fn(&Option<Document>) -> Result<Written>,
     ) -> Result<Option<Document>> {
@@ -178,8 +178,19 @@ impl<'a> Writer<'a> {
             let document = draft.original().clone();
             Ok(if predicate(&document)? { (Change::Delete, Some(document)) } else { (Change::Nothing, None) })
         };
-        let removed = self.rewrite(id, None, remove, |document| written(document).map(Some))?;
+        let removed = self.rewrite_key(key, None, remove, |document| written(document).map(Some))?;
         Ok(removed.flatten())
+    }
+
+    /// As [`Writer::rewrite_key`], for the document with this `_id`.
+    fn rewrite<T>(
+        &self,
+        id: &Value,
+        update: Option<&Update>,
+        change: impl FnMut(&mut Draft) -> Result<(Change, T)>,
+        written: impl Fn(&T) -> Result<Option<Written>>,
+    ) -> Result<Option<T>> {
+        self.rewrite_key(&ids::id_key(id)?, update, change, written)
     }
 
     /// Reads a document, calls `change` on it, and writes it back, with no other write of it in
@@ -187,16 +198,15 @@ impl<'a> Writer<'a> {
     /// call, or `None` if the document does not exist. If `change` applies an update, that is
     /// passed as `update`: then a write that touches no index writes no entries. The record of a write that changes
     /// something is made of what `written` returns.
-    pub(crate) fn rewrite<T>(
+    pub(crate) fn rewrite_key<T>(
         &self,
-        id: &Value,
+        key: &[u8],
         update: Option<&Update>,
         mut change: impl FnMut(&mut Draft) -> Result<(Change, T)>,
         written: impl Fn(&T) -> Result<Option<Written>>,
     ) -> Result<Option<T>> {
-        let key = ids::id_key(id)?;
-        self.reading(&key, |state, txn| {
-            let changed = self.change_read(state, txn, &key, id, update, &mut change);
+        self.reading(key, |state, txn| {
+            let changed = self.change_read(state, txn, key, update, &mut change);
             if let (Ok(Some(value)), true) = (&changed, self.record.is_some() && !txn.is_empty())
                 && let Some(written) = written(value)?
             {
@@ -204,7 +214,7 @@ impl<'a> Writer<'a> {
             }
             // The error names the document that is damaged, or to which the update cannot be
             // applied.
-            changed.map_err(|error| error.of_document(self.name, id))
+            changed.map_err(|error| error.of_document(self.name, || ids::key_text(key)))
         })
     }
 
@@ -213,12 +223,11 @@ impl<'a> Writer<'a> {
         state: &Arc<CollectionState>,
         txn: &mut WriteTxn<'a>,
         key: &[u8],
-        id: &Value,
         update: Option<&Update>,
         change: &mut impl FnMut(&mut Draft) -> Result<(Change, T)>,
     ) -> Result<Option<T>> {
         let reader = Reader::latest(self.engine.store(), state.clone(), self.name);
-        let Some(folded) = reader.get_folded(key, id)? else { return Ok(None) };
+        let Some(folded) = reader.get_folded(key)? else { return Ok(None) };
         let before = folded.document;
         let mut draft = reader.draft(before.clone())?;
         let (change, value) = change(&mut draft)?;

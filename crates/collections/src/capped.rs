@@ -17,4 +17,4 @@ pub(crate) use accounting::{Accounting, overhead_bytes, trim};
 pub(crate) use check::check;
 pub use conversion::convert;
 pub(crate) use natural::{NaturalScan, has_position, is_ordered_at};
-pub(crate) use order::{copy_position, ensure_ordered};
+pub(crate) use order::{Placement, copy_position, ensure_ordered, has_order};

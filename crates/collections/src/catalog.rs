@@ -18,8 +18,11 @@ use crate::trees::{
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_env::sync::atomic::{AtomicU64, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
+use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
-use alluvium_store::{Bounds, Durability, Store, TreeChanges, TreeId};
+use alluvium_query::expression::ExpressionError;
+use alluvium_query::pipeline::PipelineError;
+use alluvium_store::{Bounds, Durability, Seq, Store, TreeChanges, TreeId};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -55,6 +58,20 @@ impl Drop for NameChange<'_> {
     fn drop(&mut self) {
         // The change is visible now, or never will be.
         self.catalog.names_since.store(self.catalog.store.visible(), Ordering::SeqCst);
+    }
+}
+
+/// A collection with the indexes and options that it has at a time: any change of them makes another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Incarnation {
+    documents: TreeId,
+    schema: Seq,
+}
+
+impl Incarnation {
+    /// That of a collection with this state and these indexes.
+    pub fn of(state: &CollectionState, indexes: &IndexSet) -> Self {
+        Self { documents: state.documents, schema: indexes.schema }
     }
 }
 
@@ -167,6 +184,13 @@ impl Catalog {
     /// The names of all collections, also of those that `$out` is filling, sorted.
     pub(crate) fn list_all(&self) -> Vec<FullName> {
         self.names.read().keys().cloned().collect()
+    }
+
+    /// The capped collections, and their system trees.
+    pub(crate) fn capped(&self) -> Vec<(FullName, TreeId)> {
+        let names = self.names.read();
+        let capped = names.iter().filter(|(_, entry)| entry.indexes.options.capped.is_some());
+        capped.map(|(name, entry)| (name.clone(), entry.system)).collect()
     }
 
     /// Drops what a `$out` has left that did not come to its end. Only before the collections are used.
@@ -285,6 +309,14 @@ impl Catalog {
         self.drop_entry(name, &entry)
     }
 
+    /// As for a collection that is created with this name: an error if it is taken, which it may be later, too.
+    pub(crate) fn check_name_is_free(&self, name: &FullName) -> Result<()> {
+        if self.views.read().contains_key(name) {
+            return Err(Error::IsView(name.to_string()));
+        }
+        self.check_free(name)
+    }
+
     /// An error if a collection or a view has this name.
     fn check_free(&self, name: &FullName) -> Result<()> {
         if self.names.read().contains_key(name) || self.views.read().contains_key(name) {
@@ -307,6 +339,31 @@ impl Catalog {
     /// Renames a collection, in place of the one that has the new name, if there is one: in one batch, and without
     /// another change of names in between.
     pub fn replace(&self, from: &FullName, to: &FullName) -> Result<()> {
+        self.replace_if(from, to, |_| Ok(()))
+    }
+
+    /// As [`Catalog::replace`], if the collection that has the new name is still this one, with the same indexes and
+    /// options: a change of them that was acknowledged since must not be lost.
+    pub(crate) fn replace_unchanged(&self, from: &FullName, to: &FullName, former: Option<Incarnation>) -> Result<()> {
+        self.replace_if(from, to, |entry| {
+            let found = entry.map(|entry| Incarnation { documents: entry.documents, schema: entry.indexes.schema });
+            if found == former {
+                return Ok(());
+            }
+            let message = format!(
+                "the options or indexes of the target collection {to} changed while it was to be replaced: run it again"
+            );
+            Err(PipelineError::Refused(ExpressionError::new(ErrorCode::CommandFailed, message)).into())
+        })
+    }
+
+    /// As [`Catalog::replace`], if `check` accepts the collection that has the new name.
+    fn replace_if(
+        &self,
+        from: &FullName,
+        to: &FullName,
+        check: impl FnOnce(Option<&Entry>) -> Result<()>,
+    ) -> Result<()> {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
@@ -317,6 +374,7 @@ impl Catalog {
             return Err(self.missing(from));
         };
         let former = self.names.read().get(to).cloned();
+        check(former.as_ref())?;
         self.rename_entry(from, to, entry, former.as_ref().map(Entry::trees).unwrap_or_default())?;
         former.iter().for_each(Entry::wake);
         Ok(())

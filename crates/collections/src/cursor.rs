@@ -214,6 +214,16 @@ impl<T> Cursor<T> {
         matches!(&self.rows, Rows::Found(execution, _) if execution.scans_documents())
     }
 
+    /// The bytes of documents that a query has read ahead, which the cursor holds while it is not read.
+    pub fn bytes_ahead(&self) -> usize {
+        match &self.rows {
+            Rows::Found(execution, _) => execution.bytes_ahead(),
+            Rows::Piped(pipeline, _) => pipeline.bytes_ahead(),
+            Rows::Document(document) => document.as_ref().map_or(0, Document::row_len),
+            _ => 0,
+        }
+    }
+
     /// The collection.
     pub fn name(&self) -> &FullName {
         &self.name

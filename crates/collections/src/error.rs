@@ -437,8 +437,8 @@ impl Error {
 
     /// Adds the document to an error about a damaged document, or about an update that cannot be
     /// applied.
-    pub(crate) fn of_document(self, collection: &FullName, id: &Value) -> Self {
-        let (collection, id) = (collection.to_string(), || id_text(id));
+    pub(crate) fn of_document(self, collection: &FullName, id: impl FnOnce() -> String) -> Self {
+        let collection = collection.to_string();
         match self {
             Self::Update(UpdateError::Damaged(error)) if is_damage(&error) => {
                 Self::DamagedDocument { collection, id: id(), reason: error.to_string() }

@@ -96,7 +96,7 @@ impl Expiry<'_> {
                     let (low, high) = dates(self.index, self.cutoff_ms);
                     Ok(keys.iter().any(|key| key.bytes >= low && key.bytes <= high))
                 };
-                let removed = self.writer.remove(&id, is_expired, |_| Ok(Written::default()));
+                let removed = self.writer.remove(&key, is_expired, |_| Ok(Written::default()));
                 match removed {
                     Ok(removed) => self.deleted += u64::from(removed.is_some()),
                     Err(error) => {

@@ -10,8 +10,8 @@ mod query;
 mod request;
 mod statistics;
 
-pub(crate) use execution::stage_bytes_max;
 pub use execution::{Execution, project};
+pub(crate) use execution::{memory_bytes_max, stage_bytes_max};
 pub use explain::Explanation;
 pub use one::{find_by_id, find_only_id};
 pub(crate) use planning::Planned;

@@ -8,6 +8,9 @@ use alluvium_env::Env;
 /// The largest document, in bytes of BSON.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
+/// What the record of a write may have beside a document. MongoDB's clients read documents that exceed the limit by this.
+const RECORD_BYTES: usize = 16 << 10;
+
 /// A shorter JSON text cannot be a document over the size limit: BSON has less than eight bytes for
 /// each byte of JSON (`[1,1,…]` is the worst case).
 pub const CHECKED_TEXT_BYTES_MIN: usize = MAX_DOCUMENT_BYTES / 8;
@@ -79,9 +82,13 @@ pub fn id_key(id: &Value) -> Result<Vec<u8>> {
     })
 }
 
-/// The `_id` of a key, as extended JSON.
-pub fn key_text(mut key: &[u8]) -> String {
-    alluvium_document::key::decode(&mut key).map_or_else(|_| format!("key {key:02x?}"), |id| id_text(&id))
+/// The `_id` of a key, as extended JSON; the bytes of one that is damaged.
+pub fn key_text(key: &[u8]) -> String {
+    let mut rest = key;
+    match alluvium_document::key::decode(&mut rest) {
+        Ok(id) if rest.is_empty() => id_text(&id),
+        _ => format!("key {key:02x?}"),
+    }
 }
 
 /// The key of a document, after a check of the document's size.
@@ -89,10 +96,21 @@ pub fn key_text(mut key: &[u8]) -> String {
 /// # Errors
 /// [`Error::InvalidDocument`], [`Error::DocumentTooLarge`], [`Error::InvalidId`].
 pub fn checked_key(map: &Map) -> Result<Vec<u8>> {
-    let id = map.get(ID).ok_or_else(|| Error::InvalidDocument("it has no _id".to_owned()))?;
-    let key = id_key(id)?;
+    let key = key_in(map)?;
     check_size(alluvium_document::bson::document_size(map))?;
     Ok(key)
+}
+
+/// The key of the record of a write. Beside a document of the largest size it has the result of the write, and so may be
+/// larger than a document of users.
+pub(crate) fn record_key(map: &Map) -> Result<Vec<u8>> {
+    let key = key_in(map)?;
+    check_size(alluvium_document::bson::document_size(map).saturating_sub(RECORD_BYTES))?;
+    Ok(key)
+}
+
+fn key_in(map: &Map) -> Result<Vec<u8>> {
+    id_key(map.get(ID).ok_or_else(|| Error::InvalidDocument("it has no _id".to_owned()))?)
 }
 
 /// An error if a document of `size` bytes of BSON is too large.

@@ -143,6 +143,21 @@ impl Index {
         ))
     }
 
+    /// An index that is to be built, without a tree yet.
+    pub(crate) fn declared(definition: Definition) -> Self {
+        Self {
+            tree: TreeId(0),
+            definition: Arc::new(definition),
+            ready: None,
+            marks: Arc::default(),
+            built: Vec::new(),
+            built_to: None,
+            building: Arc::default(),
+            usage: Arc::default(),
+            swept: Arc::default(),
+        }
+    }
+
     /// What is wrong with the definition in a description that cannot be read; `None` if another part of
     /// it is wrong.
     pub(crate) fn wrong_definition(description: &[u8]) -> Option<IndexError> {

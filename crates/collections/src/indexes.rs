@@ -13,11 +13,11 @@ use crate::options::CollectionOptions;
 use alluvium_document::IntoDocument;
 use alluvium_document::compare::equal;
 use alluvium_document::{Map, Value};
+use alluvium_exec::Limits;
 use alluvium_query::collation::Collation;
 use alluvium_query::index::Definition;
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The index that every collection has.
 pub const ID_INDEX: &str = "_id_";
@@ -86,12 +86,23 @@ impl DeclaredIndex {
     /// Builds the index, or waits for the thread that does.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if `stop` is set; [`Error::Index`] and [`Error::DuplicateIndexKey`] if
-    /// the index cannot accept a document, and then the index is dropped; as for any read and
-    /// write.
-    pub fn build(&self, engine: &EngineHandle, name: &FullName, stop: Option<&AtomicBool>) -> Result<()> {
+    /// [`Error::Stopped`] and [`Error::MaxTimeExpired`] by the limits; [`Error::Index`] and
+    /// [`Error::DuplicateIndexKey`] if the index cannot accept a document, and then the index is
+    /// dropped; as for any read and write.
+    pub fn build(&self, engine: &EngineHandle, name: &FullName, limits: &Limits) -> Result<()> {
         match &self.index {
-            Some(index) => finish(&Build { engine, name, index, stop }).map(drop),
+            Some(index) => finish(&Build { engine, name, index, limits, drops: false }).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`DeclaredIndex::build`]. If the limits end the build, the index is dropped, unless it was declared before.
+    ///
+    /// # Errors
+    /// As [`DeclaredIndex::build`].
+    pub fn build_or_drop(&self, engine: &EngineHandle, name: &FullName, limits: &Limits) -> Result<()> {
+        match &self.index {
+            Some(index) => finish(&Build { engine, name, index, limits, drops: self.added }).map(drop),
             None => Ok(()),
         }
     }
@@ -106,7 +117,7 @@ pub(crate) fn finish_all(
 ) -> Result<()> {
     let mut first = Ok(());
     for (name, index) in unfinished {
-        match finish(&Build { engine, name: &name, index: &index, stop: None }) {
+        match finish(&Build { engine, name: &name, index: &index, limits: &Limits::default(), drops: false }) {
             // Dropped concurrently.
             Ok(_) | Err(Error::NoSuchIndex { .. } | Error::NoSuchCollection { .. }) => {}
             Err(error) => {
@@ -162,6 +173,20 @@ pub fn drop_index(engine: &EngineHandle, name: &FullName, index: Hint) -> Result
         return Err(alluvium_query::index::IndexError::CannotDropId.into());
     }
     engine.catalog.drop_indexes(name, Some(&index))
+}
+
+/// Builds an index with a name or with keys again. It is replaced by an empty one at once, which is declared in its
+/// place whatever happens: an interrupted build continues when the database is opened again.
+///
+/// # Errors
+/// As [`drop_index`] and [`DeclaredIndex::build`].
+pub fn rebuild_index(engine: &EngineHandle, name: &FullName, index: Hint) -> Result<()> {
+    let index = index_name(engine, name, index)?;
+    if index == ID_INDEX {
+        return Ok(());
+    }
+    let index = engine.catalog.renew_index(name, &index)?;
+    finish(&Build { engine, name, index: &index, limits: &Limits::default(), drops: false }).map(drop)
 }
 
 /// A change of an index that needs no new entries.

@@ -11,6 +11,7 @@
 //! | `source`, `read_only_source` | what the operators of `alluvium-exec` read: a collection at a snapshot, a read-only store |
 //! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
 //! | [`capped`], [`limits`], [`tail`] | capped collections: their order, their limits, cursors that follow them |
+//! | `filling`, [`copying`] | collections that are filled under a temporary name: what `$out` and copies make |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
 //! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
 //!
@@ -27,11 +28,13 @@ pub mod by_filter;
 pub mod by_id;
 pub mod capped;
 pub mod catalog;
+pub mod copying;
 pub mod cursor;
 mod encoders;
 pub mod engine;
 pub mod error;
 pub mod expire;
+mod filling;
 pub mod find;
 mod folding;
 mod gathering;

@@ -1,7 +1,9 @@
-//! The limits of capped collections.
+//! The limits of capped collections, and of long operations.
 
 use crate::error::{Error, Result};
 use alluvium_document::{Map, Value};
+
+pub use alluvium_exec::Limits;
 
 /// How much a capped collection keeps: the newest documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Opening a database, and compaction of the whole database.
 
 use crate::background;
+use crate::capped;
 use crate::catalog::Catalog;
 use crate::engine::{Engine, EngineHandle};
 use crate::error::{Error, Result};
@@ -30,11 +31,27 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
         let _later = catalog.store().discard_damage();
         // After an error, the next open does it.
         let _later = catalog.drop_temporary();
+        // After an error, the next write to the collection does it.
+        let _later = make_orders(&catalog);
     }
     let env = catalog.store().env().clone();
     let engine = EngineHandle::new(Engine::new(catalog, env));
     background::start(&engine);
     Ok(engine)
+}
+
+/// Makes the orders of capped collections that have lost them, or whose conversion was cut, so that they are read in these
+/// from the first query on.
+fn make_orders(catalog: &Catalog) -> Result<()> {
+    let store = catalog.store();
+    for (name, system) in catalog.capped() {
+        if !capped::has_order(store, system, &name)?
+            && let Some(state) = catalog.find(&name)?
+        {
+            capped::ensure_ordered(store, &state, &name)?;
+        }
+    }
+    Ok(())
 }
 
 /// Merges all files of each partition into its base, and removes stale index entries, until `stop`

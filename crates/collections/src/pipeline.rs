@@ -15,7 +15,7 @@ mod write;
 
 pub use alluvium_exec::pipeline::StageReport;
 pub use execution::{PipelineExplanation, PipelineRequest, PipelineRun};
-pub use views::create_view;
+pub use views::{change_view, create_view};
 
 use crate::error::Result;
 use alluvium_query::ErrorCode;
@@ -25,3 +25,6 @@ use alluvium_query::pipeline::PipelineError;
 fn refuse<T>(code: ErrorCode, message: impl Into<String>) -> Result<T> {
     Err(PipelineError::Refused(ExpressionError::new(code, message)).into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,11 +63,11 @@ impl<'a> Reader<'a> {
         decode(&self.state.shapes, self.name, key, row).map(Some).map_err(|e| with_id(e, id))
     }
 
-    /// The latest version of a document, and the count of its deltas.
-    pub(crate) fn get_folded(&self, key: &[u8], id: &Value) -> Result<Option<Folded>> {
+    /// The latest version of the document with this key, and the count of its deltas.
+    pub(crate) fn get_folded(&self, key: &[u8]) -> Result<Option<Folded>> {
         let mut row = Vec::new();
         let Some(deltas) = self.store.get_chained(self.state.documents, key, &mut row)? else { return Ok(None) };
-        let document = decode(&self.state.shapes, self.name, key, row).map_err(|e| with_id(e, id))?;
+        let document = decode(&self.state.shapes, self.name, key, row)?;
         Ok(Some(Folded { document, deltas }))
     }
 

@@ -18,7 +18,7 @@ use alluvium_query::filter::{Filter, MatchError};
 use alluvium_query::index::Keys;
 use alluvium_query::pipeline::{PipelineError, RecordRef};
 use alluvium_query::plan::KeyRange;
-use alluvium_readonly::Bounds;
+use alluvium_readonly::{Bounds, QueryMemory};
 use std::convert::Infallible;
 use std::ops::{Bound, Range};
 
@@ -28,9 +28,9 @@ pub(crate) fn stage_bytes_max(store: &ReadOnlyDocuments) -> usize {
     (store.memory_bytes() / 2).min(100 << 20)
 }
 
-/// A read-only store.
+/// A read-only store, and the account of the query.
 #[derive(Clone)]
-pub(crate) struct ReadOnlySource(pub ReadOnlyDocuments);
+pub(crate) struct ReadOnlySource(pub ReadOnlyDocuments, pub QueryMemory);
 
 /// A scan of documents.
 pub(crate) struct ReadOnlyScan {
@@ -58,13 +58,6 @@ fn current<'s>(
         *scan = Some(store.pairs().scan(&Bounds { lower, upper, reverse: backward }));
     }
     scan.as_mut()
-}
-
-impl ReadOnlySource {
-    /// An account of zero bytes.
-    pub fn new_account(store: &ReadOnlyDocuments) -> LocalAccount {
-        LocalAccount::from(store.pairs().charge(0))
-    }
 }
 
 impl Source for ReadOnlySource {
@@ -227,7 +220,7 @@ impl Source for ReadOnlySource {
     }
 
     fn account(&self) -> LocalAccount {
-        Self::new_account(&self.0)
+        LocalAccount(self.1.charge())
     }
 
     fn sorter(&self, purpose: &'static str, _: usize) -> NoFiles {

@@ -19,6 +19,7 @@ use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::trees::{SYSTEM, read_documents, read_options};
 use alluvium_env::Env;
+use alluvium_exec::Limits;
 use alluvium_store::{Durability, Options, Salvage};
 use rows::{CollectionTrees, Rows};
 use std::collections::BTreeMap;
@@ -56,6 +57,9 @@ pub struct RepairedCollection {
     pub doubtful: u64,
     /// The collection that holds the doubtful documents, if there are any.
     pub doubtful_in: Option<String>,
+    /// The number of documents of a capped collection whose place in the order of insertion is lost or doubtful. Those
+    /// without a place come after the others, in the order of their last full writes.
+    pub unordered: u64,
     /// The number of documents that cannot be decoded although their checksums are correct.
     pub unreadable: u64,
     /// The indexes that were built again over the certain documents.
@@ -112,7 +116,7 @@ impl RepairReport {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn is_whole(&self) -> bool {
-        let whole = |c: &RepairedCollection| c.unreadable + c.doubtful == 0 && c.indexes_lost.is_empty();
+        let whole = |c: &RepairedCollection| c.unreadable + c.doubtful + c.unordered == 0 && c.indexes_lost.is_empty();
         self.collections.iter().all(whole)
             && self.indexes_lost == 0
             && self.others.1 == 0
@@ -285,7 +289,7 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
                 Some(options) if options == CollectionOptions::default() => {}
                 Some(options) => {
                     if options.capped.is_some() {
-                        rows.copy_order(system)?;
+                        collection.unordered = rows.copy_order(CollectionTrees { documents, system })?;
                     }
                     engine.catalog.change_options(&name, |known| *known = options)?;
                 }
@@ -311,7 +315,9 @@ fn make_index(
     let index = &made.definition;
     let declared = indexes::declare(engine, name, &index.keys_map(), &index.to_map());
     let built = declared.and_then(|declared| {
-        declared.build(engine, name, Some(&options.stop))?;
+        let mut limits = Limits::default();
+        limits.stop = Some(Arc::clone(&options.stop));
+        declared.build(engine, name, &limits)?;
         Ok(declared.name().to_owned())
     });
     match built {

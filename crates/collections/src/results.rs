@@ -81,12 +81,20 @@ pub struct FindOneAndModifyResult<T> {
     pub matched: bool,
     /// The `_id` of the document that an upsert inserted.
     pub upserted_id: Option<Value>,
+    /// True if something was written: a document was changed, deleted or inserted.
+    pub changed: bool,
 }
 
 impl<T> FindOneAndModifyResult<T> {
     /// A result with these values.
     pub fn new(document: Option<T>, matched: bool, upserted_id: Option<Value>) -> Self {
-        Self { document, matched, upserted_id }
+        let changed = upserted_id.is_some();
+        Self { document, matched, upserted_id, changed }
+    }
+
+    /// Sets whether something was written.
+    pub fn with_changed(self, changed: bool) -> Self {
+        Self { changed, ..self }
     }
 }
 

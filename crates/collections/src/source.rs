@@ -1,7 +1,6 @@
 //! The local source of the operators of a plan: one collection at one snapshot.
 
 use crate::capped::NaturalScan;
-use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::ids;
 use crate::index::{Index, IndexSet};
@@ -21,7 +20,7 @@ use alluvium_query::index::Keys;
 use alluvium_query::pipeline::{PipelineError, RecordRef};
 use alluvium_query::plan::KeyRange;
 use alluvium_query::plan::cost::JUMP_ENTRIES;
-use alluvium_store::{Bounds, Charge};
+use alluvium_store::{Bounds, QueryCharge, QueryMemory};
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
@@ -32,6 +31,8 @@ pub(crate) struct LocalSource {
     pub indexes: Arc<IndexSet>,
     /// Scans of documents read a capped collection in the order of insertion.
     pub natural: bool,
+    /// The account of the query.
+    pub memory: QueryMemory,
 }
 
 /// A scan of documents.
@@ -350,7 +351,7 @@ impl Source for LocalSource {
     }
 
     fn account(&self) -> LocalAccount {
-        LocalAccount::of(&self.view.engine)
+        LocalAccount(self.memory.charge())
     }
 
     fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Spill {
@@ -374,29 +375,20 @@ impl Source for LocalSource {
     }
 }
 
-/// Memory that is charged to the budget of the store.
-pub(crate) struct LocalAccount(Charge);
-
-impl LocalAccount {
-    /// An account of zero bytes.
-    pub fn of(engine: &EngineHandle) -> Self {
-        Self(engine.store().charge(0))
-    }
-}
-
-impl From<Charge> for LocalAccount {
-    fn from(charge: Charge) -> Self {
-        Self(charge)
-    }
-}
+/// Memory that is charged to the account of a query.
+pub(crate) struct LocalAccount(pub QueryCharge);
 
 impl MemoryAccount for LocalAccount {
     fn bytes(&self) -> usize {
         self.0.bytes()
     }
 
-    fn resize(&mut self, bytes: usize) {
-        self.0.resize(bytes);
+    fn grow(&mut self, bytes: usize) -> bool {
+        self.0.grow(bytes)
+    }
+
+    fn shrink(&mut self, bytes: usize) {
+        self.0.shrink(bytes);
     }
 }
 

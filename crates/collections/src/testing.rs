@@ -104,7 +104,7 @@ impl Collection {
     pub fn create_index(&self, keys: impl IntoDocument, options: &str) {
         let (keys, options) = (keys.into_map().unwrap(), options.into_map().unwrap());
         let declared = indexes::declare(&self.engine, &self.name, &keys, &options).unwrap();
-        declared.build(&self.engine, &self.name, None).unwrap();
+        declared.build(&self.engine, &self.name, &alluvium_exec::Limits::default()).unwrap();
     }
 
     pub fn index_stats(&self) -> Vec<IndexStats> {

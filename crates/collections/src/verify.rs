@@ -12,11 +12,11 @@ use crate::state::CollectionState;
 use crate::trees::shape_key;
 use alluvium_document::row::shapes_used;
 use alluvium_document::shape::ShapeTable;
+use alluvium_exec::Limits;
 use alluvium_store::{Store, TreeId};
 use indexes::{Checking, Counted};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The most damaged documents that are named for one collection.
 const MOST_OF_A_COLLECTION: usize = 100;
@@ -48,21 +48,31 @@ pub struct VerifiedIndex {
 /// Checks the whole database: see `Database::verify`.
 ///
 /// # Errors
-/// Errors that prevent the check itself; [`Error::Stopped`] if `stop` is set.
-pub fn verify(engine: &Engine, stop: &AtomicBool) -> Result<VerifyReport> {
-    let damage = engine.store().verify_unless(stop)?.into_iter().map(Into::into).collect();
+/// Errors that prevent the check itself; [`Error::Stopped`] and [`Error::MaxTimeExpired`] by the limits.
+pub fn verify(engine: &Engine, mut limits: Limits) -> Result<VerifyReport> {
+    limits.begin(&engine.env);
+    let check_stop: CheckStop<'_> = &|| Ok(limits.check(&engine.env)?);
+    let damage = engine.store().verify_until(&|| check_stop().is_err())?.into_iter().map(Into::into).collect();
     let mut report = VerifyReport { damage, indexes: Vec::new() };
     // Documents in a damaged file cannot be read: the file's error names the damage.
     if report.damage.is_empty() {
         for name in engine.catalog.list_all() {
-            verify_collection(engine, &name, stop, &mut report)?;
+            verify_collection(engine, &name, check_stop, &mut report)?;
         }
     }
-    Error::unless_stopped(stop)?;
+    check_stop()?;
     Ok(report)
 }
 
-fn verify_collection(engine: &Engine, name: &FullName, stop: &AtomicBool, report: &mut VerifyReport) -> Result<()> {
+/// An error if the check shall stop.
+type CheckStop<'a> = &'a dyn Fn() -> Result<()>;
+
+fn verify_collection(
+    engine: &Engine,
+    name: &FullName,
+    check_stop: CheckStop<'_>,
+    report: &mut VerifyReport,
+) -> Result<()> {
     let damage = &mut report.damage;
     let store = engine.store();
     let snapshot = engine.snapshot();
@@ -79,7 +89,7 @@ fn verify_collection(engine: &Engine, name: &FullName, stop: &AtomicBool, report
         return Ok(());
     }
     match Shapes::load(store, name, state.system, &snapshot.store) {
-        Ok(shapes) => verify_at(engine, &state, &snapshot.store, &shapes, stop, report),
+        Ok(shapes) => verify_at(engine, &state, &snapshot.store, &shapes, check_stop, report),
         Err(error) => record(error, damage),
     }
 }
@@ -90,7 +100,7 @@ fn verify_at(
     state: &CollectionState,
     snapshot: &alluvium_store::Snapshot,
     shapes: &Shapes,
-    stop: &AtomicBool,
+    check_stop: CheckStop<'_>,
     report: &mut VerifyReport,
 ) -> Result<()> {
     let damage = &mut report.damage;
@@ -106,7 +116,7 @@ fn verify_at(
     let place = CheckedDocuments { store, name, documents: state.documents, snapshot };
     let (mut value, mut documents) = (Vec::new(), 0);
     loop {
-        Error::unless_stopped(stop)?;
+        check_stop()?;
         let (key, row) = match scan.next() {
             Ok(Some(found)) => found,
             Ok(None) => break,
@@ -134,7 +144,7 @@ fn verify_at(
     {
         record(error, damage)?;
     }
-    let checking = Checking { store, name, documents: state.documents, shapes, snapshot, stop };
+    let checking = Checking { store, name, documents: state.documents, shapes, snapshot, check_stop };
     for counted in &counted {
         report.indexes.extend(checking.check(counted, damage)?);
     }

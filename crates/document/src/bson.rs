@@ -11,7 +11,7 @@ mod convert;
 mod decode;
 
 pub(crate) use decode::value_of;
-pub use decode::{decode_document, take_document};
+pub use decode::{RawField, decode_document, each_field, take_document, tree_bytes};
 
 pub(crate) mod tag {
     pub const DOUBLE: u8 = 0x01;

@@ -43,6 +43,11 @@ impl<S: Source> Execution<S> {
         &self.run.source
     }
 
+    /// The bytes of the documents that were read ahead.
+    pub fn bytes_ahead(&self) -> usize {
+        self.buffer.bytes()
+    }
+
     /// The next document. Reads ahead in batches that grow.
     ///
     /// # Errors

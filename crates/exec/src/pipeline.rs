@@ -10,6 +10,7 @@
 //! | `ordered` | all documents of a stage in an order |
 //! | `sort`, `group`, `facet` | stages that read all documents before they give any |
 //! | `parallel` | groups by several threads |
+//! | `bucket` | `$bucketAuto` |
 //! | `window` | `$setWindowFields`, `$densify` |
 //! | `lookup`, `graph` | stages that read other collections |
 //! | `equality` | what these share |
@@ -19,6 +20,7 @@
 //! memory; beyond the limit it continues in files, or the pipeline ends with MongoDB's error 292.
 
 mod batches;
+mod bucket;
 mod equality;
 mod execution;
 mod facet;
@@ -35,5 +37,5 @@ mod stream;
 mod window;
 
 pub use execution::PipelineExecution;
-pub use host::{BoxedFinder, Finder, Host, Records};
+pub use host::{BoxedFinder, Finder, Host, Records, WritingStage};
 pub use run::{LookupReport, Settings, StageReport};

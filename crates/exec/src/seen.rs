@@ -5,8 +5,6 @@ use hashbrown::HashSet;
 
 /// The memory of a key in the set beside its bytes.
 const OVERHEAD: usize = 32;
-/// The account follows the set in steps of this many bytes.
-const STEP: usize = 64 << 10;
 /// The length of keys for which [`Seen::room`] is computed.
 const KEY_BYTES: usize = 256;
 
@@ -33,11 +31,13 @@ impl<A: MemoryAccount> Seen<A> {
         if self.is_full() {
             return false;
         }
+        let bytes = self.bytes + key.len() + OVERHEAD;
+        if bytes > self.account.bytes() && !self.account.grow(bytes) {
+            self.bytes_max = self.bytes;
+            return false;
+        }
         if self.keys.insert(key.into()) {
-            self.bytes += key.len() + OVERHEAD;
-            if self.bytes > self.account.bytes() {
-                self.account.resize(self.bytes + STEP);
-            }
+            self.bytes = bytes;
         }
         true
     }

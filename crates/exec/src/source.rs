@@ -232,13 +232,32 @@ pub trait Source {
     fn damaged_sort(&self) -> Self::Error;
 }
 
-/// Memory that an operator holds, counted against the budget of the database until it is dropped.
+/// Memory that an operator holds, counted against what all queries of the database have together, until it is dropped.
 pub trait MemoryAccount {
     /// The bytes counted.
     fn bytes(&self) -> usize;
 
-    /// Changes the bytes counted. Never fails: operators limit themselves.
-    fn resize(&mut self, bytes: usize);
+    /// Counts at least this number of bytes. False if the queries have no more; nothing changes then, and the operator
+    /// continues in files or fails.
+    #[must_use]
+    fn grow(&mut self, bytes: usize) -> bool;
+
+    /// Counts at most this number of bytes.
+    fn shrink(&mut self, bytes: usize);
+}
+
+/// The least memory of a sorter.
+const SORTER_BYTES_MIN: usize = 128 << 10;
+
+/// The memory for a sorter in place of what an operator holds, which is counted; `None` if there is too little.
+pub(crate) fn memory_of_sorter(account: &mut impl MemoryAccount, bytes_max: usize) -> Option<usize> {
+    let least = SORTER_BYTES_MIN.min(bytes_max);
+    if !account.grow(least) {
+        return None;
+    }
+    let bytes = account.bytes().min(bytes_max);
+    account.shrink(bytes);
+    Some(bytes)
 }
 
 /// Sorts pairs of keys and values that exceed memory.

@@ -1,3 +1,4 @@
+// long: one source in memory, with all that plans and pipelines ask of one
 //! A source in memory, for the tests of operators: documents and entries are sorted vectors.
 
 use crate::counts::{BlockCounts, Examined, Report};
@@ -89,7 +90,6 @@ struct StoredEntry {
 }
 
 /// The operations on the source so far.
-#[derive(Default)]
 pub struct Counters {
     /// Documents and entries that were read.
     pub reads: Cell<u64>,
@@ -97,6 +97,16 @@ pub struct Counters {
     /// Bytes of all accounts.
     pub memory: Cell<usize>,
     pub memory_max: Cell<usize>,
+    /// The bytes that all accounts may have.
+    pub memory_allowed: Cell<usize>,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        let [reads, spilled] = [0; 2].map(Cell::new);
+        let [memory, memory_max, memory_allowed] = [0, 0, usize::MAX].map(Cell::new);
+        Self { reads, spilled, memory, memory_max, memory_allowed }
+    }
 }
 
 /// How the source behaves.
@@ -557,17 +567,29 @@ impl MemoryAccount for TestAccount {
         self.bytes
     }
 
-    fn resize(&mut self, bytes: usize) {
+    fn grow(&mut self, bytes: usize) -> bool {
         let counters = self.memory.counters();
-        counters.memory.set(counters.memory.get() - self.bytes + bytes);
-        counters.memory_max.set(counters.memory_max.get().max(counters.memory.get()));
-        self.bytes = bytes;
+        let after = counters.memory.get() + bytes.saturating_sub(self.bytes);
+        if after > counters.memory_allowed.get() {
+            return false;
+        }
+        counters.memory.set(after);
+        counters.memory_max.set(counters.memory_max.get().max(after));
+        self.bytes = self.bytes.max(bytes);
+        true
+    }
+
+    fn shrink(&mut self, bytes: usize) {
+        let released = self.bytes.saturating_sub(bytes);
+        let counters = self.memory.counters();
+        counters.memory.set(counters.memory.get() - released);
+        self.bytes -= released;
     }
 }
 
 impl Drop for TestAccount {
     fn drop(&mut self) {
-        self.resize(0);
+        self.shrink(0);
     }
 }
 

@@ -3,10 +3,16 @@
 //! Memtables have a share of their own, jobs (flushes and compactions) a reserve. What files and
 //! dictionaries pin is taken from the remainder; the block cache gets the rest and is resized when
 //! that changes. The cache also gets the part of the memtables' share that is reserved for sealed
-//! ones while there are none. Locking: atomics only; the listener may take the cache's own locks.
+//! ones while there are none. Queries have a share beside these ([`queries`]), for which the cache
+//! makes room. Locking: atomics, and a lock for each query that is the innermost; the listener may
+//! take the cache's own locks.
+
+mod queries;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+pub use queries::{QueryCharge, QueryMemory};
 
 /// A user of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +29,11 @@ pub enum Owner {
     Jobs,
     /// What a store that was opened for reading only keeps in place of writing it.
     Overlay,
+    /// What queries hold: see [`QueryMemory`].
+    Queries,
 }
 
-const OWNERS: usize = 6;
+const OWNERS: usize = 7;
 
 /// A budget of up to this many bytes lends nothing to the cache; the allowance for the allocator is
 /// computed from at most this much.
@@ -138,6 +146,7 @@ impl Budget {
             + self.used(Owner::Pinned)
             + self.used(Owner::Dictionaries)
             + self.used(Owner::Overlay)
+            + self.used(Owner::Queries)
             + between;
         self.total.saturating_sub(taken).max(self.total / 32)
     }

@@ -45,7 +45,7 @@ mod used;
 mod version;
 mod view;
 
-pub use budget::{Budget, Charge, Owner};
+pub use budget::{Budget, Charge, Owner, QueryCharge, QueryMemory};
 pub use cache::{BlockCounts, Cache};
 pub use compaction::{CompactionJob, Drops, Outcome, Swept};
 pub use edit::{AddedFile, VersionEdit};

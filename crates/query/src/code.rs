@@ -46,6 +46,7 @@ codes! {
     CannotCreateIndex = 67,
     InvalidOptions = 72,
     InvalidNamespace = 73,
+    CommandFailed = 125,
     ExceededMemoryLimit = 146,
     DurationOverflow = 159,
     IncompatibleCollationVersion = 161,

@@ -25,7 +25,6 @@
 
 mod error;
 mod evaluate;
-mod interrupt;
 mod names;
 mod node;
 mod operand;
@@ -35,10 +34,11 @@ mod random;
 mod scope;
 mod variables;
 
+pub use crate::interrupt::{Interrupt, Interruption};
 use crate::pattern::Patterns;
 use alluvium_document::Value;
 pub use error::{EvaluateError, ExpressionError};
-pub use interrupt::Interrupt;
+use evaluate::Run;
 use node::Node;
 pub(crate) use node::PathComparison;
 pub use operand::is_true;
@@ -65,6 +65,8 @@ pub(crate) const TEXT_BYTES_MAX: usize = (16 << 20) - 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     node: Node,
+    /// Ends evaluations early.
+    interrupt: Option<Interrupt>,
 }
 
 impl Expression {
@@ -84,7 +86,7 @@ impl Expression {
     /// # Errors
     /// As [`Expression::parse`].
     pub fn parse_in(expression: &Value, variables: &Variables) -> Result<Self, ExpressionError> {
-        Self::parse_sharing(expression, variables, &Patterns::default())
+        Self::parse_sharing(expression, variables, &Patterns::interrupted_by(variables.interrupt()))
     }
 
     /// As [`Expression::parse_in`], with a budget for the patterns that expressions keep, which is shared with other
@@ -94,12 +96,13 @@ impl Expression {
         variables: &Variables,
         patterns: &Patterns,
     ) -> Result<Self, ExpressionError> {
-        parse::expression(expression, variables, patterns).map(|node| Self { node })
+        let node = parse::expression(expression, variables, patterns)?;
+        Ok(Self { node, interrupt: variables.interrupt().cloned() })
     }
 
     /// A constant.
     pub fn constant(value: Value) -> Self {
-        Self { node: Node::Constant(value) }
+        Self { node: Node::Constant(value), interrupt: None }
     }
 
     /// The value of the expression; `None` if it is missing.
@@ -108,7 +111,8 @@ impl Expression {
     /// [`EvaluateError`]: an argument that its operator does not accept, a result that is too large,
     /// or the document is damaged.
     pub fn evaluate(&self, scope: &mut Scope<'_>) -> Result<Option<Value>, EvaluateError> {
-        Ok(self.node.evaluate(scope)?.map(std::borrow::Cow::into_owned))
+        let mut run = Run::new(scope, self.interrupt.as_ref());
+        Ok(self.node.evaluate(&mut run)?.map(std::borrow::Cow::into_owned))
     }
 
     /// The value, if it is the same for every document.

@@ -58,6 +58,7 @@ pub(crate) mod types;
 
 use crate::collation::Collation;
 use crate::expression::Variables;
+use crate::interrupt::Interrupt;
 pub use crate::pattern::MATCH_STEPS_MAX;
 use crate::pattern::Patterns;
 pub use error::{FilterError, MatchError};
@@ -99,7 +100,8 @@ impl Filter {
     /// As [`Filter::parse`].
     pub fn parse_in(filter: &Map, variables: &Variables) -> Result<Self, FilterError> {
         check_bounds(filter)?;
-        let mut filter = parse::filter(filter, parse::Level::Document(variables), &Patterns::default())?;
+        let mut filter =
+            parse::filter(filter, parse::Level::Document(variables), &Patterns::interrupted_by(variables.interrupt()))?;
         if let Some(collation) = variables.collation() {
             filter.collate(collation);
         }
@@ -284,6 +286,8 @@ impl fmt::Display for Filter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElementFilter {
     pub(crate) form: Form,
+    /// Ends tests of elements, if the conditions are many.
+    interrupt: Option<Interrupt>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

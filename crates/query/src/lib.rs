@@ -25,6 +25,7 @@ pub mod expression;
 pub mod filter;
 pub mod fold;
 pub mod index;
+mod interrupt;
 mod number;
 mod pattern;
 pub mod pipeline;

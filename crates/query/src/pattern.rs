@@ -1,9 +1,10 @@
 //! Regular expressions in filters: PCRE's syntax without recursion and conditions.
 //!
 //! A pattern is searched for in linear time if it can be (crate `regex`). Look-around, back
-//! references, atomic groups and possessive counts need backtracking (crate `fancy-regex`), whose
-//! steps are limited.
+//! references, atomic groups and possessive counts need backtracking ([`backtrack`]), whose steps are
+//! limited.
 
+mod backtrack;
 mod budget;
 mod error;
 mod pcre;
@@ -16,6 +17,9 @@ use regex_automata::Input;
 use regex_automata::meta::Regex;
 use regex_syntax::hir::{Hir, HirKind, Look};
 
+use crate::interrupt::Interrupt;
+use backtrack::{Ended, Program};
+
 pub(crate) use budget::Patterns;
 pub(crate) use error::PatternError;
 
@@ -27,9 +31,13 @@ const NEST_MAX: u32 = 100;
 /// The maximum length of a pattern: MongoDB's limit.
 const PATTERN_BYTES_MAX: usize = 16_384;
 
-/// The maximum number of steps back in the search for a pattern with look-around, back references,
-/// atomic groups or possessive counts in one text.
-pub const MATCH_STEPS_MAX: usize = 1_000_000;
+/// The maximum number of steps in the search for a pattern with look-around, back references, atomic
+/// groups or possessive counts in one text. A step is an instruction, or a character that is taken or
+/// given back.
+pub const MATCH_STEPS_MAX: u64 = 50_000_000;
+
+/// The interrupt is asked before a search of a text of this length, or of this number of texts.
+const ASK_LENGTH: usize = 1024;
 
 /// A compiled pattern. Two are equal if pattern and options are.
 #[derive(Debug, Clone)]
@@ -38,6 +46,8 @@ pub(crate) struct Pattern {
     /// The literal prefix of every text that matches, if the pattern demands one.
     prefix: Option<Box<str>>,
     search: Search,
+    /// Ends searches.
+    interrupt: Option<Interrupt>,
 }
 
 /// The first byte of a part of a text, and the first behind it.
@@ -49,7 +59,7 @@ enum Search {
     /// In linear time.
     Linear(Arc<Regex>),
     /// By backtracking, with at most [`MATCH_STEPS_MAX`] steps.
-    Backtracking(Arc<fancy_regex::Regex>),
+    Backtracking(Arc<Program>),
 }
 
 impl PartialEq for Pattern {
@@ -64,11 +74,17 @@ impl Pattern {
     /// True if the pattern occurs anywhere in the text.
     ///
     /// # Errors
-    /// [`PatternError::TooManySteps`].
+    /// [`PatternError::TooManySteps`], [`PatternError::Interrupted`].
     pub fn is_match(&self, text: &str) -> Result<bool, PatternError> {
         match &self.search {
-            Search::Linear(regex) => Ok(regex.is_match(text)),
-            Search::Backtracking(regex) => regex.is_match(text).map_err(|_| too_many_steps(&self.source.pattern, text)),
+            Search::Linear(regex) => {
+                self.ask(text.len())?;
+                Ok(regex.is_match(text))
+            }
+            Search::Backtracking(program) => {
+                let found = program.search(text, 0, self.interrupt.as_ref());
+                found.map(|groups| groups.is_some()).map_err(|ended| self.ended(ended, text))
+            }
         }
     }
 
@@ -76,7 +92,7 @@ impl Pattern {
     /// if there is no match.
     ///
     /// # Errors
-    /// [`PatternError::TooManySteps`].
+    /// As [`Pattern::is_match`].
     pub fn groups(&self, text: &str, at: usize) -> Result<Option<Vec<Option<Span>>>, PatternError> {
         match &self.search {
             Search::Linear(regex) => {
@@ -85,13 +101,33 @@ impl Pattern {
                 let places = groups.iter().map(|span| span.map(|span| (span.start, span.end)));
                 Ok(groups.is_match().then(|| places.collect()))
             }
-            Search::Backtracking(regex) => {
-                let groups = regex.captures_from_pos(text, at);
-                let groups = groups.map_err(|_| too_many_steps(&self.source.pattern, text))?;
-                Ok(groups
-                    .map(|groups| groups.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect()))
+            Search::Backtracking(program) => {
+                program.search(text, at, self.interrupt.as_ref()).map_err(|ended| self.ended(ended, text))
             }
         }
+    }
+
+    /// Asks the interrupt of the query, if it is about to search a text of this length, or this number of texts.
+    pub fn ask(&self, length: usize) -> Result<(), PatternError> {
+        match &self.interrupt {
+            Some(interrupt) if length >= ASK_LENGTH => Ok(interrupt.check()?),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn ended(&self, ended: Ended, text: &str) -> PatternError {
+        let after = match ended {
+            Ended::Steps => format!("after {MATCH_STEPS_MAX} steps"),
+            Ended::Places => "since it may continue at too many places".to_owned(),
+            Ended::Interrupted(interruption) => return PatternError::Interrupted(interruption),
+        };
+        PatternError::TooManySteps(format!(
+            "the search for the regular expression '{}' in a text of {} bytes was given up {after}: \
+             write it without look-around and back references, or without counts inside of counts",
+            shown(&self.source.pattern),
+            text.len()
+        ))
     }
 
     /// True if a stored regular expression is equal to this one.
@@ -135,16 +171,6 @@ fn options_of(pattern: &str, options: &str) -> Result<String, PatternError> {
     sorted.sort_unstable();
     sorted.dedup();
     Ok(sorted.into_iter().collect())
-}
-
-#[cold]
-fn too_many_steps(pattern: &str, text: &str) -> PatternError {
-    PatternError::TooManySteps(format!(
-        "the search for the regular expression '{}' in a text of {} bytes was given up after {MATCH_STEPS_MAX} steps: \
-         write it without look-around and back references, or without counts inside of counts",
-        shown(pattern),
-        text.len()
-    ))
 }
 
 /// The pattern in the syntax of the crate that searches for it.

@@ -7,6 +7,7 @@
 //!
 //! - [`Pipeline::parse`] checks everything that can be checked without documents.
 //! - [`Record`] is a document on its way: a stored row, until a stage makes fields of it.
+//! - [`stages`] has a row for each stage that MongoDB has, and walks pipelines that were not parsed.
 //! - A [`Stage`] is one of three kinds: it treats each document by itself ([`Each`]), it gathers all
 //!   of them before it yields any (groups, sorts, windows), or it reads something else, such as
 //!   another collection.
@@ -35,8 +36,10 @@ mod parse;
 mod record;
 mod rewrite;
 mod stage;
+pub mod stages;
 mod window;
 
+pub use accumulator::accumulator_names;
 pub use bucket::{AutoBuckets, BucketAuto};
 pub use changes::Changes;
 pub use densify::{Densify, Sequence};
@@ -47,7 +50,7 @@ pub use record::{Record, RecordRef};
 pub use stage::{
     GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, Statistics, UnionWith, WhenMatched, WhenNotMatched,
 };
-pub use window::WindowFields;
+pub use window::{Caller, Partition, WindowFields, window_function_names};
 
 /// The most stages of a pipeline: MongoDB's limit.
 pub const MAX_STAGES: usize = 1000;

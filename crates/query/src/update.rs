@@ -37,6 +37,7 @@ use alluvium_document::row::{ID, RowError};
 use alluvium_document::{Draft, Map, Value, bson};
 
 use crate::collation::Collation;
+use crate::expression::Variables;
 use crate::pattern::Patterns;
 
 mod action;
@@ -155,8 +156,16 @@ impl Update {
     /// (a name that is invalid or has no filter) and [`UpdateError::FailedToParse`] (a filter that
     /// is not used, or has several names).
     pub fn parse_with(update: &Map, array_filters: &[Value]) -> Result<Self, UpdateError> {
+        Self::parse_in(update, array_filters, &Variables::NONE)
+    }
+
+    /// As [`Update::parse_with`]: the interrupt of these variables ends the tests of elements.
+    ///
+    /// # Errors
+    /// As [`Update::parse_with`].
+    pub fn parse_in(update: &Map, array_filters: &[Value], variables: &Variables) -> Result<Self, UpdateError> {
         // All conditions of the update share one budget for patterns.
-        let patterns = Patterns::default();
+        let patterns = Patterns::interrupted_by(variables.interrupt());
         let mut changes = parse::changes(update, &patterns)?;
         changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
         let mut update = Self { changes, filters: Vec::new() };

@@ -42,7 +42,7 @@ pub mod sorter;
 mod store;
 
 pub use alluvium_codec::bounds::Bounds;
-pub use alluvium_lsm::Charge;
+pub use alluvium_lsm::{QueryCharge, QueryMemory};
 pub use alluvium_sst::Compression;
 pub use build::{Build, BuildReport};
 pub use error::{Error, Result};

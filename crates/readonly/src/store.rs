@@ -8,7 +8,7 @@ use crate::scan::Scan;
 use alluvium_codec::bounds::Bounds;
 use alluvium_codec::entry::MAX_SEQ;
 use alluvium_env::Env;
-use alluvium_lsm::{Budget, Cache, Charge, Owner};
+use alluvium_lsm::{Budget, Cache, Charge, Owner, QueryMemory};
 use alluvium_sst::{DictionaryRegistry, IndexFile, Reader};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -239,20 +239,20 @@ impl ReadOnly {
         &self.inner.env
     }
 
-    /// Takes memory of the caller, for a sort for instance, out of the budget until the charge is
-    /// dropped. The block cache makes room.
+    /// The account of a new query: what it holds is charged to the memory that all queries of the
+    /// store have together. The block cache makes room.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
     /// # let env = alluvium_env::Env::in_memory(1);
     /// # ReadOnly::build_in(env.clone(), "capitals.ro", BuildOptions::default())?.finish(Vec::new())?;
     /// # let store = ReadOnly::open_in(env, "capitals.ro", &alluvium_readonly::ReadOnlyOptions::default())?;
-    /// let sorting = store.charge(8 << 20);
-    /// assert_eq!(sorting.bytes(), 8 << 20);
+    /// let mut sorting = store.query_memory().charge();
+    /// assert!(sorting.grow(8 << 20));
     /// # alluvium_readonly::Result::Ok(())
     /// ```
-    pub fn charge(&self, bytes: usize) -> Charge {
-        self.inner.budget.charge(Owner::Jobs, bytes)
+    pub fn query_memory(&self) -> QueryMemory {
+        QueryMemory::new(&self.inner.budget)
     }
 
     /// The directory.

@@ -3,26 +3,10 @@
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Map, Value};
+use alluvium_query::pipeline::stages;
 
 /// The only version.
 pub(crate) const VERSION: &str = "1";
-
-/// The stages that are not of version 1.
-const OTHER_STAGES: [&str; 13] = [
-    "$currentOp",
-    "$indexStats",
-    "$listClusterCatalog",
-    "$listLocalSessions",
-    "$listSearchIndexes",
-    "$listSessions",
-    "$planCacheStats",
-    "$querySettings",
-    "$queryStats",
-    "$rankFusion",
-    "$search",
-    "$searchMeta",
-    "$vectorSearch",
-];
 
 /// The versions of the stable API that have a command, which is in version 1 or not.
 pub(crate) fn versions(is_stable: bool) -> impl Iterator<Item = &'static str> {
@@ -67,14 +51,10 @@ pub(crate) fn check(command: &str, is_stable: bool, body: &Map) -> CommandResult
     }
 }
 
-/// The first stage of a pipeline that is not of version 1.
-pub(crate) fn other_stage(pipeline: &[Value]) -> Option<&str> {
-    let stages = pipeline.iter().filter_map(Value::as_map);
-    let mut parts =
-        stages.filter_map(|stage| stage.entries.first()).filter_map(|(name, of)| Some((name.as_str()?, of)));
-    // Of `$collStats`, the count alone is of version 1.
-    let is_count = |of: &Value| of.as_map().is_some_and(|of| of.iter().all(|(name, _)| name.as_str() == Some("count")));
-    let is_other =
-        |(name, of): &(&str, &Value)| OTHER_STAGES.contains(name) || (*name == "$collStats" && !is_count(of));
-    parts.find(is_other).map(|(name, _)| name)
+/// The first stage of a pipeline that is not of version 1. Stages within it are not examined.
+pub(crate) fn other_stage(pipeline: &[Value]) -> Option<&'static str> {
+    let mut stages = pipeline.iter().filter_map(stages::parts);
+    stages
+        .find_map(|(name, operand)| Some(stages::find(name)?).filter(|row| !row.is_in_api(operand)))
+        .map(|row| row.name)
 }

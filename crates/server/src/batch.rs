@@ -2,10 +2,11 @@
 
 use crate::call::Call;
 use crate::cursors::{Documents, OpenCursor, TailCursor};
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use alluvium::{Cursor, Document, Tail, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The documents of a first batch, if the client does not say.
 pub(crate) const FIRST_BATCH: u64 = 101;
@@ -14,31 +15,73 @@ const BATCH_BYTES_MAX: usize = 16 << 20;
 /// A reply with fewer bytes than this has room for any document of a row of fewer bytes.
 const ROOM_BYTES: usize = 1 << 20;
 
-/// Adds documents to the open array of a reply until it is full, and to their `count`. Returns true if there may be
-/// more.
+/// The bytes of a batch that are not charged before it is made.
+const FREE_BYTES: usize = 64 << 10;
+/// How much more is charged at once.
+const CHARGED_BYTES: usize = 1 << 20;
+/// How long a batch that has to be whole waits for memory.
+const MEMORY_WAIT: Duration = Duration::from_secs(60);
+
+/// Why a batch has no more documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filled {
+    /// There are no more.
+    All,
+    /// It has as many as it may.
+    Count,
+    /// It has as many bytes as it may, or as memory is there for.
+    Bytes,
+}
+
+/// Adds documents to the open array of a reply until it is full, and to their `count`. While memory lacks, a batch is
+/// full sooner, but for one that has to be `whole`, which waits.
 ///
 /// # Errors
-/// Errors of the query, and of documents that are no BSON.
+/// Errors of the query, and of documents that are no BSON; error 462 if there is no memory for a document.
 pub(crate) fn fill(
+    call: &Call<'_>,
     builder: &mut BsonBuilder,
     documents: &mut Documents,
     count_max: u64,
+    is_whole: bool,
     count: &mut u64,
-) -> CommandResult<bool> {
+) -> CommandResult<Filled> {
     let start = builder.len();
+    let mut charged = FREE_BYTES;
     while *count < count_max {
-        let Some(document) = documents.next()? else { return Ok(false) };
-        let may_be_large = builder.len() - start > ROOM_BYTES || document.row_len() > ROOM_BYTES / 32;
-        if *count > 0 && may_be_large {
-            let size = document.bson_size().map_err(alluvium::Error::from)?;
-            if builder.len() - start + size > BATCH_BYTES_MAX {
-                documents.give_back(document);
-                return Ok(true);
-            }
+        let Some(document) = documents.next()? else { return Ok(Filled::All) };
+        let used = builder.len() - start;
+        let may_be_large = used > ROOM_BYTES || document.row_len() > ROOM_BYTES / 32;
+        let size = match may_be_large {
+            true => document.bson_size().map_err(alluvium::Error::from)?,
+            false => document.row_len(),
+        };
+        let is_full = *count > 0 && may_be_large && used + size > BATCH_BYTES_MAX;
+        if is_full || used + size > charged && !charge(call, &mut charged, used + size, is_whole || *count == 0)? {
+            documents.give_back(document);
+            return Ok(Filled::Bytes);
         }
         builder.push(&document)?;
         *count += 1;
     }
+    Ok(Filled::Count)
+}
+
+/// Charges the memory of a longer batch. False if memory lacks; a batch that `waits` fails then.
+fn charge(call: &Call<'_>, charged: &mut usize, needed: usize, waits: bool) -> CommandResult<bool> {
+    let more = (needed - *charged).max(CHARGED_BYTES);
+    let (memory, (principal, _)) = (&call.shared.memory, call.client.peer.principal());
+    let charge = match memory.try_charge(&principal, more) {
+        None if waits => {
+            let more = needed - *charged;
+            let charge = memory.charge_on_thread(&principal, more, MEMORY_WAIT, &call.stop);
+            Some(charge.ok_or_else(|| CommandError::no_memory(more))?)
+        }
+        charge => charge,
+    };
+    let Some(charge) = charge else { return Ok(false) };
+    *charged += charge.bytes();
+    call.client.charge_reply(charge);
     Ok(true)
 }
 
@@ -111,13 +154,15 @@ impl FirstBatch {
         let mut builder = call.reply();
         builder.open_document("cursor")?;
         builder.open_array("firstBatch")?;
-        let more = fill(&mut builder, &mut self.documents, self.size, &mut 0)? || self.documents.stays_open();
+        let filled = fill(call, &mut builder, &mut self.documents, self.size, self.single, &mut 0)?;
+        let more = filled != Filled::All || self.documents.stays_open();
         self.documents.pause();
         builder.close()?;
         if let Documents::Query(cursor, _) = &self.documents {
             call.note_plan(cursor);
         }
-        let done = self.limit.is_some_and(|limit| limit <= self.size);
+        // A batch that was full sooner is not the last one.
+        let done = filled != Filled::Bytes && self.limit.is_some_and(|limit| limit <= self.size);
         let namespace = Value::from(self.namespace.as_str());
         let id = if more && !self.single && !done { self.keep(call)? } else { 0 };
         builder.put("id", &Value::Int64(id))?;

@@ -4,7 +4,9 @@ use crate::client::Client;
 use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
-use crate::retries::{self, Retry};
+use crate::funds::Funds;
+use crate::host::Host;
+use crate::retries::Retry;
 use crate::security::access::Access;
 use crate::security::needs::Subject;
 use crate::security::privilege::Need;
@@ -13,12 +15,15 @@ use crate::shared::Shared;
 use crate::slow::Level;
 use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
-use alluvium_document::bson::decode_document;
+use alluvium_document::bson::{decode_document, tree_bytes};
 use alluvium_wire::{Form, Sequence, reply};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// What documents of at most this number of bytes take is not charged.
+const UNCHARGED: usize = 4 << 10;
 
 /// A command with its fields, and what it works on.
 pub(crate) struct Call<'a> {
@@ -62,6 +67,8 @@ pub(crate) struct Call<'a> {
     pub has_more: Cell<bool>,
     /// The plan of a query that takes long.
     pub plan: RefCell<Option<Map>>,
+    /// What the reply says is on the disk already: see [`Call::wait_for_disk`].
+    pub is_durable: Cell<bool>,
 }
 
 /// A snapshot that a command reads at, and its cluster time.
@@ -72,7 +79,19 @@ pub(crate) struct ReadAt {
     pub time: Timestamp,
 }
 
+impl<'c> Call<'c> {
+    /// The memory of the command.
+    pub(crate) fn funds(&self) -> Funds<'c> {
+        Funds { shared: self.shared, client: self.client, stop: Arc::clone(&self.stop) }
+    }
+}
+
 impl Call<'_> {
+    /// The address of the server, as its client knows it.
+    pub(crate) fn host(&self) -> Host {
+        self.shared.replica_set.host(&self.client.peer)
+    }
+
     /// The value of the first field, which has the command's name.
     pub(crate) fn argument(&self) -> &Value {
         self.body.entries.first().map_or(&Value::Null, |(_, value)| value)
@@ -134,6 +153,7 @@ impl Call<'_> {
         at: usize,
         result: impl Fn(&Written) -> Map + Send + Sync + 'static,
     ) -> CommandResult<Collection> {
+        self.note_durable(false);
         let collection = self.collection_called(name);
         let Some(retry) = &self.retry else { return Ok(collection) };
         self.fail_write()?;
@@ -157,8 +177,30 @@ impl Call<'_> {
     }
 
     /// The result of the statement at a position, if it was carried out by an earlier attempt.
-    pub(crate) fn earlier_result(&self, at: usize) -> Option<Map> {
-        self.retry.as_ref()?.done(at).map(retries::result)
+    pub(crate) fn earlier_result(&self, at: usize) -> Option<CommandResult<Map>> {
+        self.retry.as_ref()?.done(at).cloned()
+    }
+
+    /// Notes that the statement at a position has ended. One that has changed something has put its record, if the
+    /// write is retryable; the result of another one is kept for the record of the next.
+    ///
+    /// # Errors
+    /// As for any write.
+    pub(crate) fn end_statement(
+        &self,
+        at: usize,
+        changed: bool,
+        result: impl FnOnce() -> CommandResult<Map>,
+    ) -> CommandResult<()> {
+        self.note_durable(changed);
+        match &self.retry {
+            None => Ok(()),
+            Some(retry) if changed => {
+                retry.note_recorded();
+                Ok(())
+            }
+            Some(retry) => retry.note_unchanged(&self.shared.db, at, result()),
+        }
     }
 
     /// What the user needs to read on in a cursor of this command.
@@ -204,12 +246,29 @@ impl Call<'_> {
         Duration::from_millis(millis.unwrap_or_else(default))
     }
 
+    /// The rest of the time limit, for the next step of a command that has several; zero is no limit.
+    ///
+    /// # Errors
+    /// Error 50 if it is over.
+    pub(crate) fn time_left(&self) -> CommandResult<Duration> {
+        let limit = self.max_time();
+        let left = limit.saturating_sub(self.shared.env.clock.now().saturating_sub(self.began));
+        match left.is_zero() && !limit.is_zero() {
+            true => Err(CommandError::time_limit()),
+            false => Ok(left),
+        }
+    }
+
     /// The documents of an array field, wherever they were sent.
     ///
     /// # Errors
     /// Error 22 for damaged ones, error 40414 without the field, error 14 if it has elements that are no documents.
     pub(crate) fn take_documents(&mut self, field: &str) -> CommandResult<Vec<Map>> {
         if let Some(sequence) = self.take_sequence(field) {
+            if sequence.documents.len() > UNCHARGED {
+                let cost = sequence.iter().map_while(Result::ok).map(tree_bytes).sum();
+                self.client.charge_reply(self.funds().charge(cost)?);
+            }
             let decode = |raw: Result<&[u8], alluvium_wire::WireError>| {
                 let raw = raw.map_err(|error| CommandError::invalid_bson(error.to_string()))?;
                 Ok(decode_document(raw)?)

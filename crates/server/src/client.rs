@@ -1,6 +1,7 @@
 //! What is known about a connection.
 
 use crate::fields::Fields;
+use crate::memory::Charge;
 use crate::running::Running;
 use crate::security::login::Peer;
 use crate::socket::is_gone;
@@ -27,6 +28,8 @@ pub(crate) struct Client {
     closes: AtomicBool,
     /// The wait of a request for more documents of a tailable cursor.
     pub tailing: Tailing,
+    /// The memory of the reply that is being made.
+    reply_charge: Mutex<Option<Charge>>,
     /// Its socket.
     socket: Option<Arc<OwnedFd>>,
 }
@@ -41,6 +44,7 @@ impl Client {
             running: Running::default(),
             closes: AtomicBool::new(false),
             tailing: Tailing::default(),
+            reply_charge: Mutex::new(None),
             socket,
         }
     }
@@ -52,6 +56,20 @@ impl Client {
             Some(metadata) => name(metadata),
             None => self.metadata.lock().as_ref().and_then(name),
         }
+    }
+
+    /// Adds to the memory of the reply that is being made.
+    pub(crate) fn charge_reply(&self, charge: Charge) {
+        let mut known = self.reply_charge.lock();
+        match &mut *known {
+            Some(known) => known.add(charge),
+            None => *known = Some(charge),
+        }
+    }
+
+    /// The memory of the reply that was made.
+    pub(crate) fn take_reply_charge(&self) -> Option<Charge> {
+        self.reply_charge.lock().take()
     }
 
     /// Ends the request that runs if the other end of the connection is gone.

@@ -66,6 +66,7 @@ mod validate;
 mod validate_db_metadata;
 mod write_block;
 
+use crate::admission::Lane;
 use crate::call::Call;
 use crate::client::Client;
 use crate::error::CommandResult;
@@ -76,7 +77,8 @@ use crate::security::access::Access;
 use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
-use std::collections::HashMap;
+use alluvium_query::pipeline::stages::{self, StageName};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -157,15 +159,6 @@ pub(crate) enum Levels {
     Snapshot,
     /// That of the query whose cursor it reads; drivers repeat it.
     OfCursor,
-}
-
-/// Whom a request waits for before it is executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lane {
-    /// Other requests, when the server executes as many as it may.
-    Ordinary,
-    /// Other requests of control only: it is short, and ends or watches others, or keeps the connection.
-    Control,
 }
 
 impl Command {
@@ -404,7 +397,7 @@ static REGISTRY: &[Command] = &[
     replication::STATUS,
     replication::INITIATE,
     set_of_one::MAINTENANCE,
-    set_of_one::RECONFIG,
+    replication::RECONFIG,
     set_of_one::STEP_DOWN,
     set_of_one::SYNC_FROM,
     grants::REVOKE_PRIVILEGES,
@@ -451,16 +444,27 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
     REGISTRY.iter()
 }
 
+/// The names of the fields that some command keeps apart.
+static APART: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let fields = REGISTRY.iter().flat_map(|command| command.fields);
+    fields.filter(|field| field.handling == Handling::Apart).map(|field| field.name).collect()
+});
+
+/// True for the name of a field of statements or documents, which are kept as bytes until each is executed.
+pub(crate) fn is_apart(field: &str) -> bool {
+    APART.contains(field)
+}
+
 /// True if the pipeline of a request lists the running operations.
 fn lists_operations(body: &Map) -> bool {
-    let first = body.elements("pipeline").and_then(|stages| stages.first()?.as_map());
-    first.is_some_and(|first| first.contains("$currentOp"))
+    let first = body.elements("pipeline").and_then(stages::first);
+    first.is_some_and(|row| row.stage == StageName::CurrentOp)
 }
 
 /// True if the pipeline of a request writes.
 fn pipeline_writes(body: &Map) -> bool {
     let last = body.elements("pipeline").and_then(|stages| stages.last()?.as_map());
-    last.is_some_and(|last| last.contains("$out") || last.contains("$merge"))
+    last.is_some_and(stages::writes)
 }
 
 #[cfg(test)]

@@ -4,31 +4,30 @@
 //! runtime. Those are as many as requests may run at a time, and two more, which wait for connections
 //! ([`crate::pulse`]). While a request runs, `pulse` looks whether the client is gone.
 
+use crate::admission::{Lane, Own, Permit};
 use crate::client::Client;
 use crate::dispatch::{self, Reply};
 use crate::error::CommandError;
 use crate::fields::Fields;
 use crate::figures::Figures;
+use crate::incoming::{Head, Incoming, NotRead, Payer, STRANGER_BYTES_MAX, invalid};
+use crate::memory::Charge;
+use crate::receiving::{Received, Refused, receive};
+use crate::sending;
 use crate::shared::Shared;
 use crate::socket::Stream;
 use crate::tailing::Wait;
 use crate::threads::{self, Wish};
 use crate::write_gate::Writing;
-use alluvium_wire::compression::{Compressor, compress, decompress};
+use alluvium_wire::compression::{Compressor, compress};
 use alluvium_wire::reply::{Ids, MORE_TO_COME, finish};
-use alluvium_wire::{Form, HEADER_BYTES, Header, OpCode, Request, WireError};
+use alluvium_wire::{Form, OpCode, Request};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::{Semaphore, SemaphorePermit, watch};
-
-/// The least and the most bytes that are read at once. The declared length of a message is not reserved at once: a
-/// client that sends a length and no bytes costs nothing.
-const READ_BYTES_MIN: usize = 4 << 10;
-const READ_BYTES_MAX: usize = 1 << 20;
+use tokio::sync::watch;
 
 /// A connection is busy whose requests follow the replies to those before them within this time.
 const QUICK: Duration = Duration::from_millis(5);
@@ -39,7 +38,7 @@ const QUICK_REQUESTS: u32 = 4;
 const GATE_CHECK: Duration = Duration::from_millis(100);
 
 /// What a request has while it is executed.
-type Admitted<'a> = (SemaphorePermit<'a>, Option<Writing<'a>>);
+type Admitted<'a> = (Permit, Option<Writing<'a>>);
 
 /// A connection.
 pub(crate) struct Connection<S> {
@@ -47,20 +46,13 @@ pub(crate) struct Connection<S> {
     incoming: Incoming,
     shared: Arc<Shared>,
     client: Arc<Client>,
-    /// Requests that are executed at a time.
-    permits: Arc<Semaphore>,
+    /// The share of permits that its requests need.
+    own: Own,
     /// Changes when the server ends.
     stopping: watch::Receiver<bool>,
     /// The number of the last reply.
     last_reply: i32,
     pace: Pace,
-}
-
-/// Bytes that were read and not yet used. The room after them is kept, so that it is not cleared for each read.
-#[derive(Default)]
-struct Incoming {
-    room: Vec<u8>,
-    count: usize,
 }
 
 /// How soon the requests of a connection follow each other.
@@ -78,7 +70,6 @@ impl<S: Stream> Connection<S> {
         stream: S,
         shared: Arc<Shared>,
         client: Client,
-        permits: Arc<Semaphore>,
         stopping: watch::Receiver<bool>,
         wish: Wish,
     ) -> Self {
@@ -88,7 +79,7 @@ impl<S: Stream> Connection<S> {
             incoming: Incoming::default(),
             shared,
             client: Arc::new(client),
-            permits,
+            own: Own::default(),
             stopping,
             last_reply: 0,
             pace,
@@ -109,29 +100,63 @@ impl<S: Stream> Connection<S> {
     /// Answers requests until the client is gone, the server ends, or the client sends what is no message.
     async fn run(&mut self) -> io::Result<()> {
         while !self.shared.stopping.load(Ordering::Relaxed) {
-            let length = tokio::select! {
+            let head = tokio::select! {
                 biased;
-                length = self.incoming.next(&mut self.stream) => length?,
+                head = self.incoming.head(&mut self.stream) => head?,
                 _ = self.stopping.changed() => break,
             };
-            let Some(length) = length else { break };
-            self.keep_pace().await;
-            Figures::add(&self.shared.figures.bytes_in, length as u64);
-            let received = receive(self.incoming.bytes().get(..length).unwrap_or_default());
-            self.incoming.consume(length);
-            match received {
-                Ok(received) => self.answer(received).await?,
-                Err(Refused { error, ids: Some(ids) }) => {
-                    let bytes = dispatch::refused(Form::Msg, &CommandError::invalid_bson(error.to_string()));
-                    self.send(bytes, Form::Msg, 0, ids, None).await?;
+            let Some(head) = head else { break };
+            let shared = Arc::clone(&self.shared);
+            let payer = payer(&shared, &self.client);
+            if payer.is_stranger && !head.is_for_strangers() {
+                return self.turn_away(&head, &payer).await;
+            }
+            let charge = tokio::select! {
+                biased;
+                charge = self.incoming.rest(&mut self.stream, &head, &payer) => charge,
+                _ = self.stopping.changed() => break,
+            };
+            let charge = match charge {
+                Ok(charge) => charge,
+                Err(NotRead::Ended(error)) => return Err(error),
+                Err(NotRead::NoMemory) => {
+                    self.incoming.discard(&mut self.stream, &head).await?;
+                    self.refuse(&head, &CommandError::no_memory(head.bytes()), &payer).await?;
+                    continue;
                 }
-                Err(Refused { error, ids: None }) => return Err(invalid(error)),
+            };
+            self.keep_pace().await;
+            Figures::add(&self.shared.figures.bytes_in, head.header.length as u64);
+            match receive(&mut self.incoming, &head, &payer, charge).await {
+                Ok(received) => self.answer(received, &payer).await?,
+                Err(Refused::Answered(error)) => self.refuse(&head, &error, &payer).await?,
+                Err(Refused::Ended(error)) => return Err(invalid(error)),
             }
             if !threads::is_of_connection() {
                 self.pace.replied = self.shared.env.clock.now();
             }
         }
         Ok(())
+    }
+
+    /// Ends a connection that has sent a large message before a login.
+    async fn turn_away(&mut self, head: &Head, payer: &Payer<'_>) -> io::Result<()> {
+        let message = format!(
+            "a message of {} bytes requires authentication: before a login it may have {STRANGER_BYTES_MAX}, also \
+             expanded",
+            head.header.length.max(head.expanded)
+        );
+        self.incoming.discard(&mut self.stream, head).await?;
+        self.refuse(head, &CommandError::unauthorized(message), payer).await?;
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, "a large message before a login"))
+    }
+
+    /// Answers a message that is not executed.
+    async fn refuse(&mut self, head: &Head, error: &CommandError, payer: &Payer<'_>) -> io::Result<()> {
+        let form = if head.header.op_code == OpCode::Query { Form::Query } else { Form::Msg };
+        let ids = Ids { request_id: 0, response_to: head.header.request_id };
+        self.send(Outgoing { bytes: dispatch::refused(form, error), form, flags: 0, ids, compressor: None }, payer)
+            .await
     }
 
     /// Asks for a thread if the connection is busy.
@@ -148,17 +173,21 @@ impl<S: Stream> Connection<S> {
     }
 
     /// Executes a request and sends its reply, or its replies: to one that allows it, several are sent.
-    async fn answer(&mut self, received: Received) -> io::Result<()> {
-        let Received { mut request, compressor } = received;
+    async fn answer(&mut self, received: Received, payer: &Payer<'_>) -> io::Result<()> {
+        let Received { mut request, compressor, charge } = received;
+        let mut charge = charge;
         // Before a login, and for logins, replies are never compressed.
         let compressor = compressor.filter(|_| !dispatch::has_secrets(&request));
         let (form, mut ids) = (request.form, Ids { request_id: 0, response_to: request.request_id });
         loop {
             let next = request.exhaust_allowed.then(|| request.clone());
-            let Some(reply) = self.execute(request).await? else { return Ok(()) };
+            let _copy =
+                next.as_ref().and(charge.as_ref()).map(|charge| payer.memory.note(&payer.principal, charge.bytes()));
+            let Some(reply) = self.execute(request, charge.as_ref(), payer).await? else { return Ok(()) };
             let next = next.filter(|_| reply.has_more);
+            charge = charge.filter(|_| next.is_some());
             let flags = if next.is_some() { MORE_TO_COME } else { 0 };
-            let sent = self.send(reply.bytes, form, flags, ids, compressor).await;
+            let sent = self.send(Outgoing { bytes: reply.bytes, form, flags, ids, compressor }, payer).await;
             match next {
                 Some(next) if sent.is_ok() && !self.client.running.is_gone() => request = next,
                 Some(next) => {
@@ -172,16 +201,22 @@ impl<S: Stream> Connection<S> {
     }
 
     /// Executes a request; one that waits for documents of a tailable cursor until it replies.
-    async fn execute(&mut self, request: Request) -> io::Result<Option<Reply>> {
+    async fn execute(
+        &mut self,
+        request: Request,
+        charge: Option<&Charge>,
+        payer: &Payer<'_>,
+    ) -> io::Result<Option<Reply>> {
         let again = is_get_more(&request).then(|| request.clone());
-        let mut executed = self.execute_once(request, true).await?;
+        let _copy = again.as_ref().and(charge).map(|charge| payer.memory.note(&payer.principal, charge.bytes()));
+        let mut executed = self.execute_once(request, true, payer).await?;
         while let (Some(request), Some(wait)) = (&again, self.client.tailing.take_wait()) {
             if !self.wait(&wait).await {
                 return Ok(None);
             }
             self.client.tailing.resume(wait.until);
             drop(wait);
-            executed = self.execute_once(request.clone(), false).await?;
+            executed = self.execute_once(request.clone(), false, payer).await?;
         }
         Ok(executed)
     }
@@ -209,7 +244,7 @@ impl<S: Stream> Connection<S> {
     }
 
     /// Executes a request, when as few others run as the server allows. Fail points are for its first time.
-    async fn execute_once(&mut self, request: Request, is_first: bool) -> io::Result<Option<Reply>> {
+    async fn execute_once(&mut self, request: Request, is_first: bool, payer: &Payer<'_>) -> io::Result<Option<Reply>> {
         let form = request.form;
         let failure = if is_first { dispatch::failure(&self.shared, &self.client, &request) } else { None };
         let failure = failure.map(|failure| failure.within_limit(&request.body));
@@ -219,8 +254,8 @@ impl<S: Stream> Connection<S> {
             return Err(closed_by_fail_point());
         }
         let stop = self.client.running.begin();
-        let (permits, shared) = (Arc::clone(&self.permits), Arc::clone(&self.shared));
-        let admitted = match admit(&permits, &shared, &request, &stop).await? {
+        let shared = Arc::clone(&self.shared);
+        let admitted = match admit(&shared, &mut self.own, payer, &request, &stop).await? {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Some(Reply { bytes: dispatch::refused(form, &error), has_more: false })),
         };
@@ -247,73 +282,34 @@ impl<S: Stream> Connection<S> {
         }))
     }
 
-    async fn send(
-        &mut self,
-        bytes: Vec<u8>,
-        form: Form,
-        flags: u32,
-        ids: Ids,
-        compressor: Option<Compressor>,
-    ) -> io::Result<()> {
+    async fn send(&mut self, outgoing: Outgoing, payer: &Payer<'_>) -> io::Result<()> {
+        let Outgoing { bytes, form, flags, ids, compressor } = outgoing;
         self.last_reply = self.last_reply.wrapping_add(1);
-        let message = finish(bytes, form, flags, Ids { request_id: self.last_reply, ..ids });
-        let message = match compressor {
-            Some(compressor) => compress(&message, compressor).map_err(io::Error::other)?,
-            None => message,
-        };
+        let mut message = finish(bytes, form, flags, Ids { request_id: self.last_reply, ..ids });
+        if let Some(compressor) = compressor {
+            message = compress(&message, compressor).map_err(io::Error::other)?;
+        }
         Figures::add(&self.shared.figures.bytes_out, message.len() as u64);
-        self.stream.write_all(&message).await?;
-        self.stream.flush().await
+        let charge = self.client.take_reply_charge();
+        sending::send(&mut self.stream, message, charge, payer, self.shared.config.unread_max).await
     }
 }
 
-impl Incoming {
-    fn bytes(&self) -> &[u8] {
-        self.room.get(..self.count).unwrap_or_default()
-    }
-
-    /// The length of the next whole message; `None` if the client has ended the connection between two messages.
-    async fn next(&mut self, stream: &mut impl Stream) -> io::Result<Option<usize>> {
-        loop {
-            let length = match self.bytes().first_chunk::<HEADER_BYTES>() {
-                Some(head) => Some(Header::parse(head).map_err(invalid)?.length),
-                None => None,
-            };
-            if let Some(length) = length.filter(|length| *length <= self.count) {
-                return Ok(Some(length));
-            }
-            let missing = length.unwrap_or(HEADER_BYTES) - self.count;
-            let room = self.count + missing.clamp(READ_BYTES_MIN, READ_BYTES_MAX);
-            if self.room.len() < room {
-                self.room.resize(room, 0);
-            }
-            match stream.read(self.room.get_mut(self.count..).unwrap_or_default()).await? {
-                0 if self.count == 0 => return Ok(None),
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                read => self.count += read,
-            }
-        }
-    }
-
-    /// Removes a message, and the room of a long one.
-    fn consume(&mut self, length: usize) {
-        self.room.copy_within(length..self.count, 0);
-        self.count -= length;
-        if self.room.len() > READ_BYTES_MAX {
-            self.room.truncate(self.count);
-            self.room.shrink_to_fit();
-        }
-    }
-}
-
-fn invalid(error: WireError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
-}
-
-/// A request, and how its reply is sent.
-struct Received {
-    request: Request,
+/// A reply that is to be sent.
+struct Outgoing {
+    bytes: Vec<u8>,
+    form: Form,
+    flags: u32,
+    ids: Ids,
     compressor: Option<Compressor>,
+}
+
+/// Who pays for the memory of a connection's requests now.
+fn payer<'a>(shared: &'a Shared, client: &Client) -> Payer<'a> {
+    let (principal, is_user) = client.peer.principal();
+    let is_stranger = !is_user && shared.security.is_checked(&client.peer);
+    let memory = if is_stranger { &shared.strangers } else { &shared.memory };
+    Payer { memory, principal, is_stranger }
 }
 
 fn closed_by_fail_point() -> io::Error {
@@ -321,16 +317,18 @@ fn closed_by_fail_point() -> io::Error {
 }
 
 /// Waits until a request may be executed: until fewer are executed than may be and, if it writes, until no `fsync`
-/// holds writes back.
+/// holds writes back. Requests before a login, which are answered or refused at once, are in the lane of control.
 async fn admit<'a>(
-    permits: &'a Semaphore,
     shared: &'a Shared,
+    own: &mut Own,
+    payer: &Payer<'_>,
     request: &Request,
     stop: &AtomicBool,
 ) -> io::Result<Result<Admitted<'a>, CommandError>> {
     let began = shared.env.clock.now();
+    let lane = if payer.is_stranger { Lane::Control } else { dispatch::lane(request) };
     loop {
-        let permit = permits.acquire().await.map_err(io::Error::other)?;
+        let permit = shared.admission.admit(own, &payer.principal, lane).await.map_err(io::Error::other)?;
         if !dispatch::writes(request) {
             return Ok(Ok((permit, None)));
         }
@@ -348,29 +346,6 @@ async fn admit<'a>(
         }
         shared.writes.wait(GATE_CHECK).await;
     }
-}
-
-/// A message that is no request.
-struct Refused {
-    error: WireError,
-    /// Its numbers, if only a document in it is damaged and the connection may continue.
-    ids: Option<Ids>,
-}
-
-/// Reads a request.
-fn receive(message: &[u8]) -> Result<Received, Refused> {
-    let of_connection = |error: WireError| Refused { error, ids: None };
-    let head = message.first_chunk::<HEADER_BYTES>().ok_or(of_connection(WireError::Truncated))?;
-    let header = Header::parse(head).map_err(of_connection)?;
-    let ids = Ids { request_id: 0, response_to: header.request_id };
-    let parse = |header: &Header, bytes: &[u8]| {
-        Request::parse(header, bytes).map_err(|error| Refused { error, ids: error.is_of_document().then_some(ids) })
-    };
-    if header.op_code == OpCode::Compressed {
-        let (inner, bytes, compressor) = decompress(&header, message).map_err(of_connection)?;
-        return Ok(Received { request: parse(&inner, &bytes)?, compressor: Some(compressor) });
-    }
-    Ok(Received { request: parse(&header, message)?, compressor: None })
 }
 
 fn is_get_more(request: &Request) -> bool {

@@ -16,8 +16,14 @@ use tokio::sync::Notify;
 /// opens cursors and leaves them does not keep others from reading.
 const CURSORS_MAX: usize = 10_000;
 
-/// How many are closed then.
-const CLOSED_AT_ONCE: usize = CURSORS_MAX / 100;
+/// One in this number is closed then.
+const CLOSED_AT_ONCE: usize = 100;
+/// The part of the database's memory, and the least memory, that cursors have while they are not read. Beyond it they
+/// are closed, too.
+const MEMORY_PART: usize = 4;
+const MEMORY_MIN: usize = 64 << 20;
+/// What a cursor takes besides the documents that it has read ahead.
+const CURSOR_BYTES: usize = 8 << 10;
 
 /// A cursor that was not read for this long is closed, by default.
 pub(crate) const IDLE: Duration = Duration::from_secs(600);
@@ -104,6 +110,17 @@ impl Documents {
         }
     }
 
+    /// The memory that it takes while it is not read.
+    fn bytes(&self) -> usize {
+        let row = |kept: &Option<Document>| kept.as_ref().map_or(0, Document::row_len);
+        let documents = match self {
+            Self::Query(cursor, kept) | Self::WithRecordIds(cursor, kept) => cursor.bytes_ahead() + row(kept),
+            Self::Tail(cursor) => row(&cursor.kept),
+            Self::List(list) => list.iter().map(|document| document.row_len() + size_of::<Document>()).sum(),
+        };
+        CURSOR_BYTES + documents
+    }
+
     /// Returns a document that was read last.
     pub(crate) fn give_back(&mut self, document: Document) {
         match self {
@@ -149,6 +166,7 @@ enum Entry {
     Idle {
         cursor: Box<OpenCursor>,
         since: Duration,
+        bytes: usize,
     },
     /// A thread reads it.
     Busy {
@@ -161,19 +179,57 @@ enum Entry {
 
 /// The open cursors by their numbers.
 pub(crate) struct Cursors {
-    entries: Mutex<HashMap<i64, Entry>>,
+    state: Mutex<State>,
+    bytes_max: usize,
     env: Env,
 }
 
-/// Removes some of the cursors that were not read for the longest time.
-fn take_oldest(entries: &mut HashMap<i64, Entry>) -> Vec<Entry> {
-    let idle = entries.iter().filter_map(|(id, entry)| match entry {
-        Entry::Idle { since, .. } => Some((*since, *id)),
-        Entry::Busy { .. } => None,
-    });
-    let mut idle: Vec<(Duration, i64)> = idle.collect();
-    idle.sort_unstable();
-    idle.iter().take(CLOSED_AT_ONCE).filter_map(|(_, id)| entries.remove(id)).collect()
+#[derive(Default)]
+struct State {
+    entries: HashMap<i64, Entry>,
+    /// The memory of those that no thread reads.
+    bytes: usize,
+}
+
+impl State {
+    /// Adds a cursor, or gives back one that was read.
+    fn insert(&mut self, id: i64, cursor: Box<OpenCursor>, since: Duration) {
+        let bytes = cursor.documents.bytes();
+        self.remove(id);
+        self.entries.insert(id, Entry::Idle { cursor, since, bytes });
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, id: i64) -> Option<Entry> {
+        let entry = self.entries.remove(&id)?;
+        if let Entry::Idle { bytes, .. } = &entry {
+            self.bytes -= bytes;
+        }
+        Some(entry)
+    }
+
+    /// Removes cursors that were not read for the longest time, while there are too many, or they take too much memory.
+    /// The one that was read last stays.
+    fn take_oldest(&mut self, bytes_max: usize) -> Vec<Entry> {
+        if self.entries.len() < CURSORS_MAX && self.bytes <= bytes_max {
+            return Vec::new();
+        }
+        let idle = self.entries.iter().filter_map(|(id, entry)| match entry {
+            Entry::Idle { since, .. } => Some((*since, *id)),
+            Entry::Busy { .. } => None,
+        });
+        let mut idle: Vec<(Duration, i64)> = idle.collect();
+        idle.sort_unstable();
+        idle.pop();
+        let some = |most: usize| most - most / CLOSED_AT_ONCE;
+        let mut oldest = idle.into_iter();
+        let mut taken = Vec::new();
+        while self.entries.len() > some(CURSORS_MAX) || self.bytes > some(bytes_max) {
+            let Some((_, id)) = oldest.next() else { break };
+            taken.extend(self.remove(id));
+        }
+        taken
+    }
 }
 
 /// What became of a cursor that was to be closed.
@@ -186,8 +242,9 @@ pub(crate) enum Killed {
 }
 
 impl Cursors {
-    pub(crate) fn new(env: Env) -> Self {
-        Self { entries: Mutex::new(HashMap::new()), env }
+    /// The cursors of a database that has this memory.
+    pub(crate) fn new(env: Env, memory_bytes: usize) -> Self {
+        Self { state: Mutex::default(), bytes_max: (memory_bytes / MEMORY_PART).max(MEMORY_MIN), env }
     }
 
     /// Keeps a cursor, and returns its number.
@@ -195,24 +252,22 @@ impl Cursors {
     /// # Errors
     /// Error 146 if there are too many, and all of them are read at the moment.
     pub(crate) fn keep(&self, cursor: OpenCursor) -> CommandResult<i64> {
-        let mut entries = self.entries.lock();
-        let closed = if entries.len() >= CURSORS_MAX { take_oldest(&mut entries) } else { Vec::new() };
-        if entries.len() >= CURSORS_MAX {
+        let mut state = self.state.lock();
+        let closed = state.take_oldest(self.bytes_max);
+        if state.entries.len() >= CURSORS_MAX {
             let message = format!("there are {CURSORS_MAX} open cursors already: close some, or read them to the end");
             return Err(CommandError::new(146, "ExceededMemoryLimit", message));
         }
         let id = loop {
             // Positive, so that no client takes it for an error.
             let id = (self.env.rng.next_u64() >> 1).cast_signed();
-            if id != 0 && !entries.contains_key(&id) {
+            if id != 0 && !state.entries.contains_key(&id) {
                 break id;
             }
         };
-        entries.insert(id, Entry::Idle { cursor: Box::new(cursor), since: self.env.clock.now() });
-        drop(entries);
-        if !closed.is_empty() {
-            log::warn!("{CURSORS_MAX} cursors are open: closed {} that were not read for long", closed.len());
-        }
+        state.insert(id, Box::new(cursor), self.env.clock.now());
+        drop(state);
+        note(&closed);
         Ok(id)
     }
 
@@ -221,9 +276,9 @@ impl Cursors {
     /// # Errors
     /// Error 43 if it does not exist; 13 if it is another user's; 12051 if another thread reads it.
     pub(crate) fn take(&self, id: i64, namespace: &str, user: Option<&str>) -> CommandResult<Box<OpenCursor>> {
-        let mut entries = self.entries.lock();
+        let mut state = self.state.lock();
         let missing = || CommandError::cursor_not_found(format!("cursor id {id} not found"));
-        match entries.get(&id).ok_or_else(missing)? {
+        match state.entries.get(&id).ok_or_else(missing)? {
             Entry::Busy { .. } => Err(CommandError::cursor_in_use(format!("cursor id {id} is already in use"))),
             Entry::Idle { cursor, .. } if cursor.namespace != namespace => {
                 let message = format!(
@@ -242,8 +297,11 @@ impl Cursors {
                     user: cursor.user.clone(),
                     session: cursor.session.clone(),
                 };
-                match entries.insert(id, busy) {
-                    Some(Entry::Idle { cursor, .. }) => Ok(cursor),
+                match state.entries.insert(id, busy) {
+                    Some(Entry::Idle { cursor, bytes, .. }) => {
+                        state.bytes -= bytes;
+                        Ok(cursor)
+                    }
                     _ => Err(missing()),
                 }
             }
@@ -252,29 +310,34 @@ impl Cursors {
 
     /// Keeps a cursor that was taken, unless it was closed in between.
     pub(crate) fn give_back(&self, id: i64, cursor: Box<OpenCursor>) {
-        let mut entries = self.entries.lock();
-        if let Some(entry) = entries.get_mut(&id) {
-            *entry = Entry::Idle { cursor, since: self.env.clock.now() };
+        let mut state = self.state.lock();
+        if !state.entries.contains_key(&id) {
+            return;
         }
+        state.insert(id, cursor, self.env.clock.now());
+        let closed = state.take_oldest(self.bytes_max);
+        drop(state);
+        note(&closed);
     }
 
     /// Forgets a cursor that was taken.
     pub(crate) fn close(&self, id: i64) {
-        self.entries.lock().remove(&id);
+        let closed = self.state.lock().remove(id);
+        drop(closed);
     }
 
     /// Closes a cursor of a user; one that is read at the moment ends with an error.
     pub(crate) fn kill(&self, id: i64, namespace: &str, user: Option<&str>) -> Killed {
-        let mut entries = self.entries.lock();
+        let mut state = self.state.lock();
         let is_of = |entry: &Entry| match entry {
             Entry::Idle { cursor, .. } => cursor.namespace == namespace && cursor.user.as_deref() == user,
             Entry::Busy { namespace: of, user: by, .. } => of == namespace && by.as_deref() == user,
         };
-        if !entries.get(&id).is_some_and(is_of) {
+        if !state.entries.get(&id).is_some_and(is_of) {
             return Killed::NotFound;
         }
-        let entry = entries.remove(&id);
-        drop(entries);
+        let entry = state.remove(id);
+        drop(state);
         stop(entry.into_iter());
         Killed::Killed
     }
@@ -292,23 +355,23 @@ impl Cursors {
     pub(crate) fn expire(&self, idle: Duration) {
         let now = self.env.clock.now();
         self.kill_where(|entry| match entry {
-            Entry::Idle { cursor, since } => !cursor.never_expires && now.saturating_sub(*since) > idle,
+            Entry::Idle { cursor, since, .. } => !cursor.never_expires && now.saturating_sub(*since) > idle,
             Entry::Busy { .. } => false,
         });
     }
 
     fn kill_where(&self, is_of: impl Fn(&Entry) -> bool) {
-        let mut entries = self.entries.lock();
-        let ids: Vec<i64> = entries.iter().filter(|(_, entry)| is_of(entry)).map(|(id, _)| *id).collect();
-        let killed: Vec<Entry> = ids.into_iter().filter_map(|id| entries.remove(&id)).collect();
-        drop(entries);
+        let mut state = self.state.lock();
+        let ids: Vec<i64> = state.entries.iter().filter(|(_, entry)| is_of(entry)).map(|(id, _)| *id).collect();
+        let killed: Vec<Entry> = ids.into_iter().filter_map(|id| state.remove(id)).collect();
+        drop(state);
         stop(killed.into_iter());
     }
 
     /// The cursors that no thread reads: their numbers and namespaces.
     pub(crate) fn idle(&self) -> Vec<(i64, String)> {
-        let entries = self.entries.lock();
-        let idle = entries.iter().filter_map(|(id, entry)| match entry {
+        let state = self.state.lock();
+        let idle = state.entries.iter().filter_map(|(id, entry)| match entry {
             Entry::Idle { cursor, .. } => Some((*id, cursor.namespace.clone())),
             Entry::Busy { .. } => None,
         });
@@ -317,7 +380,14 @@ impl Cursors {
 
     /// The number of open cursors.
     pub(crate) fn len(&self) -> usize {
-        self.entries.lock().len()
+        self.state.lock().entries.len()
+    }
+}
+
+/// Logs that cursors were closed to make room.
+fn note(closed: &[Entry]) {
+    if !closed.is_empty() {
+        log::warn!("too many cursors are open: closed {} that were not read for long", closed.len());
     }
 }
 
@@ -330,3 +400,6 @@ fn stop(entries: impl Iterator<Item = Entry>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,10 +5,11 @@ mod gates;
 mod profiling;
 mod replies;
 
+use crate::admission::Lane;
 use crate::call::Call;
 use crate::client::Client;
 use crate::collection_uuid;
-use crate::commands::{self, Command, Lane};
+use crate::commands::{self, Command};
 use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fail_points::{Candidate, Failure};
@@ -178,7 +179,6 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     let (body, statements) = command.set_apart(body);
     let body = Arc::new(body);
     let listed = shared.operations.begin(Operation {
-        command: command.name,
         op: command.op,
         namespace: Arc::clone(&namespace),
         shown: command.shown(&body),
@@ -188,7 +188,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         stop: Arc::clone(&stop),
     });
     // The snapshot is pinned before the write of the session begins, which may wait for another one.
-    let snapshot = concerns::read_concern(shared, command, &body)?;
+    let snapshot = concerns::read_concern(shared, client, command, &body)?;
     check_uuid(shared, command, &db, &body)?;
     // Last, as it excludes others: the write of a session.
     let retry = begin_retry(shared, command, &body, session.as_ref(), &stop)?;
@@ -214,6 +214,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         exhaust_allowed,
         has_more: Cell::new(false),
         plan: RefCell::new(None),
+        is_durable: Cell::new(false),
     };
     let mut builder = execute_noted(command, &mut call, &namespace)?;
     let failed_concern = failure.and_then(|failure| failure.write_concern_error).filter(|_| command.may_write());
@@ -234,6 +235,7 @@ fn execute_noted(command: &Command, call: &mut Call<'_>, namespace: &str) -> Com
         true => shared.security.recorded(&call.client.peer, command.name, namespace, || (command.run)(call)),
         false => (command.run)(call),
     };
+    let result = call.wait_for_disk(result);
     if namespace.len() > call.db.len() {
         let time = shared.env.clock.now().saturating_sub(call.began);
         shared.latencies.note(namespace, command.usage, time);
@@ -287,4 +289,4 @@ fn database_of(body: &Map, command: &Command) -> CommandResult<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

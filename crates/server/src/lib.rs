@@ -7,7 +7,9 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod acknowledgement;
 mod admin;
+mod admission;
 mod api;
 mod attach;
 mod batch;
@@ -26,25 +28,35 @@ mod error;
 mod fail_points;
 mod fields;
 mod figures;
+mod funds;
+mod host;
+mod incoming;
 mod latencies;
 mod listener;
 mod listing;
 mod machine;
+mod memory;
 mod metrics;
 mod operations;
 mod owner;
 mod parameters;
 mod peers;
 mod plan_filters;
+mod principal;
 mod profile;
+#[cfg(test)]
+mod promises;
 mod pulse;
 mod query_shape;
 mod read;
+mod receiving;
 mod recent_log;
 mod reload;
+mod replica_set;
 mod retries;
 mod running;
 mod security;
+mod sending;
 mod server_stages;
 mod sessions;
 mod shared;
@@ -52,6 +64,7 @@ mod shell_text;
 mod slow;
 mod snapshots;
 mod socket;
+mod statements;
 mod tailing;
 mod threads;
 mod tls;
@@ -61,6 +74,7 @@ mod writes;
 
 pub use attach::{Attached, attach};
 pub use config::{Config, MONGODB_VERSION};
+pub use host::{Host, HostError, SetName};
 pub use listener::{ServeError, Server};
 pub use owner::{OWNER_SOCKET, RUN, Runner, Visit, connect};
 pub use reload::Reloader;

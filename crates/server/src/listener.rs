@@ -3,17 +3,21 @@
 mod door;
 
 use crate::admin;
+use crate::admission;
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::host::Host;
 use crate::pulse::Pulse;
+use crate::replica_set::ReplicaSet;
 use crate::security::Security;
 use crate::security::audit::Audit;
+use crate::security::directory::Rules;
 use crate::security::login::Peer;
 use crate::shared::Shared;
 use crate::socket::{Socket, Stream};
 use crate::threads::{Serving, Wish};
-use crate::tls::{Tls, TlsError};
+use crate::tls::{Greeting, Tls, TlsError};
 use alluvium::Database;
 use door::Door;
 use std::io;
@@ -23,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::server::TlsStream;
 
@@ -37,6 +41,9 @@ const HOUSEKEEPING: Duration = Duration::from_secs(10);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The time that running requests have to end when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// The time between two rounds in which all commands are ended while the server ends.
+const END_AGAIN: Duration = Duration::from_millis(50);
 
 /// The reason why a server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +68,9 @@ pub enum ServeError {
     /// The users of the database cannot be read.
     #[error("cannot read the users of the database: {0}")]
     Users(String),
+    /// The configuration of the replica set cannot be read.
+    #[error("cannot read the configuration of the replica set: {0}")]
+    ReplicaSet(String),
     /// The system refuses threads.
     #[error("cannot start the threads of the server: {0}")]
     Threads(io::Error),
@@ -89,12 +99,14 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("alluvium-net")
-            .worker_threads(config.threads.max(1) + IO_THREADS)
+            .worker_threads(admission::of_all(config.threads.max(1)) + admission::CONTROL + IO_THREADS)
             .max_blocking_threads(BLOCKING_THREADS + config.threads)
             .build()
             .map_err(ServeError::Threads)?;
+        let certificates = config.tls.as_ref().is_some_and(|files| files.authorities.is_some());
+        let rules = Rules { logins: config.authentication, certificates };
         let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).map_err(ServeError::Audit)?;
-        let security = Security::open(db, config.authentication, audit);
+        let security = Security::open(db, rules, audit);
         let security = security.map_err(|error| ServeError::Users(error.message))?;
         let tls = config.tls.clone().map(|files| Tls::open(&db.as_ref().env, files));
         let tls = tls.transpose().map_err(ServeError::Tls)?;
@@ -109,7 +121,8 @@ impl Server {
             (None, Some((_, file))) => file.0.display().to_string(),
             (None, None) => "localhost:27017".to_owned(),
         };
-        let shared = Arc::new(Shared::new(db.clone(), config, address, security, tls));
+        let set = ReplicaSet::open(db, &config).map_err(|error| ServeError::ReplicaSet(error.message))?;
+        let shared = Arc::new(Shared::new(db.clone(), config, &address, set, security, tls));
         Ok(Self { runtime, listeners, sockets, monitors, door: None, shared })
     }
 
@@ -128,23 +141,22 @@ impl Server {
         Arc::clone(&self.shared)
     }
 
-    /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are
-    /// finished, or end after ten seconds.
+    /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are ended
+    /// at their next step, which all commands reach within a second, and new ones are refused.
     pub fn run(self, stopped: impl FnOnce() + Send + 'static) {
         let Self { runtime, listeners, sockets, monitors, door, shared } = self;
         let _pulse = Pulse::start(Arc::clone(&shared), runtime.handle().clone());
         runtime.block_on(async {
             let (stop, stopping) = watch::channel(false);
-            let permits = Arc::new(Semaphore::new(shared.config.threads.max(1)));
             let (open, mut all_closed) = mpsc::channel(1);
             let mut accepting = JoinSet::new();
             let mut files = Vec::new();
             for listener in listeners {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
+                let acceptor = Acceptor::new(&shared, &stopping, &open);
                 accepting.spawn(async move { acceptor.tcp(listener).await });
             }
             for (listener, file) in sockets {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
+                let acceptor = Acceptor::new(&shared, &stopping, &open);
                 let path = file.0.display().to_string();
                 files.push(file);
                 accepting.spawn(async move { acceptor.unix(listener, path).await });
@@ -153,7 +165,7 @@ impl Server {
                 tokio::spawn(admin::serve(listener, Arc::clone(&shared)));
             }
             if let Some(door) = door {
-                let acceptor = Acceptor::new(&shared, &permits, &stopping, &open);
+                let acceptor = Acceptor::new(&shared, &stopping, &open);
                 accepting.spawn(async move { acceptor.owner(door).await });
             }
             let keeping = tokio::spawn(keep_house(Arc::clone(&shared)));
@@ -171,11 +183,21 @@ impl Server {
             let _no_receiver_is_fine = stop.send(true);
             keeping.abort();
             drop(open);
-            let _late = tokio::time::timeout(GRACE, async {
+            let closed = tokio::time::timeout(GRACE, async {
                 while accepting.join_next().await.is_some() {}
                 while all_closed.recv().await.is_some() {}
-            })
-            .await;
+            });
+            // Again and again, for a command that was not yet listed, or got another flag, the first time.
+            let ending = async {
+                loop {
+                    shared.operations.end_all();
+                    tokio::time::sleep(END_AGAIN).await;
+                }
+            };
+            tokio::select! {
+                _late = closed => {}
+                () = ending => {}
+            }
         });
         runtime.shutdown_timeout(GRACE);
     }
@@ -201,8 +223,14 @@ struct Bound {
 async fn bind_all(config: &Config) -> Result<Bound, ServeError> {
     let failed = |address: String| move |source| ServeError::Listen { address, source };
     let mut bound = Bound { listeners: Vec::new(), sockets: Vec::new(), monitors: Vec::new() };
-    for address in &config.listen {
-        bound.listeners.push(TcpListener::bind(address).await.map_err(failed(address.to_string()))?);
+    let addresses = distinct(&config.listen);
+    for address in &addresses {
+        match TcpListener::bind(address).await {
+            Ok(listener) => bound.listeners.push(listener),
+            // Where the system lets all addresses of IPv6 include those of IPv4, this listener exists already.
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_of_all(&bound.listeners, address) => {}
+            Err(error) => return Err(failed(address.to_string())(error)),
+        }
     }
     for address in &config.admin_listen {
         bound.monitors.push(TcpListener::bind(address).await.map_err(failed(address.to_string()))?);
@@ -211,6 +239,32 @@ async fn bind_all(config: &Config) -> Result<Bound, ServeError> {
         bound.sockets.push(bind_socket(path).await.map_err(failed(path.display().to_string()))?);
     }
     Ok(bound)
+}
+
+/// Addresses without those that another one includes: itself, or all of the machine. Those of IPv6 that are all of the
+/// machine come first. Each port 0 is another port.
+fn distinct(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+    let mut kept: Vec<SocketAddr> = Vec::new();
+    let is_all = |address: &SocketAddr| address.ip().is_unspecified();
+    let (all, others): (Vec<SocketAddr>, Vec<SocketAddr>) = addresses.iter().copied().partition(is_all);
+    let (first, then): (Vec<SocketAddr>, Vec<SocketAddr>) = all.into_iter().partition(SocketAddr::is_ipv6);
+    for address in [first, then, others].concat() {
+        let includes = |other: &SocketAddr| {
+            let same_kind = other.is_ipv4() == address.is_ipv4();
+            other.port() == address.port() && (*other == address || is_all(other) && same_kind)
+        };
+        if address.port() == 0 || !kept.iter().any(includes) {
+            kept.push(address);
+        }
+    }
+    kept
+}
+
+/// True for an address of IPv4 if one of the listeners has its port at all addresses of IPv6.
+fn is_of_all(listeners: &[TcpListener], address: &SocketAddr) -> bool {
+    let listening = listeners.iter().filter_map(|listener| listener.local_addr().ok());
+    let mut all = listening.filter(|other| other.is_ipv6() && other.ip().is_unspecified());
+    address.is_ipv4() && all.any(|other| other.port() == address.port())
 }
 
 /// Listens at a Unix socket. One that a killed process has left is replaced.
@@ -235,21 +289,14 @@ impl Drop for SocketFile {
 /// Accepts the connections of one listener.
 struct Acceptor {
     shared: Arc<Shared>,
-    permits: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
     /// Each connection has one while it is open.
     open: mpsc::Sender<()>,
 }
 
 impl Acceptor {
-    fn new(
-        shared: &Arc<Shared>,
-        permits: &Arc<Semaphore>,
-        stopping: &watch::Receiver<bool>,
-        open: &mpsc::Sender<()>,
-    ) -> Self {
-        let (shared, permits) = (Arc::clone(shared), Arc::clone(permits));
-        Self { shared, permits, stopping: stopping.clone(), open: open.clone() }
+    fn new(shared: &Arc<Shared>, stopping: &watch::Receiver<bool>, open: &mpsc::Sender<()>) -> Self {
+        Self { shared: Arc::clone(shared), stopping: stopping.clone(), open: open.clone() }
     }
 
     async fn tcp(mut self, listener: TcpListener) {
@@ -259,12 +306,14 @@ impl Acceptor {
                     Ok((stream, address)) => {
                         // Replies are written at once: nothing is gained by waiting for more bytes.
                         let _works_without = stream.set_nodelay(true);
-                        let peer = Peer::network(address.to_string(), address.ip());
+                        // An address that the system does not know any more is of a connection that has ended.
+                        let reached = Host::of_ip(stream.local_addr().unwrap_or(address));
+                        let peer = Peer::network(address, reached);
                         let socket = stream.into_std().and_then(Socket::new);
                         if self.shared.tls.is_some() {
                             self.serve(peer, handshake(Arc::clone(&self.shared), socket));
                         } else {
-                            self.serve(peer, async { Ok((socket?, None)) });
+                            self.serve(peer, async { Ok((socket?, Greeting::default())) });
                         }
                     }
                     Err(error) => pause(&error).await,
@@ -280,7 +329,7 @@ impl Acceptor {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
                         let socket = stream.into_std().and_then(Socket::new);
-                        self.serve(Peer::socket(path.clone()), async { Ok((socket?, None)) });
+                        self.serve(Peer::socket(path.clone()), async { Ok((socket?, Greeting::default())) });
                     }
                     Err(error) => pause(&error).await,
                 },
@@ -289,11 +338,11 @@ impl Acceptor {
         }
     }
 
-    /// Serves a connection. `open` makes it ready, and returns the subject of the client's certificate.
+    /// Serves a connection. `open` makes it ready.
     fn serve<S: Stream>(
         &mut self,
         mut peer: Peer,
-        open: impl Future<Output = io::Result<(S, Option<String>)>> + Send + 'static,
+        open: impl Future<Output = io::Result<(S, Greeting)>> + Send + 'static,
     ) {
         let counters = &self.shared.figures;
         if counters.connections.load(Ordering::Relaxed) >= self.shared.config.connections_max {
@@ -312,16 +361,16 @@ impl Acceptor {
         counters.connections_total.fetch_add(1, Ordering::Relaxed);
         let id = self.shared.last_connection.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let shared = Arc::clone(&self.shared);
-        let (permits, stopping) = (Arc::clone(&self.permits), self.stopping.clone());
+        let stopping = self.stopping.clone();
         let (wish, is_open) = (Wish::default(), self.open.clone());
         let wishes = wish.clone();
         let connection = async move {
             let _until_it_ends = (admitted, is_open);
             match open.await {
-                Ok((mut stream, certificate)) => {
-                    peer.certificate = certificate;
+                Ok((mut stream, greeting)) => {
+                    peer.greet(greeting);
                     let client = Client::new(id, peer, Some(stream.socket().descriptor()));
-                    Connection::new(stream, Arc::clone(&shared), client, permits, stopping, wishes).serve().await;
+                    Connection::new(stream, Arc::clone(&shared), client, stopping, wishes).serve().await;
                 }
                 Err(error) => log::info!("a connection from {} ended: {error}", peer.address),
             }
@@ -332,7 +381,7 @@ impl Acceptor {
 }
 
 /// The handshake of TLS.
-async fn handshake(shared: Arc<Shared>, socket: io::Result<Socket>) -> io::Result<(TlsStream<Socket>, Option<String>)> {
+async fn handshake(shared: Arc<Shared>, socket: io::Result<Socket>) -> io::Result<(TlsStream<Socket>, Greeting)> {
     match &shared.tls {
         Some(tls) => tls.accept(socket?).await,
         None => Err(io::ErrorKind::Unsupported.into()),
@@ -343,3 +392,6 @@ async fn pause(error: &io::Error) {
     log::warn!("a connection could not be accepted: {error}");
     tokio::time::sleep(ACCEPT_PAUSE).await;
 }
+
+#[cfg(test)]
+mod tests;

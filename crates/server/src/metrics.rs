@@ -79,6 +79,8 @@ impl Collector for Metrics {
         gauge(&mut encoder, "cursors", "Open cursors", self.shared.cursors.len() as f64)?;
         gauge(&mut encoder, "sessions", "Sessions in use", self.shared.sessions.len() as f64)?;
         gauge(&mut encoder, "operations", "Requests that run", self.shared.operations.list().len() as f64)?;
+        let bytes = self.shared.memory.used() as f64;
+        gauge(&mut encoder, "request_bytes", "Bytes of large requests, and of replies that are not sent yet", bytes)?;
         self.encode_store(&mut encoder)?;
         encode_latencies(&mut encoder, figures)
     }
@@ -105,6 +107,7 @@ impl Metrics {
             ("memtable_bytes", "Bytes of memtables", stats.memtable_bytes as f64),
             ("cache_bytes", "Bytes of cached blocks", stats.cache_bytes as f64),
             ("pinned_bytes", "Bytes of indexes and dictionaries of open files", stats.pinned_bytes as f64),
+            ("query_bytes", "Bytes that queries hold", stats.query_bytes as f64),
             ("job_bytes", "Bytes of running flushes and compactions", stats.job_bytes as f64),
             ("debt", "How far compaction is behind: 0 (not) to 1 (writers wait)", stats.debt),
             ("compaction_debt_bytes", "Bytes that compaction is behind", stats.compaction_debt_bytes as f64),

@@ -12,8 +12,6 @@ use std::time::Duration;
 /// A running command.
 #[derive(Clone)]
 pub(crate) struct Operation {
-    /// The name of the command.
-    pub command: &'static str,
     /// The database, or `database.collection`.
     pub namespace: Arc<str>,
     /// The kind of operation.
@@ -102,6 +100,13 @@ impl Operations {
     /// The numbers and addresses of all connections.
     pub(crate) fn connections(&self) -> Vec<(i32, String)> {
         self.connections.lock().iter().map(|(number, address)| (*number, address.clone())).collect()
+    }
+
+    /// Ends all commands at their next steps.
+    pub(crate) fn end_all(&self) {
+        for operation in self.running.lock().by_number.values() {
+            operation.stop.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Ends a command at its next step.

@@ -4,10 +4,16 @@
 //! batch as the write itself, so a crash keeps both or neither. The `_id` of a record has the session, its user and the
 //! position of the statement, and the record has the number of the write. So a session has as many records as its
 //! largest command had statements, and they are deleted when the session ends.
+//!
+//! A statement that changes nothing, or fails, has no batch. Its result is in the record of the next statement that
+//! changes something, so that a repetition does not run it again and finds what later statements have written. Those
+//! after the last change have no record: they run again.
 
 use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
 use crate::sessions::{CheckedOut, SessionId, too_old};
 use alluvium::{Binary, Database, Map, Value, WriteRecord, Written};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,14 +22,21 @@ const RECORDS: &str = "config.transactions";
 /// The binary subtype of UUIDs.
 const UUID: u8 = 4;
 
+/// The most results of statements without a change in the record of another statement.
+const UNRECORDED_MAX: usize = 1_000;
+/// The name of the code of an error in a record, which replies to statements do not show.
+const EARLIER: &str = "Earlier";
+
 /// A write that may be a repetition.
 pub(crate) struct Retry {
     session: SessionId,
     number: i64,
-    /// The records of the statements that were carried out before.
-    done: HashMap<i32, Map>,
+    /// The results of the statements that were carried out before.
+    done: HashMap<i32, CommandResult<Map>>,
     /// The numbers of the statements, if the client sent them.
     statements: Option<Vec<i32>>,
+    /// The results of the statements without a change since the last record.
+    unrecorded: RefCell<Arc<Vec<Value>>>,
 }
 
 impl Retry {
@@ -37,7 +50,13 @@ impl Retry {
         session: &SessionId,
         number: i64,
     ) -> CommandResult<Self> {
-        let mut retry = Self { session: session.clone(), number, done: HashMap::new(), statements: None };
+        let mut retry = Self {
+            session: session.clone(),
+            number,
+            done: HashMap::new(),
+            statements: None,
+            unrecorded: RefCell::default(),
+        };
         if checked_out.is_new {
             return Ok(retry);
         }
@@ -48,9 +67,10 @@ impl Retry {
             if latest > number {
                 return Err(too_old(number, latest));
             }
-            let statement = id.get("statement").and_then(Value::as_i64).and_then(|at| i32::try_from(at).ok());
-            if let (Some(statement), true) = (statement, latest == number) {
-                retry.done.insert(statement, record);
+            if latest == number {
+                let before = record.get("before").and_then(Value::as_array).unwrap_or_default();
+                retry.done.extend(before.iter().filter_map(Value::as_map).filter_map(|entry| earlier(entry, entry)));
+                retry.done.extend(earlier(&id, &record));
             }
         }
         Ok(retry)
@@ -80,28 +100,78 @@ impl Retry {
         given.unwrap_or_else(|| i32::try_from(at).unwrap_or(i32::MAX))
     }
 
-    /// The record of the statement at a position, if it was carried out before.
-    pub(crate) fn done(&self, at: usize) -> Option<&Map> {
+    /// The result of the statement at a position, if it was carried out before.
+    pub(crate) fn done(&self, at: usize) -> Option<&CommandResult<Map>> {
         self.done.get(&self.statement(at))
+    }
+
+    /// Notes that a statement has put its record, and with it the results of those before it.
+    pub(crate) fn note_recorded(&self) {
+        *self.unrecorded.borrow_mut() = Arc::default();
+    }
+
+    /// Notes the result of a statement that changed nothing. Many of them become a record of their own.
+    ///
+    /// # Errors
+    /// As for any write.
+    pub(crate) fn note_unchanged(&self, db: &Database, at: usize, result: CommandResult<Map>) -> CommandResult<()> {
+        let mut entry = Map::from([("statement", Value::Int32(self.statement(at)))]);
+        match result {
+            Ok(result) => entry.push("result", Value::Map(result)),
+            // What ends the whole command is no result of a statement.
+            Err(error) if error.is_fatal() => return Ok(()),
+            Err(error) => {
+                let mut described = Map::new();
+                error.describe(&mut described);
+                entry.push("error", Value::Map(described));
+            }
+        }
+        let mut unrecorded = self.unrecorded.borrow_mut();
+        Arc::make_mut(&mut unrecorded).push(Value::Map(entry));
+        if unrecorded.len() >= UNRECORDED_MAX {
+            let before = Value::Array(unrecorded.to_vec());
+            let record = Map::from([("number", Value::Int64(self.number)), ("before", before)]);
+            db.collection(RECORDS).put(Value::Map(self.id_of(at)), record)?;
+            *unrecorded = Arc::default();
+        }
+        Ok(())
+    }
+
+    /// The `_id` of the record of the statement at a position.
+    fn id_of(&self, at: usize) -> Map {
+        let mut id = record_id(&self.session);
+        id.push("statement", self.statement(at));
+        id
     }
 
     /// The record that the statement at a position puts.
     pub(crate) fn record(&self, at: usize, result: impl Fn(&Written) -> Map + Send + Sync + 'static) -> WriteRecord {
-        let number = self.number;
+        let (number, before) = (self.number, Arc::clone(&self.unrecorded.borrow()));
         let fields = move |written: &Written| {
             let mut fields = Map::from([("number", Value::Int64(number))]);
             fields.push("result", Value::Map(result(written)));
+            if !before.is_empty() {
+                fields.push("before", Value::Array(before.to_vec()));
+            }
             fields
         };
-        let mut id = record_id(&self.session);
-        id.push("statement", self.statement(at));
-        WriteRecord { collection: RECORDS.to_owned(), id: Value::Map(id), fields: Arc::new(fields) }
+        WriteRecord { collection: RECORDS.to_owned(), id: Value::Map(self.id_of(at)), fields: Arc::new(fields) }
     }
 }
 
-/// The result in a record.
-pub(crate) fn result(record: &Map) -> Map {
-    record.get("result").and_then(Value::as_map).cloned().unwrap_or_default()
+/// The number of a statement, which `id` has, and its result in a record; `None` for a record that has results of
+/// statements before it only.
+fn earlier(id: &Map, record: &Map) -> Option<(i32, CommandResult<Map>)> {
+    let statement = id.get("statement").and_then(Value::as_i64).and_then(|at| i32::try_from(at).ok())?;
+    if let Some(error) = record.document("error") {
+        let code = error.integer("code").and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
+        let mut again = CommandError::new(code, EARLIER, error.text("errmsg").unwrap_or_default());
+        let others =
+            error.entries.iter().filter(|(name, _)| !["code", "errmsg"].contains(&name.as_str().unwrap_or("")));
+        again.fields.entries.extend(others.cloned());
+        return Some((statement, Err(again)));
+    }
+    Some((statement, Ok(record.document("result")?.clone())))
 }
 
 /// What the `_id`s of a session's records begin with.
@@ -141,7 +211,9 @@ pub(crate) fn sessions(db: &Database) -> alluvium::Result<Vec<SessionId>> {
     while let Some(fields) = cursor.next_fields(&["_id"])? {
         let id = fields.get("_id").and_then(Value::as_map).cloned().unwrap_or_default();
         let user = id.get("user").and_then(Value::as_str).map(str::to_owned);
-        if let Ok(session) = SessionId::of(&id, user)
+        // An identifier from a client has no other fields than this one.
+        let uuid = Map::from([("id", id.get("id").cloned().unwrap_or_default())]);
+        if let Ok(session) = SessionId::of(&uuid, user)
             && found.last() != Some(&session)
         {
             found.push(session);

@@ -21,7 +21,7 @@ pub(crate) mod records;
 use crate::error::CommandResult;
 use alluvium::Database;
 use audit::Audit;
-use directory::Directory;
+use directory::{Directory, Rules};
 use failures::Failures;
 
 /// The security of a server: shared by all connections.
@@ -43,13 +43,13 @@ impl Security {
     ///
     /// # Errors
     /// Errors of reading the users, of random numbers, and of the audit log.
-    pub(crate) fn open(db: &Database, required: bool, audit: Audit) -> CommandResult<Self> {
+    pub(crate) fn open(db: &Database, rules: Rules, audit: Audit) -> CommandResult<Self> {
         let env = db.as_ref().env.clone();
         Ok(Self {
-            directory: Directory::open(db)?,
+            directory: Directory::open(db, rules)?,
             failures: Failures::new(env),
             audit,
-            required,
+            required: rules.logins,
             secret: random::bytes()?,
         })
     }

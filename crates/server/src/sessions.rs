@@ -49,8 +49,25 @@ struct Session {
     last_used: Duration,
     /// The highest number of a retryable write since the start of the server.
     number: Option<i64>,
-    /// A retryable write runs.
+    /// A retryable write runs, or the session is being ended.
     busy: bool,
+    /// A client has ended it while a retryable write ran: it ends with the next [`Sessions::expire`].
+    ended: bool,
+}
+
+/// Sessions that end. No write begins in them until this is dropped: then they are gone, or as they were before.
+pub(crate) struct Ending<'a> {
+    sessions: &'a Sessions,
+    /// The sessions.
+    pub ids: Vec<SessionId>,
+    stay: bool,
+}
+
+impl Ending<'_> {
+    /// Lets the sessions stay: they end later, unused.
+    pub(crate) fn give_up(mut self) {
+        self.stay = true;
+    }
 }
 
 /// A retryable write of a session, which runs alone in its session.
@@ -76,6 +93,8 @@ impl Sessions {
         let mut sessions = self.by_id.lock();
         if let Some(session) = sessions.get_mut(id) {
             session.last_used = now;
+            // It is used again: a write may be repeated that ran when the session was ended.
+            session.ended = false;
             return Ok(());
         }
         if sessions.len() >= SESSIONS_MAX {
@@ -112,25 +131,38 @@ impl Sessions {
         }
     }
 
-    /// Ends sessions.
-    pub(crate) fn end(&self, ids: &[SessionId]) {
+    /// Begins to end sessions. Those in which a retryable write runs end after it.
+    pub(crate) fn end(&self, ids: &[SessionId]) -> Ending<'_> {
         let mut sessions = self.by_id.lock();
+        let mut idle = Vec::with_capacity(ids.len());
         for id in ids {
-            sessions.remove(id);
+            match sessions.get_mut(id) {
+                Some(session) if session.busy => session.ended = true,
+                Some(session) => {
+                    session.busy = true;
+                    idle.push(id.clone());
+                }
+                // It may have records of an earlier run of the server.
+                None => {
+                    sessions.insert(id.clone(), Session { busy: true, ..Session::default() });
+                    idle.push(id.clone());
+                }
+            }
         }
+        Ending { sessions: self, ids: idle, stay: false }
     }
 
-    /// Removes the sessions that were not used for long, and returns their identifiers.
-    pub(crate) fn expire(&self) -> Vec<SessionId> {
+    /// Begins to end the sessions that were not used for long, and those that clients have ended.
+    pub(crate) fn expire(&self) -> Ending<'_> {
         let now = self.env.clock.now();
+        let is_old = |session: &Session| session.ended || now.saturating_sub(session.last_used) > TIMEOUT;
         let mut sessions = self.by_id.lock();
-        let is_old = |session: &Session| !session.busy && now.saturating_sub(session.last_used) > TIMEOUT;
-        let old = sessions.iter().filter(|(_, session)| is_old(session));
-        let expired: Vec<SessionId> = old.map(|(id, _)| id.clone()).collect();
-        for id in &expired {
-            sessions.remove(id);
-        }
-        expired
+        let old = sessions.iter_mut().filter(|(_, session)| !session.busy && is_old(session));
+        let ids = old.map(|(id, session)| {
+            session.busy = true;
+            id.clone()
+        });
+        Ending { sessions: self, ids: ids.collect(), stay: false }
     }
 
     /// The identifiers of all sessions.
@@ -153,7 +185,23 @@ impl Drop for CheckedOut<'_> {
     fn drop(&mut self) {
         if let Some(session) = self.sessions.by_id.lock().get_mut(&self.id) {
             session.busy = false;
+            // A write may take longer than a session lasts, and be repeated after it.
+            session.last_used = self.sessions.env.clock.now();
         }
+        self.sessions.ended.notify_all();
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let mut sessions = self.sessions.by_id.lock();
+        for id in &self.ids {
+            match (self.stay, sessions.get_mut(id)) {
+                (true, Some(session)) => (session.busy, session.last_used) = (false, self.sessions.env.clock.now()),
+                _ => drop(sessions.remove(id)),
+            }
+        }
+        drop(sessions);
         self.sessions.ended.notify_all();
     }
 }
@@ -202,3 +250,6 @@ impl SessionId {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

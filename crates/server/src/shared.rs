@@ -1,19 +1,22 @@
 //! What all connections share.
 
+use crate::admission::Admission;
 use crate::config::Config;
 use crate::cursors::Cursors;
 use crate::default_concerns::DefaultConcerns;
 use crate::fail_points::FailPoints;
 use crate::figures::Figures;
 use crate::latencies::Latencies;
+use crate::memory::{Memory, SMALL};
 use crate::operations::Operations;
 use crate::parameters::Parameters;
 use crate::peers::Peers;
 use crate::plan_filters::PlanFilters;
 use crate::recent_log::{RecentLog, Severity};
+use crate::replica_set::ReplicaSet;
 use crate::retries;
 use crate::security::Security;
-use crate::sessions::{SessionId, Sessions};
+use crate::sessions::{Ending, Sessions};
 use crate::slow::SlowOperations;
 use crate::snapshots::{Snapshots, timestamp};
 use crate::threads::{self, Threads};
@@ -52,6 +55,12 @@ pub(crate) struct Shared {
     pub peers: Arc<Peers>,
     /// Users, logins, and what is allowed.
     pub security: Security,
+    /// The permits of requests.
+    pub admission: Admission,
+    /// The memory of requests and replies.
+    pub memory: Memory,
+    /// The memory of requests of connections that have to log in.
+    pub strangers: Memory,
     /// Running commands.
     pub operations: Operations,
     /// What `autoCompact` was called with, while it is enabled.
@@ -78,8 +87,8 @@ pub(crate) struct Shared {
     pub log: RecentLog,
     /// Slow operations.
     pub slow: SlowOperations,
-    /// The address in `hello`, `host:port`.
-    pub address: String,
+    /// The name of the replica set, and the address that clients are given.
+    pub replica_set: ReplicaSet,
     /// Another one for each start of the server, larger than those before it.
     pub election_id: [u8; 12],
     /// When the server started, on the clock of `env`.
@@ -97,18 +106,31 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(db: Database, config: Config, address: String, security: Security, tls: Option<Tls>) -> Self {
+    pub(crate) fn new(
+        db: Database,
+        config: Config,
+        address: &str,
+        replica_set: ReplicaSet,
+        security: Security,
+        tls: Option<Tls>,
+    ) -> Self {
         let env = db.as_ref().env.clone();
         let mut election_id = [0; 12];
         election_id[4..].copy_from_slice(&env.clock.unix_millis().to_be_bytes());
         Self {
             election_id,
-            cursors: Cursors::new(env.clone()),
+            cursors: Cursors::new(env.clone(), db.stats().memory_budget_bytes),
             sessions: Sessions::new(env.clone()),
             snapshots: Snapshots::new(env.clone()),
             tls,
             peers: Peers::new(config.connections_per_address),
             security,
+            admission: Admission::new(config.threads.max(1)),
+            memory: match config.request_bytes_max {
+                0 => Memory::of_database(db.stats().memory_budget_bytes),
+                bytes => Memory::new(bytes, SMALL),
+            },
+            strangers: Memory::of_strangers(),
             operations: Operations::default(),
             auto_compact: Mutex::default(),
             parameters: Mutex::default(),
@@ -120,8 +142,8 @@ impl Shared {
             latencies: Latencies::default(),
             figures: Figures::new(),
             fail_points: FailPoints::default(),
-            log: begun_log(&env, &config, &address),
-            slow: SlowOperations::default(),
+            log: begun_log(&env, &config, address),
+            slow: SlowOperations::new(config.profile, config.slow_ms),
             started: env.clock.now(),
             executing: AtomicUsize::new(0),
             shutdown: Notify::new(),
@@ -131,7 +153,7 @@ impl Shared {
             db,
             env,
             config,
-            address,
+            replica_set,
         }
     }
 
@@ -143,18 +165,17 @@ impl Shared {
         let collections = self.db.collections().into_iter().map(|info| format!("{}.{}", info.database, info.name));
         let existing: HashSet<String> = collections.chain(self.db.views().into_iter().map(|(name, _)| name)).collect();
         self.latencies.retain(|name| existing.contains(name));
-        self.end_sessions(&self.sessions.expire());
+        self.end_sessions(self.sessions.expire());
     }
 
     /// Closes the cursors of sessions that have ended, and deletes the records of their writes.
-    pub(crate) fn end_sessions(&self, sessions: &[SessionId]) {
-        self.cursors.kill_of_sessions(sessions);
+    pub(crate) fn end_sessions(&self, sessions: Ending<'_>) {
+        self.cursors.kill_of_sessions(&sessions.ids);
         let Some(_writing) = self.writes.enter() else {
             // While `fsync` has locked the server, the records stay: the sessions end again later, unused.
-            sessions.iter().for_each(|session| drop(self.sessions.touch(session)));
-            return;
+            return sessions.give_up();
         };
-        if let Err(error) = retries::forget(&self.db, sessions) {
+        if let Err(error) = retries::forget(&self.db, &sessions.ids) {
             log::warn!("the records of ended sessions could not be deleted: {error}");
         }
     }

@@ -1,6 +1,7 @@
 //! Slow operations: in the log, and in `system.profile` of databases whose profiler is on.
 
-use alluvium::Map;
+use alluvium::{Map, Value};
+use alluvium_document::bson::bson_size;
 use alluvium_env::sync::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -9,6 +10,8 @@ use std::time::Duration;
 const SLOW_MS: i64 = 100;
 /// The entries of all databases that are kept; older ones are dropped.
 const ENTRIES_MAX: usize = 1_000;
+/// The most bytes of a command or a plan in it, as in MongoDB.
+const FIELD_BYTES_MAX: usize = 50_000;
 
 /// What the profiler of a database keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -32,6 +35,8 @@ pub(crate) struct SlowOperations {
 struct State {
     slow_ms: Option<i64>,
     sample_rate: Option<f64>,
+    /// The level of databases that have none of their own.
+    level: Level,
     levels: HashMap<String, Level>,
     filters: HashMap<String, Map>,
     entries: VecDeque<Entry>,
@@ -42,7 +47,32 @@ struct Entry {
     fields: Map,
 }
 
+/// An entry without long fields, of which 1,000 would be kept.
+fn cut(mut entry: Map) -> Map {
+    for (_, value) in &mut entry.entries {
+        let bytes = bson_size(value);
+        if let Value::Map(map) = value
+            && bytes > FIELD_BYTES_MAX
+        {
+            let first = map.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
+            let shown = Value::from(format!("{first}, of {bytes} bytes"));
+            *map = Map::from([("$truncated", shown)]);
+        }
+    }
+    entry
+}
+
 impl SlowOperations {
+    /// With the level and the time of the settings.
+    pub(crate) fn new(level: u8, slow_ms: Option<i64>) -> Self {
+        let level = match level {
+            0 => Level::Off,
+            1 => Level::Slow,
+            _ => Level::All,
+        };
+        Self { state: Mutex::new(State { level, slow_ms, ..State::default() }) }
+    }
+
     /// The time in milliseconds from which on an operation is slow.
     pub(crate) fn threshold_ms(&self) -> i64 {
         self.state.lock().slow_ms.unwrap_or(SLOW_MS)
@@ -84,7 +114,8 @@ impl SlowOperations {
 
     /// The level of a database.
     pub(crate) fn level(&self, db: &str) -> Level {
-        self.state.lock().levels.get(db).copied().unwrap_or_default()
+        let state = self.state.lock();
+        state.levels.get(db).copied().unwrap_or(state.level)
     }
 
     /// Sets the level of a database.
@@ -98,7 +129,7 @@ impl SlowOperations {
         if state.entries.len() == ENTRIES_MAX {
             state.entries.pop_front();
         }
-        state.entries.push_back(Entry { db: db.to_owned(), fields });
+        state.entries.push_back(Entry { db: db.to_owned(), fields: cut(fields) });
     }
 
     /// Forgets the entries of a database.
@@ -113,3 +144,6 @@ impl SlowOperations {
         of_db.map(|entry| entry.fields.clone()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

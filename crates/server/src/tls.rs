@@ -68,6 +68,15 @@ pub enum TlsError {
     NoAuthorities,
 }
 
+/// What a client has sent in a handshake.
+#[derive(Debug, Default)]
+pub(crate) struct Greeting {
+    /// The subject of its certificate.
+    pub subject: Option<String>,
+    /// The name by which it knows this server.
+    pub server_name: Option<String>,
+}
+
 /// TLS with the certificates that were read last.
 pub(crate) struct Tls {
     files: TlsFiles,
@@ -95,11 +104,11 @@ impl Tls {
         Ok(())
     }
 
-    /// Completes the handshake. Returns the subject of the client's certificate, if it has sent one.
+    /// Completes the handshake.
     ///
     /// # Errors
     /// Errors of the connection, and of the handshake.
-    pub(crate) async fn accept(&self, socket: Socket) -> io::Result<(TlsStream<Socket>, Option<String>)> {
+    pub(crate) async fn accept(&self, socket: Socket) -> io::Result<(TlsStream<Socket>, Greeting)> {
         let acceptor = self.acceptor.lock().clone();
         let stream = match tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(socket)).await {
             Ok(stream) => stream?,
@@ -107,7 +116,8 @@ impl Tls {
         };
         let (_, connection) = stream.get_ref();
         let subject = connection.peer_certificates().and_then(|chain| chain.first()).and_then(subject);
-        Ok((stream, subject))
+        let server_name = connection.server_name().map(str::to_owned);
+        Ok((stream, Greeting { subject, server_name }))
     }
 }
 

@@ -49,7 +49,7 @@ mod work;
 pub use admission::Admitted;
 pub use alluvium_codec::bounds::Bounds;
 pub use alluvium_codec::entry::Seq;
-pub use alluvium_lsm::{BlockCounts, Charge};
+pub use alluvium_lsm::{BlockCounts, Charge, QueryCharge, QueryMemory};
 pub use alluvium_sst::Compression;
 pub use batch::WriteBatch;
 pub use checkpoint::building::make_whole;

@@ -5,7 +5,7 @@ use crate::scan;
 use crate::store::Store;
 use crate::trees::TreeId;
 use alluvium_codec::bounds::Bounds;
-use alluvium_lsm::{Charge, Owner, Partition, Shared};
+use alluvium_lsm::{Charge, Owner, Partition, QueryMemory, Shared};
 use std::time::Duration;
 
 /// Figures of a store. Bytes and counts are since it was opened, except those marked "now".
@@ -30,6 +30,8 @@ pub struct Stats {
     /// Buffers of running flushes and compactions, and what the layer above has charged
     /// ([`Store::charge`]), now.
     pub job_bytes: usize,
+    /// What queries hold now; see [`Store::query_memory`].
+    pub query_bytes: usize,
     /// What a database that was opened for reading only keeps in memory in place of writing it, now.
     pub unwritten_bytes: usize,
     /// Compression dictionaries, now; part of `pinned_bytes`.
@@ -253,6 +255,23 @@ impl Store {
         self.shared.budget.charge(Owner::Jobs, bytes)
     }
 
+    /// The account of a new query: what it holds is charged to the memory that all queries of the
+    /// store have together.
+    ///
+    /// ```
+    /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
+    /// let query = store.query_memory();
+    /// let mut sort = query.charge();
+    /// assert!(sort.grow(8 << 20), "there is memory for 8 MiB");
+    /// assert!(!sort.grow(1 << 40), "but not for a terabyte");
+    /// drop(sort);
+    /// assert_eq!(query.held(), 0);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn query_memory(&self) -> QueryMemory {
+        QueryMemory::new(&self.shared.budget)
+    }
+
     /// About how many keys of a tree are within bounds, memtables included: estimated from a few
     /// blocks of each run.
     ///
@@ -408,6 +427,7 @@ impl Stats {
         self.blocks_read_by_gets = shared.cache.reads_by_gets();
         self.dictionary_bytes = budget.used(Owner::Dictionaries);
         self.job_bytes = budget.used(Owner::Jobs);
+        self.query_bytes = budget.used(Owner::Queries);
         self.unwritten_bytes = budget.used(Owner::Overlay);
         self.pinned_bytes = budget.used(Owner::Pinned) + self.dictionary_bytes;
     }

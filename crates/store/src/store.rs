@@ -170,6 +170,23 @@ impl Store {
         &self.path
     }
 
+    /// The number that the database was given when it was created, at random. A database that is restored from a
+    /// checkpoint has one of its own.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let env = alluvium_env::Env::in_memory(1);
+    /// let one = Store::open(env.clone(), std::path::Path::new("one"), Options::default())?;
+    /// let other = Store::open(env, std::path::Path::new("other"), Options::default())?;
+    /// assert_ne!(one.database_id(), other.database_id());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn database_id(&self) -> u64 {
+        self.superblock.database_id
+    }
+
     /// The environment of the store, in which its directory is held open: paths at or below
     /// [`Store::path`] lead into the directory of the store, whatever has that name now.
     ///

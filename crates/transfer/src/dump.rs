@@ -284,3 +284,6 @@ fn metadata(name: &str, kind: &str, documents: u64, others: u64, about: &About) 
     });
     Ok(format!("{metadata}\n"))
 }
+
+#[cfg(test)]
+mod tests;

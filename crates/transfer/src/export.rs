@@ -288,3 +288,6 @@ impl Encoder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,3 +12,5 @@ pub mod load;
 pub mod marks;
 pub mod packing;
 pub mod read_only_build;
+#[cfg(test)]
+mod testing;

@@ -119,3 +119,6 @@ pub struct LoadedBefore {
     /// True if the whole input is loaded.
     pub finished: bool,
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,54 +54,70 @@ impl Compressor {
     }
 }
 
-/// The message within a compressed one, and how it was compressed.
+/// The bytes at the start of a compressed message that say how long it is expanded.
+pub const DECLARED_BYTES: usize = HEADER_BYTES + 8;
+
+/// The length of the message within a compressed one, header included, as it declares; `None` if these bytes of its
+/// start are no [`DECLARED_BYTES`], or no message has that length.
+pub fn declared_length(start: &[u8]) -> Option<usize> {
+    let word = start.get(HEADER_BYTES + 4..)?.first_chunk()?;
+    let size = usize::try_from(i32::from_le_bytes(*word)).ok()?;
+    (size <= MAX_MESSAGE_BYTES - HEADER_BYTES).then_some(HEADER_BYTES + size)
+}
+
+/// The message within a compressed one, and how it was compressed. It has at most `length_max` bytes, header included.
 ///
 /// # Errors
-/// [`WireError::Compression`], [`WireError::Compressor`], [`WireError::Length`], [`WireError::OpCode`]: memory is limited
-/// by [`MAX_MESSAGE_BYTES`], whatever the message declares.
-pub fn decompress(header: &Header, message: &[u8]) -> Result<(Header, Vec<u8>, Compressor), WireError> {
+/// [`WireError::Compression`], [`WireError::Compressor`], [`WireError::Length`], [`WireError::OpCode`]. No more memory is
+/// used than the message declares and `length_max` allows.
+pub fn decompress(
+    header: &Header,
+    message: &[u8],
+    length_max: usize,
+) -> Result<(Header, Vec<u8>, Compressor), WireError> {
     let mut rest = Cursor::new(message.get(HEADER_BYTES..).ok_or(WireError::Truncated)?);
     let op_code = OpCode::parse(rest.i32()?)?;
     if op_code == OpCode::Compressed {
         return Err(WireError::OpCode(op_code.number()));
     }
     let declared = rest.i32()?;
-    let size = usize::try_from(declared).map_err(|_| WireError::Length(declared))?;
-    if size > MAX_MESSAGE_BYTES - HEADER_BYTES {
+    let length = declared_length(message).ok_or(WireError::Length(declared))?;
+    if length > length_max {
         return Err(WireError::Length(declared));
     }
     let compressor = Compressor::parse(rest.byte()?)?;
-    let inner = Header { length: HEADER_BYTES + size, op_code, ..*header };
-    let mut out = Vec::new();
+    let inner = Header { length, op_code, ..*header };
+    let mut out = Vec::with_capacity(length);
     inner.encode(&mut out);
-    expand(compressor, rest.rest(), size, &mut out)?;
-    match out.len() == inner.length {
+    out.resize(length, 0);
+    let room = out.get_mut(HEADER_BYTES..).unwrap_or_default();
+    match expand(compressor, rest.rest(), room) {
         true => Ok((inner, out, compressor)),
         false => Err(WireError::Compression),
     }
 }
 
-/// Appends the expanded bytes, of which there are at most `size + 1`.
-fn expand(compressor: Compressor, bytes: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), WireError> {
-    let limit = size as u64 + 1;
-    let read = match compressor {
-        Compressor::Noop => bytes.take(limit).read_to_end(out),
-        Compressor::Snappy => {
-            let length = snap::raw::decompress_len(bytes).map_err(|_| WireError::Compression)?;
-            if length != size {
-                return Err(WireError::Compression);
+/// Expands bytes; true if they fill the room, and no byte is left.
+fn expand(compressor: Compressor, bytes: &[u8], room: &mut [u8]) -> bool {
+    match compressor {
+        Compressor::Noop => {
+            let fits = bytes.len() == room.len();
+            if fits {
+                room.copy_from_slice(bytes);
             }
-            let text = snap::raw::Decoder::new().decompress_vec(bytes).map_err(|_| WireError::Compression)?;
-            out.extend_from_slice(&text);
-            return Ok(());
+            fits
         }
-        Compressor::Zlib => flate2::read::ZlibDecoder::new(bytes).take(limit).read_to_end(out),
-        Compressor::Zstd => match zstd::stream::read::Decoder::with_buffer(bytes) {
-            Ok(decoder) => decoder.take(limit).read_to_end(out),
-            Err(error) => Err(error),
-        },
-    };
-    read.map(drop).map_err(|_| WireError::Compression)
+        Compressor::Snappy => {
+            let fits = snap::raw::decompress_len(bytes).is_ok_and(|length| length == room.len());
+            fits && snap::raw::Decoder::new().decompress(bytes, room).is_ok_and(|written| written == room.len())
+        }
+        Compressor::Zlib => {
+            let mut decoder = flate2::read::ZlibDecoder::new(bytes);
+            decoder.read_exact(room).is_ok() && decoder.read(&mut [0]).is_ok_and(|more| more == 0)
+        }
+        // Without a window of its own, whose size the frame would decide.
+        Compressor::Zstd => zstd::bulk::decompress_to_buffer(bytes, room).is_ok_and(|written| written == room.len()),
+    }
 }
 
 /// A whole message as a compressed one.

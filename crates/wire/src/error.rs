@@ -1,5 +1,6 @@
 //! Errors of messages.
 
+use crate::limits::MAX_BODY_BYTES;
 use alluvium_document::bson::BsonError;
 
 /// The reason why bytes are not a message.
@@ -38,6 +39,11 @@ pub enum WireError {
     /// The compressor is unknown.
     #[error("the compressor {0} is not supported")]
     Compressor(u8),
+    /// The fields of a command are more than a document may have.
+    #[error(
+        "BSONObj size: {0} is invalid. Size must be between 0 and {MAX_BODY_BYTES}: send documents beside the fields"
+    )]
+    Body(usize),
     /// The message is well formed, but a document in it is not. The connection may continue.
     #[error(transparent)]
     Bson(#[from] BsonError),
@@ -46,6 +52,6 @@ pub enum WireError {
 impl WireError {
     /// True if the next message can be read after this error: the borders of this one were sound.
     pub fn is_of_document(&self) -> bool {
-        matches!(self, Self::Bson(_))
+        matches!(self, Self::Bson(_) | Self::Body(_))
     }
 }

@@ -12,10 +12,12 @@ pub mod compression;
 mod cursor;
 mod error;
 mod header;
+mod limits;
 pub mod reply;
 mod request;
 pub mod scram;
 
 pub use error::WireError;
 pub use header::{HEADER_BYTES, Header, MAX_MESSAGE_BYTES, OpCode};
-pub use request::{Form, Request, Sequence};
+pub use limits::MAX_BODY_BYTES;
+pub use request::{Form, Request, Sealed, Sequence};

@@ -3,8 +3,13 @@
 use crate::cursor::Cursor;
 use crate::error::WireError;
 use crate::header::{HEADER_BYTES, Header, OpCode};
-use alluvium_document::bson::take_document;
+use crate::limits::MAX_BODY_BYTES;
+use alluvium_document::bson::{each_field, take_document, tree_bytes};
 use alluvium_document::{Map, Value};
+use std::ops::Range;
+
+/// A body with more bytes than this is long.
+const LONG_BODY_BYTES: usize = 16 << 10;
 
 /// The message has a checksum at its end.
 const CHECKSUM_PRESENT: u32 = 1;
@@ -59,13 +64,194 @@ impl Request {
     /// # Errors
     /// [`WireError`]. After one that [`WireError::is_of_document`] the connection may continue.
     pub fn parse(header: &Header, message: &[u8]) -> Result<Self, WireError> {
+        Sealed::open(header, message, &|_| false)?.read(message)
+    }
+}
+
+/// A message whose sections are known, of which nothing is decoded.
+#[derive(Debug)]
+pub struct Sealed {
+    request_id: i32,
+    form: Form,
+    flags: u32,
+    body: Body,
+    sequences: Vec<(String, Range<usize>)>,
+    /// Sequences that were an array of the body.
+    apart: Vec<Sequence>,
+}
+
+/// The fields of a command.
+#[derive(Debug)]
+enum Body {
+    /// They are in the message.
+    Within(Range<usize>),
+    /// Those that remain without the arrays that were taken out.
+    Rest(Vec<u8>),
+    /// They are in a query, of a database.
+    OfQuery(Range<usize>, String),
+}
+
+impl Sealed {
+    /// Finds the sections of a whole message. Of a long body, arrays of documents whose names `is_apart` accepts become
+    /// sequences, so that they are not decoded with the body.
+    ///
+    /// # Errors
+    /// As [`Request::parse`].
+    pub fn open(header: &Header, message: &[u8], is_apart: &dyn Fn(&str) -> bool) -> Result<Self, WireError> {
         let payload = message.get(HEADER_BYTES..).ok_or(WireError::Truncated)?;
-        match header.op_code {
-            OpCode::Msg => msg(header, message, payload),
-            OpCode::Query => query(header, payload),
-            other => Err(WireError::OpCode(other.number())),
+        let mut sealed = match header.op_code {
+            OpCode::Msg => msg(header, message, payload)?,
+            OpCode::Query => query(header, message, payload)?,
+            other => return Err(WireError::OpCode(other.number())),
+        };
+        if let Body::Within(range) = &sealed.body
+            && range.len() > LONG_BODY_BYTES
+        {
+            let bytes = &message[range.clone()];
+            if let Some((rest, apart)) = take_apart(bytes, is_apart) {
+                (sealed.body, sealed.apart) = (Body::Rest(rest), apart);
+            }
+        }
+        Ok(sealed)
+    }
+
+    fn body<'a>(&'a self, message: &'a [u8]) -> &'a [u8] {
+        match &self.body {
+            Body::Within(range) | Body::OfQuery(range, _) => message.get(range.clone()).unwrap_or_default(),
+            Body::Rest(bytes) => bytes,
         }
     }
+
+    /// The bytes of the body.
+    pub fn body_bytes(&self, message: &[u8]) -> usize {
+        self.body(message).len()
+    }
+
+    /// The memory that [`Sealed::take`] uses beside the message.
+    pub fn cost(&self, message: &[u8]) -> usize {
+        let apart: usize = self.apart.iter().map(|sequence| sequence.documents.len()).sum();
+        let rest = if let Body::Rest(bytes) = &self.body { bytes.len() } else { 0 };
+        let sequences: usize = self.sequences.iter().map(|(_, range)| range.len()).sum();
+        let largest = self.sequences.iter().map(|(_, range)| range.len()).max().unwrap_or_default();
+        apart + rest + sequences - largest + tree_bytes(self.body(message))
+    }
+
+    /// Decodes the body.
+    ///
+    /// # Errors
+    /// As [`Request::parse`].
+    pub fn read(self, message: &[u8]) -> Result<Request, WireError> {
+        let sequences = self.sequences.iter().map(|(name, range)| Sequence {
+            name: name.clone(),
+            documents: message.get(range.clone()).unwrap_or_default().to_vec(),
+        });
+        let sequences = sequences.collect();
+        self.decode(message, sequences)
+    }
+
+    /// As [`Sealed::read`]: the longest sequence keeps the memory of the message.
+    ///
+    /// # Errors
+    /// As [`Request::parse`].
+    pub fn take(mut self, mut message: Vec<u8>) -> Result<Request, WireError> {
+        let longest = (0..self.sequences.len()).max_by_key(|at| self.sequences[*at].1.len());
+        let longest = longest.map(|at| self.sequences.remove(at));
+        let mut request = self.read(&message)?;
+        if let Some((name, range)) = longest {
+            if request.body.get(&name).is_some() {
+                return Err(TWICE);
+            }
+            message.truncate(range.end);
+            message.drain(..range.start);
+            request.sequences.push(Sequence { name, documents: message });
+        }
+        Ok(request)
+    }
+
+    fn decode(mut self, message: &[u8], mut sequences: Vec<Sequence>) -> Result<Request, WireError> {
+        let length = self.body_bytes(message);
+        if length > MAX_BODY_BYTES {
+            return Err(WireError::Body(length));
+        }
+        let mut body = take_map(&mut Cursor::new(self.body(message)))?;
+        sequences.append(&mut self.apart);
+        if sequences.iter().any(|sequence| body.get(&sequence.name).is_some()) {
+            return Err(TWICE);
+        }
+        if let Body::OfQuery(_, database) = self.body {
+            // Old drivers wrap a command to add read preferences.
+            for wrapper in ["$query", "query"] {
+                let wrapped = body.entries.iter_mut().find(|(name, _)| name.as_str() == Some(wrapper));
+                if let Some((_, Value::Map(inner))) = wrapped {
+                    body = std::mem::take(inner);
+                    break;
+                }
+            }
+            if body.get("$db").is_none() {
+                body.push("$db", database);
+            }
+        }
+        Ok(Request {
+            request_id: self.request_id,
+            form: self.form,
+            body,
+            sequences,
+            more_to_come: self.form == Form::Msg && self.flags & MORE_TO_COME != 0,
+            exhaust_allowed: self.form == Form::Msg && self.flags & EXHAUST_ALLOWED != 0,
+        })
+    }
+}
+
+const TWICE: WireError = WireError::Section("a field is both in the body of a message and beside it");
+
+/// The body without the arrays of documents that are taken apart, and these as sequences; `None` if there are none. A
+/// damaged body is left to the decoder.
+fn take_apart(body: &[u8], is_apart: &dyn Fn(&str) -> bool) -> Option<(Vec<u8>, Vec<Sequence>)> {
+    let mut names: Vec<&[u8]> = Vec::new();
+    let mut is_first = true;
+    let found = each_field(body, |field| {
+        // The first field is the command.
+        let is_named = !std::mem::replace(&mut is_first, false)
+            && field.is_array()
+            && std::str::from_utf8(field.name).is_ok_and(is_apart)
+            && !names.contains(&field.name);
+        let mut is_whole = is_named;
+        if is_named {
+            let each = each_field(field.value, |element| {
+                is_whole &= element.is_document();
+                is_whole
+            });
+            if is_whole && each.is_ok() {
+                names.push(field.name);
+            }
+        }
+        true
+    });
+    if found.is_err() || names.is_empty() {
+        return None;
+    }
+    let (mut rest, mut apart) = (vec![0; 4], Vec::<Sequence>::new());
+    each_field(body, |field| {
+        let name = std::str::from_utf8(field.name).unwrap_or_default();
+        // A second field of the same name stays, and is refused.
+        let is_new = apart.iter().all(|sequence| sequence.name != name);
+        if !field.is_array() || !names.contains(&field.name) || !is_new {
+            rest.extend_from_slice(field.whole);
+            return true;
+        }
+        let mut documents = Vec::with_capacity(field.value.len());
+        let copied = each_field(field.value, |element| {
+            documents.extend_from_slice(element.value);
+            true
+        });
+        apart.push(Sequence { name: name.to_owned(), documents });
+        copied.is_ok()
+    })
+    .ok()?;
+    rest.push(0);
+    let length = u32::try_from(rest.len()).ok()?;
+    rest.get_mut(..4)?.copy_from_slice(&length.to_le_bytes());
+    Some((rest, apart))
 }
 
 impl Sequence {
@@ -100,7 +286,14 @@ fn take_map(rest: &mut Cursor<'_>) -> Result<Map, WireError> {
     Ok(map)
 }
 
-fn msg(header: &Header, message: &[u8], payload: &[u8]) -> Result<Request, WireError> {
+/// The place of a part of a message.
+fn place(message: &[u8], part: &[u8]) -> Range<usize> {
+    // Parts are cut from the message, whose end is theirs and what follows.
+    let start = part.as_ptr() as usize - message.as_ptr() as usize;
+    start..start + part.len()
+}
+
+fn msg(header: &Header, message: &[u8], payload: &[u8]) -> Result<Sealed, WireError> {
     let mut rest = Cursor::new(payload);
     let flags = rest.u32()?;
     let unknown = flags & REQUIRED & !(CHECKSUM_PRESENT | MORE_TO_COME);
@@ -115,14 +308,14 @@ fn msg(header: &Header, message: &[u8], payload: &[u8]) -> Result<Request, WireE
         }
         rest = Cursor::new(rest.take(sections)?);
     }
-    let (mut body, mut sequences) = (None, Vec::<Sequence>::new());
+    let (mut body, mut sequences) = (None, Vec::<(String, Range<usize>)>::new());
     while !rest.is_empty() {
         match rest.byte()? {
             0 if body.is_some() => return Err(WireError::Section("a message has one body, and this one has two")),
-            0 => body = Some(take_raw(&mut rest)?),
+            0 => body = Some(place(message, take_raw(&mut rest)?)),
             1 => {
-                let sequence = sequence(&mut rest)?;
-                if sequences.iter().any(|other| other.name == sequence.name) {
+                let sequence = sequence(message, &mut rest)?;
+                if sequences.iter().any(|other| other.0 == sequence.0) {
                     return Err(WireError::Section("a message has two sections with the same name"));
                 }
                 sequences.push(sequence);
@@ -130,62 +323,34 @@ fn msg(header: &Header, message: &[u8], payload: &[u8]) -> Result<Request, WireE
             _ => return Err(WireError::Section("a message has a section of an unknown kind")),
         }
     }
-    let mut bytes = Cursor::new(body.ok_or(WireError::Section("a message has no body"))?);
-    let body = take_map(&mut bytes)?;
-    if sequences.iter().any(|sequence| body.get(&sequence.name).is_some()) {
-        return Err(WireError::Section("a field is both in the body of a message and beside it"));
-    }
-    Ok(Request {
-        request_id: header.request_id,
-        form: Form::Msg,
-        body,
-        sequences,
-        more_to_come: flags & MORE_TO_COME != 0,
-        exhaust_allowed: flags & EXHAUST_ALLOWED != 0,
-    })
+    let body = Body::Within(body.ok_or(WireError::Section("a message has no body"))?);
+    Ok(Sealed { request_id: header.request_id, form: Form::Msg, flags, body, sequences, apart: Vec::new() })
 }
 
-fn sequence(rest: &mut Cursor<'_>) -> Result<Sequence, WireError> {
+fn sequence(message: &[u8], rest: &mut Cursor<'_>) -> Result<(String, Range<usize>), WireError> {
     let length = Cursor::new(rest.rest()).i32()?;
     let mut section = Cursor::new(rest.take(usize::try_from(length).map_err(|_| WireError::Truncated)?)?);
     section.i32()?;
     let name = section.cstring()?.to_owned();
-    Ok(Sequence { name, documents: section.rest().to_vec() })
+    Ok((name, place(message, section.rest())))
 }
 
 /// A command as `OP_QUERY`: flags, `database.$cmd`, skip, count, the command.
-fn query(header: &Header, payload: &[u8]) -> Result<Request, WireError> {
+fn query(header: &Header, message: &[u8], payload: &[u8]) -> Result<Sealed, WireError> {
     let mut rest = Cursor::new(payload);
     rest.i32()?;
     let database = rest.cstring()?.strip_suffix(".$cmd").ok_or(WireError::NotACommand)?.to_owned();
     rest.take(8)?;
-    let mut body = take_map(&mut rest)?;
+    let body = place(message, take_raw(&mut rest)?);
     if !rest.is_empty() {
         // A projection, which commands do not have.
-        take_map(&mut rest)?;
+        take_raw(&mut rest)?;
     }
     if !rest.is_empty() {
         return Err(WireError::Trailing);
     }
-    // Old drivers wrap a command to add read preferences.
-    for wrapper in ["$query", "query"] {
-        if let Some(Value::Map(inner)) = body.get(wrapper) {
-            body = inner.clone();
-            break;
-        }
-    }
-    if body.get("$db").is_none() {
-        body.push("$db", database);
-    }
-    let request_id = header.request_id;
-    Ok(Request {
-        request_id,
-        form: Form::Query,
-        body,
-        sequences: Vec::new(),
-        more_to_come: false,
-        exhaust_allowed: false,
-    })
+    let (body, form) = (Body::OfQuery(body, database), Form::Query);
+    Ok(Sealed { request_id: header.request_id, form, flags: 0, body, sequences: Vec::new(), apart: Vec::new() })
 }
 
 #[cfg(test)]

@@ -276,6 +276,14 @@ func main() {
 	ctx, cancel = context.WithCancel(context.Background())
 	defer cancel()
 	var err error
+	if len(os.Args) == 3 {
+		// One document, for addresses.py.
+		client, err = mongo.Connect(options.Client().ApplyURI(os.Args[1]))
+		check(err)
+		_, err = client.Database("addresses").Collection("seen").InsertOne(ctx, M{"_id": os.Args[2]})
+		check(err)
+		return
+	}
 	client, err = mongo.Connect(options.Client().ApplyURI(os.Getenv("MONGODB_URI")))
 	check(err)
 	db = client.Database("clients_go")

@@ -2,13 +2,19 @@
 
 use super::Finding;
 use super::lengths::functions;
-use super::repo::Repo;
+use super::repo::{Repo, SourceFile};
 
-const PAGE: &str = "docs/DURABILITY.md";
+/// The pages of promises.
+const PAGES: [&str; 2] = ["docs/DURABILITY.md", "docs/PROMISES.md"];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
-    let Some(page) = repo.get(PAGE) else { return };
     let tests = tests(repo);
+    for page in PAGES.iter().filter_map(|page| repo.get(page)) {
+        check_page(repo, page, &tests, findings);
+    }
+}
+
+fn check_page(repo: &Repo, page: &SourceFile, tests: &[Test], findings: &mut Vec<Finding>) {
     for (index, line) in page.text.lines().enumerate() {
         for name in line.split('`').skip(1).step_by(2) {
             let missing = match name.contains("::") {
@@ -17,7 +23,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
             };
             if missing {
                 let what = format!("there is no test `{name}`: the promise needs one, or its current name");
-                findings.push(Finding::new(PAGE, index + 1, what));
+                findings.push(Finding::new(&page.path, index + 1, what));
             }
         }
     }

@@ -224,15 +224,17 @@ fn a_promise_without_its_test_is_found() {
     let tests = "#[test]\nfn it_holds() {}\n\nfn no_test() {}\n";
     let page = "It holds (`env::a::tests::it_holds`, `env::it_holds`, `tests/scenario.rs`,\n\
                 `crates/env/tests/scenario.rs`, `env::scenario::whole`; see `env::Fs::sync` and `Fs::sync`).\n";
-    let with = |page: &str| {
+    let on = |path: &str, page: &str| {
         in_env(&[
             (A, a),
             ("crates/env/src/a/tests.rs", tests),
             ("crates/env/tests/scenario.rs", "#[test]\nfn whole() {}\n"),
-            ("docs/DURABILITY.md", page),
+            (path, page),
         ])
     };
+    let with = |page: &str| on("docs/DURABILITY.md", page);
     assert_eq!(with(page), [] as [&str; 0]);
+    assert_one(&on("docs/PROMISES.md", "`env::gone`\n"), "docs/PROMISES.md:1", "env::gone");
     for gone in
         ["env::a::tests::it_fell", "env::a::tests::no_test", "env::b::it_holds", "env::s::it_holds", "tests/gone.rs"]
     {

@@ -1,10 +1,14 @@
 //! Capped collections.
 
 use super::Collection;
+use crate::copy_to_capped::CopyToCapped;
 use crate::create_collection::CreateCollection;
 use alluvium_collections::capped;
 use alluvium_collections::error::{Error, Result};
-use alluvium_collections::limits::CappedLimits;
+use alluvium_collections::limits::{CappedLimits, Limits};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 impl<T> Collection<T> {
     /// Creates the collection with options. Set them, then call [`CreateCollection::run`]. Without options, the first
@@ -60,6 +64,21 @@ impl<T> Collection<T> {
         Ok(())
     }
 
+    /// Copies the documents into a new capped collection. Set the limits of time, then call [`CopyToCapped::run`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use alluvium::CappedLimits;
+    ///
+    /// let pets = db.create_collection("pets")?;
+    /// pets.copy_to_capped(&db.collection("log"), CappedLimits { size_bytes: 4096, documents: None }).run()?;
+    /// assert!(db.collection("log").capped()?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn copy_to_capped(&self, to: &Self, limits: CappedLimits) -> CopyToCapped {
+        CopyToCapped::new(self.target.clone(), to.target.clone(), limits)
+    }
+
     /// Makes the collection capped, and deletes its oldest documents until it is within the limits. The documents are
     /// in the order of their last full writes then. Nothing is copied, and writes to it wait.
     ///
@@ -78,8 +97,37 @@ impl<T> Collection<T> {
     /// # Errors
     /// [`crate::Error::NoSuchCollection`]; [`crate::Error::InvalidDocument`] for a limit of 0 bytes; as for any write.
     pub fn convert_to_capped(&self, limits: CappedLimits) -> Result<()> {
+        self.convert_to_capped_within(limits, Duration::ZERO, Arc::default())
+    }
+
+    /// As [`Collection::convert_to_capped`], within a time; zero is no limit. The collection is as it was if that is
+    /// over, or `stop` is set to true, before the order of its documents is made.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use alluvium::CappedLimits;
+    /// use std::time::Duration;
+    ///
+    /// let pets = db.create_collection("pets")?;
+    /// let stop = std::sync::Arc::default(); // another thread may set it
+    /// let limits = CappedLimits { size_bytes: 4096, documents: None };
+    /// pets.convert_to_capped_within(limits, Duration::from_secs(60), stop)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::convert_to_capped`]; [`crate::Error::Stopped`], [`crate::Error::MaxTimeExpired`].
+    pub fn convert_to_capped_within(
+        &self,
+        limits: CappedLimits,
+        max_time: Duration,
+        stop: Arc<AtomicBool>,
+    ) -> Result<()> {
         CappedLimits::from_options(&limits.to_options())?;
         let writer = self.target.writer()?;
-        capped::convert(writer.engine, writer.name, limits, writer.durability)
+        let mut within = Limits::default();
+        within.set_max_time(max_time);
+        within.stop = Some(stop);
+        capped::convert(writer.engine, writer.name, limits, writer.durability, within)
     }
 }

@@ -42,6 +42,24 @@ impl<T> Collection<T> {
         indexes::drop_index(&self.target.engine, self.target.name()?, index.into())
     }
 
+    /// Builds an index again, by its name or its keys. Queries do not use it until it is ready. A build that is
+    /// interrupted continues when the database is opened again.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#).unique(true).run()?;
+    /// pets.rebuild_index("kind_1")?;
+    /// assert!(pets.indexes()?[1].ready);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::index_name`]; as [`CreateIndex::run`].
+    pub fn rebuild_index(&self, index: impl Into<Hint>) -> Result<()> {
+        indexes::rebuild_index(&self.target.engine, self.target.name()?, index.into())
+    }
+
     /// Hides an index from queries, or shows it to them again, without building it again. Writes keep a hidden index
     /// up to date, and a unique one refuses duplicates. Returns its definition before.
     ///

@@ -71,12 +71,39 @@ fn groups_without_files_may_take_all_memory_of_a_stage() {
 fn what_cannot_continue_in_files_says_so() {
     let small = database(40);
     for stage in [
-        r#"{"$bucketAuto":{"groupBy":"$n","buckets":3}}"#,
-        r#"{"$graphLookup":{"from":"c","startWith":"$_id","connectFromField":"n","connectToField":"group","as":"all"}}"#,
+        r#"{"$bucketAuto":{"groupBy":"$n","buckets":1,"output":{"all":{"$push":"$$ROOT"}}}}"#,
+        r#"{"$group":{"_id":null,"all":{"$push":"$$ROOT"}}}"#,
+        r#"{"$graphLookup":{"from":"c","startWith":{"$range":[0,3000]},"connectFromField":"none","connectToField":"group","as":"all"}}"#,
+        r#"{"$setWindowFields":{"output":{"all":{"$push":"$n"},"more":{"$push":"$n"},"most":{"$push":"$n"}}}}"#,
     ] {
-        let stages = format!(r#"[{{"$limit":10}},{stage},{{"$count":"n"}}]"#);
+        let stages = format!(r#"[{stage},{{"$count":"n"}}]"#);
         assert_eq!(code(run(&small, &stages, true)), Some(292), "{stage}");
     }
+}
+
+#[test]
+fn automatic_buckets_continue_in_files() {
+    for stage in [
+        r#"{"groupBy":"$x","buckets":4}"#,
+        r#"{"groupBy":"$group","buckets":7,"output":{"sum":{"$sum":"$n"},"least":{"$min":"$n"},"most":{"$max":"$x"}}}"#,
+        r#"{"groupBy":{"$mod":["$n",100]},"buckets":5,"granularity":"R5","output":{"average":{"$avg":"$n"}}}"#,
+        r#"{"groupBy":"$n","buckets":3,"granularity":"POWERSOF2"}"#,
+        r#"{"groupBy":{"$cond":[{"$gt":["$n",3000]},{"$toString":"$n"},null]},"buckets":3}"#,
+    ] {
+        let stages = format!(r#"[{{"$bucketAuto":{stage}}}]"#);
+        let in_memory = run(&database(100 << 20), &stages, true).unwrap();
+        assert!(in_memory.len() > 1, "{in_memory:?}");
+        assert_eq!(run(&database(40), &stages, true).unwrap(), in_memory, "{stage}");
+        assert_eq!(code(run(&database(40), &stages, false)), Some(292), "{stage}");
+    }
+    // What the accumulators keep, in the order of the documents.
+    let kept = r#"[{"$bucketAuto":{"groupBy":"$x","buckets":30,"output":{"all":{"$push":"$n"},"top":{"$topN":{"n":5,
+        "sortBy":{"group":-1},"output":"$n"}},"some":{"$firstN":{"n":{"$toInt":{"$add":["$max",1]}},"input":"$n"}}}}}]"#;
+    let in_memory = run(&database(100 << 20), kept, true).unwrap();
+    assert_eq!(in_memory.len(), 7);
+    assert_eq!(run(&database(300_000), kept, true).unwrap(), in_memory);
+    let explained = database(300_000).collection("c").aggregate(kept).explain().unwrap();
+    assert!(explained.stages.last().is_some_and(|stage| stage.spilled));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `alluvium mongod`: a server with the arguments and the log of MongoDB's `mongod`, for launchers that expect it.
 
+mod arguments;
 mod log;
+mod settings;
 
 use crate::commands::serve;
 use crate::exit::{Failure, Outcome};
@@ -9,12 +11,15 @@ use crate::settings::database::LEAST_MEMORY;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::{Builder, Database, Map, Value};
-use alluvium_env::Env;
-use alluvium_server::{Config, MONGODB_VERSION, Server, TlsFiles};
+use alluvium_env::{Env, FileReader, OpenMode};
+use alluvium_server::{Config, MONGODB_VERSION, Server, SetName, TlsFiles};
 use log::{Component, Log};
-use std::ffi::OsString;
+use std::collections::HashSet;
+use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+
+pub(crate) use arguments::{by_name, expand};
 
 /// The name by which the program is this command.
 pub(crate) const NAME: &str = "mongod";
@@ -25,17 +30,37 @@ const IN_MEMORY: &str = ":memory:";
 /// The directory of the database in `--dbpath`, unless that is a database.
 const DIRECTORY: &str = "alluvium";
 
+/// The mode of TLS at all connections, and its former name.
+const REQUIRE_TLS: [&str; 2] = ["requireTLS", "requireSSL"];
+
+fn tls_modes() -> clap::builder::PossibleValuesParser {
+    let [name, former] = REQUIRE_TLS;
+    [clap::builder::PossibleValue::new("disabled"), clap::builder::PossibleValue::new(name).alias(former)].into()
+}
+
+/// Reads a file of settings.
+pub(crate) fn read(env: &Env, path: &Path) -> Outcome<String> {
+    let failed = |error: String| Failure::Usage(format!("--config {}: {error}", text::path(path)));
+    let file = env.fs.open(path, OpenMode::Read).map_err(|error| failed(error.to_string()))?;
+    let mut content = String::new();
+    FileReader::new(file).read_to_string(&mut content).map_err(|error| failed(error.to_string()))?;
+    Ok(content)
+}
+
 /// Arguments of `mongod`, by the names that MongoDB gives them.
 #[derive(Debug, clap::Args)]
 #[command(
     disable_version_flag = true,
+    args_override_self = true,
     after_help = "Examples:
   alluvium mongod --dbpath /data --port 27017 --replSet rs0
   alluvium mongod --dbpath :memory: --port 27018
+  alluvium mongod --config /etc/mongod.conf
 
 Takes the place of MongoDB's server where a launcher starts one, such as a library for tests; the program is this command as well \
 if it is called by the name mongod. The database is the directory `alluvium` in --dbpath, or --dbpath itself if that is a database. \
-The log lines that launchers wait for are printed in MongoDB's format."
+--config reads a configuration file of MongoDB; a setting that is not supported is refused by name. Arguments that only tune MongoDB's files have \
+no effect. The log lines that launchers wait for are printed in MongoDB's format."
 )]
 pub(crate) struct Args {
     /// The directory of the data, which must exist; :memory: for a database without files
@@ -50,6 +75,9 @@ pub(crate) struct Args {
     /// Listen at all addresses
     #[arg(long = "bind_ip_all")]
     bind_ip_all: bool,
+    /// Use IPv6, too: --bind_ip_all listens at all its addresses, and localhost is ::1 as well as 127.0.0.1
+    #[arg(long)]
+    ipv6: bool,
     /// The name of the replica set whose only member the server is; it needs no initiation
     #[arg(long = "replSet", value_name = "NAME")]
     repl_set: Option<String>,
@@ -59,6 +87,15 @@ pub(crate) struct Args {
     /// Append to the log file; by default the existing one is renamed
     #[arg(long, requires = "logpath")]
     logappend: bool,
+    /// Write the number of the process to this file, which is removed at the end
+    #[arg(long, value_name = "FILE")]
+    pidfilepath: Option<PathBuf>,
+    /// What the profilers of all databases keep: 0 nothing, 1 slow operations, 2 all
+    #[arg(long, value_name = "LEVEL", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=2))]
+    profile: u8,
+    /// The milliseconds after which an operation is slow
+    #[arg(long, value_name = "MILLISECONDS", allow_negative_numbers = true)]
+    slowms: Option<i64>,
     /// The directory of the Unix socket, which is named mongodb-PORT.sock
     #[arg(long = "unixSocketPrefix", value_name = "DIRECTORY", default_value = "/tmp")]
     unix_socket_prefix: PathBuf,
@@ -87,16 +124,21 @@ pub(crate) struct Args {
     #[arg(long = "keyFile", value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// disabled, or requireTLS: then all connections at the port use TLS
-    #[arg(long = "tlsMode", value_name = "MODE", value_parser = ["disabled", "requireTLS"])]
+    #[arg(long = "tlsMode", alias = "sslMode", value_name = "MODE", value_parser = tls_modes())]
     tls_mode: Option<String>,
     /// The certificate and its key, as PEM
-    #[arg(long = "tlsCertificateKeyFile", value_name = "FILE", required_if_eq("tls_mode", "requireTLS"))]
+    #[arg(
+        long = "tlsCertificateKeyFile",
+        alias = "sslPEMKeyFile",
+        value_name = "FILE",
+        required_if_eq_any = REQUIRE_TLS.map(|mode| ("tls_mode", mode))
+    )]
     tls_certificate: Option<PathBuf>,
     /// The authorities whose certificates clients have
-    #[arg(long = "tlsCAFile", value_name = "FILE", requires = "tls_certificate")]
+    #[arg(long = "tlsCAFile", alias = "sslCAFile", value_name = "FILE", requires = "tls_certificate")]
     tls_ca: Option<PathBuf>,
     /// Clients may have no certificate
-    #[arg(long = "tlsAllowConnectionsWithoutCertificates")]
+    #[arg(long = "tlsAllowConnectionsWithoutCertificates", alias = "sslAllowConnectionsWithoutCertificates")]
     tls_without_certificates: bool,
     /// Refused: start the program in the background
     #[arg(long)]
@@ -104,55 +146,9 @@ pub(crate) struct Args {
     /// Print the version
     #[arg(long)]
     version: bool,
-    #[command(flatten)]
-    ignored: Ignored,
-}
-
-/// Arguments that launchers pass and that have no effect.
-#[derive(Debug, clap::Args)]
-struct Ignored {
-    #[arg(long, hide = true)]
-    quiet: bool,
+    /// Has no effect
     #[arg(short, long, hide = true, action = clap::ArgAction::Count)]
     verbose: u8,
-    #[arg(long, hide = true)]
-    ipv6: bool,
-    #[arg(long = "journal", hide = true)] // tidy: allow
-    with_log: bool,
-    #[arg(long = "nojournal", hide = true)] // tidy: allow
-    without_log: bool,
-    #[arg(long, hide = true)]
-    directoryperdb: bool,
-    #[arg(long, hide = true)]
-    noscripting: bool,
-    #[arg(long = "oplogSize", hide = true)]
-    oplog_size: Option<u64>,
-    #[arg(long, hide = true)]
-    slowms: Option<i64>,
-}
-
-/// Refuses a configuration file, before `--config` is read as that of Alluvium.
-pub(crate) fn refuse_config(arguments: &[OsString]) -> Outcome {
-    let is_config = |argument: &OsString| {
-        let text = argument.to_string_lossy();
-        text == "--config" || text.starts_with("--config=") || text == "-f"
-    };
-    let is_mongod = arguments.get(1).is_some_and(|name| name == NAME);
-    match is_mongod && arguments.iter().any(is_config) {
-        true => Err(Failure::Usage(
-            "mongod --config: configuration files of MongoDB are not read: write the settings as arguments".to_owned(),
-        )),
-        false => Ok(()),
-    }
-}
-
-/// The arguments of a program that was called by the name `mongod`, as those of this command.
-pub(crate) fn by_name(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let is_mongod = arguments.first().is_some_and(|program| Path::new(program).file_name() == Some(NAME.as_ref()));
-    if is_mongod {
-        arguments.splice(..1, ["alluvium".into(), NAME.into()]);
-    }
-    arguments
 }
 
 impl Args {
@@ -172,7 +168,10 @@ impl Args {
             ("architecture", Value::from("64-bit")),
         ];
         log.line(Component::Control, 4_615_611, "initandlisten", "MongoDB starting", Map::from(starting))?;
-        self.serve(&env, &log, stop)?;
+        let number = self.pidfilepath.as_deref().map(|path| ProcessFile::write(&env, path)).transpose()?;
+        let served = self.serve(&env, &log, stop);
+        drop(number);
+        served?;
         let code = Map::from([("exitCode", Value::Int32(0))]);
         log.line(Component::Control, 23_138, "initandlisten", "Shutting down", code)
     }
@@ -222,7 +221,7 @@ impl Args {
             let primary = "Transition to primary complete; database writes are now permitted";
             log.line(Component::Replication, 21_331, "OplogApplier-0", primary, Map::new())?;
         }
-        server.run(serve::until_signal(stop));
+        server.run(serve::until_signal(stop, serve::Memory::of(&database)));
         Ok(database.close()?)
     }
 
@@ -233,7 +232,10 @@ impl Args {
     }
 
     fn tls(&self) -> Option<TlsFiles> {
-        let certificate = self.tls_certificate.clone().filter(|_| self.tls_mode.as_deref() == Some("requireTLS"))?;
+        let certificate = self
+            .tls_certificate
+            .clone()
+            .filter(|_| self.tls_mode.as_deref().is_some_and(|mode| REQUIRE_TLS.contains(&mode)))?;
         Some(TlsFiles {
             certificate,
             key: None,
@@ -243,14 +245,24 @@ impl Args {
     }
 
     fn config(&self) -> Outcome<Config> {
-        let hosts = if self.bind_ip_all || self.bind_ip == "*" { "0.0.0.0" } else { &self.bind_ip };
+        let all = match (self.ipv6, self.port) {
+            (false, _) => "0.0.0.0",
+            // Each port that the system chooses is another one. Addresses of IPv6 include those of IPv4, unless the system is
+            // set up otherwise.
+            (true, 0) => "::",
+            (true, _) => "::,0.0.0.0",
+        };
+        let hosts = if self.bind_ip_all || self.bind_ip == "*" { all } else { &self.bind_ip };
         let (mut listen, mut sockets) = (Vec::new(), Vec::new());
         for host in hosts.split(',').map(str::trim).filter(|host| !host.is_empty()) {
             match host.starts_with('/') {
                 true => sockets.push(PathBuf::from(host)),
-                false => listen.extend(resolved(host, self.port)?),
+                false => listen.extend(resolved(host, self.port, self.ipv6)?),
             }
         }
+        // Names that mean the same address, also with the port 0.
+        let mut known = HashSet::new();
+        listen.retain(|address| known.insert(*address));
         if !self.nounixsocket && self.port != 0 {
             sockets.push(self.unix_socket_prefix.join(format!("mongodb-{}.sock", self.port)));
         }
@@ -260,9 +272,11 @@ impl Args {
             tls: self.tls(),
             listen,
             sockets,
-            replica_set: self.repl_set.clone(),
+            replica_set: self.repl_set.clone().map(SetName::Given),
             connections_max: self.max_conns,
             test_commands: self.set_parameter.iter().any(is_set),
+            profile: self.profile,
+            slow_ms: self.slowms,
             ..Config::default()
         })
     }
@@ -304,12 +318,46 @@ fn print_version() -> Outcome {
     out.finish()
 }
 
-/// The addresses of a host. The name `localhost` is that of IPv4 alone, as for `mongod` without `--ipv6`.
-fn resolved(host: &str, port: u16) -> Outcome<Vec<SocketAddr>> {
-    let name = if host == "localhost" { "127.0.0.1" } else { host };
-    match (name, port).to_socket_addrs() {
-        Ok(addresses) => Ok(addresses.collect()),
-        Err(error) => Err(Failure::Usage(format!("--bind_ip {host}: {error}: write a name or an address"))),
+/// The addresses of a host. The name `localhost` is that of IPv4 alone without `--ipv6`.
+fn resolved(host: &str, port: u16, ipv6: bool) -> Outcome<Vec<SocketAddr>> {
+    let names = match (host, ipv6) {
+        ("localhost", false) => &["127.0.0.1"][..],
+        ("localhost", true) => &["127.0.0.1", "::1"],
+        _ => &[host],
+    };
+    let mut addresses = Vec::new();
+    for name in names {
+        match (*name, port).to_socket_addrs() {
+            Ok(found) => addresses.extend(found),
+            Err(error) => {
+                return Err(Failure::Usage(format!("--bind_ip {host}: {error}: write a name or an address")));
+            }
+        }
+    }
+    Ok(addresses)
+}
+
+/// The file with the number of the process, which is removed with this.
+struct ProcessFile {
+    env: Env,
+    path: PathBuf,
+}
+
+impl ProcessFile {
+    /// Writes the file; one that another process has left is replaced.
+    fn write(env: &Env, path: &Path) -> Outcome<Self> {
+        if env.fs.exists(path)? {
+            env.fs.remove(path)?;
+        }
+        let file = env.fs.open(path, OpenMode::CreateNew)?;
+        file.write_at(format!("{}\n", std::process::id()).as_bytes(), 0)?;
+        Ok(Self { env: env.clone(), path: path.to_owned() })
+    }
+}
+
+impl Drop for ProcessFile {
+    fn drop(&mut self) {
+        let _may_be_gone = self.env.fs.remove(&self.path);
     }
 }
 

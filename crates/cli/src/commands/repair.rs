@@ -102,6 +102,12 @@ impl Args {
                 let documents = text::counted(collection.unreadable, "document");
                 said += &format!("  {full_name}: {documents} lost, which cannot be decoded\n");
             }
+            if collection.unordered > 0 {
+                let documents = text::counted(collection.unordered, "document");
+                said += &format!(
+                    "  {full_name}: the place of {documents} in the order of insertion is lost; those without one come last, as they were written\n"
+                );
+            }
             for index in &collection.indexes {
                 said += &format!("  {full_name}: the index {} was built again\n", text::plain(index));
             }
@@ -163,6 +169,7 @@ fn to_json(report: &RepairReport) -> serde_json::Value {
             "documents": collection.documents,
             "doubtful": collection.doubtful,
             "doubtful_in": collection.doubtful_in,
+            "unordered": collection.unordered,
             "unreadable": collection.unreadable,
             "indexes": collection.indexes,
             "indexes_lost": collection

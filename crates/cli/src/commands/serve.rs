@@ -1,15 +1,19 @@
 //! `alluvium serve`: a server for MongoDB's clients.
 
+use crate::allocator::Returner;
 use crate::context::Context;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::process;
 use crate::served::host;
 use crate::session;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::{self, SIGNAL_CHECK, Stop};
 use crate::text;
+use alluvium::Database;
+use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
-use alluvium_server::{Config, Reloader, ServeError, Server, TlsFiles};
+use alluvium_server::{Config, Host, Reloader, ServeError, Server, SetName, TlsFiles};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -22,6 +26,7 @@ use std::sync::atomic::Ordering;
 
   alluvium serve my.db --listen 127.0.0.1:27018 --socket /run/alluvium.sock
   alluvium serve my.db --listen 0.0.0.0:27017 --audit audit.jsonl
+  alluvium serve my.db --listen 0.0.0.0:27017 --advertise db.example:27017
 
 Serves the database to MongoDB's drivers, shell and tools, until ctrl-C or SIGTERM; creates it if it does not exist. The collection `pets` is \
 `pets` of the database `main` there; `shop.orders` is `orders` of `shop`. docs/COMPATIBILITY.md lists what is supported.
@@ -45,9 +50,13 @@ pub(crate) struct Args {
     /// A Unix socket to listen at; may be repeated
     #[arg(long, value_name = "PATH")]
     socket: Vec<PathBuf>,
-    /// The name of the replica set whose only member the server is, which drivers need for retried writes
-    #[arg(long, value_name = "NAME", default_value = "alluvium", conflicts_with = "standalone")]
-    replica_set: String,
+    /// The address by which clients are sent to this server; by default, each stays with the one that it arrived at
+    #[arg(long, value_name = "HOST:PORT")]
+    advertise: Option<Host>,
+    /// The name of the replica set whose only member the server is, which drivers need for retried writes; by default, one that no other
+    /// database has
+    #[arg(long, value_name = "NAME", conflicts_with = "standalone")]
+    replica_set: Option<String>,
     /// Serve as a server of its own instead of a replica set
     #[arg(long)]
     standalone: bool,
@@ -99,6 +108,7 @@ impl Args {
                 log::warn!("commands do not run on this database until the server ends: {error}");
             }
             let reloader = Reloader::new(&server);
+            let mut memory = Memory::of(database);
             let mut out = Output::new();
             for address in server.addresses() {
                 out.text(&format!("listening at {address}\n"))?;
@@ -114,6 +124,7 @@ impl Args {
                 let (nothing, never) = (Mutex::new(()), Condvar::new());
                 while !stop.is_set() {
                     never.wait_for(&mut nothing.lock(), SIGNAL_CHECK);
+                    memory.look();
                     if hang_up.swap(false, Ordering::Relaxed)
                         && let Err(error) = reloader.reload()
                     {
@@ -133,12 +144,14 @@ impl Args {
         for address in &self.admin_listen {
             admin_listen.extend(resolved("--admin-listen", address)?);
         }
-        let replica_set = (!self.standalone).then(|| self.replica_set.clone());
+        let name = self.replica_set.clone().map_or(SetName::OfDatabase, SetName::Given);
+        let replica_set = (!self.standalone).then_some(name);
         Ok(Config {
             listen,
             admin_listen,
             sockets: self.socket.clone(),
             replica_set,
+            advertise: self.advertise.clone(),
             connections_max: self.connections,
             connections_per_address: self.connections_per_address,
             tls: self.tls_certificate.as_ref().map(|certificate| TlsFiles {
@@ -151,6 +164,7 @@ impl Args {
             authentication: !self.without_authentication,
             audit: self.audit.clone(),
             test_commands: self.enable_test_commands,
+            ..Config::default()
         })
     }
 }
@@ -167,12 +181,38 @@ fn failed(error: ServeError) -> Failure {
     Failure::Other(format!("{error}{help}"))
 }
 
+/// Returns memory to the system that the server has freed.
+pub(super) struct Memory {
+    database: Database,
+    env: Env,
+    returner: Returner,
+}
+
+impl Memory {
+    pub fn of(database: &Database) -> Self {
+        Self { database: database.clone(), env: Env::os(), returner: Returner::default() }
+    }
+
+    /// To be called often.
+    fn look(&mut self) {
+        let resident = || process::resident_bytes().and_then(|bytes| usize::try_from(bytes).ok());
+        let used = || {
+            let stats = self.database.stats();
+            stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes + stats.query_bytes
+        };
+        if self.returner.look(self.env.clock.now(), resident, used) {
+            log::debug!("freed memory was returned: {} bytes are resident", resident().unwrap_or_default());
+        }
+    }
+}
+
 /// Returns when a signal has come.
-pub(super) fn until_signal(stop: Stop) -> impl FnOnce() + Send + 'static {
+pub(super) fn until_signal(stop: Stop, mut memory: Memory) -> impl FnOnce() + Send + 'static {
     move || {
         let (nothing, never) = (Mutex::new(()), Condvar::new());
         while !stop.is_set() {
             never.wait_for(&mut nothing.lock(), SIGNAL_CHECK);
+            memory.look();
         }
     }
 }

@@ -127,6 +127,7 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
         "sealed_memtable_bytes": stats.sealed_memtable_bytes,
         "dictionary_bytes": stats.dictionary_bytes,
         "job_bytes": stats.job_bytes,
+        "query_bytes": stats.query_bytes,
         "space_amplification": stats.space_amplification(),
         "write_amplification": stats.write_amplification(),
         "read_amplification": stats.read_amplification(),

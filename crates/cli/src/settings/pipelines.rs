@@ -9,14 +9,13 @@ use crate::signals::Stop;
 use crate::streams;
 use crate::text;
 use alluvium::{Aggregate, Error, Map, Value};
+use alluvium_query::pipeline::stages::{self, StageName};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A longer file is not a pipeline.
 const MOST_BYTES: u64 = 64 << 20;
-/// The stages that write their results to a collection.
-const WRITERS: [&str; 2] = ["$out", "$merge"];
 
 /// A pipeline and its options.
 #[derive(Debug, clap::Args)]
@@ -122,18 +121,18 @@ fn read(path: &Path) -> Outcome<String> {
 
 /// The filters at the head of the pipeline.
 pub(crate) fn matched(stages: &[Map]) -> Vec<Map> {
-    let filter = |stage: &Map| stage.get("$match").and_then(Value::as_map).cloned();
+    let filter = |stage: &Map| stage.get(StageName::Match.name()).and_then(Value::as_map).cloned();
     stages.iter().map_while(filter).collect()
 }
 
 /// True if the last stage writes the results to a collection.
 pub(crate) fn writes(stages: &[Map]) -> bool {
-    stages.last().is_some_and(|stage| WRITERS.iter().any(|name| stage.contains(name)))
+    stages.last().is_some_and(stages::writes)
 }
 
 /// True if the pipeline reads documents of its own.
 pub(crate) fn has_documents(stages: &[Map]) -> bool {
-    stages.first().is_some_and(|stage| stage.contains("$documents"))
+    stages.first().is_some_and(|stage| stage.contains(StageName::Documents.name()))
 }
 
 /// The failure of a pipeline that is refused before it runs.

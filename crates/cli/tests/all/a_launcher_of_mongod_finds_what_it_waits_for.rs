@@ -56,6 +56,40 @@ fn a_server_says_that_it_waits() {
     assert!(place.path("data/alluvium").is_dir());
 }
 
+/// The arguments of launchers, init scripts and containers.
+#[test]
+fn arguments_of_launchers_are_taken() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("data")).expect("a directory");
+    place.write(
+        "mongod.conf",
+        "storage:\n  dbPath: missing\nnet:\n  port: 0\n  bindIp: 127.0.0.1\nreplication:\n  replSetName: rs0\n",
+    );
+    for line in [
+        "--dbpath data --port 0 --bind_ip localhost,127.0.0.1 --pidfilepath mongod.pid --networkMessageCompressors snappy,zstd,zlib \
+         --profile 1 --slowms 50 --sslMode disabled --noauth --nojournal --syncdelay=0 --nohttpinterface --noprealloc --smallfiles",
+        "--dbpath data --port 0 --ipv6 --bind_ip_all --noauth --pidfilepath=mongod.pid --tlsMode disabled --quiet -vv",
+        "--config mongod.conf --dbpath data --pidfilepath mongod.pid --oplogSize 64 --setParameter ttlMonitorSleepSecs=1",
+    ] {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        let mut child = mongod(&place, &arguments).spawn().expect("the program");
+        let lines = until(&mut child, "Waiting for connections");
+        assert_eq!(lines.iter().filter(|line| line["msg"] == "Listening on").count(), 1, "{line}: {lines:?}");
+        let port = lines.last().expect("a line")["attr"]["port"].as_u64().expect("a port");
+        let mut stream = TcpStream::connect(("127.0.0.1", port as u16)).expect("the server");
+        let profile = run(&mut stream, doc! {"profile": (-1)}).expect("a reply");
+        let (was, slow) = if line.contains("--profile") { (1, 50) } else { (0, 100) };
+        assert_eq!(profile.get("was").and_then(Value::as_i64), Some(was), "{line}");
+        assert_eq!(profile.get("slowms").and_then(Value::as_i64), Some(slow), "{line}");
+        let hello = run(&mut stream, doc! {"hello": 1}).expect("a reply");
+        let name = line.contains("--config").then_some("rs0");
+        assert_eq!(hello.get("setName").and_then(Value::as_str), name, "{line}");
+        assert_eq!(place.read("mongod.pid").trim(), child.id().to_string());
+        end(child);
+        assert!(!place.path("mongod.pid").exists());
+    }
+}
+
 /// As with MongoDB, a user alone changes nothing.
 #[test]
 fn logins_are_needed_with_an_argument() {
@@ -68,7 +102,7 @@ fn logins_are_needed_with_an_argument() {
         let lines = until(&mut child, "Waiting for connections");
         let port = lines.last().expect("a line")["attr"]["port"].as_u64().expect("a port");
         let mut stream = TcpStream::connect(("127.0.0.1", port as u16)).expect("the server");
-        let user = doc! {"createUser": "one", "pwd": "1", "roles": ["read"]};
+        let user = doc! {"createUser": "one", "pwd": "1", "roles": ["root"], "$db": "admin"};
         assert_eq!(run(&mut stream, user).and_then(|reply| reply.get("code").cloned()), None);
         let code = run(&mut stream, doc! {"find": "pets"}).and_then(|reply| reply.get("code").cloned());
         assert_eq!(code, is_needed.then_some(Value::Int32(13)), "{argument:?}");
@@ -98,7 +132,11 @@ fn what_is_not_supported_is_refused_by_name() {
     let place = Place::new();
     for (arguments, expected) in [
         (&["--fork"][..], "--fork"),
-        (&["--config", "a.conf"], "--config"),
+        (&["--config", "a.conf"], "--config a.conf"),
+        (&["--tlsMode", "preferTLS", "--port", "0"], "--tlsMode"),
+        (&["--sslMode", "requireSSL", "--port", "0"], "--tlsCertificateKeyFile"),
+        (&["--profile", "3", "--port", "0"], "--profile"),
+        (&["--shutdown"], "--shutdown"),
         (&["--auth", "--noauth", "--port", "0"], "--auth"),
         (&["--keyFile", "missing", "--port", "0"], "missing: there is no such file"),
         (&["--tlsMode", "requireTLS", "--port", "0"], "--tlsCertificateKeyFile"),

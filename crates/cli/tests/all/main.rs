@@ -25,6 +25,7 @@ mod a_missing_collection_is_named_with_the_nearest;
 mod a_power_cut_of_the_program_keeps_what_it_acknowledged;
 mod a_read_only_store_is_built_and_read;
 mod a_served_database_is_open_to_its_owner;
+mod a_server_obeys_signals;
 mod a_shell_is_typed_at;
 mod a_shell_runs_scripts;
 mod an_interrupted_checkpoint_leaves_nothing;

@@ -8,10 +8,15 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 /// Starts the server; returns it with its port.
-#[allow(clippy::zombie_processes, reason = "a server that ends at once fails the test")]
 pub fn serve(place: &Place) -> (Child, u16) {
-    let arguments = ["serve", "db", "--listen", "127.0.0.1:0", "--memory", "16M"];
-    let mut command: Command = place.command(&arguments);
+    serve_with(place, &[])
+}
+
+/// As [`serve`], with further arguments.
+#[allow(clippy::zombie_processes, reason = "a server that ends at once fails the test")]
+pub fn serve_with(place: &Place, arguments: &[&str]) -> (Child, u16) {
+    let usual = ["serve", "db", "--listen", "127.0.0.1:0", "--memory", "16M"];
+    let mut command: Command = place.command(&[&usual, arguments].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
     loop {
@@ -30,9 +35,11 @@ pub fn kill(server: &mut Child) {
     server.wait().expect("a child");
 }
 
-/// Sends a command to the database `shop`; `None` if the server is gone.
+/// Sends a command, to the database `shop` if it names none; `None` if the server is gone.
 pub fn send(stream: &mut TcpStream, mut body: Map) -> Option<()> {
-    body.push("$db", "shop");
+    if !body.contains("$db") {
+        body.push("$db", "shop");
+    }
     let mut message = vec![0; 16];
     message[12..].copy_from_slice(&2013_i32.to_le_bytes());
     message.extend_from_slice(&[0; 5]);

@@ -5,7 +5,8 @@ use crate::error::Result;
 use crate::names::FullName;
 use crate::read::{damaged_key, decode_copy};
 use crate::state::CollectionState;
-use crate::trees::{ORDER_PREFIX, POSITION_PREFIX, order_key, order_number};
+use crate::trees::{CAPPED_TOTALS, ORDER_PREFIX, POSITION_PREFIX, order_key, order_number};
+use alluvium_document::Document;
 use alluvium_env::sync::atomic::Ordering;
 use alluvium_store::{Bounds, Durability, Scan, Store, TreeId, WriteBatch};
 use std::ops::Bound;
@@ -17,14 +18,44 @@ const BATCH_BYTES: usize = 64 << 10;
 /// get the numbers of their last full writes. No other thread writes to the collection: all writers call this first,
 /// and hold no lock. A crash leaves it to the next write.
 pub(crate) fn ensure_ordered(store: &Store, state: &CollectionState, name: &FullName) -> Result<()> {
+    ensure_ordered_unless(store, state, name, &|| Ok(()))
+}
+
+/// As [`ensure_ordered`], until `check_stop` returns an error. A part of the order is left then.
+pub(super) fn ensure_ordered_unless(
+    store: &Store,
+    state: &CollectionState,
+    name: &FullName,
+    check_stop: &dyn Fn() -> Result<()>,
+) -> Result<()> {
     if state.is_ordered.load(Ordering::Acquire) {
         return Ok(());
     }
     let _one_at_a_time = state.ordering.lock();
+    if state.capped().is_none() {
+        // A conversion was undone: the write that waited for it is refused, and starts over.
+        return Ok(());
+    }
     if Totals::read(store, state.system, name, None)?.is_none() {
-        Making { store, state, name, batch: store.batch() }.make()?;
+        Making { store, state, name, check_stop, batch: store.batch() }.make()?;
     }
     state.is_ordered.store(true, Ordering::Release);
+    Ok(())
+}
+
+/// Removes the order of a collection whose conversion was undone: another writer may have completed it by then.
+pub(super) fn forget(store: &Store, state: &CollectionState) -> Result<()> {
+    let _one_at_a_time = state.ordering.lock();
+    if state.capped().is_some() {
+        return Ok(());
+    }
+    let mut batch = store.batch();
+    for prefix in [ORDER_PREFIX, POSITION_PREFIX] {
+        batch.delete_range(state.system, &[prefix], &[prefix + 1]);
+    }
+    batch.delete(state.system, CAPPED_TOTALS);
+    store.write(batch, Durability::Bulk)?;
+    state.is_ordered.store(false, Ordering::Release);
     Ok(())
 }
 
@@ -33,6 +64,7 @@ struct Making<'a> {
     store: &'a Store,
     state: &'a CollectionState,
     name: &'a FullName,
+    check_stop: &'a dyn Fn() -> Result<()>,
     batch: WriteBatch,
 }
 
@@ -47,31 +79,41 @@ impl Making<'_> {
 
     /// Gives a position to each document that has none.
     fn number_documents(&mut self) -> Result<()> {
-        let (documents, system) = (self.state.documents, self.state.system);
-        let mut scan = self.store.scan(documents, Bounds::all(), None)?;
+        let mut scan = self.store.scan(self.state.documents, Bounds::all(), None)?;
         loop {
+            (self.check_stop)()?;
             let Some((key, row)) = scan.next()? else { return Ok(()) };
-            let mut owner = Vec::new();
-            if let Some(position) = Position::read(self.store, system, self.name, key, None)?
-                && self.store.get(system, &order_key(position.number), &mut owner)?
-                && owner == key
-            {
+            if self.has_position(key)? {
                 continue;
             }
             let document = decode_copy(&self.state.shapes, self.name, key, row)?;
-            let bytes = document.bson_size().map_err(|error| damaged_key(self.name, key, &error))?;
             let key = key.to_vec();
-            let mut number = scan.full_version();
-            let mut batch_bytes = BATCH_BYTES;
-            // Taken only after damage: numbers are lower than those of writes otherwise.
-            while self.is_taken(number, &key)? {
-                number += 1;
-                batch_bytes = 0;
-            }
-            Position { number, bytes: bytes as u64 }.put(system, &key, &mut self.batch);
-            self.batch.put(system, &order_key(number), &key);
-            self.write(batch_bytes)?;
+            self.put(&key, scan.full_version(), &document)?;
         }
+    }
+
+    /// True if a document has a number that leads to it.
+    fn has_position(&self, key: &[u8]) -> Result<bool> {
+        let (system, mut owner) = (self.state.system, Vec::new());
+        let Some(position) = Position::read(self.store, system, self.name, key, None)? else { return Ok(false) };
+        Ok(self.store.get(system, &order_key(position.number), &mut owner)? && owner == key)
+    }
+
+    /// Gives a document a number, or the next one that is free.
+    fn put(&mut self, key: &[u8], mut number: u64, document: &Document) -> Result<()> {
+        let bytes = document.bson_size().map_err(|error| damaged_key(self.name, key, &error))?;
+        // Taken only after damage: numbers are lower than those of writes otherwise.
+        let is_taken = self.is_taken(number, key)?;
+        if is_taken {
+            // The next one may be in the batch.
+            self.write(0)?;
+        }
+        while self.is_taken(number, key)? {
+            number += 1;
+        }
+        Position { number, bytes: bytes as u64 }.put(self.state.system, key, &mut self.batch);
+        self.batch.put(self.state.system, &order_key(number), key);
+        self.write(if is_taken { 0 } else { BATCH_BYTES })
     }
 
     /// True if another document has a number.
@@ -84,6 +126,7 @@ impl Making<'_> {
     fn remove_positions(&mut self) -> Result<()> {
         let mut scan = self.entries(POSITION_PREFIX)?;
         while let Some((position, _)) = scan.next()? {
+            (self.check_stop)()?;
             let key = position.get(1..).unwrap_or_default();
             if !self.store.contains(self.state.documents, key)? {
                 self.batch.delete(self.state.system, position);
@@ -98,6 +141,7 @@ impl Making<'_> {
         let mut totals = Totals::default();
         let mut scan = self.entries(ORDER_PREFIX)?;
         while let Some((order, key)) = scan.next()? {
+            (self.check_stop)()?;
             let Some(number) = order_number(order) else { continue };
             match Position::read(self.store, self.state.system, self.name, key, None)? {
                 Some(position) if position.number == number => {
@@ -134,11 +178,43 @@ impl Making<'_> {
     }
 }
 
+/// True if a capped collection has its order.
+pub(crate) fn has_order(store: &Store, system: TreeId, name: &FullName) -> Result<bool> {
+    Ok(Totals::read(store, system, name, None)?.is_some())
+}
+
 /// Gives a document the position that it has in another database; `position` is an entry from there. [`ensure_ordered`]
 /// does the rest.
 pub(crate) fn copy_position(batch: &mut WriteBatch, system: TreeId, document: &[u8], position: &[u8]) {
     if let Some(position) = Position::parse(position) {
         position.put(system, document, batch);
         batch.put(system, &order_key(position.number), document);
+    }
+}
+
+/// Gives documents of a collection without an order their numbers, one after the other.
+pub(crate) struct Placement<'a>(Making<'a>);
+
+impl<'a> Placement<'a> {
+    /// Of a collection that no other thread uses.
+    pub fn new(store: &'a Store, state: &'a CollectionState, name: &'a FullName) -> Self {
+        Self(Making { store, state, name, check_stop: &|| Ok(()), batch: store.batch() })
+    }
+
+    /// Gives a document this number, or the next one that is free, unless it has one. Returns true if it had none.
+    pub fn place(&mut self, key: &[u8], number: u64) -> Result<bool> {
+        let making = &mut self.0;
+        let mut row = Vec::new();
+        if !making.store.get(making.state.documents, key, &mut row)? || making.has_position(key)? {
+            return Ok(false);
+        }
+        let document = decode_copy(&making.state.shapes, making.name, key, &row)?;
+        making.put(key, number, &document)?;
+        Ok(true)
+    }
+
+    /// Writes what is still in memory.
+    pub fn finish(mut self) -> Result<()> {
+        self.0.write(0)
     }
 }

@@ -48,17 +48,7 @@ impl Catalog {
             let what = format!("collection {name} has {MAX_INDEXES} indexes already, which is the limit");
             return Err(Error::Index(alluvium_query::index::IndexError::CannotCreateIndex(what)));
         }
-        let mut index = Index {
-            tree: TreeId(0),
-            definition: Arc::new(definition),
-            ready: None,
-            marks: Arc::default(),
-            built: Vec::new(),
-            built_to: None,
-            building: Arc::default(),
-            usage: Arc::default(),
-            swept: Arc::default(),
-        };
+        let mut index = Index::declared(definition);
         let documents = (entry.documents, describe_documents(name, entry.system, &entry.indexes.options));
         let trees = self.store.change_trees(1, |ids| {
             index.tree = ids[0];
@@ -74,6 +64,32 @@ impl Catalog {
         indexes.push(index.clone());
         self.set_indexes(name, &mut entry, indexes);
         Ok((index, true))
+    }
+
+    /// Replaces an index by an empty one with the same definition, which is to be built, in one batch.
+    pub fn renew_index(&self, name: &FullName, index: &str) -> Result<Arc<Index>> {
+        let _change = self.change.lock();
+        let _indexes = self.index_set_lock.write();
+        self.store.check_writable()?;
+        let mut entry = self.entry(name)?;
+        let mut indexes = entry.indexes.indexes.clone();
+        let Some(at) = indexes.iter().position(|known| known.definition.name() == index) else {
+            return Err(Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() });
+        };
+        let former = indexes[at].tree;
+        let mut index = Index::declared((*indexes[at].definition).clone());
+        let documents = (entry.documents, describe_documents(name, entry.system, &entry.indexes.options));
+        let changed = self.store.change_trees(1, |ids| {
+            index.tree = ids[0];
+            TreeChanges { create: vec![index.describe(documents.0)], describe: vec![documents], drop: vec![former] }
+        });
+        // As for a drop.
+        if changed.is_ok() || self.store.description(former).is_none() {
+            indexes[at] = Arc::new(index);
+            self.set_indexes(name, &mut entry, indexes.clone());
+        }
+        changed?;
+        Ok(indexes[at].clone())
     }
 
     /// Applies `change` to a copy of an index that is being built, and replaces the index by the
@@ -164,10 +180,40 @@ impl Catalog {
         name: &FullName,
         change: impl FnOnce(&mut CollectionOptions),
     ) -> Result<Arc<CollectionOptions>> {
+        self.change_options_if(name, |_| true, change)
+    }
+
+    /// Changes the options if the collection still has these, and no equal ones that were set later, and `is_meant`
+    /// returns true. Returns whether they were changed.
+    pub(crate) fn undo_options(
+        &self,
+        name: &FullName,
+        set: &Arc<CollectionOptions>,
+        is_meant: impl FnOnce() -> bool,
+        change: impl FnOnce(&mut CollectionOptions),
+    ) -> Result<bool> {
+        let mut is_undone = false;
+        let change = |options: &mut CollectionOptions| {
+            is_undone = true;
+            change(options);
+        };
+        self.change_options_if(name, |now| Arc::ptr_eq(now, set) && is_meant(), change)?;
+        Ok(is_undone)
+    }
+
+    fn change_options_if(
+        &self,
+        name: &FullName,
+        is_meant: impl FnOnce(&Arc<CollectionOptions>) -> bool,
+        change: impl FnOnce(&mut CollectionOptions),
+    ) -> Result<Arc<CollectionOptions>> {
         let _change = self.change.lock();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
         let entry = self.entry(name)?;
+        if !is_meant(&entry.indexes.options) {
+            return Ok(entry.indexes.options.clone());
+        }
         let mut options = (*entry.indexes.options).clone();
         change(&mut options);
         let options = Arc::new(options);

@@ -9,6 +9,7 @@ use alluvium_document::Value;
 use alluvium_query::ErrorCode;
 use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::PipelineError;
+use alluvium_query::pipeline::stages::walk;
 use alluvium_store::TreeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,8 +36,34 @@ impl Catalog {
         let _change = self.begin_name_change();
         self.store.check_writable()?;
         self.check_free(name)?;
+        self.check_view(name, &view)?;
+        let tree = self.store.create_trees(&[&describe_view(name, &view)])?[0];
+        self.views.write().insert(name.clone(), (tree, Arc::new(view)));
+        Ok(())
+    }
+
+    /// Replaces a view, whose pipeline was checked, at once.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::NoSuchCollection`]; as [`Catalog::create_view`].
+    pub(crate) fn change_view(&self, name: &FullName, view: View) -> Result<()> {
+        let _change = self.begin_name_change();
+        self.store.check_writable()?;
+        let Some((tree, _)) = self.views.read().get(name).cloned() else { return Err(self.missing(name)) };
+        self.check_view(name, &view)?;
+        let description = describe_view(name, &view);
+        let described = self.store.describe_trees(&[(tree, &description)]);
+        // Also if the outcome is unknown: what is read from now on is the new view.
+        if described.is_ok() || self.store.description(tree) == Some(description) {
+            self.views.write().insert(name.clone(), (tree, Arc::new(view)));
+        }
+        Ok(described?)
+    }
+
+    /// An error if a view with this name would be over itself, under too many others, or of another collation.
+    fn check_view(&self, name: &FullName, view: &View) -> Result<()> {
         let on = FullName::new(&name.logical, &view.on)?;
-        if self.reads(&view, name) {
+        if self.reads(view, name) {
             return refuse(ErrorCode::GraphContainsCycle, format!("the view {name} would look into itself"));
         }
         if self.depth(&on) >= DEPTH_MAX {
@@ -48,8 +75,6 @@ impl Catalog {
             let message = format!("the view {name} needs the collation of the view {on}, which it is over");
             return refuse(ErrorCode::OptionNotSupportedOnView, message);
         }
-        let tree = self.store.create_trees(&[&describe_view(name, &view)])?[0];
-        self.views.write().insert(name.clone(), (tree, Arc::new(view)));
         Ok(())
     }
 
@@ -114,31 +139,12 @@ impl Catalog {
 
 /// The collections and views that a view reads.
 fn read_by(view: &View) -> BTreeSet<String> {
-    let mut names = BTreeSet::from([view.on.clone()]);
-    add_names(&view.pipeline, &mut names);
-    names
-}
-
-/// Adds the names that stages read. They were parsed, so what has another form is no stage.
-fn add_names(stages: &[Value], names: &mut BTreeSet<String>) {
-    let mut add = |name: Option<&Value>| names.extend(name.and_then(Value::as_str).map(str::to_owned));
-    let mut inner: Vec<&Value> = Vec::new();
-    for (stage, argument) in stages.iter().filter_map(Value::as_map).flat_map(|stage| &stage.entries) {
-        match (stage.as_str(), argument.as_map()) {
-            (Some("$lookup" | "$graphLookup"), Some(lookup)) => {
-                add(lookup.get("from"));
-                inner.extend(lookup.get("pipeline"));
-            }
-            (Some("$unionWith"), None) => add(Some(argument)),
-            (Some("$unionWith"), Some(union)) => {
-                add(union.get("coll"));
-                inner.extend(union.get("pipeline"));
-            }
-            (Some("$facet"), Some(facets)) => inner.extend(facets.entries.iter().map(|(_, stages)| stages)),
-            _ => {}
-        }
-    }
-    inner.into_iter().filter_map(Value::as_array).for_each(|stages| add_names(stages, names));
+    let within = walk(Some(&view.on), &view.pipeline);
+    let named =
+        within.flat_map(|stage| stage.row.into_iter().flat_map(move |row| row.named_collections(stage.operand)));
+    // The stages were parsed, so what is no text is no name of a collection here.
+    let named = named.filter_map(Value::as_str).map(str::to_owned);
+    named.chain([view.on.clone()]).collect()
 }
 
 fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {

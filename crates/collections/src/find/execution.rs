@@ -14,7 +14,7 @@ use alluvium_env::Env;
 use alluvium_exec::{Item, Report, Source};
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::RecordRef;
-use alluvium_store::Options;
+use alluvium_store::{Options, QueryMemory};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,12 @@ use std::time::Duration;
 pub(crate) fn stage_bytes_max(options: &Options, allow_disk_use: bool) -> usize {
     let in_memory = if allow_disk_use { options.memory_bytes / 8 } else { usize::MAX };
     options.tuning.gather_bytes.unwrap_or(in_memory.min(100 << 20))
+}
+
+/// The most bytes that a stage of a pipeline holds which cannot continue in files: one document, or what is made of the
+/// documents in files. 1 MiB is always allowed.
+pub(crate) fn memory_bytes_max(options: &Options) -> usize {
+    stage_bytes_max(options, false).max(1 << 20)
 }
 
 /// The execution of a query.
@@ -61,7 +67,18 @@ impl Drop for Execution {
 
 impl Execution {
     /// Plans a query at a view. If `timed`, the time of each step is measured.
-    pub fn new(view: Arc<CollectionView>, mut query: Query, timed: bool) -> Result<Self> {
+    pub fn new(view: Arc<CollectionView>, query: Query, timed: bool) -> Result<Self> {
+        let memory = view.store().query_memory();
+        Self::within(view, query, timed, memory)
+    }
+
+    /// As [`Execution::new`], for a query that is a part of another one, whose account of memory this is.
+    pub(crate) fn within(
+        view: Arc<CollectionView>,
+        mut query: Query,
+        timed: bool,
+        memory: QueryMemory,
+    ) -> Result<Self> {
         let env = &view.engine.env;
         let started = env.clock.now();
         query.request.limits.begin(env);
@@ -76,14 +93,24 @@ impl Execution {
         request.seen_bytes_max =
             request.seen_bytes_max.min(options.tuning.gather_bytes.unwrap_or(options.memory_bytes / 16));
         request.sort_bytes_max = stage_bytes_max(options, request.allow_disk_use);
-        let source = LocalSource { view, indexes: planned.indexes.clone(), natural: planned.natural };
+        let source = LocalSource { view, indexes: planned.indexes.clone(), natural: planned.natural, memory };
         let operators = Operators::Local(alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?);
         Ok(Self { operators, query, planned, started, ended: false })
     }
 
     /// Plans a query over a read-only store: a scan, or look-ups where the filter names `_id`s. If
     /// `timed`, the time of each step is measured.
-    pub fn read_only(store: &ReadOnlyDocuments, mut query: Query, timed: bool) -> Result<Self> {
+    pub fn read_only(store: &ReadOnlyDocuments, query: Query, timed: bool) -> Result<Self> {
+        Self::read_only_within(store, query, timed, store.pairs().query_memory())
+    }
+
+    /// As [`Execution::read_only`], for a query that is a part of another one, whose account of memory this is.
+    pub(crate) fn read_only_within(
+        store: &ReadOnlyDocuments,
+        mut query: Query,
+        timed: bool,
+        memory: QueryMemory,
+    ) -> Result<Self> {
         let env = store.pairs().env();
         let started = env.clock.now();
         query.request.limits.begin(env);
@@ -91,7 +118,7 @@ impl Execution {
         let mut request = std::mem::take(&mut query.request);
         request.seen_bytes_max = request.seen_bytes_max.min(store.memory_bytes() / 16);
         request.sort_bytes_max = read_only_source::stage_bytes_max(store);
-        let source = ReadOnlySource(store.clone());
+        let source = ReadOnlySource(store.clone(), memory);
         let operators = Operators::ReadOnly(alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?);
         Ok(Self { operators, query, planned, started, ended: false })
     }
@@ -115,6 +142,11 @@ impl Execution {
 
     fn report(&self) -> Report {
         on!(&self.operators, execution => execution.report())
+    }
+
+    /// The bytes of the documents that were read ahead.
+    pub fn bytes_ahead(&self) -> usize {
+        on!(&self.operators, execution => execution.bytes_ahead())
     }
 
     /// The next document, projected as the query requests.

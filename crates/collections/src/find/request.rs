@@ -8,7 +8,7 @@ use alluvium_env::Env;
 use alluvium_exec::{Interrupted, Limits};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
-use alluvium_query::expression::{Expression, ExpressionError, Interrupt, Scope, Variables, check_variable};
+use alluvium_query::expression::{Expression, Interrupt, Interruption, Scope, Variables, check_variable};
 use alluvium_query::pipeline::PipelineError;
 
 /// The name or the keys of the index to use: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or
@@ -141,10 +141,12 @@ pub fn limited(moment: Variables, limits: &Limits, env: &Env) -> Variables {
     limits.begin(&env);
     let interrupt = Interrupt::new(move || match limits.check(&env) {
         Ok(()) => Ok(()),
-        Err(Interrupted::Stopped) => Err(ExpressionError::new(ErrorCode::Interrupted, "the query was stopped")),
+        Err(Interrupted::Stopped) => {
+            Err(Interruption { code: ErrorCode::Interrupted, message: "the query was stopped".to_owned() })
+        }
         Err(Interrupted::MaxTimeExpired { limit_ms }) => {
-            let problem = format!("the query exceeded its time limit of {limit_ms} ms");
-            Err(ExpressionError::new(ErrorCode::MaxTimeMSExpired, problem))
+            let message = format!("the query exceeded its time limit of {limit_ms} ms");
+            Err(Interruption { code: ErrorCode::MaxTimeMSExpired, message })
         }
     });
     moment.interrupted_by(interrupt)

@@ -2,10 +2,11 @@
 //! queries.
 
 use crate::error::{Error, Result};
+use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
-use alluvium_exec::Examined;
+use alluvium_exec::{Examined, Limits};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The interval at which a thread that waits for a build checks its stop flag: a signal handler
@@ -82,16 +83,16 @@ pub struct Building {
 pub struct BuildGuard<'a>(&'a Building);
 
 impl Building {
-    /// Waits until no other thread builds the index. [`Error::Stopped`] if `stop` is set before
-    /// that.
-    pub fn enter(&self, stop: Option<&AtomicBool>) -> Result<BuildGuard<'_>> {
+    /// Waits until no other thread builds the index, or an error of the limits.
+    pub fn enter(&self, limits: &Limits, env: &Env) -> Result<BuildGuard<'_>> {
         let mut busy = self.busy.lock();
         while *busy {
-            match stop {
-                Some(stop) if stop.load(Ordering::Relaxed) => return Err(Error::Stopped),
-                Some(_) => drop(self.released.wait_for(&mut busy, STOP_CHECK)),
-                None => self.released.wait(&mut busy),
+            if limits.stop.is_none() && limits.max_time.is_none() {
+                self.released.wait(&mut busy);
+                continue;
             }
+            limits.check(env)?;
+            self.released.wait_for(&mut busy, STOP_CHECK);
         }
         *busy = true;
         Ok(BuildGuard(self))

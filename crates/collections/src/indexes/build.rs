@@ -25,10 +25,10 @@ use crate::names::FullName;
 use crate::read::decode_copy;
 use crate::state::CollectionState;
 use crate::write::{Collection, duplicate_key};
+use alluvium_exec::Limits;
 use alluvium_store::{Bounds, EntryRun};
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most bytes of a run of entries that is gathered in memory.
 const RUN_BYTES_MAX: usize = 64 << 20;
@@ -52,16 +52,16 @@ pub(crate) struct Build<'a> {
     pub name: &'a FullName,
     /// As it was declared.
     pub index: &'a Arc<Index>,
-    /// The build ends with [`Error::Stopped`] once this is true.
-    pub stop: Option<&'a AtomicBool>,
+    /// They end the build with [`Error::Stopped`] or [`Error::MaxTimeExpired`].
+    pub limits: &'a Limits,
+    /// True if the index is dropped then; otherwise a later build continues.
+    pub drops: bool,
 }
 
 impl Build<'_> {
     /// An error if the build shall stop.
     fn check_stop(&self) -> Result<()> {
-        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Err(Error::Stopped);
-        }
+        self.limits.check(&self.engine.env)?;
         self.engine.tasks.check()
     }
 }
@@ -71,8 +71,8 @@ impl Build<'_> {
 /// closed, or the build is stopped, the build resumes when the database is opened again, or on the
 /// next request.
 pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
-    let Build { engine, index, stop, .. } = *build;
-    let _one_at_a_time = index.building.enter(stop)?;
+    let Build { engine, index, limits, .. } = *build;
+    let _one_at_a_time = index.building.enter(limits, &engine.env)?;
     let mut name = build.name.clone();
     loop {
         let built = finish_under(&Build { name: &name, ..*build });
@@ -100,7 +100,7 @@ fn finish_under(build: &Build<'_>) -> Result<Arc<Index>> {
         Some(now) => {
             let built = build_all(&Build { index: &now, ..*build }, &state);
             if let Err(error) = &built
-                && is_permanent(error)
+                && (is_permanent(error) || build.drops && is_interruption(error))
             {
                 index.building.fail(error);
                 // Another thread may have dropped it already, or renamed the collection.
@@ -120,6 +120,11 @@ fn dropped(name: &FullName, index: &Index) -> Error {
 /// True if the index cannot accept a document: another attempt would not help.
 fn is_permanent(error: &Error) -> bool {
     matches!(error, Error::Index(_) | Error::DuplicateIndexKey { .. })
+}
+
+/// True if the limits have ended the build.
+fn is_interruption(error: &Error) -> bool {
+    matches!(error, Error::Stopped | Error::MaxTimeExpired { .. })
 }
 
 fn build_all(build: &Build<'_>, state: &CollectionState) -> Result<Arc<Index>> {

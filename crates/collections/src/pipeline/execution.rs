@@ -6,8 +6,8 @@ use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{
-    Explanation, Hint, IndexHint, Query, collated, known_variables, limited, moment, moment_of, project,
-    stage_bytes_max,
+    Explanation, Hint, IndexHint, Query, collated, known_variables, limited, memory_bytes_max, moment, moment_of,
+    project, stage_bytes_max,
 };
 use crate::names::FullName;
 use crate::read_only::ReadOnlyDocuments;
@@ -20,6 +20,7 @@ use alluvium_exec::{Limits, Request};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::expression::{MAX_VALUE_BYTES, Variables};
+use alluvium_query::pipeline::stages::{self, StageRow};
 use alluvium_query::pipeline::{Pipeline, PipelineError, Record, Stage};
 use alluvium_store::Durability;
 use std::fmt;
@@ -103,6 +104,11 @@ impl Stages {
 }
 
 impl PipelineRun {
+    /// The bytes of the documents that its query has read ahead.
+    pub(crate) fn bytes_ahead(&self) -> usize {
+        self.head.as_ref().map_or(0, |head| head.lock().bytes_ahead())
+    }
+
     /// Parses, plans and begins a pipeline over a collection; one that does not exist is empty. If
     /// `timed`, the time of each stage is measured.
     ///
@@ -169,9 +175,10 @@ impl PipelineRun {
         let started = engine.env.clock.now();
         limits.begin(&engine.env);
         let options = engine.store().options();
+        let memory_bytes_max = memory_bytes_max(options);
         let stage_bytes_max = stage_bytes_max(options, allow_disk_use);
         let snapshot = at.cloned().unwrap_or_else(|| engine.snapshot());
-        let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
+        let settings = Settings { limits, allow_disk_use, stage_bytes_max, memory_bytes_max, timed: false };
         let logical = Arc::from(name.logical.as_str());
         let host = LocalHost {
             engine: engine.clone(),
@@ -183,6 +190,7 @@ impl PipelineRun {
             collation,
             depth: 0,
             stages_around: 0,
+            memory: engine.store().query_memory(),
         };
         let (head, execution) = if pipeline.has_own_documents() {
             (None, host.begin_alone(pipeline.into_stages(), timed))
@@ -208,8 +216,10 @@ impl PipelineRun {
         let hint = hint.map(IndexHint::new).transpose()?;
         let collation = known.collation().cloned();
         let stage_bytes_max = read_only_source::stage_bytes_max(store);
-        let settings = Settings { limits, allow_disk_use, stage_bytes_max, timed: false };
-        let host = ReadOnlyHost { store: store.clone(), settings, collation: collation.clone() };
+        let memory_bytes_max = stage_bytes_max;
+        let settings = Settings { limits, allow_disk_use, stage_bytes_max, memory_bytes_max, timed: false };
+        let memory = store.pairs().query_memory();
+        let host = ReadOnlyHost { store: store.clone(), settings, collation: collation.clone(), memory };
         let has_own_documents = pipeline.has_own_documents();
         let stages = pipeline.into_stages();
         host.check(&stages)?;
@@ -258,8 +268,8 @@ impl PipelineRun {
     /// # Errors
     /// As [`PipelineRun::next_document`]; the pipeline would write.
     pub fn explain(&mut self) -> Result<PipelineExplanation> {
-        let last = self.stages.reports().last();
-        if let Some(name @ ("$out" | "$merge")) = last.map(|stage| stage.name) {
+        let last = self.stages.reports().last().and_then(|stage| stages::find(stage.name));
+        if let Some(StageRow { name, writes: true, .. }) = last {
             let message = format!("to explain a pipeline runs it, and this one would write: leave {name} out");
             return refuse(ErrorCode::Location51029, message);
         }

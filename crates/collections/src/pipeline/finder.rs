@@ -2,7 +2,6 @@
 
 use crate::error::Result;
 use crate::find::{Planned, Points, Query, plan_points};
-use crate::read_only::ReadOnlyDocuments;
 use crate::read_only_source::ReadOnlySource;
 use crate::source::LocalSource;
 use crate::view::CollectionView;
@@ -13,6 +12,7 @@ use alluvium_exec::pipeline::Finder;
 use alluvium_exec::points::{Take, by_id, by_index};
 use alluvium_query::collation::Collation;
 use alluvium_query::filter::Filter;
+use alluvium_store::QueryMemory;
 use std::sync::Arc;
 
 /// The name under which the look-ups by `_id` are reported.
@@ -26,6 +26,8 @@ pub(super) struct LocalFinder {
     collation: Option<Collation>,
     /// The index that was used last.
     index: Option<String>,
+    /// The account of the query.
+    memory: QueryMemory,
 }
 
 impl LocalFinder {
@@ -34,8 +36,9 @@ impl LocalFinder {
         path: &FieldPath,
         limits: &Limits,
         collation: Option<&Collation>,
+        memory: QueryMemory,
     ) -> LocalFinder {
-        Self { view, path: path.clone(), limits: limits.clone(), collation: collation.cloned(), index: None }
+        Self { view, path: path.clone(), limits: limits.clone(), collation: collation.cloned(), index: None, memory }
     }
 }
 
@@ -45,7 +48,8 @@ impl Finder<crate::error::Error> for LocalFinder {
     }
 
     fn find(&mut self, values: &[Value], filter: &Filter, take: Take<'_>) -> Result<bool> {
-        let source = |indexes| LocalSource { view: self.view.clone(), indexes, natural: false };
+        let source =
+            |indexes| LocalSource { view: self.view.clone(), indexes, natural: false, memory: self.memory.clone() };
         // With a collation, it depends on the values.
         if self.collation.is_none() && self.index.as_deref() == Some(BY_ID) {
             by_id(&source(Arc::default()), values, &self.limits, take)?;
@@ -73,7 +77,7 @@ impl Finder<crate::error::Error> for LocalFinder {
 
 /// Documents of a read-only store, by their `_id`s.
 pub(super) struct ReadOnlyFinder {
-    pub store: ReadOnlyDocuments,
+    pub source: ReadOnlySource,
     pub limits: Limits,
 }
 
@@ -83,7 +87,7 @@ impl Finder<crate::error::Error> for ReadOnlyFinder {
     }
 
     fn find(&mut self, values: &[Value], _: &Filter, take: Take<'_>) -> Result<bool> {
-        by_id(&ReadOnlySource(self.store.clone()), values, &self.limits, take)?;
+        by_id(&self.source, values, &self.limits, take)?;
         Ok(true)
     }
 }

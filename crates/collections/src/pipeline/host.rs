@@ -14,12 +14,12 @@ use crate::view::CollectionView;
 use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
-use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings};
+use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings, WritingStage};
 use alluvium_exec::{Limits, Source, Watch};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{MAX_LEVELS, MAX_STAGES, Record, RecordRef, Stage};
-use alluvium_store::Durability;
+use alluvium_store::{Durability, QueryMemory};
 use std::sync::Arc;
 
 /// The collections of a logical database, at a snapshot.
@@ -40,6 +40,8 @@ pub(super) struct LocalHost {
     pub depth: usize,
     /// The number of stages of those: each takes room on the stack.
     pub stages_around: usize,
+    /// The account of the query, with all pipelines within it.
+    pub memory: QueryMemory,
 }
 
 /// The query at the head of a pipeline, which reports its plan and its cost.
@@ -123,7 +125,7 @@ impl LocalHost {
         let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use, self.collation.as_ref());
         let query = Query { hint, ..query };
         let view = CollectionView::open(&self.engine, name, Some(&self.snapshot))?;
-        let found = Arc::new(Mutex::new(Execution::new(view, query, timed)?));
+        let found = Arc::new(Mutex::new(Execution::within(view, query, timed, self.memory.clone())?));
         let execution =
             PipelineExecution::new(host, Box::new(Found(found.clone(), settings.limits.clone())), rest, settings);
         Ok((Some(found), execution))
@@ -151,7 +153,7 @@ impl Host for LocalHost {
     }
 
     fn account(&self) -> LocalAccount {
-        LocalAccount::of(&self.engine)
+        LocalAccount(self.memory.charge())
     }
 
     fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Spill {
@@ -181,17 +183,15 @@ impl Host for LocalHost {
         }
         let view = CollectionView::open(&self.engine, &name, Some(&self.snapshot))?;
         let (limits, collation) = (&self.settings.limits, self.collation.as_ref());
-        Ok(Some(Box::new(LocalFinder::new(view, path, limits, collation))))
+        Ok(Some(Box::new(LocalFinder::new(view, path, limits, collation, self.memory.clone()))))
     }
 
-    fn write(&self, stage: &Stage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
+    fn write(&self, stage: &WritingStage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
         let (durability, validates) = (self.durability, self.validates);
         let to = write::Destination { engine: &self.engine, logical: &self.logical, durability, validates };
         match stage {
-            Stage::Out(output) => write::out(&to, output, records),
-            Stage::Merge(merge) => write::merge(&to, merge, records),
-            // No other stage writes.
-            _ => Ok(()),
+            WritingStage::Out(output) => write::out(&to, output, records),
+            WritingStage::Merge(merge) => write::merge(&to, merge, records),
         }
     }
 }

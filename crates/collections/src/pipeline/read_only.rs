@@ -13,10 +13,11 @@ use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use alluvium_exec::Limits;
-use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings};
+use alluvium_exec::pipeline::{BoxedFinder, Host, PipelineExecution, Records, Settings, WritingStage};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{Record, Stage};
+use alluvium_readonly::QueryMemory;
 use std::sync::Arc;
 
 /// The collection of a read-only store.
@@ -26,6 +27,8 @@ pub(super) struct ReadOnlyHost {
     pub settings: Settings,
     /// The order of strings; `None` for that of their bytes.
     pub collation: Option<Collation>,
+    /// The account of the query, with all pipelines within it.
+    pub memory: QueryMemory,
 }
 
 impl ReadOnlyHost {
@@ -39,7 +42,7 @@ impl ReadOnlyHost {
         let settings = Settings { timed, ..self.settings.clone() };
         let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use, self.collation.as_ref());
         let query = Query { hint, ..query };
-        let found = Arc::new(Mutex::new(Execution::read_only(&self.store, query, timed)?));
+        let found = Arc::new(Mutex::new(Execution::read_only_within(&self.store, query, timed, self.memory.clone())?));
         let records = Box::new(Found(found.clone(), settings.limits.clone()));
         Ok((found, PipelineExecution::new(self.clone(), records, rest, settings)))
     }
@@ -67,7 +70,17 @@ impl ReadOnlyHost {
                     let what = format!("{} is not supported over a read-only store", stage.name());
                     return refuse(ErrorCode::NotImplemented, what);
                 }
-                _ => {}
+                Stage::Match(_)
+                | Stage::Each(_)
+                | Stage::Group(_)
+                | Stage::Sort { .. }
+                | Stage::Skip(_)
+                | Stage::Limit(_)
+                | Stage::BucketAuto(_)
+                | Stage::Window(_)
+                | Stage::Densify(_)
+                | Stage::Sample(_)
+                | Stage::Documents(_) => {}
             }
         }
         Ok(())
@@ -99,7 +112,7 @@ impl Host for ReadOnlyHost {
     }
 
     fn account(&self) -> LocalAccount {
-        ReadOnlySource::new_account(&self.store)
+        LocalAccount(self.memory.charge())
     }
 
     fn sorter(&self, purpose: &'static str, _: usize) -> NoFiles {
@@ -119,10 +132,11 @@ impl Host for ReadOnlyHost {
         if path.as_str() != "_id" || self.collation.is_some() {
             return Ok(None);
         }
-        Ok(Some(Box::new(ReadOnlyFinder { store: self.store.clone(), limits: self.settings.limits.clone() })))
+        let source = ReadOnlySource(self.store.clone(), self.memory.clone());
+        Ok(Some(Box::new(ReadOnlyFinder { source, limits: self.settings.limits.clone() })))
     }
 
-    fn write(&self, _: &Stage, _: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
+    fn write(&self, _: &WritingStage, _: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
         Err(self.refusal())
     }
 }

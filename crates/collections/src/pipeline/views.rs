@@ -16,11 +16,25 @@ use alluvium_query::pipeline::{Pipeline, Stage, Statistics};
 /// # Errors
 /// [`crate::error::Error::Pipeline`] for the stages; the name is taken or not allowed; as for any write.
 pub fn create_view(engine: &EngineHandle, name: &FullName, view: View) -> Result<()> {
+    check(engine, &view)?;
+    engine.catalog.create_view(name, view)
+}
+
+/// Replaces a view by one of the same name, at once.
+///
+/// # Errors
+/// [`crate::error::Error::NoSuchCollection`]; as [`create_view`].
+pub fn change_view(engine: &EngineHandle, name: &FullName, view: View) -> Result<()> {
+    check(engine, &view)?;
+    engine.catalog.change_view(name, view)
+}
+
+fn check(engine: &EngineHandle, view: &View) -> Result<()> {
     if !parsed(engine, &view.pipeline, view.collation.as_ref())?.is_for_views() {
         let message = "the pipeline of a view cannot have $out, $merge, $collStats or $indexStats";
         return refuse(ErrorCode::OptionNotSupportedOnView, message.to_owned());
     }
-    engine.catalog.create_view(name, view)
+    Ok(())
 }
 
 fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>) -> Result<Pipeline> {

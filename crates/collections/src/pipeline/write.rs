@@ -1,27 +1,24 @@
 //! `$out` and `$merge`.
 
 use super::refuse;
+use crate::catalog::Incarnation;
 use crate::engine::EngineHandle;
 use crate::error::{Error, ErrorKind, Result};
+use crate::filling::{BATCH, BATCH_BYTES, Filling};
 use crate::find::{Execution, FindRequest, Query, moment};
 use crate::ids;
 use crate::indexes;
 use crate::names::FullName;
-use crate::options::CollectionOptions;
 use crate::read::Reader;
 use crate::view::CollectionView;
 use crate::write::Writer;
 use alluvium_document::compare::equal;
 use alluvium_document::timestamps::Present;
 use alluvium_document::{Map, Value, bson};
+use alluvium_exec::Limits;
 use alluvium_query::ErrorCode;
 use alluvium_query::pipeline::{MergeInto, Output, PipelineError, Record, WhenMatched, WhenNotMatched};
 use alluvium_store::Durability;
-
-/// Documents of one write of `$out`, and of a batch of `$merge`.
-const BATCH: usize = 1000;
-/// Bytes of documents after which they are written.
-const BATCH_BYTES: usize = 16 << 20;
 
 /// The logical database that a stage writes to.
 pub(super) struct Destination<'d> {
@@ -40,15 +37,10 @@ impl Destination<'_> {
 type Next<'r> = &'r mut dyn FnMut() -> Result<Option<Record>>;
 
 /// Writes the documents into a new collection, which then replaces the one of this name. Its indexes
-/// and options are those of the former one.
+/// and options are those of the former one. Refused if these have changed until then.
 pub(super) fn out(to: &Destination<'_>, output: &Output, next: Next<'_>) -> Result<()> {
     let target = to.name(output)?;
-    let temporary = FullName::temporary(&target.logical, to.engine.env.rng.next_u64());
-    let catalog = &to.engine.catalog;
-    let written = fill(to, &temporary, &target, next).and_then(|()| catalog.replace(&temporary, &target));
-    written.map_err(|mut error| {
-        // The first error says what went wrong. What cannot be dropped now is dropped by the next open.
-        let _dropped = catalog.drop(&temporary);
+    replaced(to, &target, next).map_err(|mut error| {
         if let Error::DuplicateKey { collection, .. }
         | Error::DuplicateIndexKey { collection, .. }
         | Error::Validation { collection, .. } = &mut error
@@ -59,42 +51,23 @@ pub(super) fn out(to: &Destination<'_>, output: &Output, next: Next<'_>) -> Resu
     })
 }
 
-fn fill(to: &Destination<'_>, temporary: &FullName, target: &FullName, next: Next<'_>) -> Result<()> {
+fn replaced(to: &Destination<'_>, target: &FullName, next: Next<'_>) -> Result<()> {
     let engine = to.engine;
-    engine.catalog.find_or_create(temporary)?;
-    if let Some(state) = engine.catalog.find(target)? {
-        let set = state.indexes();
-        if set.options.capped.is_some() {
-            return refuse(ErrorCode::Location17152, format!("$out cannot replace the capped collection {target}"));
-        }
-        if *set.options != CollectionOptions::default() {
-            engine.catalog.change_options(temporary, |options| *options = (*set.options).clone())?;
-        }
-        for index in &set.indexes {
-            indexes::declare_as(engine, temporary, (*index.definition).clone())?.build(engine, temporary, None)?;
-        }
+    let former = engine.catalog.find(target)?.map(|state| (state.indexes(), state));
+    let options = former.as_ref().map(|(set, _)| (*set.options).clone()).unwrap_or_default();
+    if options.capped.is_some() {
+        return refuse(ErrorCode::Location17152, format!("$out cannot replace the capped collection {target}"));
     }
-    let (durability, validates) = (to.durability, to.validates);
-    let writer = Writer { engine, name: temporary, durability, validates, record: None };
-    let (mut batch, mut bytes): (Vec<Map>, usize) = (Vec::with_capacity(BATCH), 0);
-    loop {
-        let record = next()?;
-        let is_end = record.is_none();
-        if let Some(record) = record {
-            let mut map = record.into_map().map_err(PipelineError::from)?;
-            ids::ensure_id(&mut map, &engine.env);
-            bytes += bson::document_size(&map);
-            batch.push(map);
-        }
-        if batch.len() == BATCH || bytes > BATCH_BYTES || is_end {
-            Writer { ..writer }.insert(&batch)?;
-            (batch, bytes) = (Vec::with_capacity(BATCH), 0);
-        }
-        if is_end {
-            break;
-        }
+    let filling = Filling::begin(engine, &target.logical, options)?;
+    for index in former.iter().flat_map(|(set, _)| &set.indexes) {
+        let definition = (*index.definition).clone();
+        indexes::declare_as(engine, &filling.name, definition)?.build(engine, &filling.name, &Limits::default())?;
     }
-    Ok(())
+    filling.insert_all(to.durability, to.validates, || {
+        Ok(next()?.map(|record| record.into_map().map_err(PipelineError::from)).transpose()?)
+    })?;
+    let former = former.map(|(set, state)| Incarnation::of(&state, &set));
+    filling.replace(target, former, to.durability)
 }
 
 /// Writes each document into a collection, where it may meet another one. As in MongoDB, documents are written in
@@ -286,3 +259,6 @@ fn not_matched(writer: &Writer<'_>, to: &Destination<'_>, merge: &MergeInto, map
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

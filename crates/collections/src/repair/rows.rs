@@ -8,7 +8,8 @@ use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::ids;
 use crate::names::FullName;
-use crate::trees::{POSITION_PREFIX, shape_key};
+use crate::state::CollectionState;
+use crate::trees::{CAPPED_TOTALS, POSITION_PREFIX, order_number, shape_key};
 use alluvium_codec::entry::{self, Kind};
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
@@ -125,15 +126,18 @@ impl<'a> Rows<'a> {
         Ok(copied)
     }
 
-    /// Copies the positions of the saved documents of a capped collection from the tree `system`. The order is made of
-    /// them by the next write.
-    pub fn copy_order(&self, system: u32) -> Result<()> {
+    /// Copies the order of a capped collection from the tree `system`, and makes what is lost of it: documents without a
+    /// number get that of their last full write, which is above those of documents with one. Returns the count of documents
+    /// whose place in the order is lost or doubtful.
+    pub fn copy_order(&self, trees: CollectionTrees) -> Result<u64> {
         let (store, state) = (self.engine.store(), self.engine.catalog.require(&self.name)?);
-        let mut batch = store.batch();
-        self.salvage.scan(system, &mut |key| {
+        let (mut batch, mut doubtful, mut was_ordered) = (store.batch(), 0, self.salvage.has_losses_in(trees.system));
+        self.salvage.scan(trees.system, &mut |key| {
+            was_ordered |= key.key == CAPPED_TOTALS && matches!(plain_value(key), Some(Ok(_)));
             let Some(document) = key.key.strip_prefix(&[POSITION_PREFIX]) else { return Ok(()) };
             let Some(Ok(position)) = plain_value(key) else { return Ok(()) };
             if store.contains(state.documents, document)? {
+                doubtful += u64::from(key.doubtful);
                 capped::copy_position(&mut batch, state.system, document, position);
             }
             if batch.encoded_bytes() > BATCH_BYTES {
@@ -142,7 +146,43 @@ impl<'a> Rows<'a> {
             Ok(())
         })?;
         store.write(batch, Durability::Bulk)?;
-        Ok(())
+        // A number leads to its document, too.
+        self.place(trees.system, &state, |key| {
+            let number = order_number(key.key)?;
+            let document = plain_value(key)?.ok()?.to_vec();
+            Some((document, number))
+        })?;
+        let lost = self.place(trees.documents, &state, |key| {
+            let written = key.versions.iter().find(|version| version.kind != Kind::Delta)?;
+            Some((key.key.to_vec(), written.seq))
+        })?;
+        capped::ensure_ordered(store, &state, &self.name)?;
+        // Without totals, the order had not been made before the damage.
+        Ok(if was_ordered { lost + doubtful } else { 0 })
+    }
+
+    /// Gives documents without a number those that `read` finds in a tree. Returns the count of these documents.
+    fn place(
+        &self,
+        tree: u32,
+        state: &CollectionState,
+        read: impl Fn(&SalvagedKey<'_>) -> Option<(Vec<u8>, u64)>,
+    ) -> Result<u64> {
+        let mut placement = capped::Placement::new(self.engine.store(), state, &self.name);
+        let (mut count, mut failed) = (0, None);
+        let scanned = self.salvage.scan(tree, &mut |key| {
+            let Some((document, number)) = read(key) else { return Ok(()) };
+            match placement.place(&document, number) {
+                Ok(placed) => count += u64::from(placed),
+                Err(error) => failed = Some(error),
+            }
+            // Any error ends the scan; `failed` is the one that is returned.
+            if failed.is_some() { Err(alluvium_store::Error::Closed) } else { Ok(()) }
+        });
+        failed.map_or(Ok(()), Err)?;
+        scanned?;
+        placement.finish()?;
+        Ok(count)
     }
 
     /// The document of a key; `None` if it was deleted; an explanation if it cannot be decoded.

@@ -15,7 +15,6 @@ use alluvium_document::Document;
 use alluvium_store::{Bounds, Snapshot, Store, TreeId};
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The parameters of a check.
 pub(super) struct Checking<'a> {
@@ -24,7 +23,7 @@ pub(super) struct Checking<'a> {
     pub documents: TreeId,
     pub shapes: &'a Shapes<'a>,
     pub snapshot: &'a Snapshot,
-    pub stop: &'a AtomicBool,
+    pub check_stop: super::CheckStop<'a>,
 }
 
 /// An index, and the number of keys that the documents yield.
@@ -111,7 +110,7 @@ impl Checking<'_> {
     ) -> Result<()> {
         let mut scan = self.store.scan_partition(index.tree, partition, Bounds::all(), self.snapshot)?;
         while let Some((entry, value)) = scan.next()? {
-            self.check_stop()?;
+            (self.check_stop)()?;
             let (entry, value) = (entry.to_vec(), value.to_vec());
             found.entries += 1;
             let len = index.definition.key_len(&entry);
@@ -179,7 +178,7 @@ impl Checking<'_> {
     fn name_missing(&self, index: &Index, damage: &mut Vec<Error>, most: usize) -> Result<()> {
         let mut scan = self.store.scan(self.documents, Bounds::all(), Some(self.snapshot))?;
         while let Some((id, row)) = scan.next()? {
-            self.check_stop()?;
+            (self.check_stop)()?;
             let document = decode_copy(&self.shapes.of_row(row)?, self.name, id, row)?;
             for key in index.stored_keys_of(&document)?.keys {
                 let entry = [key.bytes.as_slice(), id].concat();
@@ -204,7 +203,7 @@ impl Checking<'_> {
         let mut scan = self.store.scan(index.tree, Bounds::all(), Some(self.snapshot))?;
         let (mut key, mut ids): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
         loop {
-            self.check_stop()?;
+            (self.check_stop)()?;
             let next = scan.next()?.map(|(entry, _)| entry.to_vec());
             let split = next.as_deref().and_then(|entry| Some(entry.split_at(index.definition.key_len(entry).ok()?)));
             if let Some((found, id)) = split
@@ -233,9 +232,5 @@ impl Checking<'_> {
                 (None, false) => return Ok(()),
             }
         }
-    }
-
-    fn check_stop(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
     }
 }

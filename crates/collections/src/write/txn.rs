@@ -8,7 +8,7 @@ use super::entries::{Entries, Puts};
 use super::unique::Collection;
 use crate::engine::Engine;
 use crate::error::{Error, Result, id_text};
-use crate::ids::{check_size, checked_key, keep_id};
+use crate::ids::{check_size, checked_key, keep_id, record_key};
 use crate::index::IndexSet;
 use crate::marks;
 use crate::multikey::{NewMarks, record_marks};
@@ -260,6 +260,13 @@ impl<'a> WriteTxn<'a> {
         let key = checked_key(document)?;
         self.any_blind = true;
         self.put_map(group, &key, document, None, None)
+    }
+
+    /// As [`WriteTxn::put`], of a record that may have a document of the largest size within it.
+    pub(crate) fn put_record(&mut self, group: usize, record: &Map) -> Result<()> {
+        let key = record_key(record)?;
+        self.any_blind = true;
+        self.put_map(group, &key, record, None, None)
     }
 
     /// Deletes a document, whether the collection has it or not.

@@ -82,7 +82,7 @@ impl<'a> Writer<'a> {
         let Some(Record { record, .. }) = self.record else { return Ok(()) };
         let mut map = (record.fields)(written);
         map.entries.insert(0, (Value::from(ids::ID), record.id.clone()));
-        txn.put(OF_RECORD, &map)
+        txn.put_record(OF_RECORD, &map)
     }
 
     /// The collection; `None` if it does not exist and the database takes writes.

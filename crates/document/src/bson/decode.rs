@@ -3,6 +3,10 @@
 use super::{Binary, BsonError, Code, DbPointer, Decimal, Double, Map, OLD_BINARY, Regex, Timestamp, Value, tag};
 use crate::value::MAX_DEPTH;
 
+mod cost;
+
+pub use cost::{RawField, each_field, tree_bytes};
+
 /// Decodes one BSON document that fills `bytes`.
 ///
 /// # Errors

@@ -10,7 +10,6 @@
 //! error is that of its document, after all documents before it.
 
 use super::equality::{BYTES_MAX, equals_one};
-use super::gather::STEP;
 use super::host::{BoxedFinder, Host};
 use super::run::Run;
 use super::stream::Stream;
@@ -101,8 +100,12 @@ struct Held<H: Host> {
 impl<H: Host> Held<H> {
     fn add(&mut self, bytes: usize) {
         self.bytes += bytes;
-        if let Some(account) = self.account.as_mut().filter(|account| self.bytes > account.bytes()) {
-            account.resize(self.bytes + STEP);
+        if let Some(account) = self.account.as_mut()
+            && self.bytes > account.bytes()
+            && !account.grow(self.bytes)
+        {
+            // The batch ends here.
+            self.bytes_max = self.bytes;
         }
     }
 
@@ -280,7 +283,7 @@ impl<H: Host> Batches<H> {
         }
         positions.sort_by_key(|position| self.found[*position].place);
         let (mut given, several) = (HashSet::new(), positions.len() > 1);
-        let (mut all, mut bytes) = (Vec::new(), 0);
+        let (mut all, mut bytes, mut memory) = (Vec::new(), 0, self.held.bytes);
         for document in positions.into_iter().flat_map(|position| &self.found[position].documents) {
             run.tick()?;
             if several && !given.insert(id_of(document)) {
@@ -291,10 +294,14 @@ impl<H: Host> Batches<H> {
             if bytes > BYTES_MAX {
                 return Err(PipelineError::too_large("$lookup").into());
             }
+            memory += value.memory();
+            if let Some(account) = &mut self.held.account
+                && memory > account.bytes()
+                && !account.grow(memory)
+            {
+                return Ok(None);
+            }
             all.push(value);
-        }
-        if let Some(account) = self.held.account.as_mut().filter(|_| bytes > STEP) {
-            account.resize(self.held.bytes + bytes);
         }
         Ok(Some(all))
     }

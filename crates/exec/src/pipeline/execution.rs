@@ -1,17 +1,17 @@
 //! The execution of a pipeline.
 
+use super::bucket::AutoBucketing;
 use super::facet::Facets;
 use super::graph::Graph;
 use super::group::Grouping;
-use super::host::{Host, Records};
+use super::host::{Host, Records, WritingStage};
 use super::lookup::Lookups;
 use super::run::{Run, Settings, StageReport};
 use super::sort::Sorting;
 use super::stream::{
-    AutoBucketing, Counted, Filtering, Limiting, Listed, Skipping, Source, Stream, Treating, Union, Unwinding, Writing,
+    Counted, Filtering, Limiting, Listed, Misplaced, Skipping, Source, Stream, Treating, Union, Unwinding, Writing,
 };
 use super::window::{Densifying, Windows};
-use crate::limits::Watch;
 use alluvium_query::pipeline::{Each, Record, Stage};
 
 /// A pipeline under way.
@@ -23,10 +23,9 @@ pub struct PipelineExecution<H: Host> {
 impl<H: Host + 'static> PipelineExecution<H> {
     /// Begins to execute stages over documents. Nothing is read yet.
     pub fn new(host: H, source: Box<dyn Records<H::Error>>, stages: Vec<Stage>, settings: Settings) -> Self {
-        let watch = Watch::new(settings.limits.clone());
         let reports = stages.iter().map(|stage| StageReport { name: stage.name(), ..StageReport::default() }).collect();
         let root = stages_over(Box::new(Source(source)), stages, true);
-        Self { run: Run { host, settings, watch, reports }, root }
+        Self { run: Run::new(host, settings, reports), root }
     }
 
     /// The next document; `None` at the end.
@@ -72,7 +71,7 @@ fn over<H: Host + 'static>(input: Box<dyn Stream<H>>, stage: Stage, at: Option<u
         Stage::Sort { sort, limit } => Box::new(Sorting::new(input, sort, limit, at)),
         Stage::Skip(n) => Box::new(Skipping::new(input, n)),
         Stage::Limit(n) => Box::new(Limiting::new(input, n)),
-        Stage::BucketAuto(stage) => Box::new(AutoBucketing::new(input, stage)),
+        Stage::BucketAuto(stage) => Box::new(AutoBucketing::new(input, stage, at)),
         Stage::Window(stage) => Box::new(Windows::new(input, stage, at)),
         Stage::Densify(stage) => Box::new(Densifying::new(input, stage, at)),
         Stage::Facet(facets) => {
@@ -83,8 +82,9 @@ fn over<H: Host + 'static>(input: Box<dyn Stream<H>>, stage: Stage, at: Option<u
         Stage::Union(union) => Box::new(Union::new(input, union)),
         Stage::Sample(n) => Box::new(Sorting::sample(input, n, at)),
         Stage::Documents(documents) => Box::new(Listed::new(documents)),
-        // The host has put documents in their place.
-        Stage::Statistics(_) => Box::new(Listed::new(Vec::new())),
-        stage => Box::new(Writing::new(input, stage)),
+        // The host puts documents in their place where they are the first stage.
+        Stage::Statistics(_) => Box::new(Misplaced(stage.name())),
+        Stage::Out(output) => Box::new(Writing::new(input, WritingStage::Out(output))),
+        Stage::Merge(merge) => Box::new(Writing::new(input, WritingStage::Merge(merge))),
     }
 }

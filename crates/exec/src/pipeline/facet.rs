@@ -1,10 +1,9 @@
 //! `$facet`: one document, with the results of several pipelines over the same documents.
 
-use super::gather::{Files, FromFiles, STEP};
+use super::gather::{Files, FromFiles, Held};
 use super::host::Host;
 use super::run::Run;
 use super::stream::Stream;
-use crate::source::MemoryAccount;
 use alluvium_document::{Map, Value, bson};
 use alluvium_query::pipeline::{Pipeline, PipelineError, Record, Stage};
 use std::sync::Arc;
@@ -57,33 +56,27 @@ impl<H: Host + 'static> Facets<H> {
         Self { input, facets, at, begin, done: false }
     }
 
-    fn gather(&mut self, run: &mut Run<H>) -> Result<(Shared<H>, H::Account), H::Error> {
+    fn gather(&mut self, run: &mut Run<H>) -> Result<(Shared<H>, Held<H>), H::Error> {
         let (mut records, mut bytes) = (Vec::new(), 0);
-        let mut account = run.host.account();
-        let bytes_max = run.settings.stage_bytes_max;
+        let mut held = Held::new(run, "$facet");
         while let Some(record) = self.input.next(run)? {
+            run.tick()?;
             bytes += record.bytes();
             records.push(record);
-            if bytes > account.bytes() {
-                account.resize(bytes + STEP);
-            }
-            if bytes > bytes_max {
-                if !run.settings.allow_disk_use {
-                    return Err(PipelineError::too_much_memory("$facet", bytes_max).into());
-                }
-                account.resize(bytes_max);
-                return Ok((self.spill(run, records)?, account));
+            if !held.fits(bytes) {
+                let memory = held.for_files()?;
+                return Ok((self.spill(run, records, memory)?, held));
             }
         }
-        Ok((Shared::Memory(Arc::new(records)), account))
+        Ok((Shared::Memory(Arc::new(records)), held))
     }
 
-    fn spill(&mut self, run: &mut Run<H>, records: Vec<Record>) -> Result<Shared<H>, H::Error> {
+    fn spill(&mut self, run: &mut Run<H>, records: Vec<Record>, memory: usize) -> Result<Shared<H>, H::Error> {
         if let Some(at) = self.at {
             run.reports[at].spilled = true;
         }
         let limits = run.settings.limits.clone();
-        let memory = run.settings.stage_bytes_max / self.facets.len().max(1);
+        let memory = memory / self.facets.len().max(1);
         let mut files: Vec<Files<H>> = self.facets.iter().map(|_| Files::new(&run.host, "$facet", memory)).collect();
         let mut number = 0u64;
         let mut add = |record: Record, files: &mut [Files<H>]| {
@@ -109,9 +102,9 @@ impl<H: Host + 'static> Stream<H> for Facets<H> {
         if std::mem::replace(&mut self.done, true) {
             return Ok(None);
         }
-        let (mut shared, _account) = self.gather(run)?;
-        let mut made = run.host.account();
-        let (mut map, mut bytes) = (Map::new(), 0);
+        let (mut shared, _held) = self.gather(run)?;
+        let mut made = Held::in_memory(run, "$facet");
+        let (mut map, mut bytes, mut memory) = (Map::new(), 0, 0);
         for (name, pipeline) in std::mem::take(&mut self.facets) {
             let copy = match &mut shared {
                 Shared::Memory(records) => Some(Copy::Memory(records.clone(), 0)),
@@ -127,9 +120,8 @@ impl<H: Host + 'static> Stream<H> for Facets<H> {
                 if bytes > BYTES_MAX {
                     return Err(PipelineError::too_large("$facet").into());
                 }
-                if bytes > made.bytes() + STEP {
-                    made.resize(bytes);
-                }
+                memory += value.memory();
+                made.set(memory)?;
                 results.push(value);
             }
             map.push(&*name, Value::Array(results));

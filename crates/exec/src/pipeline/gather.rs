@@ -1,41 +1,73 @@
 //! Documents that a stage holds, in memory or in files.
 
 use super::host::Host;
-use super::run::Run;
 use crate::limits::Limits;
-use crate::source::{MemoryAccount, Sorted, Sorter};
+use crate::source::{MemoryAccount, Sorted, Sorter, memory_of_sorter};
 use alluvium_document::{Value, encoding};
 use alluvium_query::pipeline::{PipelineError, Record};
 
-/// The memory account is updated in steps of this number of bytes.
-pub(super) const STEP: usize = 256 << 10;
-
-/// The memory of the documents that a stage holds and cannot continue in files.
+/// The memory of what a stage holds.
 pub(super) struct Held<H: Host> {
     stage: &'static str,
-    bytes: usize,
     bytes_max: usize,
+    may_use_files: bool,
     account: H::Account,
+    /// What did not fit last was too much for all queries together, not for the stage.
+    is_short: bool,
 }
 
 impl<H: Host> Held<H> {
-    /// Nothing is held yet; at most what the settings allow a stage.
-    pub fn new(run: &Run<H>, stage: &'static str) -> Self {
-        Self { stage, bytes: 0, bytes_max: run.settings.stage_bytes_max, account: run.host.account() }
+    /// Nothing is held yet, and at most `bytes_max` bytes are later.
+    pub fn of(account: H::Account, stage: &'static str, bytes_max: usize, may_use_files: bool) -> Self {
+        Self { stage, bytes_max, may_use_files, account, is_short: false }
     }
 
-    /// Sets the bytes that are held.
-    pub fn set(&mut self, bytes: usize) -> Result<(), PipelineError> {
-        self.bytes = bytes;
-        if bytes > self.account.bytes() {
-            self.account.resize(bytes + STEP);
+    /// The same memory, held by another stage.
+    pub fn of_stage(self, stage: &'static str) -> Self {
+        Self { stage, ..self }
+    }
+
+    /// Counts the bytes that the stage holds. False if these are more than it may hold, or than the queries have left.
+    #[inline]
+    #[must_use]
+    pub fn fits(&mut self, bytes: usize) -> bool {
+        if bytes > self.bytes_max {
+            return false;
         }
-        if bytes > self.bytes_max { Err(PipelineError::too_much_memory(self.stage, self.bytes_max)) } else { Ok(()) }
+        self.is_short = bytes > self.account.bytes() && !self.account.grow(bytes);
+        !self.is_short
     }
 
-    /// Counts bytes that are held, too.
-    pub fn add(&mut self, bytes: usize) -> Result<(), PipelineError> {
-        self.set(self.bytes + bytes)
+    /// As [`Held::fits`], for a stage that ends if it does not.
+    pub fn set(&mut self, bytes: usize) -> Result<(), PipelineError> {
+        if self.fits(bytes) { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    /// The error of what did not fit last.
+    pub fn refusal(&self) -> PipelineError {
+        match self.is_short {
+            true => PipelineError::memory_shortage(self.stage, self.may_use_files),
+            false => PipelineError::too_much_memory(self.stage, self.bytes_max),
+        }
+    }
+
+    /// The memory for files in place of what is held, which is counted.
+    ///
+    /// # Errors
+    /// The stage may not use files; there is too little memory for these.
+    pub fn for_files(&mut self) -> Result<usize, PipelineError> {
+        if !self.may_use_files {
+            return Err(self.refusal());
+        }
+        memory_of_sorter(&mut self.account, self.bytes_max).ok_or_else(|| {
+            self.is_short = true;
+            self.refusal()
+        })
+    }
+
+    /// Less is held: at most this number of bytes.
+    pub fn shrink(&mut self, bytes: usize) {
+        self.account.shrink(bytes);
     }
 }
 
@@ -56,6 +88,9 @@ impl<H: Host> Files<H> {
     }
 
     pub fn add(&mut self, limits: &Limits, key: &[u8], record: Record) -> Result<(), H::Error> {
+        if self.bytes.capacity() > KEPT_BYTES {
+            self.bytes = Vec::new();
+        }
         self.bytes.clear();
         encoding::encode_map(&record.into_map().map_err(PipelineError::from)?, &mut self.bytes);
         self.sorter.add(limits, key, &self.bytes)
@@ -65,6 +100,9 @@ impl<H: Host> Files<H> {
         Ok(FromFiles(self.sorter.finish(limits)?))
     }
 }
+
+/// The longest buffer that is kept for the next document.
+const KEPT_BYTES: usize = 256 << 10;
 
 impl<H: Host> FromFiles<H> {
     pub fn next(&mut self, limits: &Limits) -> Result<Option<Record>, H::Error> {

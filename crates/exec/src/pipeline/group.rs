@@ -1,12 +1,12 @@
 //! `$group`: a document for each group, whose states are in memory or in files.
 
-use super::gather::STEP;
+use super::gather::Held;
 use super::host::Host;
 use super::parallel::{self, spill};
 use super::run::Run;
 use super::stream::Stream;
 use crate::marks;
-use crate::source::{MemoryAccount, Sorted, Sorter};
+use crate::source::{Sorted, Sorter};
 use alluvium_codec::varint;
 use alluvium_document::Map;
 use alluvium_query::pipeline::{Group, Groups, PipelineError, Record};
@@ -21,13 +21,16 @@ pub(super) struct Grouping<H: Host> {
     /// Its report.
     at: Option<usize>,
     state: State<H>,
-    account: Option<H::Account>,
+    /// The memory of the groups of each thread, or for the files.
+    held: Vec<Held<H>>,
 }
 
 enum State<H: Host> {
     Waiting,
     Memory(std::vec::IntoIter<Map>),
     Files(Box<FromFiles<H>>),
+    /// All groups were returned.
+    End,
 }
 
 /// Groups that are read from files.
@@ -36,11 +39,13 @@ struct FromFiles<H: Host> {
     /// The group that is read, and its key.
     groups: Groups,
     key: Option<Vec<u8>>,
+    /// The memory of the group.
+    held: Held<H>,
 }
 
 impl<H: Host> Grouping<H> {
     pub fn new(input: Box<dyn Stream<H>>, group: Arc<Group>, at: Option<usize>) -> Self {
-        Self { input, group, at, state: State::Waiting, account: None }
+        Self { input, group, at, state: State::Waiting, held: Vec::new() }
     }
 
     fn gather(&mut self, run: &mut Run<H>) -> Result<State<H>, H::Error> {
@@ -49,30 +54,32 @@ impl<H: Host> Grouping<H> {
             let parts = self.input.split()?;
             if !parts.is_empty() {
                 let grouped = parallel::groups(&run.host, &self.group, &run.settings, parts)?;
-                self.account = Some(grouped.account);
+                self.held = grouped.held;
                 return self.finish(run, grouped.groups, grouped.sorter);
             }
         }
         let mut groups = Groups::new(self.group.clone());
-        let mut sorter: Option<H::Sorter> = None;
-        let account = self.account.insert(run.host.account());
+        let mut held = Held::new(run, "$group");
+        // A sorter, and the bytes that groups beside it may take.
+        let mut files: Option<(H::Sorter, usize)> = None;
         self.input.visit(run, &mut |run, record| {
             groups.add(record)?;
-            let (bytes, bytes_max) = (groups.bytes(), run.settings.stage_bytes_max);
-            if bytes > account.bytes() {
-                account.resize(bytes + STEP);
-            }
-            if bytes <= bytes_max {
+            let fits = match &files {
+                None => held.fits(groups.bytes()),
+                Some((_, most)) => groups.bytes() <= *most,
+            };
+            if fits {
                 return Ok(());
             }
-            if !run.settings.allow_disk_use {
-                return Err(PipelineError::too_much_memory("$group", bytes_max).into());
+            if files.is_none() {
+                let half = held.for_files()? / 2;
+                files = Some((run.host.sorter("$group", half), half));
             }
-            let host = &run.host;
-            let sorter = sorter.get_or_insert_with(|| host.sorter("$group", bytes_max));
+            let Some((sorter, _)) = &mut files else { return Ok(()) };
             spill::<H>(&mut groups, sorter, &run.settings.limits)
         })?;
-        self.finish(run, groups, sorter)
+        self.held.push(held);
+        self.finish(run, groups, files.map(|(sorter, _)| sorter))
     }
 
     /// The groups in memory, or all of them in files if some are.
@@ -95,13 +102,14 @@ impl<H: Host> Grouping<H> {
         let sorted = sorter.finish(&limits)?;
         // New groups: to take the only one of a table that had many is slow.
         let groups = Groups::new(self.group.clone());
-        Ok(State::Files(Box::new(FromFiles { sorted, groups, key: None })))
+        let held = Held::in_memory(run, "$group");
+        Ok(State::Files(Box::new(FromFiles { sorted, groups, key: None, held })))
     }
 }
 
 impl<H: Host> FromFiles<H> {
     /// The next group: its states are beside each other.
-    fn next(&mut self, run: &mut Run<H>, account: &mut H::Account) -> Result<Option<Map>, H::Error> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Map>, H::Error> {
         loop {
             let Some(mut bytes) = self.sorted.next_value(&run.settings.limits)? else {
                 self.key = None;
@@ -114,9 +122,7 @@ impl<H: Host> FromFiles<H> {
             };
             self.key = Some(key.to_vec());
             self.groups.merge(bytes)?;
-            if self.groups.bytes() > account.bytes() {
-                account.resize(self.groups.bytes() + STEP);
-            }
+            self.held.set(self.groups.bytes())?;
             if finished.is_some() {
                 return Ok(finished);
             }
@@ -130,15 +136,13 @@ impl<H: Host> Stream<H> for Grouping<H> {
             self.state = self.gather(run)?;
         }
         let next = match &mut self.state {
-            State::Waiting => None,
+            State::Waiting | State::End => None,
             State::Memory(maps) => maps.next(),
-            State::Files(files) => {
-                let account = self.account.get_or_insert_with(|| run.host.account());
-                files.next(run, account)?
-            }
+            State::Files(files) => files.next(run)?,
         };
         if next.is_none() {
-            self.account = None;
+            self.state = State::End;
+            self.held.clear();
         }
         Ok(next.map(Record::Map))
     }

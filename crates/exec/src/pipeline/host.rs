@@ -7,7 +7,8 @@ use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
 use alluvium_query::filter::Filter;
-use alluvium_query::pipeline::{PipelineError, Record, RecordRef, Stage};
+use alluvium_query::pipeline::{MergeInto, Output, PipelineError, Record, RecordRef, Stage};
+use std::sync::Arc;
 
 /// Documents from outside of the pipeline: of a collection, at one snapshot.
 pub trait Records<E>: Send {
@@ -57,6 +58,15 @@ pub trait Finder<E>: Send {
 /// A finder, whatever its collection.
 pub type BoxedFinder<E> = Box<dyn Finder<E>>;
 
+/// A stage that writes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WritingStage {
+    /// `$out`.
+    Out(Output),
+    /// `$merge`.
+    Merge(Arc<MergeInto>),
+}
+
 /// A database, as a pipeline sees it. All collections are read at one snapshot.
 pub trait Host: Clone + Send {
     /// The error of all operations.
@@ -94,13 +104,13 @@ pub trait Host: Clone + Send {
     /// As [`Host::open`].
     fn finder(&self, collection: &str, path: &FieldPath) -> Result<Option<BoxedFinder<Self::Error>>, Self::Error>;
 
-    /// Executes a stage that writes, `$out` or `$merge`, with the documents that `records` gives.
+    /// Executes a stage that writes, with the documents that `records` gives.
     ///
     /// # Errors
     /// Those of the writes, and of `records`.
     fn write(
         &self,
-        stage: &Stage,
+        stage: &WritingStage,
         records: &mut dyn FnMut() -> Result<Option<Record>, Self::Error>,
     ) -> Result<(), Self::Error>;
 }

@@ -2,11 +2,10 @@
 
 use super::batches::{Batches, Joined};
 use super::equality::{BYTES_MAX, equals_one};
-use super::gather::STEP;
+use super::gather::Held;
 use super::host::Host;
 use super::run::Run;
 use super::stream::Stream;
-use crate::source::MemoryAccount;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Value, bson};
 use alluvium_query::collation::Collation;
@@ -25,13 +24,13 @@ pub(super) struct Lookups<H: Host> {
     /// The array, if it is the same for every document.
     same: Option<Vec<Value>>,
     /// The memory of the last array.
-    account: Option<H::Account>,
+    held: Option<Held<H>>,
 }
 
 impl<H: Host> Lookups<H> {
     /// If the stage has a report, `at` is the position of that.
     pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<Lookup>, at: Option<usize>) -> Self {
-        Self { batches: Batches::new(&lookup), input, lookup, at, same: None, account: None }
+        Self { batches: Batches::new(&lookup), input, lookup, at, same: None, held: None }
     }
 
     /// The next document, with the documents that a batch found for it.
@@ -61,8 +60,10 @@ impl<H: Host> Lookups<H> {
             stages.insert(at, Stage::Match(filter));
         }
         let mut others = run.host.open(lookup.from.as_deref(), stages, &run.settings.limits)?;
-        let (mut found, mut bytes) = (Vec::new(), 0);
-        let account = self.account.insert(run.host.account());
+        let (mut found, mut bytes, mut memory) = (Vec::new(), 0, 0);
+        let held = self.held.insert(Held::in_memory(run, "$lookup"));
+        // An array that is the same for all documents is kept, too.
+        let copies = if is_same { 2 } else { 1 };
         while let Some(other) = others.next_record()? {
             run.tick()?;
             let value = Value::Map(other.into_map().map_err(PipelineError::from)?);
@@ -70,9 +71,8 @@ impl<H: Host> Lookups<H> {
             if bytes > BYTES_MAX {
                 return Err(PipelineError::too_large("$lookup").into());
             }
-            if bytes > account.bytes() + STEP {
-                account.resize(bytes);
-            }
+            memory += copies * value.memory();
+            held.set(memory)?;
             found.push(value);
         }
         if is_same {
@@ -85,7 +85,7 @@ impl<H: Host> Lookups<H> {
 impl<H: Host> Stream<H> for Lookups<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
         let Some(Joined { record, found }) = self.next_found(run)? else {
-            self.account = None;
+            self.held = None;
             return Ok(None);
         };
         run.tick()?;

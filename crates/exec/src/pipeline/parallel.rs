@@ -1,10 +1,10 @@
 //! Groups by several threads, each of which reads parts of the documents.
 
-use super::gather::STEP;
+use super::gather::Held;
 use super::host::{Host, Records};
 use super::run::Settings;
 use crate::limits::Interrupted;
-use crate::source::{MemoryAccount, Sorter};
+use crate::source::Sorter;
 use alluvium_codec::varint;
 use alluvium_env::sync::Mutex;
 use alluvium_env::thread::{available_parallelism, scope, try_spawn_scoped};
@@ -26,18 +26,19 @@ struct Shared<'s, H: Host> {
     bytes_max: usize,
     /// The parts that no thread has begun.
     parts: Mutex<Vec<Part<H>>>,
-    /// The groups of each thread, with the account of their memory.
-    done: Mutex<Vec<(Groups, H::Account)>>,
+    /// The groups of each thread, with their memory.
+    done: Mutex<Vec<(Groups, Held<H>)>>,
     /// The first error of a thread.
     failure: Mutex<Option<H::Error>>,
+    /// Its memory is that of the thread which first has no more.
     sorter: Mutex<Option<H::Sorter>>,
     failed: AtomicBool,
 }
 
-/// Groups, with the account of their memory, and a sorter with those that memory did not hold.
+/// Groups, with their memory, and a sorter with those that memory did not hold.
 pub(super) struct Grouped<H: Host> {
     pub groups: Groups,
-    pub account: H::Account,
+    pub held: Vec<Held<H>>,
     pub sorter: Option<H::Sorter>,
 }
 
@@ -73,50 +74,61 @@ pub(super) fn groups<H: Host>(
     if let Some(error) = failure.into_inner() {
         return Err(error);
     }
-    let mut done = done.into_inner().into_iter();
-    let (mut all, mut account) = done.next().unwrap_or_else(|| (Groups::new(group.clone()), host.account()));
-    for (groups, _account) in done {
-        all.absorb(groups)?;
-        account.resize(all.bytes());
+    let (mut all, mut held) = (Groups::new(group.clone()), Vec::new());
+    for (at, (groups, of_thread)) in done.into_inner().into_iter().enumerate() {
+        held.push(of_thread);
+        match at {
+            0 => all = groups,
+            _ => all.absorb(groups)?,
+        }
     }
-    Ok(Grouped { groups: all, account, sorter: sorter.into_inner() })
+    Ok(Grouped { groups: all, held, sorter: sorter.into_inner() })
 }
 
 impl<H: Host> Shared<'_, H> {
     fn work(&self) {
-        let (mut groups, mut account) = (Groups::new(self.group.clone()), self.host.lock().account());
+        let account = self.host.lock().account();
+        let mut held = Held::of(account, "$group", self.bytes_max, self.settings.allow_disk_use);
+        let mut groups = Groups::new(self.group.clone());
         loop {
             let next = self.parts.lock().pop();
             let Some(part) = next else { break };
-            if let Err(error) = self.part(part, &mut groups, &mut account) {
+            if let Err(error) = self.part(part, &mut groups, &mut held) {
                 // Those that end because of this one come later.
                 self.failure.lock().get_or_insert(error);
                 self.failed.store(true, Ordering::Relaxed);
                 return;
             }
         }
-        self.done.lock().push((groups, account));
+        self.done.lock().push((groups, held));
     }
 
-    fn part(&self, mut part: Part<H>, groups: &mut Groups, account: &mut H::Account) -> Result<(), H::Error> {
-        let mut seen = 0u32;
+    fn part(&self, mut part: Part<H>, groups: &mut Groups, held: &mut Held<H>) -> Result<(), H::Error> {
+        let (mut seen, mut most) = (0u32, None);
         part.visit(&mut |record| {
             seen = seen.wrapping_add(1);
             if seen.is_multiple_of(LOOK_AFTER) && self.failed.load(Ordering::Relaxed) {
                 return Err(Interrupted::Stopped.into());
             }
             groups.add(record)?;
-            if groups.bytes() > account.bytes() {
-                account.resize(groups.bytes() + STEP);
+            let fits = match most {
+                None => held.fits(groups.bytes()),
+                Some(most) => groups.bytes() <= most,
+            };
+            if fits {
+                return Ok(());
             }
-            if groups.bytes() > self.bytes_max { self.spill(groups) } else { Ok(()) }
+            if most.is_none() {
+                most = Some(held.for_files()? / 2);
+            }
+            self.spill(groups, most.unwrap_or_default())
         })
     }
 
     /// Moves the groups of a thread to the files of all.
-    fn spill(&self, groups: &mut Groups) -> Result<(), H::Error> {
+    fn spill(&self, groups: &mut Groups, memory: usize) -> Result<(), H::Error> {
         let mut sorter = self.sorter.lock();
-        let sorter = sorter.get_or_insert_with(|| self.host.lock().sorter("$group", self.settings.stage_bytes_max));
+        let sorter = sorter.get_or_insert_with(|| self.host.lock().sorter("$group", memory));
         spill::<H>(groups, sorter, &self.settings.limits)
     }
 }

@@ -1,7 +1,9 @@
 //! The settings of a pipeline, and the state that its stages share.
 
+use super::gather::Held;
 use super::host::Host;
 use crate::limits::{Limits, Watch};
+use alluvium_query::pipeline::Record;
 use std::time::Duration;
 
 /// The settings of a pipeline.
@@ -11,8 +13,10 @@ pub struct Settings {
     pub limits: Limits,
     /// Stages may continue in files.
     pub allow_disk_use: bool,
-    /// The most bytes of documents that a stage holds in memory.
+    /// The most bytes of documents that a stage which can continue in files holds in memory.
     pub stage_bytes_max: usize,
+    /// The most bytes that a stage holds which cannot continue in files.
+    pub memory_bytes_max: usize,
     /// The time of each stage is measured.
     pub timed: bool,
 }
@@ -46,16 +50,66 @@ pub struct LookupReport {
 }
 
 /// The state that stages share.
-pub(super) struct Run<H> {
+pub(super) struct Run<H: Host> {
     pub host: H,
     pub settings: Settings,
     pub watch: Watch,
     pub reports: Vec<StageReport>,
+    /// The memory of the document that passes from stage to stage, if it is a large one.
+    passing: Option<Held<H>>,
 }
 
+/// A document that takes less memory than this is not counted while it passes.
+const LARGE_BYTES: usize = 64 << 10;
+
 impl<H: Host> Run<H> {
+    pub fn new(host: H, settings: Settings, reports: Vec<StageReport>) -> Self {
+        let watch = Watch::new(settings.limits.clone());
+        Self { host, settings, watch, reports, passing: None }
+    }
+
+    /// Counts the document that a stage has made of another one: both are in memory for a moment.
+    pub fn passes(&mut self, stage: &'static str, record: &Record) -> Result<(), H::Error> {
+        let bytes = record.bytes();
+        if bytes < LARGE_BYTES {
+            self.passing = None;
+            return Ok(());
+        }
+        let mut held = match self.passing.take() {
+            Some(held) => held.of_stage(stage),
+            None => Held::in_memory(self, stage),
+        };
+        held.set(2 * bytes)?;
+        held.shrink(2 * bytes);
+        self.passing = Some(held);
+        Ok(())
+    }
+
+    /// The memory of a document of which a stage makes others, if it is a large one.
+    pub fn held_if_large(&self, stage: &'static str, record: &Record) -> Result<Option<Held<H>>, H::Error> {
+        let bytes = record.bytes();
+        if bytes < LARGE_BYTES {
+            return Ok(None);
+        }
+        let mut held = Held::in_memory(self, stage);
+        held.set(2 * bytes)?;
+        Ok(Some(held))
+    }
+
     /// To be called for each document that a stage makes or examines without reading another one.
     pub fn tick(&mut self) -> Result<(), H::Error> {
         Ok(self.watch.tick(self.host.env())?)
+    }
+}
+
+impl<H: Host> Held<H> {
+    /// Nothing is held yet; at most what the settings allow a stage that can continue in files.
+    pub fn new(run: &Run<H>, stage: &'static str) -> Self {
+        Self::of(run.host.account(), stage, run.settings.stage_bytes_max, run.settings.allow_disk_use)
+    }
+
+    /// Nothing is held yet; at most what the settings allow a stage that needs memory for it.
+    pub fn in_memory(run: &Run<H>, stage: &'static str) -> Self {
+        Self::of(run.host.account(), stage, run.settings.memory_bytes_max, true)
     }
 }

@@ -1,12 +1,11 @@
 //! `$sort` and `$sample`: documents in an order, in memory or in files.
 
-use super::gather::{Files, FromFiles, STEP};
+use super::gather::{Files, FromFiles, Held};
 use super::host::Host;
 use super::run::Run;
 use super::stream::Stream;
-use crate::source::MemoryAccount;
 use alluvium_query::pipeline::{PipelineError, Record};
-use alluvium_query::sort::{Sort, SortError, TopK};
+use alluvium_query::sort::{Sort, TopK};
 
 /// `$sort`, with the limit of a `$limit` after it, or `$sample`.
 pub(super) struct Sorting<H: Host> {
@@ -16,7 +15,7 @@ pub(super) struct Sorting<H: Host> {
     /// Its report.
     at: Option<usize>,
     state: State<H>,
-    account: Option<H::Account>,
+    held: Option<Held<H>>,
 }
 
 enum Order {
@@ -53,63 +52,45 @@ enum State<H: Host> {
 
 impl<H: Host> Sorting<H> {
     pub fn new(input: Box<dyn Stream<H>>, sort: Sort, limit: Option<u64>, at: Option<usize>) -> Self {
-        Self { input, order: Order::Fields(sort), limit, at, state: State::Waiting, account: None }
+        Self { input, order: Order::Fields(sort), limit, at, state: State::Waiting, held: None }
     }
 
     /// `$sample` of `most` documents, in a random order.
     pub fn sample(input: Box<dyn Stream<H>>, most: u64, at: Option<usize>) -> Self {
-        Self { input, order: Order::Random, limit: Some(most), at, state: State::Waiting, account: None }
+        Self { input, order: Order::Random, limit: Some(most), at, state: State::Waiting, held: None }
     }
 
     fn gather(&mut self, run: &mut Run<H>) -> Result<State<H>, H::Error> {
         let first = self.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
-        let mut top: TopK<Record> = TopK::new(first, run.settings.stage_bytes_max);
-        let account = self.account.insert(run.host.account());
+        let mut top: TopK<Record> = TopK::new(first, usize::MAX);
+        let held = self.held.insert(Held::new(run, self.order.stage()));
         let mut key = Vec::new();
         while let Some(record) = self.input.next(run)? {
             run.tick()?;
             key.clear();
             self.order.put_key(run, &record, &mut key)?;
             let bytes = record.bytes();
-            let mut record = Some(record);
-            let offered = top.offer(&key, bytes, || record.take().unwrap_or_else(|| Record::Map(Default::default())));
-            match (offered, record) {
-                (Ok(_), _) if top.bytes() > account.bytes() => account.resize(top.bytes() + STEP),
-                (Ok(_), _) => {}
-                (Err(SortError::Memory { .. }), Some(record)) if run.settings.allow_disk_use => {
-                    return self.spill(run, top, key, record);
-                }
-                (Err(SortError::Memory { limit }), _) if matches!(self.order, Order::Random) => {
-                    return Err(PipelineError::too_much_memory(self.order.stage(), limit).into());
-                }
-                (Err(error), _) => return Err(PipelineError::from(error).into()),
+            top.offer(&key, bytes, || record).map_err(PipelineError::from)?;
+            if !held.fits(top.bytes()) {
+                let memory = held.for_files()?;
+                return self.spill(run, top, memory);
             }
         }
         let records: Vec<Record> = top.into_sorted().map(|(_, record)| record).collect();
         Ok(State::Memory(records.into_iter()))
     }
 
-    /// Continues in files, with what is in memory and one more document.
-    fn spill(
-        &mut self,
-        run: &mut Run<H>,
-        top: TopK<Record>,
-        mut key: Vec<u8>,
-        record: Record,
-    ) -> Result<State<H>, H::Error> {
+    /// Continues in files, with what is in memory.
+    fn spill(&mut self, run: &mut Run<H>, top: TopK<Record>, memory: usize) -> Result<State<H>, H::Error> {
         if let Some(at) = self.at {
             run.reports[at].spilled = true;
         }
-        let bytes_max = run.settings.stage_bytes_max;
-        if let Some(account) = &mut self.account {
-            account.resize(bytes_max);
-        }
         let limits = run.settings.limits.clone();
-        let mut files = Files::new(&run.host, self.order.stage(), bytes_max);
+        let mut files = Files::new(&run.host, self.order.stage(), memory);
         for (key, record) in top.into_sorted() {
             files.add(&limits, &key, record)?;
         }
-        files.add(&limits, &key, record)?;
+        let mut key = Vec::new();
         while let Some(record) = self.input.next(run)? {
             run.tick()?;
             key.clear();
@@ -135,7 +116,8 @@ impl<H: Host> Stream<H> for Sorting<H> {
             }
         };
         if next.is_none() {
-            self.account = None;
+            self.state = State::Memory(Vec::new().into_iter());
+            self.held = None;
         }
         Ok(next)
     }

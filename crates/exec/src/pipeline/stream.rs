@@ -1,11 +1,11 @@
 //! Stages under way, and those that hold no documents.
 
 use super::gather::Held;
-use super::host::{Host, Records};
+use super::host::{Host, Records, WritingStage};
 use super::run::Run;
 use alluvium_document::Map;
 use alluvium_query::filter::Filter;
-use alluvium_query::pipeline::{AutoBuckets, BucketAuto, Each, Record, RecordRef, Stage, UnionWith, Unwind, Unwound};
+use alluvium_query::pipeline::{Each, PipelineError, Record, RecordRef, UnionWith, Unwind, Unwound};
 use std::sync::Arc;
 
 /// A stage under way.
@@ -121,6 +121,7 @@ impl<H: Host> Stream<H> for Treating<H> {
             run.tick()?;
             self.each.apply(record, &mut self.made)?;
             if let Some(record) = self.made.pop() {
+                run.passes(self.each.name(), &record)?;
                 return Ok(Some(record));
             }
         }
@@ -128,16 +129,18 @@ impl<H: Host> Stream<H> for Treating<H> {
 }
 
 /// `$unwind`.
-pub(super) struct Unwinding<H> {
+pub(super) struct Unwinding<H: Host> {
     input: Input<H>,
     unwind: Unwind,
     /// What is left of one document.
     left: Option<Unwound>,
+    /// The memory of that document.
+    held: Option<Held<H>>,
 }
 
 impl<H: Host> Unwinding<H> {
     pub fn new(input: Input<H>, unwind: Unwind) -> Self {
-        Self { input, unwind, left: None }
+        Self { input, unwind, left: None, held: None }
     }
 }
 
@@ -148,7 +151,11 @@ impl<H: Host> Stream<H> for Unwinding<H> {
             if let Some(record) = self.left.as_mut().and_then(Iterator::next) {
                 return Ok(Some(record));
             }
-            let Some(record) = self.input.next(run)? else { return Ok(None) };
+            let Some(record) = self.input.next(run)? else {
+                self.held = None;
+                return Ok(None);
+            };
+            self.held = run.held_if_large("$unwind", &record)?;
             self.left = Some(self.unwind.apply(record)?);
         }
     }
@@ -219,34 +226,6 @@ impl<H: Host> Stream<H> for Listed {
     }
 }
 
-/// `$bucketAuto`.
-pub(super) struct AutoBucketing<H> {
-    input: Input<H>,
-    stage: Arc<BucketAuto>,
-    made: Option<std::vec::IntoIter<Map>>,
-}
-
-impl<H: Host> AutoBucketing<H> {
-    pub fn new(input: Input<H>, stage: Arc<BucketAuto>) -> Self {
-        Self { input, stage, made: None }
-    }
-}
-
-impl<H: Host> Stream<H> for AutoBucketing<H> {
-    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
-        if self.made.is_none() {
-            let mut buckets = AutoBuckets::new(self.stage.clone());
-            let mut held = Held::new(run, "$bucketAuto");
-            while let Some(record) = self.input.next(run)? {
-                buckets.add(record)?;
-                held.set(buckets.bytes())?;
-            }
-            self.made = Some(buckets.finish()?.into_iter());
-        }
-        Ok(self.made.as_mut().and_then(Iterator::next).map(Record::Map))
-    }
-}
-
 /// `$unionWith`.
 pub(super) struct Union<H: Host> {
     input: Option<Input<H>>,
@@ -278,14 +257,23 @@ impl<H: Host> Stream<H> for Union<H> {
     }
 }
 
+/// A stage that the host has to replace by documents, and did not, because it is not the first. Fails.
+pub(super) struct Misplaced(pub &'static str);
+
+impl<H: Host> Stream<H> for Misplaced {
+    fn next(&mut self, _: &mut Run<H>) -> Result<Option<Record>, H::Error> {
+        Err(PipelineError::not_first(self.0).into())
+    }
+}
+
 /// `$out` and `$merge`, which return no documents.
 pub(super) struct Writing<H> {
     input: Input<H>,
-    stage: Option<Stage>,
+    stage: Option<WritingStage>,
 }
 
 impl<H: Host> Writing<H> {
-    pub fn new(input: Input<H>, stage: Stage) -> Self {
+    pub fn new(input: Input<H>, stage: WritingStage) -> Self {
         Self { input, stage: Some(stage) }
     }
 }

@@ -1,11 +1,13 @@
 //! `$setWindowFields` and `$densify`: stages over sequences of documents.
 
+use super::gather::Held;
 use super::host::Host;
 use super::ordered::Ordered;
 use super::run::Run;
 use super::stream::Stream;
-use crate::limits::Interrupted;
-use alluvium_query::pipeline::{Densify, PipelineError, Record, Sequence, WindowFields};
+use crate::limits::{Interrupted, Limits};
+use alluvium_env::Env;
+use alluvium_query::pipeline::{Caller, Densify, Partition, PipelineError, Record, Sequence, WindowFields};
 use std::sync::Arc;
 
 /// `$setWindowFields`: the documents are sorted, in memory or in files; those of one partition are in memory
@@ -18,20 +20,37 @@ pub(super) struct Windows<H: Host> {
     sorted: Option<Ordered<H>>,
     /// The first document of the next partition, with the partition's key.
     next: Option<(Vec<u8>, Record)>,
-    made: std::vec::IntoIter<Record>,
-    account: Option<H::Account>,
+    /// The partition whose documents are returned.
+    current: Option<Partition>,
+    /// The memory of the documents of a partition, if they were in files.
+    partition_held: Option<Held<H>>,
+    /// The memory of all functions together.
+    held: Option<Held<H>>,
 }
+
+/// The caller of the functions of windows.
+struct Calling<'c, H: Host> {
+    limits: &'c Limits,
+    env: &'c Env,
+    held: &'c mut Held<H>,
+}
+
+impl<H: Host> Caller for Calling<'_, H> {
+    fn check(&mut self) -> Result<(), PipelineError> {
+        self.limits.check(self.env).map_err(|_| PipelineError::Stopped)
+    }
+
+    fn hold(&mut self, bytes: usize) -> Result<(), PipelineError> {
+        self.held.set(bytes)
+    }
+}
+
+const NAME: &str = "$setWindowFields";
 
 impl<H: Host> Windows<H> {
     pub fn new(input: Box<dyn Stream<H>>, stage: Arc<WindowFields>, at: Option<usize>) -> Self {
-        Self { input, stage, at, sorted: None, next: None, made: Vec::new().into_iter(), account: None }
-    }
-
-    fn sort(&mut self, run: &mut Run<H>) -> Result<Ordered<H>, H::Error> {
-        let account = self.account.insert(run.host.account());
-        let stage = &self.stage;
-        let key = &mut |record: &Record, key: &mut Vec<u8>| stage.put_key(record, key).map(drop);
-        Ordered::of(run, &mut *self.input, "$setWindowFields", self.at, account, key)
+        let (sorted, next, current) = (None, None, None);
+        Self { input, stage, at, sorted, next, current, partition_held: None, held: None }
     }
 
     /// The next document in order, with the key of its partition.
@@ -51,6 +70,9 @@ impl<H: Host> Windows<H> {
             None => self.read(run)?,
         };
         let Some((key, record)) = first else { return Ok(Vec::new()) };
+        // What was in memory before is counted there.
+        let from_files = self.sorted.as_ref().is_some_and(|sorted| !sorted.is_in_memory());
+        let mut held = from_files.then(|| Held::in_memory(run, "a partition of $setWindowFields"));
         let (mut bytes, mut records) = (record.bytes(), vec![record]);
         while let Some((other, record)) = self.read(run)? {
             run.tick()?;
@@ -59,43 +81,46 @@ impl<H: Host> Windows<H> {
                 break;
             }
             bytes += record.bytes();
-            // What was in memory before fits; a partition from files may not.
-            let bytes_max = run.settings.stage_bytes_max.max(PARTITION_BYTES_MIN);
-            if matches!(self.sorted, Some(Ordered::Files(_))) && bytes > bytes_max {
-                return Err(PipelineError::too_much_memory("a partition of $setWindowFields", bytes_max).into());
+            if let Some(held) = &mut held {
+                held.set(bytes)?;
             }
             records.push(record);
         }
+        self.partition_held = held;
         Ok(records)
     }
 }
 
-/// A partition of this many bytes is always allowed.
-const PARTITION_BYTES_MIN: usize = 1 << 20;
-
 impl<H: Host> Stream<H> for Windows<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
         if self.sorted.is_none() {
-            self.sorted = Some(self.sort(run)?);
+            let stage = &self.stage;
+            let key = &mut |record: &mut Record, key: &mut Vec<u8>| stage.put_key(record, key).map(drop);
+            self.sorted = Some(Ordered::of(run, &mut *self.input, NAME, self.at, key)?);
         }
         loop {
-            if let Some(record) = self.made.next() {
-                return Ok(Some(record));
+            run.tick()?;
+            if let (Some(partition), Some(held)) = (&mut self.current, &mut self.held) {
+                let calling = &mut Calling { limits: &run.settings.limits, env: run.host.env(), held };
+                if let Some(record) = finished(run, partition.next(calling))? {
+                    return Ok(Some(record));
+                }
             }
+            (self.current, self.held) = (None, None);
             let records = self.partition(run)?;
             if records.is_empty() {
-                self.account = None;
+                self.partition_held = None;
                 return Ok(None);
             }
-            let (limits, env) = (&run.settings.limits, run.host.env());
-            let made = self.stage.apply(records, &|| limits.check(env).is_err());
-            self.made = finished::<H>(run, made)?.into_iter();
+            let held = self.held.insert(Held::in_memory(run, NAME));
+            let calling = &mut Calling { limits: &run.settings.limits, env: run.host.env(), held };
+            self.current = Some(finished(run, Partition::new(self.stage.clone(), records, calling))?);
         }
     }
 }
 
 /// What a stage made; why it was stopped, if it was.
-fn finished<H: Host>(run: &Run<H>, made: Result<Vec<Record>, PipelineError>) -> Result<Vec<Record>, H::Error> {
+fn finished<H: Host, T>(run: &Run<H>, made: Result<T, PipelineError>) -> Result<T, H::Error> {
     if let Err(PipelineError::Stopped) = made {
         run.settings.limits.check(run.host.env())?;
         return Err(Interrupted::Stopped.into());
@@ -110,29 +135,26 @@ pub(super) struct Densifying<H: Host> {
     at: Option<usize>,
     sequence: Sequence,
     sorted: Option<Ordered<H>>,
-    /// What is returned next.
-    made: std::vec::IntoIter<Record>,
-    account: Option<H::Account>,
     is_finished: bool,
 }
 
 impl<H: Host> Densifying<H> {
     pub fn new(input: Box<dyn Stream<H>>, stage: Arc<Densify>, at: Option<usize>) -> Self {
-        let (sequence, made) = (Sequence::new(stage), Vec::new().into_iter());
-        Self { input, at, sequence, sorted: None, made, account: None, is_finished: false }
+        Self { input, at, sequence: Sequence::new(stage), sorted: None, is_finished: false }
     }
 }
 
 impl<H: Host> Stream<H> for Densifying<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
         if self.sorted.is_none() {
-            let account = self.account.insert(run.host.account());
             let sequence = &mut self.sequence;
-            let key = &mut |record: &Record, key: &mut Vec<u8>| sequence.see(record, key);
-            self.sorted = Some(Ordered::of(run, &mut *self.input, "$densify", self.at, account, key)?);
+            let key = &mut |record: &mut Record, key: &mut Vec<u8>| sequence.see(record, key);
+            self.sorted = Some(Ordered::of(run, &mut *self.input, "$densify", self.at, key)?);
         }
         loop {
-            if let Some(record) = self.made.next() {
+            let (limits, env) = (&run.settings.limits, run.host.env());
+            let next = self.sequence.next(&|| limits.check(env).is_err());
+            if let Some(record) = finished(run, next)? {
                 return Ok(Some(record));
             }
             if self.is_finished {
@@ -142,16 +164,13 @@ impl<H: Host> Stream<H> for Densifying<H> {
                 Some(sorted) => sorted.next(&run.settings.limits)?,
                 None => None,
             };
-            let (mut made, limits, env) = (Vec::new(), &run.settings.limits, run.host.env());
-            let stop = &|| limits.check(env).is_err();
-            let pushed = match next {
-                Some(record) => self.sequence.push(record, stop, &mut made),
+            match next {
+                Some(record) => self.sequence.push(record)?,
                 None => {
-                    (self.is_finished, self.account) = (true, None);
-                    self.sequence.finish(stop, &mut made)
+                    self.is_finished = true;
+                    self.sequence.finish();
                 }
-            };
-            self.made = finished::<H>(run, pushed.map(|()| made))?.into_iter();
+            }
         }
     }
 }

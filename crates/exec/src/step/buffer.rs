@@ -4,6 +4,7 @@ use super::Step;
 use crate::item::{Demand, Item};
 use crate::run::Run;
 use crate::source::Source;
+use alluvium_document::Document;
 
 /// A batch whose items are removed one by one.
 pub(crate) struct Buffer<E> {
@@ -21,6 +22,12 @@ impl<E> Buffer<E> {
     /// True if the next item has to be pulled from the step.
     pub fn is_empty(&self) -> bool {
         self.next == self.items.len()
+    }
+
+    /// The bytes of the rows that were read ahead.
+    pub fn bytes(&self) -> usize {
+        let ahead = self.items.iter().skip(self.next);
+        ahead.filter_map(|item| item.document.as_ref()).map(Document::row_len).sum()
     }
 
     /// The next item, for which a batch of `demand` is pulled if none is left.

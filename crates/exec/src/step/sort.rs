@@ -5,14 +5,12 @@ use crate::item::{BATCH_BYTES, Demand, Item};
 use crate::key::Key;
 use crate::marks;
 use crate::run::{Request, Run};
-use crate::source::{MemoryAccount, Sorted, Sorter, Source};
+use crate::source::{MemoryAccount, Sorted, Sorter, Source, memory_of_sorter};
 use alluvium_codec::varint;
 use alluvium_document::row::{ID, RowError};
 use alluvium_document::{Document, Map, Value, encoding};
 use alluvium_query::sort::{SortError, TopK};
 
-/// The account is updated in steps of this number of bytes.
-const STEP: usize = 256 << 10;
 /// The longest buffer that is kept for the next document.
 const KEPT_BYTES: usize = 256 << 10;
 /// The bytes of a row below which it is kept whole.
@@ -69,7 +67,8 @@ impl<S: Source> Sorting<S> {
             }
         }
         if out.len() == before {
-            self.account.resize(0);
+            self.state = State::Memory(Vec::new().into_iter());
+            self.account.shrink(0);
         }
         Ok(())
     }
@@ -92,32 +91,31 @@ impl<S: Source> Sorting<S> {
                 let bytes = item.document.as_ref().map_or(0, Document::row_len) + item.key.len() + OVERHEAD;
                 let mut item = Some(item);
                 let offered = top.offer(&key, bytes, || item.take().unwrap_or_default());
-                match (offered, item) {
-                    (Ok(_), _) if top.bytes() > self.account.bytes() => self.account.resize(top.bytes() + STEP),
-                    (Ok(_), _) => {}
-                    (Err(SortError::Memory { .. }), Some(item)) if run.request.allow_disk_use => {
-                        return self.spill(run, &needed, top, (&key, item), items.collect());
-                    }
+                let refused = match (offered, item) {
+                    (Ok(_), _) if top.bytes() <= self.account.bytes() || self.account.grow(top.bytes()) => continue,
+                    (Ok(_), _) if !run.request.allow_disk_use => return Err(SortError::Shortage.into()),
+                    (Ok(_), _) => None,
+                    (Err(SortError::Memory { .. }), Some(item)) if run.request.allow_disk_use => Some((&key[..], item)),
                     (Err(error), _) => return Err(error.into()),
-                }
+                };
+                return self.spill(run, &needed, top, refused, items.collect());
             }
         }
         let items: Vec<Item> = top.into_sorted().map(|(_, item)| item).collect();
         Ok(State::Memory(items.into_iter()))
     }
 
-    /// Continues in files, with what is in memory, the pair that did not fit, and the rest of the batch.
+    /// Continues in files, with what is in memory, the pair that did not fit if there is one, and the rest of the batch.
     fn spill(
         &mut self,
         run: &mut Run<S>,
         needed: &Needed,
         top: Top,
-        refused: (&[u8], Item),
+        refused: Option<(&[u8], Item)>,
         mut batch: Vec<Item>,
     ) -> Result<State<S>, S::Error> {
         marks::SORT_SPILLED.hit();
-        let bytes_max = run.request.sort_bytes_max;
-        self.account.resize(bytes_max);
+        let bytes_max = memory_of_sorter(&mut self.account, run.request.sort_bytes_max).ok_or(SortError::Shortage)?;
         let mut sorter = run.source.sorter("the sort", bytes_max);
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
         // Pairs with equal keys remain in the order in which they are added.
@@ -125,9 +123,10 @@ impl<S: Source> Sorting<S> {
             encode(&item, &mut bytes)?;
             sorter.add(run.watch.limits(), &key, &bytes)?;
         }
-        let (refused_key, item) = refused;
-        encode(&item, &mut bytes)?;
-        sorter.add(run.watch.limits(), refused_key, &bytes)?;
+        if let Some((key, item)) = refused {
+            encode(&item, &mut bytes)?;
+            sorter.add(run.watch.limits(), key, &bytes)?;
+        }
         // The document that did not fit may have been the last one of its batch.
         loop {
             for item in batch.drain(..) {

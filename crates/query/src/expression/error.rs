@@ -1,6 +1,7 @@
 //! Errors of expressions.
 
 use crate::code::ErrorCode;
+use crate::interrupt::Interruption;
 use crate::pattern::PatternError;
 use alluvium_document::Value;
 use alluvium_document::row::RowError;
@@ -38,6 +39,18 @@ impl ExpressionError {
     #[cold]
     pub fn of_document(self, id: &Value) -> Self {
         Self { message: format!("document {id}: {}", self.message), ..self }
+    }
+}
+
+impl From<Interruption> for ExpressionError {
+    fn from(interruption: Interruption) -> Self {
+        Self::new(interruption.code, interruption.message)
+    }
+}
+
+impl From<Interruption> for EvaluateError {
+    fn from(interruption: Interruption) -> Self {
+        Self::Expression(interruption.into())
     }
 }
 

@@ -3,49 +3,109 @@
 use super::error::{EvaluateError, fail};
 use super::node::{Node, PreparedCall};
 use super::operand::{Operand, is_nullish, is_true};
+use super::operators::Cost;
 use super::scope::Scope;
 use super::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
 use crate::code::ErrorCode;
+use crate::interrupt::{Interrupt, Work};
 use alluvium_document::{Map, Value, bson};
 use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, EvaluateError>;
 
+/// The work of an element of a loop: the interrupt is asked after 64 of them at the latest.
+const ELEMENT_UNITS: usize = 1024;
+
+/// The work of a look for a field of the document, which may pass over large ones.
+const FIELD_UNITS: usize = 4096;
+
+/// One evaluation: what it reads, and its work.
+pub(super) struct Run<'r, 'd> {
+    scope: &'r mut Scope<'d>,
+    work: Work<'r>,
+}
+
+impl<'r, 'd> Run<'r, 'd> {
+    pub fn new(scope: &'r mut Scope<'d>, interrupt: Option<&'r Interrupt>) -> Self {
+        Self { scope, work: Work::new(interrupt) }
+    }
+
+    /// A value that was copied, which is work by its size.
+    fn copied<'n>(&mut self, value: Option<Value>) -> Result<Operand<'n>> {
+        if let Some(value) = &value
+            && self.work.is_counted()
+        {
+            self.work.add(bson::bson_size(value))?;
+        }
+        Ok(value.map(Cow::Owned))
+    }
+
+    /// A value that is kept. A constant is copied, which is work by its size.
+    fn owned(&mut self, value: Operand<'_>) -> Result<Option<Value>> {
+        if let Some(Cow::Borrowed(value)) = &value
+            && self.work.is_counted()
+        {
+            self.work.add(bson::bson_size(value))?;
+        }
+        Ok(value.map(Cow::into_owned))
+    }
+
+    /// A value that was made, which may grow with each operator around it.
+    fn made<'n>(&mut self, value: Option<Value>) -> Result<Operand<'n>> {
+        let Some(value) = value else { return Ok(None) };
+        self.work.add(bounded(&value)?)?;
+        Ok(Some(Cow::Owned(value)))
+    }
+}
+
 impl Node {
-    pub fn evaluate<'n>(&'n self, scope: &mut Scope<'_>) -> Result<Operand<'n>> {
+    // long: one arm for each kind of expression
+    pub fn evaluate<'n>(&'n self, run: &mut Run<'_, '_>) -> Result<Operand<'n>> {
         let owned = |value: Option<Value>| Ok(value.map(Cow::Owned));
         match self {
             Self::Constant(value) => Ok(Some(Cow::Borrowed(value))),
-            Self::Field(path) => owned(scope.field(path)?),
-            Self::Root => owned(Some(scope.root()?)),
+            Self::Field(path) => {
+                run.work.add(FIELD_UNITS)?;
+                let value = run.scope.field(path)?;
+                run.copied(value)
+            }
+            Self::Root => {
+                let root = run.scope.root()?;
+                run.copied(Some(root))
+            }
             Self::Missing => Ok(None),
             Self::Random(source) => owned(Some(Value::from(source.next()))),
-            Self::Variable { slot, path } => owned(scope.variable(*slot, path.as_ref())),
+            Self::Variable { slot, path } => {
+                let value = run.scope.variable(*slot, path.as_ref());
+                run.copied(value)
+            }
             Self::Map(fields) => {
                 let (mut map, mut bytes) = (Map::with_capacity(fields.len()), 0);
                 for (name, node) in fields {
-                    if let Some(value) = node.evaluate(scope)? {
+                    if let Some(value) = node.evaluate(run)? {
                         grow(&mut bytes, &value)?;
-                        map.push(name.clone(), value.into_owned());
+                        if let Some(value) = run.owned(Some(value))? {
+                            map.push(name.clone(), value);
+                        }
                     }
                 }
-                owned(Some(bounded(Value::Map(map))?))
+                run.made(Some(Value::Map(map)))
             }
             Self::Array(nodes) => {
                 let (mut elements, mut bytes) = (Vec::with_capacity(nodes.len()), 0);
                 for node in nodes {
-                    elements.push(or_null(node, scope)?);
+                    elements.push(or_null(node, run)?);
                     elements.last().map_or(Ok(()), |element| grow(&mut bytes, element))?;
                 }
-                owned(Some(bounded(Value::Array(elements))?))
+                run.made(Some(Value::Array(elements)))
             }
             // The first that is false, or true, decides.
-            Self::And(nodes) => owned(Some(Value::Bool(!any_is(false, nodes, scope)?))),
-            Self::Or(nodes) => owned(Some(Value::Bool(any_is(true, nodes, scope)?))),
+            Self::And(nodes) => owned(Some(Value::Bool(!any_is(false, nodes, run)?))),
+            Self::Or(nodes) => owned(Some(Value::Bool(any_is(true, nodes, run)?))),
             Self::IfNull(nodes) => {
                 let mut last = None;
                 for node in nodes {
-                    last = node.evaluate(scope)?;
+                    last = node.evaluate(run)?;
                     if !is_nullish(last.as_deref()) {
                         break;
                     }
@@ -54,55 +114,58 @@ impl Node {
             }
             Self::Switch { branches, default } => {
                 for (when, then) in branches {
-                    if when.is_true(scope)? {
-                        return then.evaluate(scope);
+                    if when.is_true(run)? {
+                        return then.evaluate(run);
                     }
                 }
                 match default {
-                    Some(default) => default.evaluate(scope),
+                    Some(default) => default.evaluate(run),
                     None => Ok(fail(ErrorCode::Location40066, "$switch has no branch that is true, and no default")?),
                 }
             }
             Self::Let { slot, values, body } => {
                 // The values do not see each other.
-                let values = all(values.iter().map(Some), scope)?;
-                scope.variables.truncate(*slot);
-                scope.variables.extend(values.into_iter().map(|value| value.map(Cow::into_owned)));
-                owned(body.evaluate_within(*slot, scope)?)
+                let values = all(values.iter().map(Some), run)?;
+                run.scope.variables.truncate(*slot);
+                for value in values {
+                    let value = run.owned(value)?;
+                    run.scope.variables.push(value);
+                }
+                owned(body.evaluate_within(*slot, run)?)
             }
-            Self::MapOver { .. } | Self::Filter { .. } | Self::Reduce { .. } => owned(self.over_elements(scope)?),
+            Self::MapOver { .. } | Self::Filter { .. } | Self::Reduce { .. } => owned(self.over_elements(run)?),
             Self::Call { operator, arguments, collation } => {
-                let values = all(arguments.iter().map(Option::as_ref), scope)?;
-                let value = operator.call(&values, collation.as_ref())?;
-                owned(value.map(bounded).transpose()?)
+                let values = all(arguments.iter().map(Option::as_ref), run)?;
+                if operator.cost == Cost::Linear {
+                    read(&values, &mut run.work)?;
+                }
+                let value = operator.call(&values, collation.as_ref(), &mut run.work)?;
+                run.made(value)
             }
-            Self::Prepared(call) => call.evaluate(scope),
+            Self::Prepared(call) => call.evaluate(run),
         }
     }
 
-    fn is_true(&self, scope: &mut Scope<'_>) -> Result<bool> {
-        Ok(is_true(self.evaluate(scope)?.as_deref()))
+    fn is_true(&self, run: &mut Run<'_, '_>) -> Result<bool> {
+        Ok(is_true(self.evaluate(run)?.as_deref()))
     }
 
     /// Evaluates an expression that uses variables from a slot on, and forgets these.
-    fn evaluate_within(&self, slot: usize, scope: &mut Scope<'_>) -> Result<Option<Value>> {
-        let value = self.evaluate(scope)?.map(Cow::into_owned);
-        scope.variables.truncate(slot);
+    fn evaluate_within(&self, slot: usize, run: &mut Run<'_, '_>) -> Result<Option<Value>> {
+        let value = self.evaluate(run)?;
+        let value = run.owned(value)?;
+        run.scope.variables.truncate(slot);
         Ok(value)
     }
 
-    fn over_elements(&self, scope: &mut Scope<'_>) -> Result<Option<Value>> {
-        let (Self::MapOver { input, slot, interrupt, .. }
-        | Self::Filter { input, slot, interrupt, .. }
-        | Self::Reduce { input, slot, interrupt, .. }) = self
+    fn over_elements(&self, run: &mut Run<'_, '_>) -> Result<Option<Value>> {
+        let (Self::MapOver { input, slot, .. } | Self::Filter { input, slot, .. } | Self::Reduce { input, slot, .. }) =
+            self
         else {
             return Ok(None);
         };
-        let step = |scope: &mut Scope<'_>| match interrupt {
-            Some(interrupt) => interrupt.step(&mut scope.steps),
-            None => Ok(()),
-        };
-        let elements = match input.evaluate(scope)?.map(Cow::into_owned) {
+        let input = input.evaluate(run)?;
+        let elements = match run.owned(input)? {
             None | Some(Value::Null | Value::Undefined) => return Ok(Some(Value::Null)),
             Some(Value::Array(elements)) => elements,
             Some(other) => return Ok(self.no_array(&other)?),
@@ -112,19 +175,18 @@ impl Node {
                 let mut results = Vec::with_capacity(elements.len());
                 let mut bytes = 0;
                 for element in elements {
-                    step(scope)?;
-                    scope.variables.truncate(*slot);
-                    scope.variables.push(Some(element));
-                    let result = body.evaluate_within(*slot, scope)?.unwrap_or_default();
-                    bytes += bson::bson_size(&result);
-                    within_limit(bytes)?;
+                    run.work.add(ELEMENT_UNITS)?;
+                    run.scope.variables.truncate(*slot);
+                    run.scope.variables.push(Some(element));
+                    let result = body.evaluate_within(*slot, run)?.unwrap_or_default();
+                    grow(&mut bytes, &result)?;
                     results.push(result);
                 }
                 Ok(Some(Value::Array(results)))
             }
             Self::Filter { condition, limit, .. } => {
                 let limit = match limit {
-                    Some(limit) => filter_limit(limit.evaluate(scope)?.as_deref())?,
+                    Some(limit) => filter_limit(limit.evaluate(run)?.as_deref())?,
                     None => usize::MAX,
                 };
                 let mut kept = Vec::new();
@@ -132,24 +194,27 @@ impl Node {
                     if kept.len() == limit {
                         break;
                     }
-                    step(scope)?;
-                    scope.variables.truncate(*slot);
-                    scope.variables.push(Some(element));
-                    let keeps = condition.is_true(scope)?;
+                    run.work.add(ELEMENT_UNITS)?;
+                    run.scope.variables.truncate(*slot);
+                    run.scope.variables.push(Some(element));
+                    let keeps = condition.is_true(run)?;
                     // The condition does not change its variable.
-                    let element = scope.variables.drain(*slot..).next().flatten();
+                    let element = run.scope.variables.drain(*slot..).next().flatten();
                     kept.extend(element.filter(|_| keeps));
                 }
                 Ok(Some(Value::Array(kept)))
             }
             Self::Reduce { initial, body, .. } => {
-                let mut value = initial.evaluate(scope)?.map(Cow::into_owned);
+                let initial = initial.evaluate(run)?;
+                let mut value = run.owned(initial)?;
                 for element in elements {
-                    step(scope)?;
-                    scope.variables.truncate(*slot);
-                    scope.variables.extend([Some(element), value]);
-                    value = body.evaluate_within(*slot, scope)?;
-                    within_limit(value.as_ref().map_or(0, bson::bson_size))?;
+                    run.work.add(ELEMENT_UNITS)?;
+                    run.scope.variables.truncate(*slot);
+                    run.scope.variables.extend([Some(element), value]);
+                    value = body.evaluate_within(*slot, run)?;
+                    let size = value.as_ref().map_or(0, bson::bson_size);
+                    within_limit(size)?;
+                    run.work.add(size)?;
                 }
                 Ok(value)
             }
@@ -168,21 +233,25 @@ impl Node {
 }
 
 impl PreparedCall {
-    fn evaluate<'n>(&'n self, scope: &mut Scope<'_>) -> Result<Operand<'n>> {
-        let values = all(self.arguments.iter().map(Option::as_ref), scope)?;
-        let outcome = (self.operator.function)(self.operator, &values, self.prepared.as_ref());
+    fn evaluate<'n>(&'n self, run: &mut Run<'_, '_>) -> Result<Operand<'n>> {
+        let values = all(self.arguments.iter().map(Option::as_ref), run)?;
+        read(&values, &mut run.work)?;
+        let outcome = (self.operator.function)(self.operator, &values, self.prepared.as_ref(), &mut run.work);
         let is_null = is_nullish(values.first().and_then(Option::as_deref));
         match (outcome, &self.on_null, &self.on_error) {
-            (Ok(_), Some(on_null), _) if is_null => on_null.evaluate(scope),
-            (Err(error), _, Some(on_error)) if error.code == ErrorCode::ConversionFailure => on_error.evaluate(scope),
-            (outcome, ..) => Ok(outcome?.map(bounded).transpose()?.map(Cow::Owned)),
+            (Ok(_), Some(on_null), _) if is_null => on_null.evaluate(run),
+            (Err(error), _, Some(on_error)) if error.code == ErrorCode::ConversionFailure => on_error.evaluate(run),
+            (outcome, ..) => {
+                let value = outcome?;
+                run.made(value)
+            }
         }
     }
 }
 
-fn any_is(wanted: bool, nodes: &[Node], scope: &mut Scope<'_>) -> Result<bool> {
+fn any_is(wanted: bool, nodes: &[Node], run: &mut Run<'_, '_>) -> Result<bool> {
     for node in nodes {
-        if node.is_true(scope)? == wanted {
+        if node.is_true(run)? == wanted {
             return Ok(true);
         }
     }
@@ -190,10 +259,10 @@ fn any_is(wanted: bool, nodes: &[Node], scope: &mut Scope<'_>) -> Result<bool> {
 }
 
 /// The values of expressions, which are in memory together.
-fn all<'n>(nodes: impl Iterator<Item = Option<&'n Node>>, scope: &mut Scope<'_>) -> Result<Vec<Operand<'n>>> {
+fn all<'n>(nodes: impl Iterator<Item = Option<&'n Node>>, run: &mut Run<'_, '_>) -> Result<Vec<Operand<'n>>> {
     let (mut values, mut bytes) = (Vec::new(), 0);
     for node in nodes {
-        let value = node.map_or(Ok(None), |node| node.evaluate(scope))?;
+        let value = node.map_or(Ok(None), |node| node.evaluate(run))?;
         // Constants take no memory of their own.
         if let Some(Cow::Owned(value)) = &value {
             grow(&mut bytes, value)?;
@@ -203,14 +272,27 @@ fn all<'n>(nodes: impl Iterator<Item = Option<&'n Node>>, scope: &mut Scope<'_>)
     Ok(values)
 }
 
+/// Counts the constants that an operator reads. Other arguments were counted when they were copied or made.
+fn read(values: &[Operand<'_>], work: &mut Work<'_>) -> Result<()> {
+    if work.is_counted() {
+        for value in values {
+            if let Some(Cow::Borrowed(value)) = value {
+                work.add(bson::bson_size(value))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Adds the size of one of several values that are kept together.
 fn grow(bytes: &mut usize, value: &Value) -> Result<()> {
     *bytes += bson::bson_size(value);
     within_limit(*bytes)
 }
 
-fn or_null(node: &Node, scope: &mut Scope<'_>) -> Result<Value> {
-    Ok(node.evaluate(scope)?.map(Cow::into_owned).unwrap_or_default())
+fn or_null(node: &Node, run: &mut Run<'_, '_>) -> Result<Value> {
+    let value = node.evaluate(run)?;
+    Ok(run.owned(value)?.unwrap_or_default())
 }
 
 /// The limit of `$filter`: a positive integer; null is no limit.
@@ -227,20 +309,23 @@ fn filter_limit(limit: Option<&Value>) -> Result<usize> {
     }
 }
 
-/// Checks a value that may grow with each operator around it.
-fn bounded(value: Value) -> Result<Value> {
-    if let Value::String(text) = &value
-        && text.len() > TEXT_BYTES_MAX
-    {
-        fail(ErrorCode::Location16493, "an expression makes a text of 16 MiB or more")?;
-    }
-    if let Value::Array(_) | Value::Map(_) = &value {
-        within_limit(bson::bson_size(&value))?;
-        if value.is_too_deep() {
-            fail(ErrorCode::Overflow, "an expression makes a value that nests deeper than 100 levels")?;
+/// Checks a value that may grow with each operator around it, and returns its approximate size.
+fn bounded(value: &Value) -> Result<usize> {
+    match value {
+        Value::String(text) if text.len() > TEXT_BYTES_MAX => {
+            Ok(fail(ErrorCode::Location16493, "an expression makes a text of 16 MiB or more")?)
         }
+        Value::String(text) => Ok(text.len()),
+        Value::Array(_) | Value::Map(_) => {
+            let size = bson::bson_size(value);
+            within_limit(size)?;
+            if value.is_too_deep() {
+                fail(ErrorCode::Overflow, "an expression makes a value that nests deeper than 100 levels")?;
+            }
+            Ok(size)
+        }
+        _ => Ok(1),
     }
-    Ok(value)
 }
 
 fn within_limit(bytes: usize) -> Result<()> {

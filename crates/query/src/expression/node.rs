@@ -1,6 +1,5 @@
 //! Parsed expressions as trees.
 
-use super::interrupt::Interrupt;
 use super::operators::Operator;
 use super::operators::prepared::{Prepared, PreparedOperator};
 use super::random::Random;
@@ -48,7 +47,6 @@ pub(super) enum Node {
         input: Box<Node>,
         slot: usize,
         body: Box<Node>,
-        interrupt: Option<Interrupt>,
     },
     /// The elements for which a condition is true, up to a limit.
     Filter {
@@ -56,7 +54,6 @@ pub(super) enum Node {
         slot: usize,
         condition: Box<Node>,
         limit: Option<Box<Node>>,
-        interrupt: Option<Interrupt>,
     },
     /// An expression for each element, with the element and the value so far, which are variables.
     Reduce {
@@ -64,7 +61,6 @@ pub(super) enum Node {
         initial: Box<Node>,
         slot: usize,
         body: Box<Node>,
-        interrupt: Option<Interrupt>,
     },
     /// An operator of values.
     Call {

@@ -5,6 +5,7 @@ use super::operand::Operand;
 use super::operand::is_nullish;
 use crate::code::ErrorCode;
 use crate::collation::Collation;
+use crate::interrupt::Work;
 use alluvium_document::Value;
 use prepared::{Codes, PreparedOperator};
 
@@ -20,6 +21,7 @@ pub(super) mod prepared;
 mod real;
 mod regexes;
 mod sets;
+mod sorting;
 mod statistics;
 mod strings;
 
@@ -29,8 +31,20 @@ pub(super) struct Operator {
     pub name: &'static str,
     pub parameters: Parameters,
     pub function: Function,
+    pub cost: Cost,
     /// The same arguments always give the same value.
     pub is_constant: bool,
+}
+
+/// The cost of a call. Arguments and the result are counted as work by their sizes when they are copied or made, whatever
+/// the operator; constants are neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// It does not depend on the sizes of the arguments.
+    Constant,
+    /// Proportional to the sizes of the arguments and of the result. An operator that needs more is a
+    /// [`Function::Counting`], or one of [`PreparedOperator`], and counts the rest.
+    Linear,
 }
 
 /// Computes the value; `None` is a missing one.
@@ -39,20 +53,28 @@ pub(super) enum Function {
     Plain(Plain),
     /// Compares values: strings by the collation if there is one, otherwise by their bytes.
     Comparing(Comparing),
+    /// As [`Function::Comparing`], and counts work that is more than the sizes of its arguments.
+    Counting(Counting),
 }
 
 impl Operator {
     /// The value; `None` is a missing one.
-    pub fn call(&self, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
+    pub fn call(&self, values: &[Operand<'_>], collation: Option<&Collation>, work: &mut Work<'_>) -> Outcome {
         match self.function {
             Function::Plain(function) => function(self, values),
             Function::Comparing(function) => function(self, values, collation),
+            Function::Counting(function) => function(self, values, collation, work),
         }
     }
 
     /// True if the value may depend on the order of strings.
     pub fn compares(&self) -> bool {
-        matches!(self.function, Function::Comparing(_))
+        matches!(self.function, Function::Comparing(_) | Function::Counting(_))
+    }
+
+    /// The same operator, at a cost that does not depend on the sizes of its arguments.
+    const fn constant(self) -> Self {
+        Self { cost: Cost::Constant, ..self }
     }
 }
 
@@ -92,14 +114,20 @@ impl std::fmt::Debug for Operator {
 
 type Plain = fn(&Operator, &[Operand<'_>]) -> Outcome;
 type Comparing = fn(&Operator, &[Operand<'_>], Option<&Collation>) -> Outcome;
+type Counting = fn(&Operator, &[Operand<'_>], Option<&Collation>, &mut Work<'_>) -> Outcome;
 
 const fn operator(name: &'static str, parameters: Parameters, function: Plain) -> Operator {
-    Operator { name, parameters, function: Function::Plain(function), is_constant: true }
+    Operator { name, parameters, function: Function::Plain(function), cost: Cost::Linear, is_constant: true }
 }
 
 /// An operator that compares values.
 const fn comparing(name: &'static str, parameters: Parameters, function: Comparing) -> Operator {
-    Operator { name, parameters, function: Function::Comparing(function), is_constant: true }
+    Operator { name, parameters, function: Function::Comparing(function), cost: Cost::Linear, is_constant: true }
+}
+
+/// An operator that compares values, and counts its work.
+const fn counting(name: &'static str, parameters: Parameters, function: Counting) -> Operator {
+    Operator { name, parameters, function: Function::Counting(function), cost: Cost::Linear, is_constant: true }
 }
 
 /// An operator of this number of arguments.
@@ -112,7 +140,8 @@ const fn any_number(name: &'static str, function: Plain) -> Operator {
     operator(name, Parameters::Count(0, usize::MAX), function)
 }
 
-fn tables() -> [&'static [Operator]; 11] {
+/// All rows, but those of operators that check constants when they are parsed.
+pub(super) fn tables() -> [&'static [Operator]; 11] {
     [
         arithmetic::OPERATORS,
         arrays::OPERATORS,
@@ -133,7 +162,8 @@ pub(super) fn find(name: &str) -> Option<&'static Operator> {
     tables().into_iter().flatten().find(|operator| operator.name == name)
 }
 
-fn prepared_tables() -> impl Iterator<Item = &'static PreparedOperator> {
+/// The rows of operators that check constants when they are parsed.
+pub(super) fn prepared_tables() -> impl Iterator<Item = &'static PreparedOperator> {
     let others = [convert::PREPARED, regexes::OPERATORS, statistics::PREPARED];
     dates::PREPARED.into_iter().chain(others).flatten()
 }

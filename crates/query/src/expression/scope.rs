@@ -11,8 +11,6 @@ pub struct Scope<'d> {
     document: Root<'d>,
     /// The values of variables, those of outer operators first. `None` if a value is missing.
     pub(super) variables: Vec<Option<Value>>,
-    /// The number of elements that loops have visited.
-    pub(super) steps: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,17 +23,17 @@ enum Root<'d> {
 impl<'d> Scope<'d> {
     /// A stored document.
     pub fn of(document: &'d Document) -> Self {
-        Self { document: Root::Row(document), variables: Vec::new(), steps: 0 }
+        Self { document: Root::Row(document), variables: Vec::new() }
     }
 
     /// An encoded document.
     pub(crate) fn of_ref(fields: MapRef<'d>) -> Self {
-        Self { document: Root::Ref(fields), variables: Vec::new(), steps: 0 }
+        Self { document: Root::Ref(fields), variables: Vec::new() }
     }
 
     /// The fields of a document.
     pub fn of_map(fields: &'d Map) -> Self {
-        Self { document: Root::Fields(fields), variables: Vec::new(), steps: 0 }
+        Self { document: Root::Fields(fields), variables: Vec::new() }
     }
 
     /// The values of the variables with which the expression was parsed, in the same order.

@@ -1,5 +1,6 @@
 mod arguments;
 mod conversions;
+mod costs;
 mod dates;
 mod operators;
 mod quantiles;
@@ -503,7 +504,7 @@ fn loops_are_interrupted() {
     let calls = stops.clone();
     let interrupt = Interrupt::new(move || match calls.fetch_add(1, Ordering::Relaxed) {
         0..10 => Ok(()),
-        _ => Err(ExpressionError::new(crate::ErrorCode::Interrupted, "stopped")),
+        _ => Err(Interruption { code: crate::ErrorCode::Interrupted, message: "stopped".to_owned() }),
     });
     let variables = Variables::NONE.interrupted_by(interrupt);
     let range = r#"{"$range":[0,900000]}"#;

@@ -1,8 +1,8 @@
 //! Variables that an expression may use, beside those that operators in it define.
 
-use super::interrupt::Interrupt;
 use super::random::Random;
 use crate::collation::Collation;
+use crate::interrupt::Interrupt;
 use alluvium_document::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -87,7 +87,7 @@ impl Variables {
         self
     }
 
-    pub(super) fn interrupt(&self) -> Option<&Interrupt> {
+    pub(crate) fn interrupt(&self) -> Option<&Interrupt> {
         self.interrupt.as_ref()
     }
 

@@ -43,7 +43,7 @@ pub enum FilterError {
     /// names than that.
     #[error("{0}")]
     TooDeep(String),
-    /// An `$expr` is not allowed, or does not accept a value of a document.
+    /// An `$expr` is not allowed, or does not accept a value of a document; or the query must end.
     #[error(transparent)]
     Expression(#[from] ExpressionError),
     /// The filter is larger than [`crate::filter::MAX_FILTER_BYTES`].
@@ -91,6 +91,7 @@ impl From<PatternError> for FilterError {
             PatternError::InvalidOptions(message) => Self::InvalidRegexOptions(message),
             PatternError::Zero(message) => Self::BadValue(message),
             PatternError::TooManySteps(message) => Self::TooManySteps(message),
+            PatternError::Interrupted(interruption) => Self::Expression(interruption.into()),
         }
     }
 }

@@ -6,6 +6,22 @@ use super::bits::{truncated, whole};
 use super::node::{Kind, Node};
 use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Step, Test};
 use super::{ElementFilter, Filter, FilterError, Form};
+use crate::interrupt::Interrupt;
+
+/// The interrupt is asked before a test of this number of elements.
+const ELEMENTS: usize = 64;
+
+/// The interrupt is asked before this number of patterns.
+const PATTERNS: usize = 16;
+
+/// Asks the interrupt of the query.
+#[cold]
+fn ask(interrupt: Option<&Interrupt>) -> Result<(), FilterError> {
+    match interrupt {
+        Some(interrupt) => Ok(interrupt.check().map_err(crate::expression::ExpressionError::from)?),
+        None => Ok(()),
+    }
+}
 
 impl Filter {
     /// True if a map matches, or an array taken as a map from positions to elements.
@@ -59,19 +75,23 @@ fn any<T, E>(
 /// True if one of the values at a path passes the test.
 #[inline]
 fn at_path<N: Node>(root: &N, path: &Path, test: &Test) -> Result<bool, N::Error> {
-    in_map(root, &path.steps, test)
+    in_map(root, &path.steps, test, path.interrupt.as_ref())
 }
 
-fn in_map<N: Node>(map: &N, steps: &[Step], test: &Test) -> Result<bool, N::Error> {
+fn in_map<N: Node>(map: &N, steps: &[Step], test: &Test, interrupt: Option<&Interrupt>) -> Result<bool, N::Error> {
     let Some((step, rest)) = steps.split_first() else { return Ok(false) };
     let Some(value) = map.field(&step.name)? else { return Ok(test.passes_missing()) };
-    match value.kind() {
+    let kind = value.kind();
+    if kind == Kind::Array && value.len().is_some_and(|len| len >= ELEMENTS) {
+        ask(interrupt)?;
+    }
+    match kind {
         Kind::Array if rest.is_empty() => {
             Ok((!test.is_of_arrays() && in_elements(&value, test)?) || passes(test, &value)?)
         }
-        Kind::Array => in_array(&value, rest, test),
+        Kind::Array => in_array(&value, rest, test, interrupt),
         _ if rest.is_empty() => passes(test, &value),
-        Kind::Map => in_map(&value, rest, test),
+        Kind::Map => in_map(&value, rest, test, interrupt),
         Kind::Scalar => Ok(test.passes_missing()),
     }
 }
@@ -87,26 +107,32 @@ fn in_elements<N: Node>(array: &N, test: &Test) -> Result<bool, N::Error> {
 
 /// An array on the way stands for its elements that are maps, and for the element whose position is
 /// the next name.
-fn in_array<N: Node>(array: &N, steps: &[Step], test: &Test) -> Result<bool, N::Error> {
+fn in_array<N: Node>(array: &N, steps: &[Step], test: &Test, interrupt: Option<&Interrupt>) -> Result<bool, N::Error> {
     for (at, element) in array.elements().enumerate() {
-        if in_element(&element?, at, steps, test)? {
+        if in_element(&element?, at, steps, test, interrupt)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn in_element<N: Node>(element: &N, at: usize, steps: &[Step], test: &Test) -> Result<bool, N::Error> {
+fn in_element<N: Node>(
+    element: &N,
+    at: usize,
+    steps: &[Step],
+    test: &Test,
+    interrupt: Option<&Interrupt>,
+) -> Result<bool, N::Error> {
     let kind = element.kind();
-    if kind == Kind::Map && in_map(element, steps, test)? {
+    if kind == Kind::Map && in_map(element, steps, test, interrupt)? {
         return Ok(true);
     }
     match steps {
         // As in MongoDB, an array that a position selects is not entered.
         [step] if step.position == Some(at) => passes(test, element),
         [step, rest @ ..] if step.position == Some(at) => match kind {
-            Kind::Map => in_map(element, rest, test),
-            Kind::Array => in_array(element, rest, test),
+            Kind::Map => in_map(element, rest, test, interrupt),
+            Kind::Array => in_array(element, rest, test, interrupt),
             Kind::Scalar => Ok(false),
         },
         _ => Ok(false),
@@ -185,7 +211,10 @@ impl In {
             return Ok(false);
         }
         Ok(match value.text() {
-            Some(text) => any(self.patterns.iter().map(Ok), |pattern| {
+            Some(text) => any(self.patterns.iter().enumerate().map(Ok), |(at, pattern)| {
+                if at % PATTERNS == 0 && self.patterns.len() >= PATTERNS {
+                    pattern.ask(usize::MAX).map_err(FilterError::from)?;
+                }
                 Ok::<_, N::Error>(pattern.is_match(text).map_err(FilterError::from)?)
             })?,
             None => value.regex().is_some_and(|stored| self.patterns.iter().any(|pattern| pattern.is(stored))),
@@ -195,6 +224,9 @@ impl In {
 
 impl ElementFilter {
     pub(super) fn matches_node<N: Node>(&self, element: &N) -> Result<bool, N::Error> {
+        if self.interrupt.is_some() {
+            ask(self.interrupt.as_ref())?;
+        }
         match &self.form {
             Form::Element(conditions) => all(conditions, &mut |test| passes(test, element)),
             Form::Fields(filter) => Ok(element.kind() != Kind::Scalar && filter.matches_node(element)?),

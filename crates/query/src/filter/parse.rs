@@ -1,5 +1,6 @@
 //! Parses MongoDB's filter documents.
 
+use alluvium_document::bson::document_size;
 use alluvium_document::{MAX_DEPTH, Map, Value};
 
 use std::collections::BTreeMap;
@@ -14,6 +15,9 @@ use crate::dollar::is_reference_name;
 use crate::expression::{Expression, Variables};
 use crate::pattern::{Pattern, Patterns};
 use crate::suggest::suggestion;
+
+/// The interrupt is asked for each element that a condition of this size is tested with.
+const LONG_BYTES: usize = 256;
 
 /// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.
 const UNSUPPORTED: [&str; 17] = [
@@ -313,7 +317,7 @@ fn nor(filters: Vec<Filter>) -> Vec<Clause> {
 }
 
 fn field(name: &str, operand: &Value, patterns: &Patterns, all: &mut Conjunction, demands: &mut Demands) -> Result<()> {
-    let path = path(name)?;
+    let path = Path { interrupt: patterns.interrupt().cloned(), ..path(name)? };
     let mut values = Vec::new();
     let groups = match operand {
         Value::Map(map) if is_operators(map) => operators(name, map, patterns, &mut values)?,
@@ -583,12 +587,14 @@ pub(super) fn element(field: &str, map: &Map, patterns: &Patterns) -> Result<Ele
     } else {
         Form::Fields(filter(map, Level::Element, patterns)?)
     };
-    Ok(ElementFilter { form })
+    let is_long = document_size(map) >= LONG_BYTES;
+    Ok(ElementFilter { form, interrupt: patterns.interrupt().filter(|_| is_long).cloned() })
 }
 
 /// The condition for elements that equal a value, or match a regular expression.
 pub(super) fn equal_element(value: &Value, patterns: &Patterns) -> Result<ElementFilter> {
-    Ok(ElementFilter { form: Form::Element(vec![Condition::Test(equality("an element", value, patterns)?)]) })
+    let form = Form::Element(vec![Condition::Test(equality("an element", value, patterns)?)]);
+    Ok(ElementFilter { form, interrupt: None })
 }
 
 fn unknown_at_top(name: &str) -> FilterError {

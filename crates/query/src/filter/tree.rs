@@ -13,6 +13,7 @@ use super::types::TypeSet;
 use super::{ElementFilter, Filter, Form};
 use crate::collation::{Collation, has_text};
 use crate::expression::Expression;
+use crate::interrupt::Interrupt;
 use crate::pattern::Pattern;
 
 /// The values that a filter demands at paths, in the order and number in which they were written.
@@ -104,6 +105,8 @@ impl Ordered {
 pub(crate) struct Path {
     pub text: Box<str>,
     pub steps: Box<[Step]>,
+    /// Ends tests of the elements of arrays.
+    pub interrupt: Option<Interrupt>,
 }
 
 /// A name, and the array position that it may also be.
@@ -116,7 +119,7 @@ pub(crate) struct Step {
 impl Path {
     pub fn new(text: &str) -> Self {
         let step = |name: &str| Step { name: name.into(), position: array_index(name) };
-        Self { text: text.into(), steps: text.split('.').map(step).collect() }
+        Self { text: text.into(), steps: text.split('.').map(step).collect(), interrupt: None }
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use regex_automata::meta::{BuildError, Config, Regex};
 
+use super::backtrack::{self, Program, Refusal};
 use super::pcre::Translated;
-use super::{
-    MATCH_STEPS_MAX, NEST_MAX, Pattern, PatternError, Search, options_of, parsed, prefix_of, shown, translated,
-};
+use super::{NEST_MAX, Pattern, PatternError, Search, options_of, parsed, prefix_of, shown, translated};
+use crate::interrupt::Interrupt;
 use alluvium_document::value::Regex as Stored;
 
 /// The maximum memory for the compiled program of one pattern.
@@ -32,28 +32,36 @@ const FOLDED_CLASS_BYTES: usize = 8192;
 const TABLES_BYTES_IN_ALL: usize = 8 << 20;
 const TABLES_BYTES_LEAST: usize = 16 << 10;
 
-/// A program for backtracking consists of instructions, and of programs for the parts of the pattern
-/// that need no backtracking. None reports its memory, so the most that they may have counts: a
-/// part for each group, each of the first of these sizes that suffices for all.
-const BACKTRACKING_BYTES: usize = 32 << 10;
-const BACKTRACKING_BYTES_PER_BYTE: usize = 512;
-const BACKTRACKING_INSTRUCTIONS_MAX: usize = 16 << 10;
-const BACKTRACKING_PART_BYTES: [usize; 3] = [16 << 10, 128 << 10, 1 << 20];
-
 /// The remaining budget. Compiling a pattern fails if it exceeds the budget.
 #[derive(Debug)]
 pub(crate) struct Patterns {
     compiled: Cell<usize>,
     tables: Cell<usize>,
+    /// Ends searches for the patterns.
+    interrupt: Option<Interrupt>,
 }
 
 impl Default for Patterns {
     fn default() -> Self {
-        Self { compiled: Cell::new(COMPILED_BYTES_IN_ALL), tables: Cell::new(TABLES_BYTES_IN_ALL) }
+        Self::interrupted_by(None)
     }
 }
 
 impl Patterns {
+    /// A whole budget for patterns whose searches this interrupt ends.
+    pub fn interrupted_by(interrupt: Option<&Interrupt>) -> Self {
+        Self {
+            compiled: Cell::new(COMPILED_BYTES_IN_ALL),
+            tables: Cell::new(TABLES_BYTES_IN_ALL),
+            interrupt: interrupt.cloned(),
+        }
+    }
+
+    /// What ends searches.
+    pub fn interrupt(&self) -> Option<&Interrupt> {
+        self.interrupt.as_ref()
+    }
+
     /// Compiles a pattern with options among `imsx`; `u` is accepted and has no effect.
     pub fn compile(&self, pattern: &str, options: &str) -> Result<Pattern, PatternError> {
         self.compile_as(pattern, options, false)
@@ -71,10 +79,11 @@ impl Patterns {
         let translated = translated(pattern, &options, captures)?;
         let source = |options| Stored { pattern: pattern.to_owned(), options };
         if let Translated::Backtracking { text, prefix } = translated {
-            let (search, bytes) = backtracking(pattern, &text, &options, left)?;
-            self.compiled.set(left.saturating_sub(bytes));
+            let program = backtracking(pattern, &text, &options, left)?;
+            self.compiled.set(left.saturating_sub(program.memory()));
+            let search = Search::Backtracking(Arc::new(program));
             let prefix = prefix.filter(|_| !options.contains('i')).map(String::into_boxed_str);
-            return Ok(Pattern { source: source(options), prefix, search });
+            return Ok(Pattern { source: source(options), prefix, search, interrupt: self.interrupt.clone() });
         }
         let hir = parsed(pattern, translated.text(), &options)?;
         let tables = (self.tables.get() / 8).min(COMPILED_BYTES_MAX);
@@ -90,46 +99,22 @@ impl Patterns {
         self.compiled.set(left.saturating_sub(regex.memory_usage()));
         self.tables.set(self.tables.get() - tables);
         let prefix = prefix_of(&hir);
-        Ok(Pattern { source: source(options), prefix, search: Search::Linear(Arc::new(regex)) })
+        let search = Search::Linear(Arc::new(regex));
+        Ok(Pattern { source: source(options), prefix, search, interrupt: self.interrupt.clone() })
     }
 }
 
-/// The program for a pattern that needs backtracking, and the memory that counts for it.
-fn backtracking(pattern: &str, text: &str, options: &str, left: usize) -> Result<(Search, usize), PatternError> {
+/// The program for a pattern that needs backtracking.
+fn backtracking(pattern: &str, text: &str, options: &str, left: usize) -> Result<Program, PatternError> {
     if nesting(text) > NEST_MAX as usize {
         return Err(super::not_understood(pattern, &format!("its groups nest deeper than {NEST_MAX} levels")));
     }
-    let has = |option| options.contains(option);
-    let mut builder = fancy_regex::RegexBuilder::new(text);
-    builder
-        .case_insensitive(has('i'))
-        .multi_line(has('m'))
-        .dot_matches_new_line(has('s'))
-        .backtrack_limit(MATCH_STEPS_MAX)
-        .delegate_dfa_size_limit(TABLES_BYTES_LEAST)
-        .max_prog_size(BACKTRACKING_INSTRUCTIONS_MAX);
-    let parts = 1 + text.bytes().filter(|byte| *byte == b'(').count();
-    for part in BACKTRACKING_PART_BYTES {
-        let bytes = BACKTRACKING_BYTES + BACKTRACKING_BYTES_PER_BYTE * pattern.len() + parts * part;
-        if bytes > left {
-            return Err(too_many(pattern));
-        }
-        match builder.delegate_size_limit(part).build() {
-            Ok(regex) => return Ok((Search::Backtracking(Arc::new(regex)), bytes)),
-            Err(error) if is_too_large(&error) => {}
-            Err(error) => return Err(super::not_understood(pattern, &error.to_string())),
-        }
-    }
-    Err(too_large(pattern))
-}
-
-fn is_too_large(error: &fancy_regex::Error) -> bool {
-    let fancy_regex::Error::CompileError(error) = error else { return false };
-    match &**error {
-        fancy_regex::CompileError::InnerError(error) => error.size_limit().is_some(),
-        fancy_regex::CompileError::PatternTooComplex | fancy_regex::CompileError::DfaBuildError(..) => true,
-        _ => false,
-    }
+    let limit = left.min(COMPILED_BYTES_MAX);
+    backtrack::compile(text, options, limit).map_err(|refusal| match refusal {
+        Refusal::TooLarge if limit < COMPILED_BYTES_MAX => too_many(pattern),
+        Refusal::TooLarge => too_large(pattern),
+        Refusal::Invalid(reason) => super::not_understood(pattern, &reason),
+    })
 }
 
 /// The levels of groups and classes in a translated pattern, or more.

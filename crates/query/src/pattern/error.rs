@@ -1,6 +1,7 @@
 //! Errors of patterns.
 
 use crate::code::ErrorCode;
+use crate::interrupt::Interruption;
 
 /// The reason why a pattern is refused, or was not searched for to the end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,9 +16,12 @@ pub(crate) enum PatternError {
     /// The pattern or its options have a zero character.
     #[error("{0}")]
     Zero(String),
-    /// The search in one text took more than [`crate::pattern::MATCH_STEPS_MAX`] steps.
+    /// The search in one text took more than [`crate::pattern::MATCH_STEPS_MAX`] steps, or as much memory.
     #[error("{0}")]
     TooManySteps(String),
+    /// The query of the search must end.
+    #[error(transparent)]
+    Interrupted(#[from] Interruption),
 }
 
 impl PatternError {
@@ -28,6 +32,7 @@ impl PatternError {
             Self::InvalidOptions(_) => ErrorCode::Location51108,
             Self::Zero(_) => ErrorCode::BadValue,
             Self::TooManySteps(_) => ErrorCode::Location51156,
+            Self::Interrupted(interruption) => interruption.code,
         }
     }
 }

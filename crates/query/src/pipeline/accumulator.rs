@@ -9,8 +9,10 @@ use crate::code::ErrorCode;
 use crate::collation::Collation;
 use crate::expression::{Expression, Scope};
 use crate::sort::Sort;
+use alluvium_document::value::Binary;
 use alluvium_document::{Map, Value};
 pub(super) use parse::accumulator;
+pub use parse::accumulator_names;
 pub(super) use state::State;
 
 /// An accumulator with its arguments.
@@ -149,15 +151,58 @@ impl Accumulator {
 
     /// Adds a document to the state. Returns the bytes by which the state grows.
     pub fn add(&self, state: &mut State, record: RecordRef<'_>, scope: &mut Scope<'_>) -> Result<usize, PipelineError> {
+        let (value, key) = self.taken(record, scope)?;
+        self.add_taken(state, value, key)
+    }
+
+    /// The value that is taken of a document, and the key of its place if the accumulator has an order.
+    fn taken(
+        &self,
+        record: RecordRef<'_>,
+        scope: &mut Scope<'_>,
+    ) -> Result<(Option<Value>, Option<Vec<u8>>), PipelineError> {
         let value = self.argument.evaluate(scope).map_err(|error| record.failed(error))?;
-        match &self.kind {
-            Kind::Sorted { sort, last, .. } => {
-                let mut key = Vec::new();
-                record.put_sort_key(sort, &mut key)?;
-                Ok(state.rank(key, value.unwrap_or_default(), *last))
-            }
-            Kind::ConcatArrays | Kind::SetUnion => self.add_elements(state, value),
+        let Kind::Sorted { sort, .. } = &self.kind else { return Ok((value, None)) };
+        let mut key = Vec::new();
+        record.put_sort_key(sort, &mut key)?;
+        Ok((value, Some(key)))
+    }
+
+    fn add_taken(&self, state: &mut State, value: Option<Value>, key: Option<Vec<u8>>) -> Result<usize, PipelineError> {
+        match (&self.kind, key) {
+            (Kind::Sorted { last, .. }, Some(key)) => Ok(state.rank(key, value.unwrap_or_default(), *last)),
+            (Kind::ConcatArrays | Kind::SetUnion, _) => self.add_elements(state, value),
             _ => state.add(self.name, self.collation.as_ref(), value),
+        }
+    }
+
+    /// What is taken of a document, as a value that can be kept: an array of the value, if there is one, after the key
+    /// of its place if the accumulator has an order.
+    pub fn input(&self, record: RecordRef<'_>, scope: &mut Scope<'_>) -> Result<Value, PipelineError> {
+        let (value, key) = self.taken(record, scope)?;
+        let key = key.map(|bytes| Value::Binary(Binary { subtype: 0, bytes }));
+        Ok(Value::Array(key.into_iter().chain(value).collect()))
+    }
+
+    /// Adds what was taken of a document. Returns the bytes by which the state grows.
+    pub fn add_input(&self, state: &mut State, input: Value) -> Result<usize, PipelineError> {
+        let Value::Array(parts) = input else { return Err(PipelineError::damaged_file()) };
+        let mut parts = parts.into_iter();
+        let key = match &self.kind {
+            Kind::Sorted { .. } => match parts.next() {
+                Some(Value::Binary(key)) => Some(key.bytes),
+                _ => return Err(PipelineError::damaged_file()),
+            },
+            _ => None,
+        };
+        self.add_taken(state, parts.next(), key)
+    }
+
+    /// True if the state depends on the `_id` of the group.
+    pub fn needs_id(&self) -> bool {
+        match &self.kind {
+            Kind::Some { n, .. } | Kind::Sorted { n: Some(n), .. } => n.as_constant().is_none(),
+            _ => false,
         }
     }
 

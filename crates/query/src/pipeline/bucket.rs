@@ -4,10 +4,10 @@ use super::accumulator::{Accumulator, State};
 use super::error::{PipelineError, refuse};
 use super::record::Record;
 use crate::code::ErrorCode;
-use crate::collation::{Collation, compare_by};
+use crate::collation::{Collation, compare_by, encode_by};
 use crate::expression::Expression;
 use alluvium_document::value::Text;
-use alluvium_document::{Map, Value, bson};
+use alluvium_document::{Map, Value};
 use std::sync::Arc;
 
 /// A `$bucketAuto`.
@@ -31,100 +31,193 @@ pub(super) enum Granularity {
     PowersOfTwo,
 }
 
-/// The documents of a `$bucketAuto` so far.
-#[derive(Debug)]
+impl BucketAuto {
+    /// Replaces a document by what the stage needs of it, and appends the key by which it is sorted.
+    ///
+    /// # Errors
+    /// An expression does not accept a value, or the document is damaged.
+    pub fn compact(&self, record: &mut Record, key: &mut Vec<u8>) -> Result<(), PipelineError> {
+        let mut scope = record.scope();
+        let value = self.by.evaluate(&mut scope)?.unwrap_or_default();
+        if self.granularity.is_some() {
+            check_preferred(&value)?;
+        }
+        let mut kept = Vec::with_capacity(1 + self.fields.len());
+        encode_by(self.collation.as_ref(), &value, key);
+        kept.push(value);
+        for (_, accumulator) in &self.fields {
+            kept.push(accumulator.input((&*record).into(), &mut scope)?);
+        }
+        drop(scope);
+        *record = Record::Map(Map::from([(KEPT, Value::Array(kept))]));
+        Ok(())
+    }
+}
+
+/// The field of a compact document.
+const KEPT: &str = "kept";
+
+/// A compact document: its value, and the inputs of the accumulators.
+struct Compact {
+    value: Value,
+    inputs: std::vec::IntoIter<Value>,
+}
+
+impl Compact {
+    fn of(record: Record) -> Result<Self, PipelineError> {
+        let Some(Value::Array(kept)) = record.into_map()?.remove(KEPT) else {
+            return Err(PipelineError::damaged_file());
+        };
+        let mut inputs = kept.into_iter();
+        let value = inputs.next().ok_or_else(PipelineError::damaged_file)?;
+        Ok(Self { value, inputs })
+    }
+}
+
+/// The buckets of compact documents in the order of their keys, one after the other.
 pub struct AutoBuckets {
     stage: Arc<BucketAuto>,
-    records: Vec<(Value, Record)>,
+    /// The documents of a bucket, before those with equal values are added.
+    size: usize,
+    made: usize,
+    next: Option<Compact>,
+    /// The bound of the next bucket; `None` before the first one.
+    lower: Option<Value>,
+}
+
+/// A field of the bucket that is made.
+enum Field {
+    Started(State),
+    /// The inputs, where the state depends on the bounds.
+    Inputs(Vec<Value>),
+}
+
+/// The next compact document.
+pub type ReadCompact<'r, E> = &'r mut dyn FnMut() -> Result<Option<Record>, E>;
+
+/// Called with the bytes of memory that are held.
+pub type Hold<'h> = &'h mut dyn FnMut(usize) -> Result<(), PipelineError>;
+
+impl AutoBuckets {
+    /// The buckets of this number of documents.
+    pub fn new(stage: Arc<BucketAuto>, count: usize) -> Self {
+        let size = ((count as f64 / stage.buckets as f64).round() as usize).max(1);
+        Self { stage, size, made: 0, next: None, lower: None }
+    }
+
+    /// The next bucket; `None` at the end.
+    ///
+    /// # Errors
+    /// An accumulator does not accept a value; those of `read` and `hold`.
+    pub fn next<E: From<PipelineError>>(&mut self, read: ReadCompact<'_, E>, hold: Hold<'_>) -> Result<Option<Map>, E> {
+        let stage = self.stage.clone();
+        let compare = |a: &Value, b: &Value| compare_by(stage.collation.as_ref(), a, b);
+        let lower = match self.lower.take() {
+            Some(lower) => lower,
+            None => {
+                self.next = read()?.map(Compact::of).transpose()?;
+                match (&self.next, stage.granularity) {
+                    (None, _) => return Ok(None),
+                    (Some(first), Some(series)) => series.below(&first.value),
+                    (Some(first), None) => first.value.clone(),
+                }
+            }
+        };
+        let Some(first) = self.next.take() else {
+            self.lower = Some(lower);
+            return Ok(None);
+        };
+        self.made += 1;
+        let most = if self.made == stage.buckets { usize::MAX } else { self.size };
+        let mut bucket = Bucket::new(&stage)?;
+        let mut last = first.value.clone();
+        bucket.add(first, hold)?;
+        let mut count = 1;
+        // The bound above the last of these documents, which others below it join.
+        let mut bound: Option<Value> = None;
+        loop {
+            self.next = read()?.map(Compact::of).transpose()?;
+            let Some(next) = &self.next else { break };
+            let joins = count < most
+                || match stage.granularity {
+                    // Equal values are in one bucket; zero has no preferred number.
+                    None => compare(&next.value, &last).is_eq(),
+                    Some(_) if last.as_f64() == Some(0.0) => next.value.as_f64() == Some(0.0),
+                    Some(series) => compare(&next.value, bound.get_or_insert_with(|| series.above(&last))).is_lt(),
+                };
+            if !joins {
+                break;
+            }
+            let Some(next) = self.next.take() else { break };
+            if bound.is_none() {
+                last = next.value.clone();
+            }
+            count += 1;
+            bucket.add(next, hold)?;
+        }
+        let upper = match (stage.granularity, &self.next) {
+            (None, Some(next)) => next.value.clone(),
+            // All zeros are in one bucket, up to the number below the next value.
+            (Some(series), Some(next)) if last.as_f64() == Some(0.0) => series.below(&next.value),
+            (Some(series), _) if last.as_f64() != Some(0.0) => bound.unwrap_or_else(|| series.above(&last)),
+            _ => last,
+        };
+        self.lower = Some(upper.clone());
+        Ok(Some(bucket.finish(&lower, &upper)?))
+    }
+}
+
+/// A bucket that is made.
+struct Bucket<'s> {
+    stage: &'s BucketAuto,
+    fields: Vec<Field>,
     bytes: usize,
 }
 
-impl AutoBuckets {
-    /// No documents.
-    pub fn new(stage: Arc<BucketAuto>) -> Self {
-        Self { stage, records: Vec::new(), bytes: 0 }
-    }
-
-    /// Adds a document.
-    ///
-    /// # Errors
-    /// The expression does not accept a value, or the document is damaged.
-    pub fn add(&mut self, record: Record) -> Result<(), PipelineError> {
-        let value = self.stage.by.evaluate(&mut record.scope())?.unwrap_or_default();
-        if self.stage.granularity.is_some() {
-            check_preferred(&value)?;
-        }
-        self.bytes += record.bytes() + bson::bson_size(&value);
-        self.records.push((value, record));
-        Ok(())
-    }
-
-    /// About the bytes of memory that the documents take.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The buckets, ascending.
-    ///
-    /// # Errors
-    /// An accumulator does not accept a value.
-    pub fn finish(self) -> Result<Vec<Map>, PipelineError> {
-        let Self { stage, mut records, .. } = self;
-        let compare = |a: &Value, b: &Value| compare_by(stage.collation.as_ref(), a, b);
-        records.sort_by(|(a, _), (b, _)| compare(a, b));
-        let (mut buckets, mut at) = (Vec::new(), 0);
-        let size = ((records.len() as f64 / stage.buckets as f64).round() as usize).max(1);
-        let mut lower = match (records.first(), stage.granularity) {
-            (None, _) => return Ok(buckets),
-            (Some((value, _)), Some(series)) => series.below(value),
-            (Some((value, _)), None) => value.clone(),
+impl<'s> Bucket<'s> {
+    fn new(stage: &'s BucketAuto) -> Result<Self, PipelineError> {
+        let field = |(_, accumulator): &(Text, Accumulator)| match accumulator.needs_id() {
+            true => Ok(Field::Inputs(Vec::new())),
+            false => accumulator.start(&Value::Null).map(Field::Started),
         };
-        while at < records.len() {
-            let is_last = buckets.len() + 1 == stage.buckets;
-            let mut end = if is_last { records.len() } else { (at + size).min(records.len()) };
-            let last = |end: usize| records.get(end.wrapping_sub(1)).map_or(&Value::Null, |(value, _)| value);
-            let mut upper = None;
-            if let Some(series) = stage.granularity
-                && last(end).as_f64() == Some(0.0)
-            {
-                // Zero has no preferred number: all zeros are in one bucket, up to the number below the next value.
-                while end < records.len() && records[end].0.as_f64() == Some(0.0) {
-                    end += 1;
-                }
-                let next = records.get(end).map(|(value, _)| value);
-                upper = Some(next.map_or_else(|| last(end).clone(), |next| series.below(next)));
-            } else if let Some(series) = stage.granularity {
-                let bound = series.above(last(end));
-                while end < records.len() && compare(&records[end].0, &bound).is_lt() {
-                    end += 1;
-                }
-                upper = Some(bound);
-            } else {
-                // Equal values are in one bucket.
-                while end < records.len() && compare(&records[end].0, last(end)).is_eq() {
-                    end += 1;
-                }
-            }
-            let upper = upper.unwrap_or_else(|| records.get(end).map_or_else(|| last(end), |(value, _)| value).clone());
-            buckets.push(bucket(&stage, &lower, &upper, &records[at..end])?);
-            (lower, at) = (upper, end);
-        }
-        Ok(buckets)
+        Ok(Self { stage, fields: stage.fields.iter().map(field).collect::<Result<_, _>>()?, bytes: 0 })
     }
-}
 
-fn bucket(stage: &BucketAuto, lower: &Value, upper: &Value, records: &[(Value, Record)]) -> Result<Map, PipelineError> {
-    let id = Value::Map(Map::from([("min", lower.clone()), ("max", upper.clone())]));
-    let mut map = Map::new();
-    for (name, accumulator) in &stage.fields {
-        let mut state: State = accumulator.start(&id)?;
-        for (_, record) in records {
-            accumulator.add(&mut state, record.into(), &mut record.scope())?;
+    fn add(&mut self, compact: Compact, hold: Hold<'_>) -> Result<(), PipelineError> {
+        let mut inputs = compact.inputs;
+        for ((_, accumulator), field) in self.stage.fields.iter().zip(&mut self.fields) {
+            let input = inputs.next().ok_or_else(PipelineError::damaged_file)?;
+            self.bytes += match field {
+                Field::Started(state) => accumulator.add_input(state, input)?,
+                Field::Inputs(inputs) => {
+                    let grown = 2 * input.memory();
+                    inputs.push(input);
+                    grown
+                }
+            };
         }
-        map.push(name.clone(), accumulator.finish(state));
+        hold(self.bytes)
     }
-    map.entries.insert(0, (Value::from("_id"), id));
-    Ok(map)
+
+    fn finish(self, lower: &Value, upper: &Value) -> Result<Map, PipelineError> {
+        let id = Value::Map(Map::from([("min", lower.clone()), ("max", upper.clone())]));
+        let mut map = Map::new();
+        for ((name, accumulator), field) in self.stage.fields.iter().zip(self.fields) {
+            let state = match field {
+                Field::Started(state) => state,
+                Field::Inputs(inputs) => {
+                    let mut state = accumulator.start(&id)?;
+                    for input in inputs {
+                        accumulator.add_input(&mut state, input)?;
+                    }
+                    state
+                }
+            };
+            map.push(name.clone(), accumulator.finish(state));
+        }
+        map.entries.insert(0, (Value::from("_id"), id));
+        Ok(map)
+    }
 }
 
 impl Granularity {

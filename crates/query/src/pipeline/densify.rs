@@ -39,9 +39,6 @@ enum Bounds {
     Between(Value, Value),
 }
 
-/// The most bytes of memory of the documents that are added: MongoDB's limit of a stage.
-const ADDED_BYTES_MAX: usize = 100 << 20;
-
 const CODE: ErrorCode = ErrorCode::Location5733201;
 
 /// Parses the operand of `$densify`.
@@ -145,7 +142,6 @@ fn path(text: &str) -> Result<FieldPath> {
 #[derive(Default)]
 struct Room {
     added: usize,
-    bytes: usize,
 }
 
 /// The place of a document in the sequence.
@@ -211,6 +207,16 @@ pub struct Sequence {
     ends: Option<(Value, Value)>,
     room: Room,
     current: Option<Current>,
+    /// What is returned after the documents that are missing before it.
+    pending: Pending,
+}
+
+enum Pending {
+    Nothing,
+    /// A document that has no place in the sequence.
+    Apart(Record),
+    Placed(Record, Place),
+    End,
 }
 
 /// A partition under way.
@@ -238,7 +244,7 @@ impl Current {
 impl Sequence {
     /// No documents.
     pub fn new(stage: Arc<Densify>) -> Self {
-        Self { stage, ends: None, room: Room::default(), current: None }
+        Self { stage, ends: None, room: Room::default(), current: None, pending: Pending::Nothing }
     }
 
     /// Sees a document, and appends its key: documents without a value come first, the others by
@@ -263,38 +269,21 @@ impl Sequence {
         Ok(())
     }
 
-    /// Appends the next document by the order of keys to `out`, after those that are missing before it.
+    /// Adds the next document by the order of keys, when [`Sequence::next`] has returned all that come before it.
     ///
     /// # Errors
-    /// More than 500,000 documents are missing, or 100 MiB of them; [`PipelineError::Stopped`] if `stop` is true.
-    pub fn push(&mut self, record: Record, stop: &dyn Fn() -> bool, out: &mut Vec<Record>) -> Result<()> {
-        let Some(Place { partition, value }) = self.stage.place(&record)? else {
-            out.push(record);
-            return Ok(());
+    /// A value is neither a number, nor a date with a unit; the document is damaged.
+    pub fn push(&mut self, record: Record) -> Result<()> {
+        self.pending = match self.stage.place(&record)? {
+            Some(place) => Pending::Placed(record, place),
+            None => Pending::Apart(record),
         };
-        if self.current.as_ref().is_none_or(|current| current.partition != partition) {
-            self.finish_partition(stop, out)?;
-            let (at, high, inclusive) = match (&self.stage.bounds, &self.ends) {
-                (Bounds::Between(low, high), _) => (low.clone(), Some(high.clone()), false),
-                (Bounds::Full, Some((least, most))) => (least.clone(), Some(most.clone()), true),
-                _ => (value.clone(), None, true),
-            };
-            let names = self.stage.names_of(&record)?;
-            self.current = Some(Current { partition, names, at, is_met: false, high, inclusive });
-        }
-        self.fill(Some(&value), stop, out)?;
-        if let Some(current) = &mut self.current {
-            current.is_met |= compare(&current.at, &value).is_eq();
-        }
-        out.push(record);
         Ok(())
     }
 
-    /// Appends the documents that are missing after the last one.
-    ///
-    /// # Errors
-    /// As [`Sequence::push`].
-    pub fn finish(&mut self, stop: &dyn Fn() -> bool, out: &mut Vec<Record>) -> Result<()> {
+    /// Ends the sequence, as [`Sequence::push`] adds a document.
+    pub fn finish(&mut self) {
+        self.pending = Pending::End;
         if let Bounds::Between(low, high) = &self.stage.bounds
             && self.ends.is_none()
             && self.stage.partition.is_empty()
@@ -303,31 +292,79 @@ impl Sequence {
             let (partition, names) = (Vec::new(), Map::new());
             self.current = Some(Current { partition, names, at, is_met: false, high, inclusive: false });
         }
-        self.finish_partition(stop, out)
     }
 
-    fn finish_partition(&mut self, stop: &dyn Fn() -> bool, out: &mut Vec<Record>) -> Result<()> {
-        if self.current.as_ref().is_some_and(|current| current.high.is_some()) {
-            self.fill(None, stop, out)?;
+    /// The next document: one that is missing, or the one that was added. `None` if there are no more before another
+    /// one is added.
+    ///
+    /// # Errors
+    /// More than 500,000 documents are missing; [`PipelineError::Stopped`] if `stop` is true.
+    pub fn next(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Record>> {
+        let (record, Place { partition, value }) = match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Nothing => return Ok(None),
+            Pending::Apart(record) => return Ok(Some(record)),
+            Pending::Placed(record, place) => (record, place),
+            Pending::End => {
+                let missing = self.rest_of_partition(stop)?;
+                if missing.is_some() {
+                    self.pending = Pending::End;
+                }
+                return Ok(missing);
+            }
+        };
+        let mut missing = None;
+        if self.current.as_ref().is_none_or(|current| current.partition != partition) {
+            missing = self.rest_of_partition(stop)?;
+            if missing.is_none() {
+                let (at, high, inclusive) = match (&self.stage.bounds, &self.ends) {
+                    (Bounds::Between(low, high), _) => (low.clone(), Some(high.clone()), false),
+                    (Bounds::Full, Some((least, most))) => (least.clone(), Some(most.clone()), true),
+                    _ => (value.clone(), None, true),
+                };
+                let (names, partition) = (self.stage.names_of(&record)?, partition.clone());
+                self.current = Some(Current { partition, names, at, is_met: false, high, inclusive });
+            }
         }
-        self.current = None;
-        Ok(())
+        if missing.is_none() {
+            missing = self.missing(Some(&value), stop)?;
+        }
+        if missing.is_some() {
+            self.pending = Pending::Placed(record, Place { partition, value });
+            return Ok(missing);
+        }
+        if let Some(current) = &mut self.current {
+            current.is_met |= compare(&current.at, &value).is_eq();
+        }
+        Ok(Some(record))
     }
 
-    /// Appends the documents that are missing below a value, or up to the end.
-    fn fill(&mut self, below: Option<&Value>, stop: &dyn Fn() -> bool, out: &mut Vec<Record>) -> Result<()> {
-        let Self { stage, room, current: Some(current), .. } = self else { return Ok(()) };
+    /// The next document that is missing at the end of the partition; the partition has ended if there is none.
+    fn rest_of_partition(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Record>> {
+        let mut missing = None;
+        if self.current.as_ref().is_some_and(|current| current.high.is_some()) {
+            missing = self.missing(None, stop)?;
+        }
+        if missing.is_none() {
+            self.current = None;
+        }
+        Ok(missing)
+    }
+
+    /// The next document that is missing below a value, or up to the end.
+    fn missing(&mut self, below: Option<&Value>, stop: &dyn Fn() -> bool) -> Result<Option<Record>> {
+        let Self { stage, room, current: Some(current), .. } = self else { return Ok(None) };
         while !current.is_done() && below.is_none_or(|value| compare(&current.at, value).is_lt()) {
             if stop() {
                 return Err(PipelineError::Stopped);
             }
-            if !current.is_met {
-                out.push(room.make(stage, current)?);
-            }
+            let made = if current.is_met { None } else { Some(room.make(stage, current)?) };
             current.is_met = false;
             current.at = offset(&current.at, &stage.step, stage.unit.as_deref())?;
+            if made.is_some() {
+                return Ok(made);
+            }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -343,11 +380,6 @@ impl Room {
         }
         let mut map = current.names.clone();
         stage.field.set_in(&mut map, current.at.clone());
-        let record = Record::Map(map);
-        self.bytes += record.bytes();
-        if self.bytes > ADDED_BYTES_MAX {
-            return Err(PipelineError::too_much_memory("$densify", ADDED_BYTES_MAX));
-        }
-        Ok(record)
+        Ok(Record::Map(map))
     }
 }

@@ -3,6 +3,7 @@
 use super::error::{PipelineError, refuse};
 use super::fields;
 use super::record::{Record, RecordRef};
+use super::stages::StageName;
 use crate::code::ErrorCode;
 use crate::expression::{Expression, MAX_VALUE_BYTES, Scope};
 use crate::filter::Filter;
@@ -48,8 +49,8 @@ impl Each {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Project(name, _) | Self::Add(name, _) | Self::Replace(name, _) => name,
-            Self::Unwind(_) => "$unwind",
-            Self::Redact(_) => "$redact",
+            Self::Unwind(_) => StageName::Unwind.name(),
+            Self::Redact(_) => StageName::Redact.name(),
         }
     }
 

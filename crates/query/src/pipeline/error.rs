@@ -47,10 +47,29 @@ impl PipelineError {
         Self::Refused(ExpressionError::new(ErrorCode::QueryExceededMemoryLimitNoDiskUseAllowed, message))
     }
 
+    /// A stage gets no more of the memory that all queries have together. `may_use_files`: it is allowed to, but needs
+    /// memory for these, or cannot continue in them.
+    pub fn memory_shortage(stage: &str, may_use_files: bool) -> Self {
+        let (code, advice) = match may_use_files {
+            true => (ErrorCode::ExceededMemoryLimit, ""),
+            false => (ErrorCode::QueryExceededMemoryLimitNoDiskUseAllowed, "allow it to use files, "),
+        };
+        let message = format!(
+            "{stage} needs more memory than is left for the queries of this database: {advice}try again when fewer \
+             queries run, filter before it, or raise the memory budget"
+        );
+        Self::Refused(ExpressionError::new(code, message))
+    }
+
     /// A stage makes a document that is larger than documents may be.
     pub fn too_large(stage: &str) -> Self {
         let message = format!("{stage} makes a document of more than 16 MiB: keep fewer documents or fields in it");
         Self::Refused(ExpressionError::new(ErrorCode::BSONObjectTooLarge, message))
+    }
+
+    /// A stage that reads something else than the documents before it has documents before it.
+    pub fn not_first(stage: &str) -> Self {
+        Self::Refused(ExpressionError::new(ErrorCode::Location40602, format!("{stage} must be the first stage")))
     }
 
     /// What was written to a file is not what is read from it.

@@ -8,7 +8,7 @@ use crate::collation::{Collation, encode_by};
 use crate::expression::{Expression, ExpressionError};
 use alluvium_document::path::FieldPath;
 use alluvium_document::value::Text;
-use alluvium_document::{Map, Value, bson, encoding};
+use alluvium_document::{Map, Value, encoding};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ impl Groups {
     pub fn drain(&mut self) -> impl Iterator<Item = (Box<[u8]>, Vec<u8>)> {
         self.bytes = 0;
         self.table.drain().map(|(key, entry)| {
-            let states = entry.states.iter().map(State::to_value);
+            let states = entry.states.into_iter().map(State::into_value);
             let values: Vec<Value> = std::iter::once(entry.id).chain(states).collect();
             let mut bytes = Vec::new();
             encoding::encode(&Value::Array(values), &mut bytes);
@@ -130,7 +130,7 @@ impl Groups {
         let entry = entry(&mut self.table, &self.group, &self.key, id, &mut self.bytes)?;
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
             let Some(later) = values.next() else { return damaged() };
-            self.bytes += bson::bson_size(&later);
+            self.bytes += 2 * later.memory();
             if state.merge(accumulator.name, accumulator.collation.as_ref(), later)?.is_none() {
                 return damaged();
             }
@@ -143,9 +143,9 @@ impl Groups {
     /// # Errors
     /// As [`Groups::add`].
     pub fn absorb(&mut self, mut other: Self) -> Result<(), PipelineError> {
+        self.bytes += other.bytes;
         for (key, entry) in other.table.drain() {
             let Some(known) = self.table.get_mut(&key) else {
-                self.bytes += GROUP_BYTES + key.len() + bson::bson_size(&entry.id) + entry.states.len() * STATE_BYTES;
                 self.table.insert(key, entry);
                 continue;
             };
@@ -183,7 +183,7 @@ fn entry<'t>(
     if !table.contains_key(key) {
         let states = group.fields.iter().map(|(_, accumulator)| accumulator.start(&id));
         let states: Box<[State]> = states.collect::<Result<_, _>>()?;
-        *bytes += GROUP_BYTES + key.len() + bson::bson_size(&id) + states.len() * STATE_BYTES;
+        *bytes += GROUP_BYTES + key.len() + id.memory() + states.len() * STATE_BYTES;
         table.insert(key.into(), Entry { id, states });
     }
     match table.get_mut(key) {

@@ -10,6 +10,7 @@ mod statistics;
 use super::error::{PipelineError, refuse};
 use super::rewrite;
 use super::stage::{Pipeline, Stage};
+use super::stages::{self, Over, Position, StageName, StageRow};
 use super::{MAX_LEVELS, MAX_STAGES};
 use crate::code::ErrorCode;
 use crate::expression::Variables;
@@ -66,62 +67,57 @@ impl Context<'_> {
 /// Parses a stage into one or several.
 type Parse = fn(&'static str, &Value, &Context<'_>, &mut Vec<Stage>) -> Result<()>;
 
-/// The stages, by name.
-const STAGES: [(&str, Parse); 29] = [
-    ("$addFields", simple::add_fields),
-    ("$bucket", buckets::bucket),
-    ("$bucketAuto", buckets::bucket_auto),
-    ("$collStats", statistics::of_collection),
-    ("$count", groups::count),
-    ("$densify", sequences::densify),
-    ("$documents", joins::documents),
-    ("$facet", joins::facet),
-    ("$fill", sequences::fill),
-    ("$graphLookup", joins::graph_lookup),
-    ("$group", groups::group),
-    ("$indexStats", statistics::of_indexes),
-    ("$limit", simple::limit),
-    ("$lookup", joins::lookup),
-    ("$match", simple::matching),
-    ("$merge", joins::merge),
-    ("$out", joins::out),
-    ("$project", simple::project),
-    ("$redact", simple::redact),
-    ("$replaceRoot", simple::replace_root),
-    ("$replaceWith", simple::replace_with),
-    ("$sample", simple::sample),
-    ("$set", simple::add_fields),
-    ("$setWindowFields", sequences::set_window_fields),
-    ("$skip", simple::skip),
-    ("$sort", simple::sort),
-    ("$sortByCount", groups::sort_by_count),
-    ("$unionWith", joins::union_with),
-    ("$unset", simple::unset),
-];
-
-/// `$unwind`, which is long enough for a line of its own.
-const UNWIND: (&str, Parse) = ("$unwind", simple::unwind);
-
-/// MongoDB's stages that are not supported, and why.
-const NOT_SUPPORTED: [(&str, &str); 17] = [
-    ("$changeStream", "there are no change streams"),
-    ("$changeStreamSplitLargeEvent", "there are no change streams"),
-    ("$currentOp", "it is for servers"),
-    ("$geoNear", "there is no geography"),
-    ("$listClusterCatalog", "it is for servers"),
-    ("$listLocalSessions", "it is for servers"),
-    ("$listSampledQueries", "it is for clusters"),
-    ("$listSearchIndexes", "there is no text search"),
-    ("$listSessions", "it is for servers"),
-    ("$planCacheStats", "use explain"),
-    ("$querySettings", "it is for servers"),
-    ("$queryStats", "it is for servers"),
-    ("$rankFusion", "there is no text search"),
-    ("$search", "there is no text search"),
-    ("$searchMeta", "there is no text search"),
-    ("$shardedDataDistribution", "it is for clusters"),
-    ("$vectorSearch", "there is no vector search"),
-];
+/// The function that parses a stage; `None` for one that is not supported.
+fn parser(stage: StageName) -> Option<Parse> {
+    Some(match stage {
+        StageName::AddFields | StageName::Set => simple::add_fields,
+        StageName::Bucket => buckets::bucket,
+        StageName::BucketAuto => buckets::bucket_auto,
+        StageName::CollStats => statistics::of_collection,
+        StageName::Count => groups::count,
+        StageName::Densify => sequences::densify,
+        StageName::Documents => joins::documents,
+        StageName::Facet => joins::facet,
+        StageName::Fill => sequences::fill,
+        StageName::GraphLookup => joins::graph_lookup,
+        StageName::Group => groups::group,
+        StageName::IndexStats => statistics::of_indexes,
+        StageName::Limit => simple::limit,
+        StageName::Lookup => joins::lookup,
+        StageName::Match => simple::matching,
+        StageName::Merge => joins::merge,
+        StageName::Out => joins::out,
+        StageName::Project => simple::project,
+        StageName::Redact => simple::redact,
+        StageName::ReplaceRoot => simple::replace_root,
+        StageName::ReplaceWith => simple::replace_with,
+        StageName::Sample => simple::sample,
+        StageName::SetWindowFields => sequences::set_window_fields,
+        StageName::Skip => simple::skip,
+        StageName::Sort => simple::sort,
+        StageName::SortByCount => groups::sort_by_count,
+        StageName::UnionWith => joins::union_with,
+        StageName::Unset => simple::unset,
+        StageName::Unwind => simple::unwind,
+        StageName::ChangeStream
+        | StageName::ChangeStreamSplitLargeEvent
+        | StageName::CurrentOp
+        | StageName::GeoNear
+        | StageName::ListClusterCatalog
+        | StageName::ListLocalSessions
+        | StageName::ListSampledQueries
+        | StageName::ListSearchIndexes
+        | StageName::ListSessions
+        | StageName::PlanCacheStats
+        | StageName::QuerySettings
+        | StageName::QueryStats
+        | StageName::RankFusion
+        | StageName::Search
+        | StageName::SearchMeta
+        | StageName::ShardedDataDistribution
+        | StageName::VectorSearch => return None,
+    })
+}
 
 impl Pipeline {
     /// Parses a pipeline: an array of stages. The variables are those of `let`.
@@ -156,13 +152,13 @@ fn pipeline(stages: &Value, variables: &Variables, place: Place, count: &Cell<us
     let context = Context { variables, place, stages: count };
     let mut parsed = Vec::with_capacity(stages.len());
     for (at, value) in stages.iter().enumerate() {
-        let name = stage(value, &context, &mut parsed)?;
-        check_place(name, at, at + 1 == stages.len(), place)?;
+        let row = stage(value, &context, &mut parsed)?;
+        check_place(row, at, at + 1 == stages.len(), place)?;
     }
     Ok(parsed)
 }
 
-fn stage(value: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<&'static str> {
+fn stage(value: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<&'static StageRow> {
     if value.is_deeper_than(MAX_DEPTH) {
         return refuse(ErrorCode::Overflow, format!("a stage nests deeper than {MAX_DEPTH} levels"));
     }
@@ -179,46 +175,50 @@ fn stage(value: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<&
             ),
         );
     };
-    let known = STAGES.iter().chain(std::iter::once(&UNWIND)).find(|(known, _)| *known == name.as_str());
-    match known {
-        Some((name, parse)) => {
-            parse(name, operand, context, out)?;
-            Ok(name)
+    let Some(row) = stages::find(name) else {
+        let names: Vec<&str> = stages::supported().collect();
+        return refuse(ErrorCode::Location40324, format!("there is no stage {name}{}", suggestion(name, &names)));
+    };
+    match parser(row.stage) {
+        Some(parse) => {
+            parse(row.name, operand, context, out)?;
+            Ok(row)
         }
-        None => unknown(name, context.place),
+        None => missing(row, context.place),
     }
 }
 
-fn unknown<T>(name: &str, place: Place) -> Result<T> {
-    if let Some((name, why)) = NOT_SUPPORTED.iter().find(|(known, _)| *known == name) {
-        let of_server = matches!(*name, "$currentOp" | "$listSessions" | "$listLocalSessions");
-        match place {
-            Place::Facet(_) if *name != "$listSessions" => {
-                return refuse(ErrorCode::Location40600, format!("{name} cannot be inside of $facet"));
-            }
-            Place::Facet(_) | Place::Inner(_) | Place::Union(_) if of_server => {
-                return refuse(ErrorCode::InvalidNamespace, format!("{name} is not over a collection"));
-            }
-            _ => {}
+/// Refuses a stage that is not supported.
+fn missing<T>(row: &StageRow, place: Place) -> Result<T> {
+    let name = row.name;
+    match place {
+        // What it is over is examined first.
+        Place::Facet(_) if row.over != Over::Sessions => {
+            return refuse(ErrorCode::Location40600, format!("{name} cannot be inside of $facet"));
         }
-        return refuse(ErrorCode::NotImplemented, format!("the stage {name} is not supported: {why}"));
+        Place::Facet(_) | Place::Inner(_) | Place::Union(_) if row.not_over_collections => {
+            return refuse(ErrorCode::InvalidNamespace, format!("{name} is not over a collection"));
+        }
+        _ => {}
     }
-    let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).chain([UNWIND.0]).collect();
-    refuse(ErrorCode::Location40324, format!("there is no stage {name}{}", suggestion(name, &names)))
+    let why = row.missing.unwrap_or("it cannot be parsed");
+    refuse(ErrorCode::NotImplemented, format!("the stage {name} is not supported: {why}"))
 }
 
 /// Checks that a stage may be where it is.
-fn check_place(name: &'static str, at: usize, is_last: bool, place: Place) -> Result<()> {
-    let begins = matches!(name, "$documents" | "$collStats" | "$indexStats");
-    if begins && at > 0 {
-        return refuse(ErrorCode::Location40602, format!("{name} must be the first stage"));
-    }
-    let writes = matches!(name, "$out" | "$merge");
-    if writes && !is_last {
-        return refuse(ErrorCode::Location40601, format!("{name} must be the last stage"));
+fn check_place(row: &StageRow, at: usize, is_last: bool, place: Place) -> Result<()> {
+    let (name, writes) = (row.name, row.writes);
+    match row.position {
+        Position::First if at > 0 => {
+            return refuse(ErrorCode::Location40602, format!("{name} must be the first stage"));
+        }
+        Position::Last if !is_last => {
+            return refuse(ErrorCode::Location40601, format!("{name} must be the last stage"));
+        }
+        _ => {}
     }
     match place {
-        Place::Facet(_) if writes || begins || name == "$facet" => {
+        Place::Facet(_) if !row.is_for_facets() => {
             refuse(ErrorCode::Location40600, format!("{name} cannot be inside of $facet"))
         }
         Place::Union(_) if writes => {

@@ -6,7 +6,7 @@ use crate::filter::{Filter, FilterError, MatchError};
 use crate::sort::Sort;
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::{ID, MapRef, RowError};
-use alluvium_document::{Document, Map, Value, bson};
+use alluvium_document::{Document, Map, Value};
 
 /// A document in a pipeline: as it is stored, until a stage changes it.
 #[derive(Debug, Clone)]
@@ -174,13 +174,10 @@ impl Record {
     pub fn bytes(&self) -> usize {
         match self {
             Self::Row(document) => document.row_len() + RECORD_BYTES,
-            Self::Map(map) => bson::document_size(map) * VALUE_BYTES_TIMES + RECORD_BYTES,
+            Self::Map(map) => map.memory() + RECORD_BYTES,
         }
     }
 }
 
 /// The memory of a record beside its bytes.
 const RECORD_BYTES: usize = 160;
-
-/// The memory of decoded fields for each byte that they have as BSON.
-const VALUE_BYTES_TIMES: usize = 3;

@@ -4,6 +4,7 @@ use super::bucket::BucketAuto;
 use super::densify::Densify;
 use super::each::Each;
 use super::group::Group;
+use super::stages::StageName;
 use super::window::WindowFields;
 use crate::collation::Collation;
 use crate::expression::{Expression, Variables};
@@ -22,7 +23,6 @@ pub struct Pipeline {
 
 /// A stage of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Stage {
     /// Only documents that match.
     Match(Filter),
@@ -110,27 +110,28 @@ impl Pipeline {
 impl Stage {
     /// The name, with its dollar sign.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Match(_) => "$match",
-            Self::Each(each) => each.name(),
-            Self::Group(_) => "$group",
-            Self::Sort { .. } => "$sort",
-            Self::Skip(_) => "$skip",
-            Self::Limit(_) => "$limit",
-            Self::BucketAuto(_) => "$bucketAuto",
-            Self::Window(_) => "$setWindowFields",
-            Self::Densify(_) => "$densify",
-            Self::Facet(_) => "$facet",
-            Self::Lookup(_) => "$lookup",
-            Self::GraphLookup(_) => "$graphLookup",
-            Self::Union(_) => "$unionWith",
-            Self::Sample(_) => "$sample",
-            Self::Documents(_) => "$documents",
-            Self::Statistics(Statistics::Collection { .. }) => "$collStats",
-            Self::Statistics(Statistics::Indexes) => "$indexStats",
-            Self::Out(_) => "$out",
-            Self::Merge(_) => "$merge",
-        }
+        let stage = match self {
+            Self::Each(each) => return each.name(),
+            Self::Match(_) => StageName::Match,
+            Self::Group(_) => StageName::Group,
+            Self::Sort { .. } => StageName::Sort,
+            Self::Skip(_) => StageName::Skip,
+            Self::Limit(_) => StageName::Limit,
+            Self::BucketAuto(_) => StageName::BucketAuto,
+            Self::Window(_) => StageName::SetWindowFields,
+            Self::Densify(_) => StageName::Densify,
+            Self::Facet(_) => StageName::Facet,
+            Self::Lookup(_) => StageName::Lookup,
+            Self::GraphLookup(_) => StageName::GraphLookup,
+            Self::Union(_) => StageName::UnionWith,
+            Self::Sample(_) => StageName::Sample,
+            Self::Documents(_) => StageName::Documents,
+            Self::Statistics(Statistics::Collection { .. }) => StageName::CollStats,
+            Self::Statistics(Statistics::Indexes) => StageName::IndexStats,
+            Self::Out(_) => StageName::Out,
+            Self::Merge(_) => StageName::Merge,
+        };
+        stage.name()
     }
 }
 

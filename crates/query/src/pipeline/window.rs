@@ -1,5 +1,6 @@
 //! `$setWindowFields`: fields computed from the documents around each document.
 
+mod covariance;
 mod evaluate;
 mod parse;
 
@@ -12,7 +13,9 @@ use crate::expression::Expression;
 use crate::sort::Sort;
 use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
+pub use evaluate::Partition;
 pub(super) use parse::set_window_fields;
+pub use parse::window_function_names;
 
 /// A `$setWindowFields`.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,13 +111,19 @@ impl WindowFields {
         record.put_sort_key(&self.sort, out)?;
         Ok(len)
     }
+}
 
-    /// Computes the fields of the documents of one partition, which are in order. `stop` is asked now and then
-    /// whether to stop.
+/// What computes fields of many documents asks its caller.
+pub trait Caller {
+    /// Fails if the computation is to end.
     ///
     /// # Errors
-    /// A function does not accept a value; the document is damaged; [`PipelineError::Stopped`].
-    pub fn apply(&self, records: Vec<Record>, stop: &dyn Fn() -> bool) -> Result<Vec<Record>, PipelineError> {
-        evaluate::apply(self, records, stop)
-    }
+    /// [`PipelineError::Stopped`].
+    fn check(&mut self) -> Result<(), PipelineError>;
+
+    /// Reports the bytes of memory that are held now.
+    ///
+    /// # Errors
+    /// They are too many.
+    fn hold(&mut self, bytes: usize) -> Result<(), PipelineError>;
 }

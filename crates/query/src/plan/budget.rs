@@ -112,8 +112,10 @@ fn of_condition(condition: &Condition) -> usize {
             list.values.iter().map(of_value).chain(patterns).sum()
         }
         Test::Regex(pattern) => pattern.source().pattern.len(),
-        Test::ElemMatch(ElementFilter { form: Form::Element(conditions) }) => conditions.iter().map(of_condition).sum(),
-        Test::ElemMatch(ElementFilter { form: Form::Fields(filter) }) => of_filter(filter),
+        Test::ElemMatch(ElementFilter { form: Form::Element(conditions), .. }) => {
+            conditions.iter().map(of_condition).sum()
+        }
+        Test::ElemMatch(ElementFilter { form: Form::Fields(filter), .. }) => of_filter(filter),
         Test::Exists | Test::Type(_) | Test::Mod { .. } | Test::Bits(_) | Test::Size(_) => 0,
     };
     CONDITION_BYTES + inner

@@ -50,7 +50,7 @@ fn parsed(projection: &Map, variables: &Variables, is_stage: bool) -> Result<Pro
         is_stage,
         root: Node::default(),
         elem_matches: Vec::new(),
-        patterns: Patterns::default(),
+        patterns: Patterns::interrupted_by(variables.interrupt()),
         kind: None,
         position: None,
         slices: false,

@@ -48,6 +48,12 @@ pub enum SortError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// The documents kept for the sort need more of the memory that all queries have together than is left.
+    #[error(
+        "a sort needs more memory than is left for the queries of this database: allow it to use files, try again when \
+         fewer queries run, use a smaller limit or a projection, or raise the memory budget"
+    )]
+    Shortage,
     /// A document is damaged.
     #[error(transparent)]
     Damaged(#[from] RowError),
@@ -65,7 +71,7 @@ impl SortError {
             Self::Unsupported(_) => ErrorCode::FailedToParse,
             Self::ParallelArrays(..) | Self::TooManyKeys(_) => ErrorCode::BadValue,
             Self::AmbiguousName(..) => ErrorCode::Location16746,
-            Self::Memory { .. } => ErrorCode::QueryExceededMemoryLimitNoDiskUseAllowed,
+            Self::Memory { .. } | Self::Shortage => ErrorCode::QueryExceededMemoryLimitNoDiskUseAllowed,
             Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
         }
     }

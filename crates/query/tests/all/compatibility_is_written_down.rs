@@ -6,7 +6,7 @@ use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::expression::{Expression, Variables};
 use alluvium_query::filter::{Filter, FilterError};
-use alluvium_query::pipeline::{Pipeline, PipelineError};
+use alluvium_query::pipeline::{Pipeline, PipelineError, stages};
 use alluvium_query::projection::Projection;
 use alluvium_query::update::Update;
 use std::fmt::Write;
@@ -101,11 +101,14 @@ const PARTLY: &[(Kind, &str, &str)] = &[
     (Kind::Collation, "normalization", "always on"),
 ];
 
+/// Stages of versions after 8.0, which the page does not list.
+const NEWER_STAGES: &str = "$listClusterCatalog $rankFusion";
+
 fn one(name: &str, value: impl Into<Value>) -> Map {
     Map::from([(name, value.into())])
 }
 
-fn stages(stage: Map) -> Value {
+fn pipeline(stage: Map) -> Value {
     Value::Array(vec![Value::Map(stage)])
 }
 
@@ -154,14 +157,14 @@ fn missing(kind: Kind, name: &str) -> Option<String> {
             let error = Update::parse(&one(name, one("a", 1))).err()?;
             error.to_string().contains("nknown").then(|| "not supported yet".to_owned())
         }
-        Kind::Stage => refused(Pipeline::parse(&stages(one(name, 1)), &Variables::NONE).err()),
+        Kind::Stage => refused(Pipeline::parse(&pipeline(one(name, 1)), &Variables::NONE).err()),
         Kind::Accumulator => {
             let group = Map::from([("_id", Value::Null), ("x", Value::Map(one(name, 1)))]);
-            refused(Pipeline::parse(&stages(one("$group", group)), &Variables::NONE).err())
+            refused(Pipeline::parse(&pipeline(one("$group", group)), &Variables::NONE).err())
         }
         Kind::Window => {
             let output = Map::from([("output", one("x", one(name, 1)))]);
-            refused(Pipeline::parse(&stages(one("$setWindowFields", output)), &Variables::NONE).err())
+            refused(Pipeline::parse(&pipeline(one("$setWindowFields", output)), &Variables::NONE).err())
         }
         Kind::Collation => {
             let value = match name {
@@ -230,6 +233,15 @@ fn compatibility_is_written_down() {
         return;
     }
     assert_eq!(known, written, "run this test with UPDATE=1, and read the change");
+}
+
+/// The page and the table of the parser have the same stages.
+#[test]
+fn stages_are_those_of_the_table() {
+    let listed = KEYWORDS.iter().filter(|(kind, ..)| *kind == Kind::Stage).map(|(.., names)| *names);
+    let mut listed: Vec<&str> = listed.chain([NEWER_STAGES]).flat_map(str::split_whitespace).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, stages::all().iter().map(|row| row.name).collect::<Vec<_>>());
 }
 
 /// The parsers decide, so a keyword that does not exist must not work.

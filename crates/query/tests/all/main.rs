@@ -10,6 +10,7 @@ mod documents_sort_as_mongodb_sorts_them;
 mod filters_follow_mongodb;
 mod filters_keep_the_limits;
 mod filters_mean_what_they_say;
+mod long_evaluations_end;
 mod other_updates_follow_mongodb;
 mod plans_are_as_written;
 mod plans_find_what_filters_match;

@@ -16,6 +16,7 @@ use crate::security::needs;
 use crate::server_stages;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
+use alluvium_query::pipeline::stages::StageName;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -57,7 +58,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let stages = call.body.elements("pipeline").unwrap_or_default();
     let target = call.argument().as_str();
     let collection = collection(call.argument())?.to_owned();
-    if stages.first().and_then(Value::as_map).is_some_and(|first| first.contains("$facet")) {
+    if stages.first().and_then(Value::as_map).is_some_and(|first| first.contains(StageName::Facet.name())) {
         server_stages::check(&call.db, target, stages)?;
     }
     check_target(target, stages)?;
@@ -69,6 +70,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::failed_to_parse(message));
     }
     let writes = COMMAND.writes(&call.body);
+    // A pipeline that only reads promises nothing about the disk, whatever the default write concern is.
+    call.note_durable(!writes);
     if explains {
         let fields = explain(call, &collection, &call.body)?;
         return super::explain::reply(call, &COMMAND, fields, &collection, &call.body, "queryPlanner");

@@ -4,7 +4,6 @@ use super::Command;
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::security::access::Access;
-use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -34,11 +33,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 }
 
 /// What explanations say about the server.
-pub(super) fn server_info(shared: &Shared) -> Map {
-    let (host, port) = shared.address.rsplit_once(':').unwrap_or((&shared.address, "0"));
+pub(super) fn server_info(call: &Call<'_>) -> Map {
+    let address = call.host();
+    let (host, port) = address.parts();
     Map::from([
         ("host", Value::from(host)),
-        ("port", Value::Int32(port.parse().unwrap_or(0))),
+        ("port", Value::Int32(port.into())),
         ("version", Value::from(VERSION)),
         ("gitVersion", Value::from(env!("CARGO_PKG_VERSION"))),
     ])

@@ -11,6 +11,7 @@ use crate::latencies::Use;
 use crate::listing;
 use crate::security::access::Access;
 use crate::security::needs;
+use crate::statements::Statements;
 use crate::writes::{self, int};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
@@ -67,23 +68,32 @@ struct Totals {
 }
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let operations = call.take_documents("ops")?;
+    let mut operations = Statements::take(call, "ops")?;
     let namespaces = call.take_documents("nsInfo")?;
     writes::check_count(operations.len())?;
     let names = namespaces.iter().map(namespace).collect::<CommandResult<Vec<_>>>()?;
-    for operation in &operations {
-        check(operation, names.len())?;
+    for operation in operations.each(call) {
+        check(&operation?.fields, names.len())?;
     }
     names.iter().try_for_each(|name| call.shared.write_block.check(&name.db))?;
     call.number_statements(operations.len())?;
     let (ordered, errors_only) = (writes::is_ordered(&call.body), call.body.flag("errorsOnly"));
     let (mut totals, mut results) = (Totals::default(), Vec::new());
-    for (at, operation) in operations.into_iter().enumerate() {
-        let outcome = write(call, at, operation, &names, &mut totals);
+    for (at, operation) in operations.drain(call).enumerate() {
+        let earlier = call.earlier_result(at);
+        let is_repeated = earlier.is_some();
+        let outcome = earlier
+            .transpose()
+            .and_then(|earlier| write(call, at, operation?.fields.into_owned(), earlier, &names, &mut totals));
+        if !is_repeated {
+            let changed = outcome.as_ref().is_ok_and(|done| done.changed);
+            let result = || outcome.as_ref().map(|done| done.fields.clone()).map_err(CommandError::clone);
+            call.end_statement(at, changed, result)?;
+        }
         let failed = outcome.is_err();
         let mut result = Map::from([("ok", Value::from(if failed { 0.0 } else { 1.0 })), ("idx", int(at as u64))]);
         match outcome {
-            Ok(fields) => result.entries.extend(fields.entries),
+            Ok(done) => result.entries.extend(done.fields.entries),
             Err(error) => {
                 totals.errors += 1;
                 result.push("n", 0);
@@ -158,18 +168,27 @@ fn check(operation: &Map, namespaces: usize) -> CommandResult<()> {
     }
 }
 
+/// What an operation has done.
+struct Done {
+    /// The fields of its result.
+    fields: Map,
+    /// Its last act was a write.
+    changed: bool,
+}
+
+/// Carries out an operation, unless an earlier attempt has done so.
 fn write(
     call: &mut Call<'_>,
     position: usize,
     mut operation: Map,
+    earlier: Option<Map>,
     names: &[Namespace],
     totals: &mut Totals,
-) -> CommandResult<Map> {
+) -> CommandResult<Done> {
     let (name, _) = fields_of(&operation)?;
     if call.retry.is_some() && name != "insert" && operation.flag("multi") {
         return Err(CommandError::invalid_options("Cannot use retryable writes with multi=true"));
     }
-    let earlier = call.earlier_result(position);
     let at = operation.integer(name).and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
     let wrong = || CommandError::bad_value("an invalid nsInfo index");
     let Namespace { db, collection, uuid } = names.get(at).ok_or_else(wrong)?;
@@ -186,7 +205,7 @@ fn write(
                 call.recording(collection, position, |_| Map::from([("n", Value::Int32(1))]))?.insert_one(document)?;
             }
             totals.inserted += 1;
-            Ok(n(1))
+            Ok(Done { fields: n(1), changed: true })
         }
         "update" => {
             Figures::add(&counters.updates, 1);
@@ -196,6 +215,7 @@ fn write(
                 None => update::change(call, collection, position, &operation)?,
             };
             totals.modified += done.modified;
+            let changed = done.changed;
             let mut result = n(done.matched + u64::from(done.upserted.is_some()));
             result.push("nModified", int(done.modified));
             match done.upserted {
@@ -205,7 +225,7 @@ fn write(
                 }
                 None => totals.matched += done.matched,
             }
-            Ok(result)
+            Ok(Done { fields: result, changed })
         }
         _ => {
             Figures::add(&counters.deletes, 1);
@@ -220,7 +240,7 @@ fn write(
                 }
             };
             totals.deleted += deleted;
-            Ok(n(deleted))
+            Ok(Done { fields: n(deleted), changed: deleted > 0 })
         }
     }
 }

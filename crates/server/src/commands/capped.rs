@@ -7,13 +7,12 @@ use crate::fields::{Fields, Kind, optional, required};
 use crate::security::access::Access;
 use crate::security::action::Action;
 use crate::security::needs;
-use alluvium::{CappedLimits, Document, Error, Map, Value};
+use alluvium::{CappedLimits, Error, Map, Value};
 use alluvium_document::BsonBuilder;
+use std::sync::Arc;
 
 /// The most bytes of a capped collection: 1 PiB.
 const SIZE_MAX: i64 = 1 << 50;
-/// The documents of a clone that are written at once.
-const CLONED_AT_ONCE: usize = 500;
 
 /// The limits that `create` is given; `None` if the collection is not to be capped.
 ///
@@ -71,7 +70,7 @@ fn convert(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::invalid_namespace("the name of a collection is a string"));
     }
     let collection = source(call)?;
-    collection.convert_to_capped(limits)?;
+    collection.convert_to_capped_within(limits, call.max_time(), Arc::clone(&call.stop))?;
     // As in MongoDB.
     collection.drop_indexes()?;
     Ok(call.reply())
@@ -95,25 +94,9 @@ fn clone(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if call.shared.db.views().iter().any(|(name, _)| *name == full) {
         return Err(Error::IsView(full).into());
     }
-    let target = call.collection_called(&to);
-    target.create().capped(limits).run()?;
-    let copied = copy(call, &source, &target);
-    if copied.is_err() {
-        target.drop()?;
-    }
-    copied?;
+    let copy = source.copy_to_capped(&call.collection_called(&to), limits);
+    copy.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)).run()?;
     Ok(call.reply())
-}
-
-fn copy(call: &Call<'_>, source: &alluvium::Collection, target: &alluvium::Collection) -> CommandResult<()> {
-    let mut cursor = source.find(Map::new()).max_time(call.max_time()).stop_when(call.stop.clone()).run()?;
-    loop {
-        let batch: Vec<Document> = cursor.by_ref().take(CLONED_AT_ONCE).collect::<alluvium::Result<_>>()?;
-        if batch.is_empty() {
-            return Ok(());
-        }
-        target.insert_many(batch)?;
-    }
 }
 
 /// The collection of the command, which has to exist.

@@ -67,12 +67,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
         let on = call.body.text("viewOn").unwrap_or(&view.on).to_owned();
         let stages = create_options::stages("collMod", &call.body)?.unwrap_or_else(|| view.pipeline.clone());
-        // Checked before the old one is dropped.
-        db.drop_collection(&full)?;
-        if let Err(error) = db.create_view(&full, &on, Value::Array(stages)) {
-            db.create_view(&full, &view.on, Value::Array(view.pipeline))?;
-            return Err(error.into());
-        }
+        db.change_view(&full, &on, Value::Array(stages))?;
         return Ok(call.reply());
     }
     let collection = call.collection()?;

@@ -47,7 +47,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let created = collection.identity()?.is_none();
     let before = if created { 1 } else { collection.indexes()?.len() };
     for (keys, options) in wanted {
-        collection.create_index(keys).options(options).stop_when(Arc::clone(&call.stop)).run()?;
+        let index = collection.create_index(keys).options(options);
+        let limited = index.max_time(call.time_left()?).stop_when(Arc::clone(&call.stop));
+        // As in MongoDB, nothing remains of an index whose build was interrupted.
+        limited.drop_when_stopped(true).run()?;
     }
     let after = collection.indexes()?.len();
     let mut reply = Map::from([
@@ -62,7 +65,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 }
 
 /// The keys and options of a specification, checked before any index is made.
-pub(super) fn checked(mut specification: Map, lenient: bool) -> CommandResult<(Map, Map)> {
+fn checked(mut specification: Map, lenient: bool) -> CommandResult<(Map, Map)> {
     let keys = match specification.remove("key") {
         Some(Value::Map(keys)) => keys,
         _ => {

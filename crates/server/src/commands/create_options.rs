@@ -5,6 +5,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use crate::read;
 use alluvium::{Collation, Map, Value};
+use alluvium_query::pipeline::stages;
 
 /// The options of MongoDB's storage engine for a collection. They have no effect here.
 const ENGINE: [&str; 38] = [
@@ -94,9 +95,6 @@ pub(super) fn check(body: &mut Map) -> CommandResult<()> {
     check_expiry(body)
 }
 
-/// Stages that begin pipelines over no collection.
-const WITHOUT_COLLECTION: [&str; 4] = ["$currentOp", "$documents", "$listLocalSessions", "$listSessions"];
-
 /// The stages of a view, without nulls. `None` if the command has no pipeline.
 ///
 /// # Errors
@@ -104,9 +102,9 @@ const WITHOUT_COLLECTION: [&str; 4] = ["$currentOp", "$documents", "$listLocalSe
 pub(super) fn stages(command: &str, body: &Map) -> CommandResult<Option<Vec<Value>>> {
     let Some(stages) = body.elements("pipeline") else { return Ok(None) };
     let stages: Vec<Value> = stages.iter().filter(|stage| **stage != Value::Null).cloned().collect();
-    let first = stages.first().and_then(|stage| stage.as_map()?.entries.first()?.0.as_str());
-    if let Some(stage) = first.filter(|stage| WITHOUT_COLLECTION.contains(stage)) {
-        return Err(CommandError::invalid_namespace(format!("{stage} is not valid for collection pipelines")));
+    if let Some(first) = stages::first(&stages).filter(|first| first.not_over_collections) {
+        let message = format!("{} is not valid for collection pipelines", first.name);
+        return Err(CommandError::invalid_namespace(message));
     }
     match stages.iter().find(|stage| stage.as_map().is_none()) {
         None => Ok(Some(stages)),

@@ -63,7 +63,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         uuids.push(name.as_str(), uuid);
     }
     call.answer(&Map::from([
-        ("host", Value::from(call.shared.address.as_str())),
+        ("host", Value::from(call.host().as_str())),
         ("collections", Value::Map(collections)),
         ("capped", Value::Array(capped)),
         ("uuids", Value::Map(uuids)),

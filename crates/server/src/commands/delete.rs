@@ -11,6 +11,7 @@ use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
+use crate::statements::Statements;
 use crate::writes::{self, Outcome};
 use alluvium::{Collection, Delete, Map, Value, Written};
 use alluvium_document::BsonBuilder;
@@ -46,25 +47,35 @@ const STATEMENT: &[Field] = &[
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
-    let statements = call.take_documents("deletes")?;
+    let statements = Statements::take(call, "deletes")?;
     writes::check_count(statements.len())?;
-    for statement in &statements {
+    let mut deletes_all = false;
+    for statement in statements.each(call) {
+        let statement = &*statement?.fields;
         fields::check("delete.deletes", STATEMENT, statement)?;
         fields::refuse_unknown("delete.deletes", STATEMENT, statement.entries.iter().map(|(name, _)| name))?;
+        deletes_all |= statement.integer("limit") == Some(0);
     }
-    if call.retry.is_some() && statements.iter().any(|statement| statement.integer("limit") == Some(0)) {
+    if call.retry.is_some() && deletes_all {
         return Err(CommandError::invalid_options("Cannot use retryable writes with limit=0"));
     }
     call.number_statements(statements.len())?;
     Figures::add(&call.shared.figures.deletes, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
-    for (at, statement) in statements.iter().enumerate() {
-        if let Some(result) = call.earlier_result(at) {
-            outcome.retried(call, at);
-            outcome.matched += result.count("n")?.unwrap_or(0);
-            continue;
-        }
-        match carry_out(call, &name, at, statement) {
+    for (at, statement) in statements.each(call).enumerate() {
+        let deleted = match call.earlier_result(at) {
+            Some(earlier) => {
+                outcome.retried(call, at);
+                earlier.and_then(|result| Ok(result.count("n")?.unwrap_or(0)))
+            }
+            None => {
+                let deleted = statement.and_then(|statement| carry_out(call, &name, at, &statement.fields));
+                let changed = deleted.as_ref().is_ok_and(|deleted| *deleted > 0);
+                call.end_statement(at, changed, || deleted.as_ref().map(|_| nothing()).map_err(CommandError::clone))?;
+                deleted
+            }
+        };
+        match deleted {
             Ok(deleted) => outcome.matched += deleted,
             Err(error) => outcome.fail(at, error),
         }
@@ -79,6 +90,11 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 fn carry_out(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<u64> {
     let collection = call.recording(name, at, describe)?;
     Ok(delete(call, &collection, statement, call.body.document("let"))?.run()?.deleted_count)
+}
+
+/// The result of a statement that has deleted nothing.
+fn nothing() -> Map {
+    describe(&Written::default())
 }
 
 /// The result of a statement in its record.

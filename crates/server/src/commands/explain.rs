@@ -167,7 +167,7 @@ fn add_shapes(
 
 fn add_common(call: &Call<'_>, command: &Map, fields: &mut Map) {
     fields.push("command", Value::Map(command.clone()));
-    let info = super::build_info::server_info(call.shared);
+    let info = super::build_info::server_info(call);
     fields.push("serverInfo", Value::Map(info));
     let memory = i64::try_from(call.shared.db.stats().memory_budget_bytes).unwrap_or(i64::MAX);
     fields.push("serverParameters", Map::from([("memoryBudgetBytes", Value::Int64(memory))]));

@@ -49,8 +49,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let (Some(number), Some(retry)) = (call.body.get("stmtId"), &mut call.retry) {
         retry.number_statements(Some(std::slice::from_ref(number)), 1)?;
     }
-    if let Some(result) = call.earlier_result(0) {
-        return call.answer(&result);
+    if let Some(earlier) = call.earlier_result(0) {
+        return call.answer(&earlier?);
     }
     let removes = call.body.flag("remove");
     let collection = call.recording(call.collection_name()?, 0, move |written| {
@@ -58,6 +58,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         describe(removes, written.matched, written.upserted_id.as_ref(), document)
     })?;
     let done = modification(call, &collection, &call.body)?.run_with_outcome()?;
+    call.note_durable(done.changed);
     let document = done.document.as_ref().map(Document::to_map).transpose().map_err(alluvium::Error::from)?;
     call.answer(&describe(removes, done.matched, done.upserted_id.as_ref(), document))
 }

@@ -1,7 +1,7 @@
 //! `getMore`: the next documents of a cursor.
 
 use super::{Command, Levels};
-use crate::batch::fill;
+use crate::batch::{Filled, fill};
 use crate::call::Call;
 use crate::client::Client;
 use crate::cursors::{Documents, Wake};
@@ -88,7 +88,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let (filled, count) = match call.shared.fail_points.on_get_more() {
         Some(error) => (Err(error), 0),
         None if cursor.is_limited && call.shared.fail_points.on_time_limit() => (Err(CommandError::time_limit()), 0),
-        None => read(&mut builder, &mut cursor.documents, size),
+        None => read(call, &mut builder, &mut cursor.documents, size),
     };
     if let (Ok(true), 0, Some(until)) = (&filled, count, until.filter(|until| *until > call.shared.env.clock.now())) {
         begin_wait(call, &mut cursor.documents, until);
@@ -134,7 +134,12 @@ fn begin_wait(call: &Call<'_>, documents: &mut Documents, until: Duration) {
 }
 
 /// Adds the batch to a reply. Returns whether the cursor stays open, and the number of documents.
-fn read(builder: &mut BsonBuilder, documents: &mut Documents, size: u64) -> (CommandResult<bool>, u64) {
+fn read(
+    call: &Call<'_>,
+    builder: &mut BsonBuilder,
+    documents: &mut Documents,
+    size: u64,
+) -> (CommandResult<bool>, u64) {
     if let Documents::Tail(cursor) = documents {
         cursor.waiting = None;
     }
@@ -142,7 +147,7 @@ fn read(builder: &mut BsonBuilder, documents: &mut Documents, size: u64) -> (Com
     let mut fill_batch = || {
         builder.open_document("cursor")?;
         builder.open_array("nextBatch")?;
-        let more = fill(builder, documents, size, &mut count)?;
+        let more = fill(call, builder, documents, size, false, &mut count)? != Filled::All;
         builder.close()?;
         Ok(more || documents.stays_open())
     };

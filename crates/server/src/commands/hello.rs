@@ -54,7 +54,7 @@ fn run(call: &mut Call<'_>, legacy: bool) -> CommandResult<BsonBuilder> {
         fields.push("helloOk", true);
     }
     fields.push(if legacy { "ismaster" } else { "isWritablePrimary" }, !shared.db.is_read_only());
-    add_replica_set(shared, &mut fields);
+    add_replica_set(call, &mut fields);
     fields.push("maxBsonObjectSize", 16 << 20);
     fields.push("maxMessageSizeBytes", int(MAX_MESSAGE_BYTES));
     fields.push("maxWriteBatchSize", int(STATEMENTS_MAX));
@@ -75,22 +75,23 @@ fn run(call: &mut Call<'_>, legacy: bool) -> CommandResult<BsonBuilder> {
     call.answer(&fields)
 }
 
-/// The version of the answer, which never changes while the server runs.
+/// The version of the answer: it changes with the configuration of the replica set.
 fn topology_version(shared: &Shared) -> Map {
-    Map::from([("processId", Value::ObjectId(shared.election_id)), ("counter", Value::Int64(0))])
+    let counter = Value::Int64(shared.replica_set.changes());
+    Map::from([("processId", Value::ObjectId(shared.election_id)), ("counter", counter)])
 }
 
 /// How long a client wants to wait for another answer than the one that it knows; `None` if it wants an answer now.
 fn waits(shared: &Shared, body: &Map) -> Option<Duration> {
     let known = body.document("topologyVersion")?;
-    if known.get("processId") != Some(&Value::ObjectId(shared.election_id)) {
+    if *known != topology_version(shared) {
         return None;
     }
     let millis = u64::try_from(body.integer("maxAwaitTimeMS")?).ok()?;
     Some(Duration::from_millis(millis))
 }
 
-/// The time that a `hello` waits, since its answer never changes.
+/// The time that a `hello` waits. An answer that changes within it is sent at its end.
 fn wait(shared: &Shared, body: &Map) -> Duration {
     waits(shared, body).unwrap_or_default()
 }
@@ -100,12 +101,14 @@ fn int(n: usize) -> i32 {
 }
 
 /// The fields of the only member of a replica set.
-fn add_replica_set(shared: &Shared, fields: &mut Map) {
-    let Some(name) = &shared.config.replica_set else { return };
-    let address = shared.address.as_str();
+fn add_replica_set(call: &Call<'_>, fields: &mut Map) {
+    let shared = call.shared;
+    let Some(set) = shared.replica_set.present() else { return };
+    let host = call.host();
+    let address = host.as_str();
     fields.push("secondary", false);
-    fields.push("setName", name.as_str());
-    fields.push("setVersion", 1);
+    fields.push("setName", set.config.name);
+    fields.push("setVersion", set.config.version);
     fields.push("hosts", Value::Array(vec![Value::from(address)]));
     fields.push("primary", address);
     fields.push("me", address);

@@ -26,7 +26,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let long = |n: u64| Value::Int64(n.cast_signed());
     let system = Map::from([
         ("currentTime", Value::DateTime(call.shared.env.clock.unix_millis())),
-        ("hostname", Value::from(call.shared.address.as_str())),
+        ("hostname", Value::from(call.host().as_str())),
         ("cpuAddrSize", Value::Int32(64)),
         ("memSizeMB", long(memory >> 20)),
         ("memLimitMB", long(limit >> 20)),

@@ -74,11 +74,19 @@ fn insert_all<D: Copy + DocumentFor<Document>>(call: &mut Call<'_>, documents: &
 fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, documents: &[D], outcome: &mut Outcome) {
     let mut at = 0;
     while let Some(rest) = documents.get(at..).filter(|rest| !rest.is_empty() && !outcome.is_over()) {
-        if let Some(result) = call.earlier_result(at) {
-            let count = result.count("n").ok().flatten().unwrap_or(1);
+        if let Some(earlier) = call.earlier_result(at) {
             outcome.retried(call, at);
-            outcome.matched += count;
-            at += usize::try_from(count).unwrap_or(1).max(1);
+            match earlier {
+                Ok(result) => {
+                    let count = result.count("n").ok().flatten().unwrap_or(1);
+                    outcome.matched += count;
+                    at += usize::try_from(count).unwrap_or(1).max(1);
+                }
+                Err(error) => {
+                    outcome.fail(at, error);
+                    at += 1;
+                }
+            }
             continue;
         }
         let fresh = (at..documents.len()).take(CHUNK).take_while(|at| call.earlier_result(*at).is_none()).count();
@@ -88,7 +96,8 @@ fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, document
             // The fail point counts documents, and `recording` is called once.
             (1..chunk.len()).try_for_each(|_| call.fail_write())?;
             let collection = call.recording(name, at, move |_| Map::from([("n", count.clone())]))?;
-            collection.insert_many(chunk.iter().copied()).map_err(CommandError::from)
+            collection.insert_many(chunk.iter().copied())?;
+            call.end_statement(at, true, || Ok(Map::new()))
         };
         if chunk.len() > 1 && all_at_once().is_ok() {
             outcome.matched += chunk.len() as u64;
@@ -114,7 +123,10 @@ fn one_by_one<D: Copy + DocumentFor<Document>>(
             let collection = call.recording(name, at, |_| Map::from([("n", Value::Int32(1))]))?;
             collection.insert_one(document).map_err(CommandError::from)
         };
-        match insert() {
+        let inserted = insert();
+        let noted =
+            call.end_statement(at, inserted.is_ok(), || inserted.as_ref().map(|_| Map::new()).map_err(Clone::clone));
+        match inserted.and(noted) {
             Ok(_) => outcome.matched += 1,
             Err(error) => outcome.fail(at, error),
         }

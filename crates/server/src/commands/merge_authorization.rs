@@ -1,6 +1,7 @@
 //! `_mergeAuthzCollections`: takes users and roles out of collections, into which `mongorestore` has put those of a dump.
 
 use super::Command;
+use super::users::changed_reply;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional};
@@ -85,12 +86,12 @@ fn merge(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let is_meant = |name: &Name| db.is_empty() || name.db == db;
     let security = &call.shared.security;
     let mut names = Vec::new();
-    security.directory.change(|content| {
+    let changed = security.directory.change(|content| {
         let changes = changes(content, users, roles, drop, &is_meant);
         names = changes.iter().map(|change| change.name().id()).collect();
         Ok(changes)
     })?;
     // The command names a collection: a line for each user and role says what it has changed.
     names.iter().for_each(|name| security.note_administration(&call.client.peer, call.name, name));
-    Ok(call.reply())
+    changed_reply(call, changed)
 }

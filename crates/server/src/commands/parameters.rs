@@ -238,8 +238,8 @@ fn set_features(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 
 fn command_line(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let mut parsed = Map::new();
-    if let Some(name) = &call.shared.config.replica_set {
-        parsed.push("replication", Map::from([("replSet", Value::from(name.as_str()))]));
+    if let Some(set) = call.shared.replica_set.present() {
+        parsed.push("replication", Map::from([("replSet", Value::from(set.config.name))]));
     }
     let path = call.shared.db.path().display().to_string();
     parsed.push("storage", Map::from([("dbPath", Value::from(path))]));

@@ -5,6 +5,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::read;
 use alluvium::{Aggregate, Map, Value};
+use alluvium_query::pipeline::stages::{self, Over};
 use std::sync::Arc;
 
 /// The collection that a pipeline of a database is over; such a pipeline has documents of its own.
@@ -22,60 +23,27 @@ pub(super) fn collection(argument: &Value) -> CommandResult<&str> {
     }
 }
 
-/// The stages that a pipeline of a collection may begin with, and one of a database may not.
-const OF_COLLECTIONS: [&str; 31] = [
-    "$addFields",
-    "$bucket",
-    "$bucketAuto",
-    "$collStats",
-    "$count",
-    "$densify",
-    "$facet",
-    "$fill",
-    "$geoNear",
-    "$graphLookup",
-    "$group",
-    "$indexStats",
-    "$limit",
-    "$lookup",
-    "$match",
-    "$merge",
-    "$out",
-    "$project",
-    "$redact",
-    "$replaceRoot",
-    "$replaceWith",
-    "$sample",
-    "$set",
-    "$setWindowFields",
-    "$skip",
-    "$sort",
-    "$sortByCount",
-    "$unionWith",
-    "$unset",
-    "$unwind",
-    "$rankFusion",
-];
-
 /// Checks that a pipeline begins with a stage that fits what it is over: a collection, or a database.
 ///
 /// # Errors
 /// Error 73.
 pub(super) fn check_target(collection: Option<&str>, stages: &[Value]) -> CommandResult<()> {
-    let first = stages.first().map(|stage| stage.as_map().and_then(|stage| stage.entries.first()?.0.as_str()));
-    match (collection, first) {
-        (None, None) => {
-            let message = "{aggregate: 1} is not valid for an empty pipeline.";
-            Err(CommandError::invalid_namespace(message))
-        }
-        (None, Some(Some(name))) if OF_COLLECTIONS.contains(&name) => {
+    if collection.is_none() && stages.is_empty() {
+        let message = "{aggregate: 1} is not valid for an empty pipeline.";
+        return Err(CommandError::invalid_namespace(message));
+    }
+    let Some(first) = stages::first(stages) else { return Ok(()) };
+    let name = first.name;
+    match (collection, first.over) {
+        (None, Over::Collection) => {
             let message = format!("{{aggregate: 1}} is not valid for '{name}'; a collection is required.");
             Err(CommandError::invalid_namespace(message))
         }
-        (Some(name), Some(Some("$documents"))) => {
-            let message = format!("'$documents' can only be run with {{aggregate: 1}}, and not over '{name}'");
+        (Some(collection), Over::OwnDocuments) => {
+            let message = format!("'{name}' can only be run with {{aggregate: 1}}, and not over '{collection}'");
             Err(CommandError::invalid_namespace(message))
         }
+        // Stages of servers are checked with all their rules by `server_stages`.
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! `reIndex`, `setIndexCommitQuorum`: indexes that are built.
 
-use super::{Command, create_indexes};
+use super::Command;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, required};
@@ -8,8 +8,9 @@ use crate::listing;
 use crate::security::access::Access;
 use crate::security::action::Action;
 use crate::writes::int;
-use alluvium::{Map, Value};
+use alluvium::{Error, Map, Value};
 use alluvium_document::BsonBuilder;
+use std::sync::atomic::Ordering;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[required("reIndex", Kind::Collection)],
@@ -33,9 +34,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let indexes = collection.indexes()?;
     for index in indexes.iter().filter(|index| index.name != "_id_") {
-        let (keys, options) = create_indexes::checked(index.definition.clone(), false)?;
-        collection.drop_index(index.name.as_str())?;
-        collection.create_index(keys).options(options).run()?;
+        // One whose build is interrupted would serve no query: the command ends between two of them only.
+        call.time_left()?;
+        if call.stop.load(Ordering::Relaxed) {
+            return Err(Error::Stopped.into());
+        }
+        collection.rebuild_index(index.name.as_str())?;
     }
     let after = collection.indexes()?;
     let counts = (indexes.len() as u64, after.len() as u64);

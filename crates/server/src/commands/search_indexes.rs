@@ -8,6 +8,7 @@ use crate::security::access::Access;
 use crate::security::action::Action;
 use alluvium::Value;
 use alluvium_document::BsonBuilder;
+use alluvium_query::pipeline::stages::StageName;
 
 const fn command(name: &'static str, fields: &'static [Field], action: Action) -> Command {
     Command { fields, access: Access::Collection(action), ..Command::reading(name, run) }
@@ -40,5 +41,6 @@ fn refusal() -> CommandError {
 /// Error 31082.
 pub(super) fn check_pipeline(call: &Call<'_>) -> CommandResult<()> {
     let first = call.body.elements("pipeline").and_then(|stages| stages.first()).and_then(Value::as_map);
-    if first.is_some_and(|first| first.contains("$listSearchIndexes")) { Err(refusal()) } else { Ok(()) }
+    let lists = first.is_some_and(|first| first.contains(StageName::ListSearchIndexes.name()));
+    if lists { Err(refusal()) } else { Ok(()) }
 }

@@ -34,7 +34,7 @@ fn identity(call: &Call<'_>) -> Map {
     let shared = call.shared;
     let uptime = shared.env.clock.now().saturating_sub(shared.started);
     Map::from([
-        ("host", Value::from(shared.address.as_str())),
+        ("host", Value::from(call.host().as_str())),
         ("version", Value::from(VERSION)),
         // Clients look here for a router.
         ("process", Value::from("mongod")),
@@ -95,11 +95,12 @@ fn sections(call: &Call<'_>) -> Map {
 
 /// The replica set, and whether the writes of users are blocked.
 fn repl(call: &Call<'_>) -> Option<Map> {
-    let address = Value::from(call.shared.address.as_str());
+    let set = call.shared.replica_set.present()?;
+    let address = Value::from(call.host().as_str());
     let reason = call.shared.write_block.reason();
     let mut map = Map::from([
-        ("setName", Value::from(call.shared.config.replica_set.as_deref()?)),
-        ("setVersion", Value::Int32(1)),
+        ("setName", Value::from(set.config.name)),
+        ("setVersion", Value::Int32(set.config.version)),
         ("isWritablePrimary", Value::Bool(!call.shared.db.is_read_only())),
         ("secondary", Value::Bool(false)),
         ("primary", address.clone()),
@@ -119,7 +120,7 @@ fn counted(name: &str, count: usize) -> Map {
 
 fn memory(stats: &alluvium::Stats) -> Map {
     let megabytes = |bytes: u64| Value::Int32(i32::try_from(bytes >> 20).unwrap_or(i32::MAX));
-    let used = stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes;
+    let used = stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes + stats.job_bytes + stats.query_bytes;
     let of_database = [stats.memory_budget_bytes as u64, used as u64];
     let [reserved, resident] = machine::memory_of_process().unwrap_or(of_database);
     Map::from([
@@ -232,6 +233,7 @@ fn engine(stats: &alluvium::Stats) -> Map {
         ("cacheBytes", size(stats.cache_bytes)),
         ("pinnedBytes", size(stats.pinned_bytes)),
         ("jobBytes", size(stats.job_bytes)),
+        ("queryBytes", size(stats.query_bytes)),
         ("cacheHits", bytes(stats.cache_hits)),
         ("cacheMisses", bytes(stats.cache_misses)),
         ("debt", Value::from(stats.debt)),

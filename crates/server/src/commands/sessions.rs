@@ -87,8 +87,8 @@ fn refresh(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 
 fn end(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let sessions = listed(call)?;
-    call.shared.sessions.end(&sessions);
-    call.shared.end_sessions(&sessions);
+    call.shared.cursors.kill_of_sessions(&sessions);
+    call.shared.end_sessions(call.shared.sessions.end(&sessions));
     Ok(call.reply())
 }
 

@@ -1,4 +1,4 @@
-//! `replSetStepDown`, `replSetFreeze`, `replSetReconfig`, `replSetMaintenance`, `replSetSyncFrom`,
+//! `replSetStepDown`, `replSetFreeze`, `replSetMaintenance`, `replSetSyncFrom`,
 //! `replSetAbortPrimaryCatchUp`: what the only member of a replica set answers.
 
 use super::Command;
@@ -8,7 +8,6 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::security::access::Access;
 use crate::security::action::Action;
-use alluvium::Value;
 use alluvium_document::BsonBuilder;
 
 /// A command that changes the state of a member.
@@ -66,29 +65,4 @@ pub(super) const ABORT_CATCH_UP: Command =
 fn abort_catch_up(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     set(call.shared)?;
     Err(CommandError::illegal_operation("The node is not in catch-up mode: it is the only member of its set"))
-}
-
-pub(super) const RECONFIG: Command = Command {
-    fields: &[
-        required("replSetReconfig", Kind::Document),
-        optional("force", Kind::Flag),
-        optional("maxTimeMS", Kind::Number),
-    ],
-    ..command("replSetReconfig", Action::ReplSetConfigure, reconfig)
-};
-
-/// The configuration of a set of one member has nothing that could be changed: one that says the same is accepted.
-fn reconfig(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let name = set(call.shared)?;
-    let Some(config) = call.argument().as_map() else { return Ok(call.reply()) };
-    let refused = |message: String| Err(CommandError::new(103, "NewReplicaSetConfigurationIncompatible", message));
-    if config.text("_id") != Some(name) {
-        return refused(format!("the set is called '{name}'"));
-    }
-    let address = call.shared.address.as_str();
-    match config.elements("members").unwrap_or_default() {
-        [Value::Map(member)] if member.text("host") == Some(address) => Ok(call.reply()),
-        [_] => refused(format!("the only member of the set is {address}")),
-        members => refused(format!("the set has one member, this server; the configuration has {}", members.len())),
-    }
 }

@@ -7,6 +7,7 @@ use crate::security::action::Action;
 use crate::security::audit::Audit;
 use crate::security::check::Wanted;
 use crate::security::directory::Change;
+use crate::security::directory::Rules;
 use crate::security::login::Peer;
 use crate::security::name::Name;
 use crate::security::records::{Role, User};
@@ -20,14 +21,16 @@ struct Fixture {
 impl Fixture {
     fn new(users: &[(&str, &[(&str, &str)])]) -> Self {
         let db = Database::in_memory().unwrap();
-        let audit = Audit::open(&db.as_ref().env, None).unwrap();
-        let security = Security::open(&db, true, audit).unwrap();
+        // As users of an older database, which may have no administrator.
+        let known = db.collection("admin.system.users");
         for (name, roles) in users {
             let roles = roles.iter().map(|(db, role)| Name::new(db, role)).collect();
             let (name, credentials) = (Name::new("admin", name), Vec::new());
             let user = User { name, id: vec![1; 16], credentials, is_external: false, roles, custom_data: None };
-            security.directory.change(|_| Ok(vec![Change::Put(user)])).unwrap();
+            known.put(user.name.id(), user.to_map()).unwrap();
         }
+        let audit = Audit::open(&db.as_ref().env, None).unwrap();
+        let security = Security::open(&db, Rules { logins: true, certificates: false }, audit).unwrap();
         Self { security }
     }
 

@@ -11,6 +11,7 @@ use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::needs;
+use crate::statements::Statements;
 use crate::writes::{self, Outcome};
 use alluvium::{Collection, Map, Update, Value, Written};
 use alluvium_document::BsonBuilder;
@@ -56,25 +57,33 @@ const STATEMENT: &[Field] = &[
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
-    let statements = call.take_documents("updates")?;
+    let statements = Statements::take(call, "updates")?;
     writes::check_count(statements.len())?;
-    for statement in &statements {
+    let mut has_multi = false;
+    for statement in statements.each(call) {
+        let statement = &*statement?.fields;
         fields::check("update.updates", STATEMENT, statement)?;
         fields::refuse_unknown("update.updates", STATEMENT, statement.entries.iter().map(|(name, _)| name))?;
+        has_multi |= statement.flag("multi");
     }
-    if call.retry.is_some() && statements.iter().any(|statement| statement.flag("multi")) {
+    if call.retry.is_some() && has_multi {
         return Err(CommandError::invalid_options("Cannot use retryable writes with multi=true"));
     }
     call.number_statements(statements.len())?;
     Figures::add(&call.shared.figures.updates, statements.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
-    for (at, statement) in statements.iter().enumerate() {
+    for (at, statement) in statements.each(call).enumerate() {
         let done = match call.earlier_result(at) {
-            Some(result) => {
+            Some(earlier) => {
                 outcome.retried(call, at);
-                Ok(Done::of(&result))
+                earlier.map(|result| Done::of(&result))
             }
-            None => change(call, &name, at, statement),
+            None => {
+                let done = statement.and_then(|statement| change(call, &name, at, &statement.fields));
+                let changed = done.as_ref().is_ok_and(|done| done.changed);
+                call.end_statement(at, changed, || done.as_ref().map(Done::to_map).map_err(CommandError::clone))?;
+                done
+            }
         };
         match done {
             Ok(done) => {
@@ -99,13 +108,21 @@ pub(super) struct Done {
     pub matched: u64,
     pub modified: u64,
     pub upserted: Option<Value>,
+    /// Its last act was a write. False if it is known from a record.
+    pub changed: bool,
 }
 
 impl Done {
     /// What a record says.
     pub(super) fn of(result: &Map) -> Self {
         let count = |name: &str| result.count(name).ok().flatten().unwrap_or(0);
-        Self { matched: count("n"), modified: count("nModified"), upserted: result.get("upserted").cloned() }
+        let upserted = result.get("upserted").cloned();
+        Self { matched: count("n"), modified: count("nModified"), upserted, changed: false }
+    }
+
+    /// What a record says of a statement that changed nothing.
+    pub(super) fn to_map(&self) -> Map {
+        Map::from([("n", writes::int(self.matched)), ("nModified", writes::int(self.modified))])
     }
 
     /// The result of a statement in its record.
@@ -126,7 +143,10 @@ pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) ->
     // As in MongoDB, a document that takes the place of another one counts as a change, even if both are equal.
     let replaces = statement.document("u").is_some_and(is_replacement);
     let modified = if replaces { done.matched_count } else { done.modified_count };
-    Ok(Done { matched: done.matched_count, modified, upserted: done.upserted_id })
+    // Of several documents, those that matched and did not change may have been read after the last write.
+    let all_changed = done.modified_count > 0 && done.modified_count == done.matched_count;
+    let changed = all_changed || done.upserted_id.is_some();
+    Ok(Done { matched: done.matched_count, modified, upserted: done.upserted_id, changed })
 }
 
 /// The update of one statement.

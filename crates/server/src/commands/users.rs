@@ -6,7 +6,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::{Field, Fields, Kind, optional, required};
 use crate::security::access::Access;
 use crate::security::action::Action;
-use crate::security::directory::Change;
+use crate::security::directory::{Change, Changed};
 use crate::security::name::{EXTERNAL, Name};
 use crate::security::needs;
 use crate::security::random;
@@ -124,14 +124,25 @@ fn create(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     };
     let custom_data = body.document("customData").cloned();
     let user = User { name, id: random::uuid()?, credentials, is_external, roles, custom_data };
-    call.shared.security.directory.change(|content| {
+    let changed = call.shared.security.directory.change(|content| {
         if content.users.contains_key(&user.name) {
             return Err(CommandError::new(51003, "Location51003", format!("User \"{}\" already exists", user.name)));
         }
         content.check_roles(&user.roles)?;
         Ok(vec![Change::Put(user)])
     })?;
-    Ok(call.reply())
+    changed_reply(call, changed)
+}
+
+/// The reply to a command that has made users: it says if that is what clients have to log in for.
+///
+/// # Errors
+/// Errors of BSON.
+pub(super) fn changed_reply(call: &Call<'_>, changed: Changed) -> CommandResult<BsonBuilder> {
+    match changed.closes {
+        true => call.answer(&Map::from([("note", "every connection, open ones included, needs a login from now on")])),
+        false => Ok(call.reply()),
+    }
 }
 
 fn update(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -108,7 +108,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let mut reply = Map::from([("ns", Value::from(namespace.as_str())), ("uuid", collection_uuid::of(&collection)?)]);
     let report = match options.metadata {
         true => None,
-        false => Some(call.shared.db.verify().stop_when(Arc::clone(&call.stop)).run()?),
+        false => Some(call.shared.db.verify().max_time(call.time_left()?).stop_when(Arc::clone(&call.stop)).run()?),
     };
     let mut warnings = Vec::new();
     if report.is_some() {
@@ -143,8 +143,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 fn unlike_the_rules(call: &Call<'_>, collection: &Collection) -> CommandResult<u64> {
     let Some(validator) = collection.validator()? else { return Ok(0) };
     let rules = Value::Array(vec![Value::Map(validator.rules().clone())]);
-    let others = collection.find(Map::from([("$nor", rules)])).stop_when(Arc::clone(&call.stop));
-    Ok(others.count()?)
+    let others = collection.find(Map::from([("$nor", rules)])).max_time(call.time_left()?);
+    Ok(others.stop_when(Arc::clone(&call.stop)).count()?)
 }
 
 /// The indexes with the numbers of their entries. Documents are stored in the order of their `_id`s.

@@ -1,6 +1,7 @@
 //! Read and write concerns of commands.
 
 use crate::call::ReadAt;
+use crate::client::Client;
 use crate::commands::{Command, Levels, Writes};
 use crate::concern::{ReadConcern, ReadLevel, WriteConcern};
 use crate::error::{CommandError, CommandResult};
@@ -18,7 +19,12 @@ pub(super) fn write_concern(shared: &Shared, command: &Command, body: &Map, pars
 }
 
 /// Waits for what a read has to see, and returns the snapshot that it reads at, if it asks for one.
-pub(super) fn read_concern(shared: &Shared, command: &Command, body: &Map) -> CommandResult<Option<ReadAt>> {
+pub(super) fn read_concern(
+    shared: &Shared,
+    client: &Client,
+    command: &Command,
+    body: &Map,
+) -> CommandResult<Option<ReadAt>> {
     if command.levels == Levels::OfCursor {
         return Ok(None);
     }
@@ -57,7 +63,7 @@ pub(super) fn read_concern(shared: &Shared, command: &Command, body: &Map) -> Co
             Err(CommandError::new(123, "NotAReplicaSet", message))
         }
         ReadLevel::Snapshot if command.levels == Levels::Snapshot => {
-            let (snapshot, time) = shared.snapshots.get(&shared.db, concern.at)?;
+            let (snapshot, time) = shared.snapshots.get(&shared.db, &client.peer.principal().0, concern.at)?;
             shared.db.sync()?;
             Ok(Some(ReadAt { snapshot, time }))
         }

@@ -1,13 +1,18 @@
 //! Every command with every type of value in every field: an error with a code of MongoDB, or success, and never a fault.
 
 mod codes;
+mod limits;
+mod power_cuts;
+mod repetitions;
 mod rights;
 
 use super::*;
 use crate::config::Config;
 use crate::fields::{self, Field, Kind};
+use crate::replica_set::ReplicaSet;
 use crate::security::Security;
 use crate::security::audit::Audit;
+use crate::security::directory::Rules;
 use crate::security::login::Peer;
 use crate::slow::Level;
 use alluvium::{Binary, Code, Database, Double, Regex, Timestamp, doc};
@@ -111,8 +116,19 @@ fn answer(shared: &Shared, client: Client, body: Map) -> Map {
 fn server() -> Shared {
     let db = Database::in_memory().expect("a database");
     let audit = Audit::open(&db.as_ref().env, None).expect("no file");
-    let security = Security::open(&db, true, audit).expect("no users");
-    Shared::new(db, Config::default(), "localhost:27017".to_owned(), security, None)
+    server_with(db, audit)
+}
+
+fn server_with(db: Database, audit: Audit) -> Shared {
+    server_of(db, Config::default(), audit)
+}
+
+/// A server with this configuration, without listeners.
+pub(crate) fn server_of(db: Database, config: Config, audit: Audit) -> Shared {
+    let rules = Rules { logins: config.authentication, certificates: false };
+    let security = Security::open(&db, rules, audit).expect("no damaged users");
+    let set = ReplicaSet::open(&db, &config).expect("no damaged configuration");
+    Shared::new(db, config, "localhost:27017", set, security, None)
 }
 
 /// Makes the documents that a command may have removed.

@@ -5,6 +5,7 @@ use crate::owner::{OWNER_SOCKET, OwnerSocket, RUN, Runner, Visit, is_of_owner};
 use crate::security::login::Peer;
 use crate::shared::Shared;
 use crate::socket::Socket;
+use crate::tls::Greeting;
 use rustix::net::RecvFlags;
 use std::io;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ impl Acceptor {
                 },
                 Some(stream) = clients.recv() => {
                     let socket = stream.into_std().and_then(Socket::new);
-                    self.serve(Peer::owner(address.clone()), async { Ok((socket?, None)) });
+                    self.serve(Peer::owner(address.clone()), async { Ok((socket?, Greeting::default())) });
                 }
                 _ = self.stopping.changed() => break,
             }

@@ -2,65 +2,61 @@
 
 use super::conditions::{all_of, expression};
 use super::{Parts, required};
-use crate::fields::Fields;
 use alluvium::{Map, Value};
+use alluvium_query::pipeline::stages::{self, HeadNeed, StageName, StageRow};
 use std::collections::BTreeSet;
-
-/// Fields of stages that name collections and fields, which are no values.
-const NAMES: [&str; 11] =
-    ["as", "coll", "db", "field", "foreignField", "from", "into", "localField", "path", "connectFromField", "on"];
-
-/// A stage: its name and its operand.
-fn named(stage: &Value) -> Option<(&str, &Value)> {
-    let (name, operand) = stage.as_map()?.entries.first()?;
-    Some((name.as_str()?, operand))
-}
 
 /// The part of a pipeline that is planned as a query: the filters and the sort at its head, and what the stage after
 /// them needs of the documents.
 pub(super) fn head(pipeline: &[Value]) -> Parts {
-    let mut parts = Parts::default();
+    let mut head = Parts::default();
     let mut filters = Vec::new();
-    let mut rest = pipeline.iter().filter_map(named).peekable();
-    while let Some((_, Value::Map(filter))) = rest.next_if(|(name, _)| *name == "$match") {
+    let mut rest = pipeline.iter().filter_map(known).peekable();
+    let is = |row: Row, stage: StageName| row.is_some_and(|row| row.stage == stage);
+    while let Some((_, _, Value::Map(filter))) = rest.next_if(|(row, ..)| is(*row, StageName::Match)) {
         filters.push(Value::Map(filter.clone()));
     }
     match filters.as_slice() {
         [] => {}
-        [Value::Map(filter)] => parts.filter = filter.clone(),
-        _ => parts.filter = Map::from([("$and", Value::Array(filters))]),
+        [Value::Map(filter)] => head.filter = filter.clone(),
+        _ => head.filter = Map::from([("$and", Value::Array(filters))]),
     }
-    if let Some((_, Value::Map(sort))) = rest.next_if(|(name, _)| *name == "$sort") {
-        parts.sort = sort.clone();
+    if let Some((_, _, Value::Map(sort))) = rest.next_if(|(row, ..)| is(*row, StageName::Sort)) {
+        head.sort = sort.clone();
     }
-    if let Some((name, operand)) = rest.next() {
-        parts.needed = needed(name, operand);
+    if let Some((Some(row), _, operand)) = rest.next() {
+        head.needed = needed(row, operand);
     }
-    parts
+    head
+}
+
+/// What is known of a stage.
+type Row = Option<&'static StageRow>;
+
+/// A stage with its name and its operand.
+fn known(stage: &Value) -> Option<(Row, &str, &Value)> {
+    let (name, operand) = stages::parts(stage)?;
+    Some((stages::find(name), name, operand))
 }
 
 /// What a stage needs, if it decides about the plan of the stages before it.
-fn needed(name: &str, operand: &Value) -> String {
-    let fields = || {
-        let mut fields = BTreeSet::new();
-        add_paths(operand, &mut fields);
-        format!("{name}({})", fields.into_iter().collect::<Vec<_>>().join(","))
-    };
-    match (name, operand) {
-        ("$group" | "$bucket" | "$bucketAuto" | "$sortByCount" | "$replaceRoot" | "$replaceWith", _) => fields(),
-        ("$count", _) => "$count".to_owned(),
-        ("$project", Value::Map(projection)) => required(projection).join(","),
-        ("$sort", sort) => sort.to_string(),
-        ("$lookup", Value::Map(lookup)) => {
-            let part = |field: &str| lookup.text(field).unwrap_or_default();
-            format!("$lookup({},{},{},{})", part("from"), part("localField"), part("foreignField"), part("as"))
+fn needed(row: &StageRow, operand: &Value) -> String {
+    let name = row.name;
+    match (row.head_need, operand) {
+        (HeadNeed::Nothing, _) => String::new(),
+        (HeadNeed::NoFields, _) => name.to_owned(),
+        (HeadNeed::Paths, _) => {
+            let mut fields = BTreeSet::new();
+            add_paths(operand, &mut fields);
+            format!("{name}({})", fields.into_iter().collect::<Vec<_>>().join(","))
         }
-        ("$densify" | "$setWindowFields", Value::Map(stage)) => {
-            let part = |field: &str| stage.get(field).map(Value::to_string).unwrap_or_default();
-            let parts = ["partitionByFields", "partitionBy", "field", "sortBy"].map(part);
-            format!("sorted({})", parts.join(","))
+        (HeadNeed::Projection, Value::Map(projection)) => required(projection).join(","),
+        (HeadNeed::Operand, operand) => operand.to_string(),
+        (HeadNeed::Options(names), Value::Map(options)) => {
+            let part = |name: &&str| options.get(name).map(Value::to_string).unwrap_or_default();
+            format!("{name}({})", names.iter().map(part).collect::<Vec<_>>().join(","))
         }
-        _ => String::new(),
+        (HeadNeed::Projection | HeadNeed::Options(_), _) => String::new(),
     }
 }
 
@@ -76,24 +72,27 @@ fn add_paths(value: &Value, paths: &mut BTreeSet<String>) {
 
 /// All stages in their order, with the types of their values.
 pub(super) fn shape(pipeline: &[Value]) -> String {
-    let each = pipeline.iter().filter_map(named).map(|(name, operand)| match (name, operand) {
-        ("$match", Value::Map(filter)) => format!("{name} {}", all_of(filter).of_query()),
-        ("$sort", sort) => format!("{name} {sort}"),
-        (_, Value::String(text)) => format!("{name} {text}"),
-        ("$unset", fields) => format!("{name} {fields}"),
-        (_, Value::Map(fields)) => format!("{name} {}", of_fields(fields)),
-        (_, operand) => format!("{name} {}", expression(operand)),
+    let each = pipeline.iter().filter_map(known).map(|(row, name, operand)| {
+        let stage = row.map(|row| row.stage);
+        match (stage, operand) {
+            (Some(StageName::Match), Value::Map(filter)) => format!("{name} {}", all_of(filter).of_query()),
+            (Some(StageName::Sort | StageName::Unset), operand) => format!("{name} {operand}"),
+            (_, Value::String(text)) => format!("{name} {text}"),
+            (_, Value::Map(options)) => format!("{name} {}", of_options(row, options)),
+            (_, operand) => format!("{name} {}", expression(operand)),
+        }
     });
     format!("[{}]", each.collect::<Vec<_>>().join(", "))
 }
 
-/// The fields of a stage.
-fn of_fields(fields: &Map) -> String {
-    let is_pipeline = |values: &[Value]| !values.is_empty() && values.iter().all(|stage| named(stage).is_some());
-    let each = fields.iter().map(|(name, value)| {
+/// The options of a stage, with the pipelines among them.
+fn of_options(row: Row, options: &Map) -> String {
+    let names = row.map_or(&[][..], |row| row.names);
+    let is_pipeline = |name: &str| row.is_some_and(|row| row.has_pipeline_in(name));
+    let each = options.iter().map(|(name, value)| {
         let shown = match (name.as_str().unwrap_or_default(), value) {
-            (name, Value::String(text)) if NAMES.contains(&name) => text.to_string(),
-            (_, Value::Array(values)) if is_pipeline(values) => shape(values),
+            (name, Value::String(text)) if names.contains(&name) => text.to_string(),
+            (name, Value::Array(stages)) if is_pipeline(name) => shape(stages),
             (_, value) => expression(value),
         };
         format!("{name}: {shown}")

@@ -75,7 +75,7 @@ impl Security {
     }
 
     /// True if a login decides what a connection may do. The owner of the database may do everything.
-    fn is_checked(&self, peer: &Peer) -> bool {
+    pub(crate) fn is_checked(&self, peer: &Peer) -> bool {
         !peer.is_owner && self.is_enforced(peer.is_local)
     }
 

@@ -1,8 +1,9 @@
 //! The users and roles of a server: read from the store once, and again after a change.
 
+use super::action::Action;
 use super::built_in;
-use super::name::{ADMIN, Name};
-use super::privilege::Privileges;
+use super::name::{ADMIN, EXTERNAL, Name};
+use super::privilege::{Need, Privileges};
 use super::records::{Role, User};
 use crate::error::{CommandError, CommandResult};
 use alluvium::{Collection, Database, Durability, Map, Value};
@@ -22,6 +23,23 @@ pub(crate) struct Directory {
     /// Held by the thread that changes users or roles, from reading to writing.
     changing: Mutex<()>,
     has_users: AtomicBool,
+    rules: Rules,
+}
+
+/// What is true of the server whose users these are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    /// Commands need a login, as soon as there is a user.
+    pub logins: bool,
+    /// Users of `$external` can log in: the server verifies certificates.
+    pub certificates: bool,
+}
+
+/// What a change has brought about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Changed {
+    /// Every connection needs a login from now on.
+    pub closes: bool,
 }
 
 /// All users and roles.
@@ -63,12 +81,13 @@ impl Directory {
     ///
     /// # Errors
     /// Errors of reading.
-    pub(crate) fn open(db: &Database) -> CommandResult<Self> {
+    pub(crate) fn open(db: &Database, rules: Rules) -> CommandResult<Self> {
         let directory = Self {
             db: db.clone(),
             content: Mutex::new(None),
             changing: Mutex::new(()),
             has_users: AtomicBool::new(false),
+            rules,
         };
         directory.content()?;
         Ok(directory)
@@ -124,11 +143,15 @@ impl Directory {
     /// crash may leave the first ones without the others, so that privileges are given last and taken away first.
     ///
     /// # Errors
-    /// Errors of the plan, and of reading and writing.
-    pub(crate) fn change(&self, plan: impl FnOnce(&Content) -> CommandResult<Vec<Change>>) -> CommandResult<()> {
+    /// Error 20 if no user is left who can administer users; errors of the plan, and of reading and writing.
+    pub(crate) fn change(&self, plan: impl FnOnce(&Content) -> CommandResult<Vec<Change>>) -> CommandResult<Changed> {
         let _changing = self.changing.lock();
         let content = self.content()?;
         let changes = plan(&content)?;
+        let had_users = self.has_users();
+        if self.rules.logins {
+            content.check_administrator(had_users, &changes, self.rules.certificates)?;
+        }
         let mut written = Ok(());
         for change in changes {
             written = self.write(change);
@@ -138,7 +161,8 @@ impl Directory {
         }
         *self.content.lock() = None;
         self.content()?;
-        written
+        written?;
+        Ok(Changed { closes: self.rules.logins && !had_users && self.has_users() })
     }
 
     fn write(&self, change: Change) -> CommandResult<()> {
@@ -160,6 +184,55 @@ impl Directory {
 }
 
 impl Content {
+    /// Checks that users who have to log in have an administrator among them after these changes: a user of `admin` who
+    /// can create users and grant roles. Users who had none before may be changed.
+    fn check_administrator(&self, had_users: bool, changes: &[Change], certificates: bool) -> CommandResult<()> {
+        if had_users && !self.has_administrator(certificates) {
+            return Ok(());
+        }
+        let after = self.after(changes);
+        if after.users.is_empty() || after.has_administrator(certificates) {
+            return Ok(());
+        }
+        let message = match had_users {
+            true => {
+                "no user would be left who can administer users: give another user of admin the role root or \
+                 userAdminAnyDatabase first"
+            }
+            false => {
+                "the first user has to be one of admin with the role root or userAdminAnyDatabase, since every connection \
+                 needs a login as soon as there is a user"
+            }
+        };
+        Err(CommandError::illegal_operation(message))
+    }
+
+    /// The users and roles after changes.
+    fn after(&self, changes: &[Change]) -> Self {
+        let mut after = Self { users: self.users.clone(), roles: self.roles.clone(), ..Self::default() };
+        for change in changes {
+            match change {
+                Change::Put(user) => drop(after.users.insert(user.name.clone(), user.clone())),
+                Change::Remove(name) => drop(after.users.remove(name)),
+                Change::PutRole(role) => drop(after.roles.insert(role.name.clone(), role.clone())),
+                Change::RemoveRole(name) => drop(after.roles.remove(name)),
+            }
+        }
+        after
+    }
+
+    /// True if a user who can log in can give every right to every user.
+    fn has_administrator(&self, certificates: bool) -> bool {
+        let needs = [Action::CreateUser, Action::GrantRole].map(|action| Need::database(ADMIN, action));
+        self.users.values().any(|user| {
+            let can_log_in = user.name.db == ADMIN || certificates && user.name.db == EXTERNAL;
+            can_log_in && {
+                let privileges = self.privileges_of_roles(&user.roles);
+                needs.iter().all(|need| privileges.allow(need))
+            }
+        })
+    }
+
     /// The user with a name.
     ///
     /// # Errors

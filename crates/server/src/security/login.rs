@@ -8,12 +8,16 @@ use super::name::{EXTERNAL, Name};
 use super::privilege::Privileges;
 use super::random;
 use crate::error::{CommandError, CommandResult};
+use crate::host::Host;
+use crate::principal::Principal;
+use crate::tls::Greeting;
 use alluvium::{Binary, Map, Value};
 use alluvium_env::sync::Mutex;
 use alluvium_wire::scram::{ClientFirst, Conversation, Credentials, Mechanism};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use std::net::IpAddr;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +40,10 @@ pub(crate) struct Peer {
     pub is_owner: bool,
     /// The subject of its certificate, which has been verified.
     pub certificate: Option<String>,
+    /// The address as a principal.
+    principal: Principal,
+    /// The address of this server at which the connection has arrived.
+    pub reached: Host,
     state: Mutex<State>,
 }
 
@@ -43,6 +51,8 @@ pub(crate) struct Peer {
 #[derive(Default)]
 struct State {
     login: Option<Login>,
+    /// The user as a principal.
+    principal: Option<Principal>,
     pending: Option<Pending>,
     delay: Duration,
 }
@@ -73,16 +83,18 @@ struct Pending {
 
 impl Peer {
     /// A peer at an address of the network.
-    pub(crate) fn network(address: String, ip: IpAddr) -> Self {
-        let ip = ip.to_canonical();
-        let (host, is_local) = (ip.to_string(), ip.is_loopback());
-        Self { address, host, is_local, is_owner: false, certificate: None, state: Mutex::default() }
+    pub(crate) fn network(address: SocketAddr, reached: Host) -> Self {
+        let ip = address.ip().to_canonical();
+        let (address, host, is_local) = (address.to_string(), ip.to_string(), ip.is_loopback());
+        let (principal, state) = (Principal::address(&host), Mutex::default());
+        Self { address, host, is_local, is_owner: false, certificate: None, principal, reached, state }
     }
 
     /// A peer at a Unix socket.
     pub(crate) fn socket(path: String) -> Self {
-        let (host, state) = (path.clone(), Mutex::default());
-        Self { address: path, host, is_local: true, is_owner: false, certificate: None, state }
+        let (host, principal, state) = (path.clone(), Principal::address(&path), Mutex::default());
+        let reached = Host::of_socket(Path::new(&path));
+        Self { address: path, host, is_local: true, is_owner: false, certificate: None, principal, reached, state }
     }
 
     /// The owner of the database, at the socket in its directory.
@@ -90,9 +102,25 @@ impl Peer {
         Self { is_owner: true, ..Self::socket(path) }
     }
 
+    /// Notes what the client has sent in a handshake of TLS: a client that has a name for the server stays with that.
+    pub(crate) fn greet(&mut self, greeting: Greeting) {
+        self.certificate = greeting.subject;
+        if let Some(name) = greeting.server_name {
+            let (_, port) = self.reached.parts();
+            self.reached = Host::new(&name, port);
+        }
+    }
+
     /// The user who is logged in.
     pub(crate) fn login(&self) -> Option<Login> {
         self.state.lock().login.clone()
+    }
+
+    /// Whom requests are counted for, and whether it is a user who is logged in.
+    pub(crate) fn principal(&self) -> (Principal, bool) {
+        let user = self.state.lock().principal.clone();
+        let is_user = user.is_some();
+        (user.unwrap_or_else(|| self.principal.clone()), is_user)
     }
 
     /// Logs in a user who exists, without a password.
@@ -239,7 +267,8 @@ impl Security {
             namespace: &login.name.db,
             error: None,
         });
-        *peer.state.lock() = State { login: Some(login), pending: None, delay };
+        let principal = Some(Principal::user(&login.name.id()));
+        *peer.state.lock() = State { login: Some(login), principal, pending: None, delay };
     }
 
     fn refuse(&self, peer: &Peer, name: &Name, command: &str) -> CommandError {

@@ -64,7 +64,7 @@ pub(crate) fn list(call: &Call<'_>, which: Which) -> Vec<Map> {
     if which.idle_cursors {
         list.extend(call.shared.cursors.idle().into_iter().map(|(id, namespace)| {
             let mut entry = Map::from([("type", Value::from("idleCursor"))]);
-            entry.push("host", call.shared.address.as_str());
+            entry.push("host", call.host().as_str());
             entry.push("ns", namespace);
             entry.push("cursor", Map::from([("cursorId", Value::Int64(id))]));
             entry
@@ -76,7 +76,7 @@ pub(crate) fn list(call: &Call<'_>, which: Which) -> Vec<Map> {
 fn connection(call: &Call<'_>, number: i32, address: String) -> Map {
     Map::from([
         ("type", Value::from("op")),
-        ("host", Value::from(call.shared.address.as_str())),
+        ("host", Value::from(call.host().as_str())),
         ("desc", Value::from(format!("conn{number}"))),
         ("connectionId", Value::Int32(number)),
         ("client", Value::from(address)),

@@ -37,8 +37,7 @@ pub(crate) fn of_collection(call: &Call<'_>, operand: &Value) -> CommandResult<V
     }
     let mut list = of_library(call, collection(call), "$collStats", &Value::Map(of_documents))?;
     for entry in &mut list {
-        let mut first =
-            Map::from([("ns", Value::from(full.as_str())), ("host", Value::from(call.shared.address.as_str()))]);
+        let mut first = Map::from([("ns", Value::from(full.as_str())), ("host", Value::from(call.host().as_str()))]);
         entry.remove("ns");
         if is_set("latencyStats") {
             let histograms = options.document("latencyStats").is_some_and(|latencies| latencies.flag("histograms"));
@@ -77,7 +76,7 @@ pub(super) fn of_indexes(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<
             entry.push("spec", listing::definition(spec));
         }
         let at = entry.entries.iter().position(|(name, _)| name.as_str() == Some("accesses")).unwrap_or(0);
-        let host = Value::from(call.shared.address.as_str());
+        let host = Value::from(call.host().as_str());
         entry.entries.insert(at, (Value::from("host"), host));
     }
     Ok(list)

@@ -3,6 +3,7 @@
 
 use crate::common::{Client, OP_MSG, Running};
 use alluvium::{Map, Value, doc};
+use alluvium_server::Config;
 use std::time::Duration;
 
 /// A command as the payload of `OP_MSG`.
@@ -225,4 +226,236 @@ fn a_server_ends_while_clients_are_busy() {
         drop(server);
     });
     assert!(began.elapsed() < Duration::from_secs(9), "it did not wait for its clients");
+}
+
+/// A server with the users `root` and `reader`, whose passwords are their names.
+fn with_users(config: Config) -> Running {
+    let server = Running::with(config);
+    let mut admin = server.client();
+    admin.ok("admin", doc! {"createUser": "root", "pwd": "root", "roles": ["root"]});
+    assert_eq!(admin.log_in("admin", "root", "root"), None);
+    admin.ok("admin", doc! {"createUser": "reader", "pwd": "reader", "roles": ["readAnyDatabase"]});
+    server
+}
+
+fn logged_in(server: &Running, user: &str) -> Client {
+    let mut client = server.client();
+    assert_eq!(client.log_in("admin", user, user), None);
+    client
+}
+
+/// A command with a string that makes it this long.
+fn padded(bytes: usize) -> Map {
+    doc! {"ping": 1, "$db": "admin", "comment": ("x".repeat(bytes))}
+}
+
+/// A compressed message with this content, and the length that it declares.
+fn compressed(declared: i32, content: &[u8]) -> Vec<u8> {
+    [&OP_MSG.to_le_bytes(), &declared.to_le_bytes(), &[2_u8][..], content].concat()
+}
+
+const OP_COMPRESSED: i32 = 2012;
+
+#[test]
+fn before_a_login_messages_are_small() {
+    let server = with_users(Config::default());
+    // By its length, also if it is not all there; and by what it expands to.
+    let mut client = server.client();
+    client.send_raw(OP_MSG, &payload(0, &padded(17_000)));
+    assert_eq!(client.reply().get("code"), Some(&Value::Int32(13)));
+    assert!(client.is_closed());
+    for declared in [17_000, 47_000_000] {
+        let mut client = server.client();
+        client.send_raw(OP_COMPRESSED, &compressed(declared, &[0; 100]));
+        assert_eq!(client.reply().get("code"), Some(&Value::Int32(13)));
+        assert!(client.is_closed());
+    }
+    // One that is small, but not what it says.
+    let mut client = server.client();
+    client.send_raw(OP_COMPRESSED, &compressed(1000, &[0; 100]));
+    assert!(client.is_closed());
+    let mut client = server.client();
+    client.send_raw(OP_MSG, &payload(0, &padded(15_000)));
+    assert_eq!(client.reply().get("ok").and_then(Value::as_f64), Some(1.0));
+    assert_eq!(client.log_in("admin", "reader", "reader"), None);
+    client.send_raw(OP_MSG, &payload(0, &padded(1_000_000)));
+    assert_eq!(client.reply().get("ok").and_then(Value::as_f64), Some(1.0));
+}
+
+/// A body of elements of two bytes, of which each takes 32 bytes of memory.
+fn smallest_elements(count: usize) -> Vec<u8> {
+    let array = [(count as u32 * 2 + 5).to_le_bytes().to_vec(), [0x0a, 0].repeat(count), vec![0]].concat();
+    let mut fields = Vec::new();
+    alluvium_document::bson::encode_document(&ping(), &mut fields).expect("BSON");
+    let body = [&fields[4..fields.len() - 1], &b"\x04comment\0"[..], &array, &[0]].concat();
+    [vec![0; 5], (body.len() as u32 + 4).to_le_bytes().to_vec(), body].concat()
+}
+
+#[test]
+fn a_request_that_needs_more_memory_than_there_is_for_requests_is_refused() {
+    let server = Running::with(Config { request_bytes_max: 32 << 20, ..Default::default() });
+    let (mut client, mut other) = (server.client(), server.client());
+    for _ in 0..3 {
+        client.send_raw(OP_MSG, &smallest_elements(2_000_000));
+        let reply = client.reply();
+        assert_eq!(reply.get("code"), Some(&Value::Int32(462)), "{reply}");
+        assert!(reply.get("errorLabels").is_some());
+        other.ok("admin", doc! {"ping": 1});
+    }
+    // What it takes is given back, so one that fits is answered every time.
+    for _ in 0..10 {
+        client.send_raw(OP_MSG, &smallest_elements(400_000));
+        assert_eq!(client.reply().get("ok").and_then(Value::as_f64), Some(1.0));
+    }
+}
+
+#[test]
+fn the_fields_of_a_command_are_no_longer_than_a_document() {
+    let server = Running::new();
+    let mut client = server.client();
+    client.send_raw(OP_MSG, &payload(0, &padded(17 << 20)));
+    assert_eq!(client.reply().get("code"), Some(&Value::Int32(10334)));
+    client.ok("admin", doc! {"ping": 1});
+}
+
+#[test]
+fn statements_do_not_take_the_memory_of_all_at_once() {
+    // Decoded, they would take 20 MB.
+    let server = Running::with(Config { request_bytes_max: 8 << 20, ..Default::default() });
+    let mut client = server.client();
+    let statement = |n: i32| doc! {"q": {"_id": n}, "u": {"$set": {"n": n}}, "upsert": true};
+    let updates: Vec<Map> = (0..20_000).map(statement).collect();
+    client.send("shop", doc! {"update": "pets"}, &[("updates", &updates)], 0);
+    let reply = client.reply();
+    assert_eq!(reply.get("n"), Some(&Value::Int32(20_000)), "{:?}", reply.get("errmsg"));
+    // Within the fields, as some drivers send them.
+    let updates = updates.into_iter().map(Value::Map).collect();
+    let reply = client.ok("shop", doc! {"update": "pets", "updates": (Value::Array(updates))});
+    assert_eq!((reply.get("n"), reply.get("nModified")), (Some(&Value::Int32(20_000)), Some(&Value::Int32(0))));
+    let deletes: Vec<Map> = (0..20_000).map(|n| doc! {"q": {"_id": n}, "limit": 1}).collect();
+    client.send("shop", doc! {"delete": "pets"}, &[("deletes", &deletes)], 0);
+    assert_eq!(client.reply().get("n"), Some(&Value::Int32(20_000)));
+}
+
+#[test]
+fn control_is_answered_while_no_ordinary_request_is() {
+    let server = Running::with(Config { threads: 1, ..Default::default() });
+    let pets = server.db.collection("shop.pets");
+    pets.insert_many((0..20_000).map(|n| doc! {"_id": n})).expect("space");
+    let mut other = server.client();
+    let mut clients: Vec<Client> = (0..4).map(|_| server.client()).collect();
+    clients.iter_mut().for_each(|client| client.send("shop", long_query(), &[], 0));
+    wait_until("one runs", || running(&mut other) == 1);
+    for command in ["ping", "hello", "isMaster", "serverStatus", "connectionStatus", "startSession"] {
+        other.ok("admin", Map::from([(command, Value::Int32(1))]));
+    }
+    let finds = |other: &mut Client| -> Vec<Value> {
+        let reply = other.ok("admin", doc! {"aggregate": 1, "pipeline": [{"$currentOp": {}}], "cursor": {}});
+        let batch = reply.get("cursor").and_then(Value::as_map).and_then(|cursor| cursor.get("firstBatch"));
+        let all = batch.and_then(Value::as_array).expect("a batch").iter().filter_map(Value::as_map);
+        let is_find = |map: &&Map| map.get("command").and_then(Value::as_map).is_some_and(|it| it.contains("find"));
+        all.filter(is_find).filter_map(|map| map.get("opid").cloned()).collect()
+    };
+    for _ in 0..4 {
+        wait_until("the next one runs", || !finds(&mut other).is_empty());
+        let number = finds(&mut other)[0].clone();
+        other.ok("admin", Map::from([("killOp", Value::Int32(1)), ("op", number.clone())]));
+        wait_until("it ends", || !finds(&mut other).contains(&number));
+    }
+    for mut client in clients {
+        assert_eq!(client.reply().get("code"), Some(&Value::Int32(11601)));
+    }
+}
+
+#[test]
+fn one_user_does_not_keep_others_from_reading() {
+    let server = with_users(Config { threads: 2, ..Default::default() });
+    let pets = server.db.collection("shop.pets");
+    pets.insert_many((0..20_000).map(|n| doc! {"_id": n})).expect("space");
+    let mut root = logged_in(&server, "root");
+    let mut readers: Vec<Client> = (0..8).map(|_| logged_in(&server, "reader")).collect();
+    readers.iter_mut().for_each(|client| client.send("shop", long_query(), &[], 0));
+    wait_until("as many run as one user may", || running(&mut root) == 2);
+    for n in 0..20 {
+        root.ok("shop", doc! {"find": "pets", "filter": {"_id": n}});
+    }
+    assert_eq!(running(&mut root), 2);
+    drop(readers);
+    wait_until("they end", || running(&mut root) == 0);
+}
+
+/// A server with 16 documents of this length, and memory for the replies of one client that reads all of them.
+fn with_large_documents(bytes: usize, unread_max: Duration) -> Running {
+    let server = Running::with(Config { request_bytes_max: 24 * bytes, unread_max, ..Default::default() });
+    let text = "x".repeat(bytes);
+    let large = server.db.collection("shop.large");
+    large.insert_many((0..16).map(|n| doc! {"_id": n, "text": (text.as_str())})).expect("space");
+    server
+}
+
+fn ids(documents: &[Map]) -> Vec<i64> {
+    documents.iter().filter_map(|document| document.get("_id").and_then(Value::as_i64)).collect()
+}
+
+#[test]
+fn replies_that_are_not_read_make_those_of_others_smaller() {
+    let server = with_large_documents(1 << 20, Duration::from_secs(3600));
+    let mut silent = server.client();
+    silent.send("shop", doc! {"find": "large"}, &[], 0);
+    let mut other = server.client();
+    wait_until("little memory is left", || {
+        let reply = other.ok("shop", doc! {"find": "large", "batchSize": 16});
+        let cursor = reply.get("cursor").and_then(Value::as_map).expect("a cursor");
+        cursor.get("firstBatch").and_then(Value::as_array).is_some_and(|batch| batch.len() < 16)
+    });
+    // All of them come nevertheless, in more batches, and with a limit, too.
+    assert_eq!(ids(&other.documents("shop", doc! {"find": "large"})), (0..16).collect::<Vec<_>>());
+    assert_eq!(ids(&other.documents("shop", doc! {"find": "large", "limit": 12})), (0..12).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_client_that_does_not_read_loses_its_connection_while_memory_lacks() {
+    let server = with_large_documents(300_000, Duration::from_millis(100));
+    let mut silent: Vec<Client> = (0..6).map(|_| server.client()).collect();
+    silent.iter_mut().for_each(|client| client.send("shop", doc! {"find": "large"}, &[], 0));
+    let mut other = server.client();
+    let batch = |reply: &Map| {
+        let cursor = reply.get("cursor").and_then(Value::as_map).expect("a cursor");
+        cursor.get("firstBatch").and_then(Value::as_array).map_or(0, <[Value]>::len)
+    };
+    wait_until("little memory is left", || batch(&other.ok("shop", doc! {"find": "large", "batchSize": 16})) < 16);
+    // A batch that has to be whole waits until a connection of the others is closed.
+    let whole = other.ok("shop", doc! {"find": "large", "singleBatch": true, "batchSize": 16});
+    assert_eq!(batch(&whole), 16);
+    let status = other.ok("admin", doc! {"serverStatus": 1});
+    let connections = status.get("connections").and_then(Value::as_map).cloned().expect("connections");
+    assert!(connections.get("current").and_then(Value::as_i64).expect("a count") < 7);
+}
+
+#[test]
+fn a_limit_is_reached_by_more_than_one_batch() {
+    let server = Running::new();
+    let text = "x".repeat(1 << 20);
+    let large = server.db.collection("shop.large");
+    large.insert_many((0..24).map(|n| doc! {"_id": n, "text": (text.as_str())})).expect("space");
+    let found = server.client().documents("shop", doc! {"find": "large", "limit": 20});
+    assert_eq!(ids(&found), (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_reader_of_many_snapshots_keeps_nobody_from_reading() {
+    let server = with_users(Config::default());
+    let pets = server.db.collection("shop.pets");
+    let (mut root, mut reader) = (logged_in(&server, "root"), logged_in(&server, "reader"));
+    let read = || doc! {"find": "pets", "filter": {"_id": 0}, "readConcern": {"level": "snapshot"}};
+    let at = |reply: &Map| reply.get("cursor").and_then(Value::as_map).and_then(|it| it.get("atClusterTime")).cloned();
+    pets.put(0, doc! {"_id": 0}).expect("space");
+    let first = at(&root.ok("shop", read())).expect("a time");
+    for n in 1..1100 {
+        pets.put(n, doc! {"_id": n}).expect("space");
+        reader.ok("shop", read());
+    }
+    root.ok("shop", read());
+    let again = Map::from([("level", Value::from("snapshot")), ("atClusterTime", first)]);
+    root.ok("shop", doc! {"find": "pets", "readConcern": (Value::Map(again))});
 }

@@ -19,8 +19,10 @@ fn writes_wait_for_the_last_unlock() {
     for (id, writer) in &mut writers {
         writer.send("zoo", doc! {"insert": "pets", "documents": [{"_id": (*id)}]}, &[], 0);
     }
-    let out = doc! {"aggregate": "pets", "pipeline": [{"$out": "copies"}], "cursor": {}, "maxTimeMS": 1};
-    server.client().fails(50, "zoo", out);
+    for write in [doc! {"$out": "copies"}, doc! {"$merge": "copies"}] {
+        let writing = doc! {"aggregate": "pets", "pipeline": [write], "cursor": {}, "maxTimeMS": 1};
+        server.client().fails(50, "zoo", writing);
+    }
     let count = |admin: &mut common::Client| admin.ok("zoo", doc! {"count": "pets"}).get("n").cloned();
     assert_eq!(count(&mut admin), Some(Value::Int32(1)), "the writes wait, and reads do not");
     // A client that goes away while its write waits.

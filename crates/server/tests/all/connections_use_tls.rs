@@ -96,12 +96,19 @@ fn connections_use_tls() {
     assert!(connect(&served, &other, None).try_run("a", ping()).is_none(), "an authority that is not trusted");
     assert!(served.client().try_run("a", ping()).is_none(), "a plain connection");
 
+    // A client stays with the name that the certificate has, so that it accepts the next connection, too.
+    let hello = connect(&served, &authority, None).ok("admin", doc! {"hello": 1});
+    let named = format!("localhost:{}", served.address.port());
+    assert_eq!(hello.get("me").and_then(alluvium::Value::as_str), Some(named.as_str()));
+
     // A certificate is a login if its subject is a user.
     let reports = authority.issue("reports");
     let mut client = connect(&served, &authority, Some(&reports));
     let log_in = || doc! {"authenticate": 1, "mechanism": "MONGODB-X509"};
     assert_eq!(client.code("$external", log_in()), Some(18));
-    let user = doc! {"createUser": "CN=reports,O=shop", "roles": [{"role": "read", "db": "shop"}]};
+    let user = doc! {"createUser": "CN=reports,O=shop", "roles": [
+        {"role": "read", "db": "shop"}, {"role": "userAdminAnyDatabase", "db": "admin"}
+    ]};
     assert_eq!(client.code("$external", user), None);
     assert_eq!(client.code("shop", doc! {"find": "c"}), Some(13));
     assert_eq!(client.code("$external", log_in()), None);

@@ -240,9 +240,6 @@ fn the_only_member_of_a_set_stays_what_it_is() {
     client.ok("admin", doc! {"replSetStepDown": 60, "force": true});
     client.fails(95, "admin", doc! {"replSetFreeze": 60});
     client.fails(95, "admin", doc! {"replSetMaintenance": true});
-    let config = at(&client.ok("admin", doc! {"replSetGetConfig": 1}), &["config"]).clone();
-    client.ok("admin", doc! {"replSetReconfig": (config)});
-    client.fails(103, "admin", doc! {"replSetReconfig": {"_id": "alluvium", "members": [{}, {}]}});
     alone().client().fails(76, "admin", doc! {"replSetStepDown": 60});
 }
 

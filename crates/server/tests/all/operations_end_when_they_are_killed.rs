@@ -1,7 +1,8 @@
 //! `getMore` reads what another request has begun, and ends when it is killed, or its client is gone.
 
 use crate::common::{Client, Running};
-use alluvium::{Value, doc};
+use alluvium::{Map, Value, doc};
+use alluvium_server::Config;
 use std::time::{Duration, Instant};
 
 /// The most time for what ends at once.
@@ -18,24 +19,41 @@ fn begin(client: &mut Client) -> i64 {
     cursor.get("id").and_then(Value::as_i64).expect("a number")
 }
 
-/// The number of the `getMore` that runs.
-fn running(client: &mut Client) -> Option<Value> {
+/// The numbers of commands of this name that run.
+fn running(client: &mut Client, name: &str) -> Vec<Value> {
     let listed = client.ok("admin", doc! {"currentOp": 1});
     let all = listed.get("inprog").and_then(Value::as_array).expect("a list").iter().filter_map(Value::as_map);
-    let is_get_more = |command: &Value| command.as_map().is_some_and(|command| command.contains("getMore"));
-    let found = all.into_iter().find(|operation| operation.get("command").is_some_and(is_get_more));
-    found.and_then(|operation| operation.get("opid")).cloned()
+    let is_named = |command: &Value| command.as_map().is_some_and(|command| command.contains(name));
+    let found = all.filter(|operation| operation.get("command").is_some_and(is_named));
+    found.filter_map(|operation| operation.get("opid")).cloned().collect()
 }
 
-/// The number of the `getMore` once it runs.
-fn started(client: &mut Client) -> Value {
+/// The numbers of commands of this name once this number of them run.
+fn started(client: &mut Client, name: &str, count: usize) -> Vec<Value> {
     let began = Instant::now();
     loop {
-        match running(client) {
-            Some(number) => return number,
-            None => assert!(began.elapsed() < SOON, "it does not run"),
+        let numbers = running(client, name);
+        if numbers.len() == count {
+            return numbers;
         }
+        assert!(began.elapsed() < SOON, "they do not run");
     }
+}
+
+/// An aggregation of one document that takes minutes: a step of the expression takes long.
+fn long(step: Map) -> Map {
+    let documents = doc! {"$documents": [{"_id": 1}]};
+    let loops = doc! {"$reduce": {"input": {"$range": [0, 100_000]}, "initialValue": 0, "in": {"$let": {"vars": {"step": step}, "in": 1}}}};
+    let pipeline = Value::Array(vec![Value::Map(documents), Value::Map(doc! {"$project": {"x": loops}})]);
+    doc! {"aggregate": 1, "pipeline": pipeline, "cursor": {}}
+}
+
+/// Aggregations whose expressions take minutes, for various reasons.
+fn long_ones() -> [Map; 3] {
+    let sorted = doc! {"$setUnion": [{"$range": [0, 600_000]}, {"$range": [600_000, 0, -1]}]};
+    let text = doc! {"$reduce": {"input": {"$range": [0, 22]}, "initialValue": "a", "in": {"$concat": ["$$value", "$$value"]}}};
+    let searched = doc! {"$regexMatch": {"input": (text.clone()), "regex": "(?=a*b)a"}};
+    [long(sorted), long(doc! {"$toUpper": text}), long(doc! {"$ifNull": [null, searched]})]
 }
 
 #[test]
@@ -44,7 +62,7 @@ fn operations_end_when_they_are_killed() {
     let (mut client, mut other) = (server.client(), server.client());
     let id = begin(&mut client);
     client.send("zoo", doc! {"getMore": id, "collection": "pets"}, &[], 0);
-    let number = started(&mut other);
+    let number = started(&mut other, "getMore", 1).remove(0);
     let began = Instant::now();
     other.ok("admin", doc! {"killOp": 1, "op": number});
     assert_eq!(client.reply().get("code"), Some(&Value::Int32(11601)));
@@ -58,11 +76,60 @@ fn operations_end_when_their_client_is_gone() {
     let (mut client, mut other) = (server.client(), server.client());
     let id = begin(&mut client);
     client.send("zoo", doc! {"getMore": id, "collection": "pets"}, &[], 0);
-    started(&mut other);
+    started(&mut other, "getMore", 1);
     drop(client);
     let began = Instant::now();
-    while running(&mut other).is_some() {
+    while !running(&mut other, "getMore").is_empty() {
         assert!(began.elapsed() < SOON, "it still runs");
     }
     other.fails(43, "zoo", doc! {"getMore": id, "collection": "pets"});
+}
+
+#[test]
+fn long_steps_of_expressions_end_when_they_are_killed() {
+    let server = Running::new();
+    let mut other = server.client();
+    for command in long_ones() {
+        let mut client = server.client();
+        client.send("zoo", command, &[], 0);
+        let number = started(&mut other, "aggregate", 1).remove(0);
+        let began = Instant::now();
+        other.ok("admin", doc! {"killOp": 1, "op": number});
+        assert_eq!(client.reply().get("code"), Some(&Value::Int32(11601)));
+        assert!(began.elapsed() < SOON);
+    }
+}
+
+#[test]
+fn long_steps_of_expressions_end_in_time() {
+    let server = Running::new();
+    let mut client = server.client();
+    for mut command in long_ones() {
+        command.push("maxTimeMS", 300);
+        let began = Instant::now();
+        client.fails(50, "zoo", command);
+        assert!(began.elapsed() < SOON);
+    }
+}
+
+/// Without the end of its commands, a server waits for them for twenty seconds.
+#[test]
+fn operations_end_when_the_server_ends() {
+    let server = Running::with(Config { threads: 8, ..Config::default() });
+    let mut other = server.client();
+    let mut clients: Vec<Client> = long_ones()
+        .into_iter()
+        .map(|command| {
+            let mut client = server.client();
+            client.send("zoo", command, &[], 0);
+            client
+        })
+        .collect();
+    started(&mut other, "aggregate", clients.len());
+    let began = Instant::now();
+    drop(server);
+    assert!(began.elapsed() < SOON, "it ended after {:?}", began.elapsed());
+    for client in &mut clients {
+        assert_eq!(client.reply().get("code"), Some(&Value::Int32(11601)));
+    }
 }

@@ -44,16 +44,6 @@ fn an_operation_is_found_by_its_comment() {
 }
 
 #[test]
-fn a_set_is_initiated_by_its_name() {
-    let server = Running::new();
-    let mut client = server.client();
-    client.ok("admin", doc! {"replSetInitiate": {"_id": "alluvium", "members": [{"_id": 0, "host": "localhost:1"}]}});
-    client.ok("admin", doc! {"replSetInitiate": {}});
-    client.fails(93, "admin", doc! {"replSetInitiate": {"_id": "other"}});
-    client.fails(93, "admin", doc! {"replSetInitiate": {"_id": "alluvium", "members": [{}, {}]}});
-}
-
-#[test]
 fn a_connection_continues_after_errors_and_silence() {
     let server = Running::new();
     let mut client = server.client();

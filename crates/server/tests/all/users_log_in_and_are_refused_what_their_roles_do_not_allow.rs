@@ -7,6 +7,7 @@ use alluvium_server::Config;
 const UNAUTHORIZED: Option<i64> = Some(13);
 const FAILED: Option<i64> = Some(18);
 
+// long: one server, from its first user to the audit log of all that was refused
 #[test]
 fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     let dir = tempfile::tempdir().unwrap();
@@ -38,6 +39,14 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     assert_eq!(writer.code("b", doc! {"find": "c"}), UNAUTHORIZED);
     assert_eq!(writer.code("admin", doc! {"find": "system.users"}), UNAUTHORIZED);
     assert_eq!(writer.code("a", doc! {"dropDatabase": 1}), UNAUTHORIZED);
+    // Neither by a pipeline within a stage.
+    let reading = |name: &str| {
+        let inner = doc! {"$lookup": {"from": name, "as": "x", "pipeline": []}};
+        let union = doc! {"$unionWith": {"coll": "c", "pipeline": [inner]}};
+        doc! {"aggregate": "c", "pipeline": [union], "cursor": {}}
+    };
+    assert_eq!(writer.code("a", reading("d")), None);
+    assert_eq!(writer.code("a", reading("system.users")), UNAUTHORIZED);
     let status = writer.run("admin", doc! {"connectionStatus": 1}).to_string();
     assert!(status.contains(r#""authenticatedUsers":[{"user":"writer","db":"a"}]"#), "{status}");
 
@@ -80,6 +89,25 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     assert_eq!(count(r#""result":"AuthenticationFailed""#), 3, "{lines}");
     assert_eq!(count(r#""command":"createUser","namespace":"a.writer","result":"ok""#), 2, "{lines}");
     assert!(count(r#""event":"refused","#) >= 8, "{lines}");
+}
+
+#[test]
+fn pipelines_in_stages_need_rights_of_their_own() {
+    let db = Database::in_memory().unwrap();
+    let served = Running::of(&db, Config::default());
+    let mut open = served.client();
+    assert_eq!(open.code("admin", doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]}), None);
+    let mut root = served.client();
+    assert_eq!(root.log_in("admin", "root", "secret"), None);
+    assert_eq!(root.code("a", doc! {"createUser": "writer", "pwd": "w", "roles": ["readWrite"]}), None);
+    let mut writer = served.client();
+    assert_eq!(writer.log_in("a", "writer", "w"), None);
+    for (name, refusal) in [("d", None), ("system.users", UNAUTHORIZED)] {
+        let inner = doc! {"$lookup": {"from": name, "as": "x", "pipeline": []}};
+        let union = doc! {"$unionWith": {"coll": "c", "pipeline": [inner]}};
+        let reading = doc! {"aggregate": "c", "pipeline": [union], "cursor": {}};
+        assert_eq!(writer.code("a", reading), refusal, "{name}");
+    }
 }
 
 #[test]

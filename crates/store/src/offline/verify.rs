@@ -49,14 +49,30 @@ impl Store {
     /// # Errors
     /// As [`Store::verify`].
     pub fn verify_unless(&self, stop: &AtomicBool) -> Result<Vec<Error>> {
-        let stop = || stop.load(Ordering::Relaxed);
+        self.verify_until(&|| stop.load(Ordering::Relaxed))
+    }
+
+    /// As [`Store::verify_unless`], until `stop` returns true, which is called between blocks.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.verify_until(&|| false)?.is_empty());
+    /// # store.close()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::verify`].
+    pub fn verify_until(&self, stop: &dyn Fn() -> bool) -> Result<Vec<Error>> {
         self.health.check_open()?;
         let mut damage = Vec::new();
         if let Err(error) = self.verify_superblock() {
             damage.push(error);
         }
         for (index, partition) in (0..).zip(&*self.partitions) {
-            let found = partition.verify_with(&mut |key, kind| self.misplaced(index, key, kind), &stop);
+            let found = partition.verify_with(&mut |key, kind| self.misplaced(index, key, kind), stop);
             damage.extend(found.damage.into_iter().map(Error::Storage));
             // After the store is closed another process may remove files.
             self.health.check_open()?;

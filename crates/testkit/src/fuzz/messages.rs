@@ -5,7 +5,7 @@ use alluvium_document::row::encode_row;
 use alluvium_document::shape::{ShapeOptions, ShapeTable};
 use alluvium_document::{Map, bson};
 use alluvium_wire::compression::{Compressor, compress, decompress};
-use alluvium_wire::{HEADER_BYTES, Header, OpCode, Request};
+use alluvium_wire::{HEADER_BYTES, Header, MAX_MESSAGE_BYTES, OpCode, Request};
 
 /// The first byte selects the operation; the others follow the header. What is accepted comes back compressed and
 /// expanded, and a document becomes the row that its fields become.
@@ -19,7 +19,7 @@ pub fn messages(data: &[u8]) {
     let head = message.first_chunk().unwrap_or_else(|| panic!("a header"));
     assert_eq!(Header::parse(head), Ok(header));
     let expanded = match op_code {
-        OpCode::Compressed => match decompress(&header, &message) {
+        OpCode::Compressed => match decompress(&header, &message, MAX_MESSAGE_BYTES) {
             Ok((inner, bytes, _)) => {
                 assert_eq!(inner.length, bytes.len());
                 (inner, bytes)
@@ -32,7 +32,7 @@ pub fn messages(data: &[u8]) {
         let packed = compress(&expanded.1, compressor).unwrap_or_else(|error| panic!("{error}"));
         let head = packed.first_chunk().unwrap_or_else(|| panic!("a header"));
         let header = Header::parse(head).unwrap_or_else(|error| panic!("{error}"));
-        let back = decompress(&header, &packed).unwrap_or_else(|error| panic!("{error}"));
+        let back = decompress(&header, &packed, usize::MAX).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(back.1, expanded.1);
     }
     let Ok(request) = Request::parse(&expanded.0, &expanded.1) else { return };

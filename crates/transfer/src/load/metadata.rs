@@ -4,7 +4,7 @@ use crate::packing::Packing;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::indexes;
-use alluvium_collections::limits::CappedLimits;
+use alluvium_collections::limits::{CappedLimits, Limits};
 use alluvium_collections::names::FullName;
 use alluvium_collections::options::CollectionOptions;
 use alluvium_document::{Map, Value, json};
@@ -238,7 +238,7 @@ impl Metadata {
                 options.push("collation", Map::from([("locale", Value::from("simple"))]));
             }
             let declared = indexes::declare(engine, name, &definition.keys_map(), &options)?;
-            declared.build(engine, name, None)?;
+            declared.build(engine, name, &Limits::default())?;
             if declared.is_new() {
                 created.push(declared.name().to_owned());
             }

@@ -48,6 +48,62 @@ fn documents_beside_the_body_are_an_array_of_it() {
     assert_eq!((request.request_id, request.more_to_come, request.form), (7, false, Form::Msg));
 }
 
+/// A message with a long array of documents in its body.
+fn long(documents: &[Map]) -> Map {
+    let documents = documents.iter().cloned().map(Value::Map).collect();
+    doc! {"insert": "pets", "documents": (Value::Array(documents)), "ordered": true, "$db": "shop"}
+}
+
+fn opened(body: &Map) -> (Vec<u8>, Sealed) {
+    let (header, bytes) = message(OpCode::Msg, &sections(0, &[kind_0(body)]));
+    let sealed = Sealed::open(&header, &bytes, &|name| name == "documents").expect("a message");
+    (bytes, sealed)
+}
+
+#[test]
+fn a_long_array_of_documents_is_taken_out_of_the_body() {
+    let documents: Vec<Map> = (0..2000).map(|n| doc! {"_id": n, "name": "rex"}).collect();
+    let (bytes, sealed) = opened(&long(&documents));
+    // The tree of all documents would cost much more than their bytes.
+    assert!(sealed.cost(&bytes) < bytes.len() + 1000, "{}", sealed.cost(&bytes));
+    let request = sealed.take(bytes).expect("a request");
+    assert_eq!(request.body, doc! {"insert": "pets", "ordered": true, "$db": "shop"});
+    assert_eq!(request.sequences[0].name, "documents");
+    let read: Vec<Map> =
+        request.sequences[0].iter().map(|raw| take_document(raw.expect("whole")).expect("BSON").0).collect();
+    assert_eq!(read, documents);
+}
+
+#[test]
+fn what_is_no_array_of_documents_stays_in_the_body() {
+    let mut mixed = long(&(0..2000).map(|n| doc! {"_id": n, "name": "rex"}).collect::<Vec<_>>());
+    let Some(Value::Array(elements)) = mixed.get_mut("documents") else { panic!("an array") };
+    elements.push(Value::Null);
+    let (bytes, sealed) = opened(&mixed);
+    assert!(sealed.cost(&bytes) > 2000 * 200);
+    assert_eq!(sealed.take(bytes).expect("a request").body, mixed);
+}
+
+#[test]
+fn a_body_longer_than_a_document_is_refused() {
+    let text = "x".repeat(MAX_BODY_BYTES);
+    let (bytes, sealed) = opened(&doc! {"ping": (text.as_str())});
+    let refused = sealed.take(bytes).expect_err("too long");
+    assert!(matches!(refused, WireError::Body(_)) && refused.is_of_document(), "{refused}");
+}
+
+#[test]
+fn the_longest_sequence_keeps_the_memory_of_the_message() {
+    let documents: Vec<Map> = (0..2000).map(|n| doc! {"_id": n}).collect();
+    let sent = [kind_1("nsInfo", &documents[..3]), kind_0(&doc! {"bulkWrite": 1}), kind_1("ops", &documents)];
+    let (header, bytes) = message(OpCode::Msg, &sections(0, &sent));
+    let sealed = Sealed::open(&header, &bytes, &|_| false).expect("a message");
+    assert!(sealed.cost(&bytes) < 1000);
+    let mut taken = sealed.take(bytes.clone()).expect("a request");
+    taken.sequences.sort_by(|a, b| a.name.cmp(&b.name));
+    assert_eq!(taken, Request::parse(&header, &bytes).expect("a request"));
+}
+
 #[test]
 fn a_checksum_is_compared() {
     let payload = sections(CHECKSUM_PRESENT, &[kind_0(&doc! {"ping": 1})]);

@@ -234,6 +234,12 @@ async fn administration(client: Client, db: Database) -> Outcome {
 
 #[tokio::main]
 async fn main() -> Outcome {
+    if let [_, uri, id] = &std::env::args().collect::<Vec<_>>()[..] {
+        // One document, for addresses.py.
+        let client = Client::with_uri_str(uri).await?;
+        client.database("addresses").collection("seen").insert_one(doc! {"_id": id}).await?;
+        return Ok(());
+    }
     let client = Client::with_uri_str(std::env::var("MONGODB_URI")?).await?;
     let db = client.database(NAME);
     db.drop().await?;

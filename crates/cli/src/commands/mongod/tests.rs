@@ -1,7 +1,17 @@
 use super::*;
+use std::ffi::OsString;
 
 fn words(line: &str) -> Vec<OsString> {
-    line.split(' ').map(OsString::from).collect()
+    line.split_whitespace().map(OsString::from).collect()
+}
+
+/// The arguments with one configuration file.
+fn expanded(line: &str, content: &str) -> Vec<OsString> {
+    let read = |path: &Path| {
+        assert_eq!(path, Path::new("a.conf"));
+        Ok(content.to_owned())
+    };
+    expand(words(line), read).expect(line)
 }
 
 #[test]
@@ -11,10 +21,23 @@ fn the_name_of_the_program_chooses_the_command() {
 }
 
 #[test]
-fn configuration_files_are_refused_by_name() {
-    for line in ["alluvium mongod --config a.conf", "alluvium mongod -f a.conf", "mongod mongod --config=a"] {
-        let failure = refuse_config(&words(line)).expect_err(line);
-        assert!(failure.to_string().contains("--config"), "{failure}");
+fn arguments_without_effect_are_removed_with_their_values() {
+    let line = "alluvium mongod --nojournal --port 1 --syncdelay 0 --networkMessageCompressors=snappy,zstd --quiet --replSet a";
+    assert_eq!(expanded(line, ""), words("alluvium mongod --port 1 --replSet a"));
+    // Those of other commands stay.
+    assert_eq!(expanded("alluvium get --quiet", ""), words("alluvium get --quiet"));
+    assert_eq!(expanded("alluvium serve my.db --config a.toml", ""), words("alluvium serve my.db --config a.toml"));
+}
+
+#[test]
+fn a_configuration_file_comes_before_the_arguments() {
+    let content = "net:\n  port: 5\n";
+    for line in [
+        "alluvium mongod --port 6 --config a.conf",
+        "alluvium mongod -f a.conf --port 6",
+        "alluvium mongod --config=a.conf --port 6",
+    ] {
+        assert_eq!(expanded(line, content), words("alluvium mongod --port 5 --port 6"));
     }
-    assert!(refuse_config(&words("alluvium serve my.db --config a.toml")).is_ok());
+    assert!(expand(words("alluvium mongod --config"), |_| Ok(String::new())).is_err());
 }

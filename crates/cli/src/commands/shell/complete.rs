@@ -185,11 +185,10 @@ impl Helper {
 fn operators_of(command: Option<&str>) -> impl Iterator<Item = &'static str> {
     let lists: &[&[&str]] = match command {
         None | Some("update") => &[operators::FILTER, operators::UPDATE, operators::MODIFIERS],
-        Some("aggregate") => &[operators::STAGES, operators::FILTER],
         Some(_) => &[operators::FILTER],
     };
-    let expressions = (command == Some("aggregate")).then(operators::expressions);
-    lists.iter().copied().flatten().copied().chain(expressions.into_iter().flatten())
+    let of_pipelines = (command == Some("aggregate")).then(|| operators::stages().chain(operators::expressions()));
+    lists.iter().copied().flatten().copied().chain(of_pipelines.into_iter().flatten())
 }
 
 /// The words after a command, sorted into options and positionals.

@@ -2,37 +2,39 @@
 
 use super::numbers::{whole, whole_32};
 use super::prepared::Codes;
+use super::sorting::{COMPARISON_UNITS, sort_by};
 use super::{
-    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, comparing, exactly, given, operator, some,
-    type_of,
+    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, comparing, counting, exactly, given,
+    operator, some, type_of,
 };
 use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};
 use crate::expression::MAX_VALUE_BYTES;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
+use crate::interrupt::{Interruption, Work};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
 use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[Operator] = &[
-    exactly("$arrayElemAt", 2, element_at),
+    exactly("$arrayElemAt", 2, element_at).constant(),
     any_number("$concatArrays", concat),
-    exactly("$first", 1, first_or_last),
+    exactly("$first", 1, first_or_last).constant(),
     operator("$firstN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
     comparing("$in", Parameters::Count(2, 2), is_in),
     comparing("$indexOfArray", Parameters::Count(2, 4), index_of),
-    exactly("$isArray", 1, is_array),
-    exactly("$last", 1, first_or_last),
+    exactly("$isArray", 1, is_array).constant(),
+    exactly("$last", 1, first_or_last).constant(),
     operator("$lastN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
-    comparing("$maxN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
-    comparing("$minN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
+    counting("$maxN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
+    counting("$minN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
     // It makes much of little: many of them in one expression are not computed ahead.
     Operator { is_constant: false, ..operator("$range", Parameters::Count(2, 3), range) },
     exactly("$reverseArray", 1, reverse),
-    exactly("$size", 1, size),
+    exactly("$size", 1, size).constant(),
     operator("$slice", Parameters::Count(2, 3), slice),
-    comparing("$sortArray", Parameters::Named(&["input!", "sortBy=!"], SORT), sort),
+    counting("$sortArray", Parameters::Named(&["input!", "sortBy=!"], SORT), sort),
     operator("$zip", Parameters::Named(&["inputs!", "useLongestLength", "defaults"], ZIP), zip),
 ];
 
@@ -106,10 +108,15 @@ fn first_or_last(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
 
 /// `$firstN`, `$lastN`, `$minN`, `$maxN`.
 fn some_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
-    some_of_ordered(operator, values, None)
+    some_of_ordered(operator, values, None, &mut Work::default())
 }
 
-fn some_of_ordered(operator: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
+fn some_of_ordered(
+    operator: &Operator,
+    values: &[Operand<'_>],
+    collation: Option<&Collation>,
+    work: &mut Work<'_>,
+) -> Outcome {
     let count = values.get(1).and_then(Option::as_deref);
     let n = match count.and_then(whole) {
         Some(n @ 1..) => usize::try_from(n).unwrap_or(usize::MAX),
@@ -137,7 +144,7 @@ fn some_of_ordered(operator: &Operator, values: &[Operand<'_>], collation: Optio
         name => {
             let mut sorted: Vec<&Value> = elements.iter().filter(|value| !is_nullish(Some(value))).collect();
             let compare = |a: &Value, b: &Value| compare_by(collation, a, b);
-            sorted.sort_by(|a, b| if name == "$minN" { compare(a, b) } else { compare(b, a) });
+            sort_by(&mut sorted, |a, b| if name == "$minN" { compare(a, b) } else { compare(b, a) }, work)?;
             sorted.into_iter().take(take).cloned().collect()
         }
     };
@@ -294,7 +301,7 @@ fn slice(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     Ok(Some(Value::Array(elements[start.min(len)..end.min(len)].to_vec())))
 }
 
-fn sort(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> Outcome {
+fn sort(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>, work: &mut Work<'_>) -> Outcome {
     let Some(input) = given(values, 0) else { return NULL };
     let Value::Array(elements) = input else {
         return fail(
@@ -303,17 +310,17 @@ fn sort(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) -> 
         );
     };
     let compare = |a: &Value, b: &Value| compare_by(collation, a, b);
-    let mut sorted = elements.clone();
+    let mut sorted: Vec<&Value> = elements.iter().collect();
     match values.get(1).and_then(Option::as_deref) {
-        Some(Value::Map(fields)) => sort_by_fields(&mut sorted, &sort_fields(fields)?, compare),
+        Some(Value::Map(fields)) => sort_by_fields(&mut sorted, &sort_fields(fields)?, compare, work)?,
         Some(direction) if direction.is_number() => match whole(direction) {
-            Some(1) => sorted.sort_by(compare),
-            Some(-1) => sorted.sort_by(|a, b| compare(b, a)),
+            Some(1) => sort_by(&mut sorted, |a, b| compare(a, b), work)?,
+            Some(-1) => sort_by(&mut sorted, |a, b| compare(b, a), work)?,
             _ => return fail(ErrorCode::Location2942506, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
         },
         _ => return fail(ErrorCode::Location2942507, "the sortBy of $sortArray must be 1, -1, or a map of fields"),
     }
-    Ok(Some(Value::Array(sorted)))
+    Ok(Some(Value::Array(sorted.into_iter().cloned().collect())))
 }
 
 /// The paths to sort by, and whether in descending order.
@@ -339,18 +346,30 @@ fn sort_fields(fields: &Map) -> Result<Vec<(FieldPath, bool)>, super::Expression
 
 /// Sorts by fields of maps. A missing field is null. Arrays are compared as a whole; other values than maps have none of
 /// the fields.
-fn sort_by_fields(values: &mut Vec<Value>, fields: &[(FieldPath, bool)], compare: impl Fn(&Value, &Value) -> Ordering) {
-    let key = |value: &Value| fields.iter().map(|(path, _)| in_maps(value, path).cloned()).collect::<Vec<_>>();
-    let mut keyed: Vec<_> = std::mem::take(values).into_iter().map(|value| (key(&value), value)).collect();
-    let side = |value: &Option<Value>| value.clone().unwrap_or_default();
-    keyed.sort_by(|(a, _), (b, _)| {
-        let orders = fields.iter().zip(a.iter().zip(b)).map(|((_, is_descending), (a, b))| {
-            let order = compare(&side(a), &side(b));
+fn sort_by_fields(
+    values: &mut Vec<&Value>,
+    fields: &[(FieldPath, bool)],
+    compare: impl Fn(&Value, &Value) -> Ordering,
+    work: &mut Work<'_>,
+) -> Result<(), Interruption> {
+    let mut keys = Vec::with_capacity(values.len() * fields.len());
+    for value in values.iter() {
+        for (path, _) in fields {
+            work.add(COMPARISON_UNITS + value.as_map().map_or(0, Map::len))?;
+            keys.push(in_maps(value, path).unwrap_or(&Value::Null));
+        }
+    }
+    let mut keyed: Vec<(&[&Value], &Value)> = keys.chunks(fields.len()).zip(values.iter().copied()).collect();
+    let order = |(a, _): &(&[&Value], &Value), (b, _): &(&[&Value], &Value)| {
+        let mut orders = fields.iter().zip(a.iter().zip(b.iter())).map(|((_, is_descending), (a, b))| {
+            let order = compare(a, b);
             if *is_descending { order.reverse() } else { order }
         });
-        orders.fold(Ordering::Equal, Ordering::then)
-    });
+        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    sort_by(&mut keyed, order, work)?;
     *values = keyed.into_iter().map(|(_, value)| value).collect();
+    Ok(())
 }
 
 /// The value at a path that leads through maps alone.
@@ -414,6 +433,10 @@ fn zip(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
     let lengths = arrays.iter().map(|elements| elements.len());
     let len = if longest { lengths.max() } else { lengths.min() }.unwrap_or(0);
+    // A value has at least three bytes in BSON.
+    if len.saturating_mul(arrays.len()) > MAX_VALUE_BYTES / 3 {
+        return fail(ErrorCode::BSONObjectTooLarge, "$zip makes more values than fit a document");
+    }
     let default = |at: usize| defaults.and_then(|defaults| defaults.get(at)).cloned().unwrap_or_default();
     let row = |at: usize| {
         let cell =

@@ -14,7 +14,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     comparing("$lt", BOTH, |_, values, collation| some(order(values, collation).is_lt())),
     comparing("$lte", BOTH, |_, values, collation| some(order(values, collation).is_le())),
     comparing("$ne", BOTH, |_, values, collation| some(order(values, collation).is_ne())),
-    exactly("$not", 1, not),
+    exactly("$not", 1, not).constant(),
     any_number("$isNumber", is_number),
 ];
 

@@ -8,6 +8,7 @@ use crate::date::{Zone, parse};
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_true;
+use crate::interrupt::Work;
 use alluvium_document::value::Double;
 use alluvium_document::{Decimal, Value, bson, json};
 use binary::{ByteOrder, Format};
@@ -178,7 +179,7 @@ fn binary_size(_: &Operator, values: &[Operand<'_>]) -> Outcome {
 }
 
 /// Without an input or a type the result is null, whatever the other arguments are.
-fn convert(_: &PreparedOperator, values: &[Operand<'_>], _: Option<&Prepared>) -> Outcome {
+fn convert(_: &PreparedOperator, values: &[Operand<'_>], _: Option<&Prepared>, _: &mut Work<'_>) -> Outcome {
     let target = given(values, 1).map_or(Ok(None), Target::of)?;
     let (Some(input), Some(target)) = (given(values, 0), target) else { return NULL };
     let target = match target {

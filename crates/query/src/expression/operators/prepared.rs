@@ -4,6 +4,7 @@ use super::{Operand, Outcome, is_nullish};
 use crate::code::ErrorCode;
 use crate::date::Zone;
 use crate::expression::error::ExpressionError;
+use crate::interrupt::Work;
 use crate::pattern::Pattern;
 use crate::pattern::Patterns;
 use alluvium_document::Value;
@@ -20,8 +21,8 @@ pub(in crate::expression) struct PreparedOperator {
     pub codes: Codes,
     /// Checks which arguments there are, and those that are constants.
     pub prepare: Prepare,
-    /// Computes the value.
-    pub function: fn(&PreparedOperator, &[Operand<'_>], Option<&Prepared>) -> Outcome,
+    /// Computes the value, and counts work that is more than the sizes of its arguments.
+    pub function: fn(&PreparedOperator, &[Operand<'_>], Option<&Prepared>, &mut Work<'_>) -> Outcome,
 }
 
 type Prepare = fn(&PreparedOperator, &[Argument<'_>], &Patterns) -> Result<Option<Prepared>, ExpressionError>;

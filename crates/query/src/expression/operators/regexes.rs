@@ -5,6 +5,7 @@ use super::{NULL, Operand, Outcome, given, is_nullish, some};
 use crate::code::ErrorCode;
 use crate::expression::MAX_VALUE_BYTES;
 use crate::expression::error::{ExpressionError, fail};
+use crate::interrupt::Work;
 use crate::pattern::{Pattern, PatternError, Patterns, Span};
 use alluvium_document::{Map, Value, bson};
 use std::borrow::Cow;
@@ -106,7 +107,12 @@ fn source<'v>(
     Ok(Some(Source { pattern, options: beside.unwrap_or(own) }))
 }
 
-fn regex(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn regex(
+    operator: &PreparedOperator,
+    values: &[Operand<'_>],
+    prepared: Option<&Prepared>,
+    work: &mut Work<'_>,
+) -> Outcome {
     let none = || match operator.name {
         "$regexMatch" => some(false),
         "$regexFindAll" => Ok(Some(Value::Array(Vec::new()))),
@@ -127,23 +133,25 @@ fn regex(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&
     };
     let pattern: Cow<'_, Pattern> = match (prepared, source) {
         (Some(Prepared::Pattern(pattern)), _) => Cow::Borrowed(pattern),
-        (_, Some(source)) => Cow::Owned(source.compile(&Patterns::default())?),
+        (_, Some(source)) => Cow::Owned(source.compile(&Patterns::interrupted_by(work.interrupt()))?),
         (_, None) => return none(),
     };
     let Some(input) = input else { return none() };
     match operator.name {
         "$regexMatch" => some(pattern.is_match(input)?),
-        _ => found(operator, &pattern, input),
+        _ => found(operator, &pattern, input, work),
     }
 }
 
 /// The first match, or all of them.
-fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str) -> Outcome {
+fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str, work: &mut Work<'_>) -> Outcome {
     let (mut found, mut bytes) = (Vec::new(), 0);
     let mut at = 0;
     let mut place = Place { bytes: 0, characters: 0 };
     // The end of a text is searched only if the text is empty.
     while found.is_empty() || at < input.len() {
+        // The search may read all of the rest, also for a match that begins soon.
+        work.add(input.len() - at)?;
         let Some(groups) = pattern.groups(input, at)? else { break };
         let Some(Some((start, end))) = groups.first().copied() else { break };
         place.advance(input, start);

@@ -1,21 +1,23 @@
 //! Arrays as sets: order and repetition do not count.
 
-use super::{NULL, Operand, Operator, Outcome, Parameters, comparing, exactly, given, some, type_of};
+use super::sorting::{COMPARISON_UNITS, sort_by};
+use super::{NULL, Operand, Operator, Outcome, Parameters, counting, exactly, given, some, type_of};
 use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};
 use crate::expression::error::fail;
 use crate::expression::operand::is_true;
+use crate::interrupt::{Interruption, Work};
 use alluvium_document::Value;
 use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[Operator] = &[
     exactly("$allElementsTrue", 1, all_true),
     exactly("$anyElementTrue", 1, any_true),
-    comparing("$setDifference", Parameters::Count(2, 2), difference),
-    comparing("$setEquals", Parameters::Count(2, usize::MAX), equals),
-    comparing("$setIntersection", Parameters::Count(0, usize::MAX), intersection),
-    comparing("$setIsSubset", Parameters::Count(2, 2), is_subset),
-    comparing("$setUnion", Parameters::Count(0, usize::MAX), union),
+    counting("$setDifference", Parameters::Count(2, 2), difference),
+    counting("$setEquals", Parameters::Count(2, usize::MAX), equals),
+    counting("$setIntersection", Parameters::Count(0, usize::MAX), intersection),
+    counting("$setIsSubset", Parameters::Count(2, 2), is_subset),
+    counting("$setUnion", Parameters::Count(0, usize::MAX), union),
 ];
 
 /// The order of strings; `None` for that of their bytes.
@@ -39,28 +41,32 @@ fn no_array(code: ErrorCode, operator: &str, value: Option<&Value>) -> Outcome {
     fail(code, format!("{operator} takes arrays, this is of type {}", type_of(value)))
 }
 
-fn difference(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
+fn difference(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>, work: &mut Work<'_>) -> Outcome {
     let (Some(a), Some(b)) = (given(values, 0), given(values, 1)) else { return NULL };
     let Value::Array(a) = a else { return no_array(ErrorCode::Location17048, operator.name, Some(a)) };
     let Value::Array(b) = b else { return no_array(ErrorCode::Location17049, operator.name, Some(b)) };
-    let taken = sorted(b, collation);
+    let taken = sorted(b, collation, work)?;
     // In the order of the first array, and of equal elements the first.
-    let mut kept: Vec<(usize, &Value)> =
-        a.iter().enumerate().filter(|(_, element)| !contains(&taken, element, collation)).collect();
-    kept.sort_by(|(_, a), (_, b)| compare_by(collation, a, b));
+    let mut kept: Vec<(usize, &Value)> = Vec::new();
+    for (at, element) in a.iter().enumerate() {
+        if !contains(&taken, element, collation, work)? {
+            kept.push((at, element));
+        }
+    }
+    sort_by(&mut kept, |(_, a), (_, b)| compare_by(collation, a, b), work)?;
     kept.dedup_by(|(_, a), (_, b)| compare_by(collation, a, b).is_eq());
     kept.sort_unstable_by_key(|(at, _)| *at);
     Ok(Some(Value::Array(kept.into_iter().map(|(_, element)| element.clone()).collect())))
 }
 
-fn equals(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
+fn equals(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>, work: &mut Work<'_>) -> Outcome {
     let mut first: Option<Vec<&Value>> = None;
     let mut all_equal = true;
     for value in values {
         let Some(Value::Array(elements)) = value.as_deref() else {
             return no_array(ErrorCode::Location17044, operator.name, value.as_deref());
         };
-        let set = sorted(elements, collation);
+        let set = sorted(elements, collation, work)?;
         match &first {
             Some(first) => all_equal &= same(first, &set, collation),
             None => first = Some(set),
@@ -69,32 +75,42 @@ fn equals(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> 
     some(all_equal)
 }
 
-fn intersection(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
+fn intersection(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>, work: &mut Work<'_>) -> Outcome {
     let Some(sets) = arrays(ErrorCode::Location17047, operator, values)? else { return NULL };
     let mut sets = sets.into_iter();
-    let Some(mut kept) = sets.next().map(|elements| sorted(elements, collation)) else {
-        return Ok(Some(Value::Array(Vec::new())));
-    };
+    let Some(first) = sets.next() else { return Ok(Some(Value::Array(Vec::new()))) };
+    let mut kept = sorted(first, collation, work)?;
     for elements in sets {
-        let other = sorted(elements, collation);
-        kept.retain(|element| contains(&other, element, collation));
+        let other = sorted(elements, collation, work)?;
+        let mut both = Vec::new();
+        for element in kept {
+            if contains(&other, element, collation, work)? {
+                both.push(element);
+            }
+        }
+        kept = both;
     }
     Ok(Some(Value::Array(kept.into_iter().cloned().collect())))
 }
 
-fn union(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
+fn union(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>, work: &mut Work<'_>) -> Outcome {
     let Some(sets) = arrays(ErrorCode::Location17043, operator, values)? else { return NULL };
     let mut all: Vec<&Value> = sets.into_iter().flatten().collect();
-    sort(&mut all, collation);
+    sort(&mut all, collation, work)?;
     Ok(Some(Value::Array(all.into_iter().cloned().collect())))
 }
 
-fn is_subset(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>) -> Outcome {
+fn is_subset(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>, work: &mut Work<'_>) -> Outcome {
     let side = |at: usize| values.get(at).and_then(Option::as_deref);
     let Some(Value::Array(a)) = side(0) else { return no_array(ErrorCode::Location17046, operator.name, side(0)) };
     let Some(Value::Array(b)) = side(1) else { return no_array(ErrorCode::Location17042, operator.name, side(1)) };
-    let all = sorted(b, collation);
-    some(a.iter().all(|element| contains(&all, element, collation)))
+    let all = sorted(b, collation, work)?;
+    for element in a {
+        if !contains(&all, element, collation, work)? {
+            return some(false);
+        }
+    }
+    some(true)
 }
 
 /// The arrays; `None` if one is missing or null, and none before it is of another type.
@@ -117,20 +133,26 @@ fn arrays<'v>(
 }
 
 /// The different elements in their order.
-fn sorted<'v>(elements: &'v [Value], collation: Order<'_>) -> Vec<&'v Value> {
+fn sorted<'v>(
+    elements: &'v [Value],
+    collation: Order<'_>,
+    work: &mut Work<'_>,
+) -> Result<Vec<&'v Value>, Interruption> {
     let mut set: Vec<&Value> = elements.iter().collect();
-    sort(&mut set, collation);
-    set
+    sort(&mut set, collation, work)?;
+    Ok(set)
 }
 
 /// Sorts, and keeps the first of equal values.
-fn sort(values: &mut Vec<&Value>, collation: Order<'_>) {
-    values.sort_by(|a, b| compare_by(collation, a, b));
+fn sort(values: &mut Vec<&Value>, collation: Order<'_>, work: &mut Work<'_>) -> Result<(), Interruption> {
+    sort_by(values, |a, b| compare_by(collation, a, b), work)?;
     values.dedup_by(|a, b| compare_by(collation, a, b) == Ordering::Equal);
+    Ok(())
 }
 
-fn contains(set: &[&Value], element: &Value, collation: Order<'_>) -> bool {
-    set.binary_search_by(|known| compare_by(collation, known, element)).is_ok()
+fn contains(set: &[&Value], element: &Value, collation: Order<'_>, work: &mut Work<'_>) -> Result<bool, Interruption> {
+    work.add(COMPARISON_UNITS * (set.len().checked_ilog2().unwrap_or(0) as usize + 1))?;
+    Ok(set.binary_search_by(|known| compare_by(collation, known, element)).is_ok())
 }
 
 fn same(a: &[&Value], b: &[&Value], collation: Order<'_>) -> bool {

@@ -2,12 +2,14 @@
 
 use super::numbers::Sum;
 use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator};
+use super::sorting::sort_by;
 use super::{Operand, Operator, Outcome, Parameters, any_number, comparing, some};
 use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
+use crate::interrupt::Work;
 use crate::pattern::Patterns;
 use alluvium_document::{Decimal, Value};
 
@@ -146,12 +148,17 @@ fn check_quantiles(
 
 /// `$median` and `$percentile`: of a number, or of the numbers of an array. The value at a place of the sorted numbers,
 /// never one between two.
-fn quantiles(operator: &PreparedOperator, values: &[Operand<'_>], _: Option<&Prepared>) -> Outcome {
+fn quantiles(
+    operator: &PreparedOperator,
+    values: &[Operand<'_>],
+    _: Option<&Prepared>,
+    work: &mut Work<'_>,
+) -> Outcome {
     let mut numbers: Vec<f64> = match values.first().and_then(Option::as_deref) {
         Some(Value::Array(elements)) => elements.iter().filter_map(Value::as_f64).filter(|x| !x.is_nan()).collect(),
         other => other.and_then(Value::as_f64).into_iter().collect(),
     };
-    numbers.sort_by(f64::total_cmp);
+    sort_by(&mut numbers, f64::total_cmp, work)?;
     let at = |p: f64| {
         let rank = (p * numbers.len() as f64).ceil() as usize;
         numbers.get(rank.saturating_sub(1)).or(numbers.last()).map_or(Value::Null, |x| Value::from(*x))

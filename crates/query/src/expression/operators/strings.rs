@@ -9,6 +9,7 @@ use crate::code::ErrorCode;
 use crate::expression::error::fail;
 use crate::expression::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
 use alluvium_document::Value;
+use hashbrown::HashSet;
 use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -20,7 +21,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     operator("$replaceOne", Parameters::Named(&["input!", "find!", "replacement!"], REPLACE), replace),
     operator("$rtrim", Parameters::Named(&["input!", "chars?"], TRIM), trim),
     exactly("$split", 2, split),
-    exactly("$strLenBytes", 1, length),
+    exactly("$strLenBytes", 1, length).constant(),
     exactly("$strLenCP", 1, length),
     exactly("$strcasecmp", 2, compare_ignoring_case),
     exactly("$substr", 3, substring_of_bytes),
@@ -244,7 +245,11 @@ fn trim(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         Some(None) => some(strip(&is_space)),
         Some(Some(chars)) => match &**chars {
             Value::Null | Value::Undefined => NULL,
-            Value::String(chars) => some(strip(&|c| chars.contains(c))),
+            Value::String(chars) => {
+                // Both may be long.
+                let chars: HashSet<char> = chars.chars().collect();
+                some(strip(&|c| chars.contains(&c)))
+            }
             other => fail(
                 ErrorCode::Location50700,
                 format!("the chars of {} must be text, this is of type {}", operator.name, other.type_name()),

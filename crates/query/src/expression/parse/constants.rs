@@ -3,6 +3,7 @@
 use super::{Parser, Result};
 use crate::code::ErrorCode;
 use crate::expression::error::{EvaluateError, ExpressionError, fail};
+use crate::expression::evaluate::Run;
 use crate::expression::node::Node;
 use crate::expression::scope::Scope;
 use alluvium_document::{Map, Value, bson};
@@ -21,7 +22,9 @@ impl Parser<'_> {
             return node;
         }
         let nothing = Map::new();
-        let value = node.evaluate(&mut Scope::of_map(&nothing)).map(|value| value.map(std::borrow::Cow::into_owned));
+        let mut scope = Scope::of_map(&nothing);
+        let mut run = Run::new(&mut scope, self.around.interrupt());
+        let value = node.evaluate(&mut run).map(|value| value.map(std::borrow::Cow::into_owned));
         match value {
             // A large one is made again for each document: many of them could take any amount of memory.
             Ok(Some(value)) if bson::bson_size(&value) <= FOLDED_BYTES_MAX => Node::Constant(value),

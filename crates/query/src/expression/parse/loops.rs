@@ -3,7 +3,6 @@
 use super::{Parser, Result};
 use crate::code::ErrorCode;
 use crate::expression::error::{ExpressionError, fail};
-use crate::expression::interrupt::Interrupt;
 use crate::expression::node::Node;
 use crate::suggest::suggestion;
 use alluvium_document::{Map, Value};
@@ -53,7 +52,7 @@ impl Parser<'_> {
         let body = required(operator, map, "in", ErrorCode::Location16882)?;
         let slot = self.variables.len();
         let body = self.within(vec![element_name(map)?.to_owned()], body)?;
-        Ok(Node::MapOver { input: Box::new(input), slot, body: Box::new(body), interrupt: self.interrupt() })
+        Ok(Node::MapOver { input: Box::new(input), slot, body: Box::new(body) })
     }
 
     pub(super) fn filter(&mut self, operand: &Value) -> Result<Node> {
@@ -64,8 +63,7 @@ impl Parser<'_> {
         let limit = map.get("limit").map(|limit| self.node(limit)).transpose()?.map(Box::new);
         let slot = self.variables.len();
         let condition = self.within(vec![element_name(map)?.to_owned()], condition)?;
-        let interrupt = self.interrupt();
-        Ok(Node::Filter { input: Box::new(input), slot, condition: Box::new(condition), limit, interrupt })
+        Ok(Node::Filter { input: Box::new(input), slot, condition: Box::new(condition), limit })
     }
 
     pub(super) fn reduce(&mut self, operand: &Value) -> Result<Node> {
@@ -77,11 +75,7 @@ impl Parser<'_> {
         let slot = self.variables.len();
         let body = self.within(vec!["this".to_owned(), "value".to_owned()], body)?;
         let (input, initial, body) = (Box::new(input), Box::new(initial), Box::new(body));
-        Ok(Node::Reduce { input, initial, slot, body, interrupt: self.interrupt() })
-    }
-
-    fn interrupt(&self) -> Option<Interrupt> {
-        self.around.interrupt().cloned()
+        Ok(Node::Reduce { input, initial, slot, body })
     }
 
     /// An expression that may use further variables.

@@ -1,6 +1,9 @@
-use super::super::{Pattern, PatternError, Patterns};
+use super::super::{Pattern, PatternError, Patterns, Search, backtrack};
 use super::{Flags, Translated, backtracking, translate};
+use crate::interrupt::{Interrupt, Interruption};
 use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn compiled(pattern: &str, options: &str) -> Result<Pattern, PatternError> {
     Patterns::default().compile(pattern, options)
@@ -205,7 +208,7 @@ fn a_search_that_takes_too_many_steps_is_given_up_by_name() {
         let error = error.unwrap_or_else(|| panic!("{pattern} ends"));
         assert!(matches!(error, PatternError::TooManySteps(_)), "{error}");
         assert_eq!(error.code().number(), 51156);
-        assert!(error.to_string().contains(pattern) && error.to_string().contains("1000000 steps"), "{error}");
+        assert!(error.to_string().contains(pattern) && error.to_string().contains("given up"), "{error}");
     }
 }
 
@@ -351,22 +354,21 @@ proptest! {
     }
 }
 
-/// The pattern as `fancy-regex` searches for it, whatever `regex` can do.
-fn by_backtracking(pattern: &str, options: &str) -> Option<fancy_regex::Regex> {
+/// The pattern as it is searched for by backtracking, whatever `regex` can do.
+fn by_backtracking(pattern: &str, options: &str) -> Option<backtrack::Program> {
     let has = |option| options.contains(option);
-    let translated =
-        backtracking(pattern, Flags { multi_line: has('m'), extended: has('x'), ..Flags::default() }).ok()?;
-    let mut builder = fancy_regex::RegexBuilder::new(translated.text());
-    builder.case_insensitive(has('i')).multi_line(has('m')).dot_matches_new_line(has('s')).build().ok()
+    let flags = Flags { multi_line: has('m'), extended: has('x'), ..Flags::default() };
+    let translated = backtracking(pattern, flags).ok()?;
+    backtrack::compile(translated.text(), options, 1 << 20).ok()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
 
-    /// Both crates give the same answers to patterns that need no backtracking. The pieces are those
+    /// Both searches give the same answers to patterns that need no backtracking. The pieces are those
     /// of which both translations are exact.
     #[test]
-    fn both_crates_find_the_same(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
+    fn both_searches_find_the_same(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
         let pattern = pieces.concat();
         let flags = Flags { multi_line: options.contains('m'), extended: options.contains('x'), ..Flags::default() };
         let Ok(Translated::Linear(_)) = translate(&pattern, flags) else { return Ok(()) };
@@ -377,8 +379,76 @@ proptest! {
             return Ok(());
         }
         for text in &texts {
-            let Ok(found) = other.is_match(text) else { continue };
-            prop_assert_eq!(ours.is_match(text), Ok(found), "{} ({}) in {:?}, as {:?}", pattern, options, text, other);
+            let Ok(found) = other.search(text, 0, None) else { continue };
+            prop_assert_eq!(ours.is_match(text), Ok(found.is_some()), "{} ({}) in {:?}, as {:?}", pattern, options, text, other);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+
+    /// The places of a match and of its groups are those of PCRE.
+    #[test]
+    fn groups_are_where_pcre_finds_them(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "a", "b", ".", "(", "(", ")", ")", "(?:", "|", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,2}?", "a*+", "(?=", "(?!",
+            "(?<=a)", "(?<!b)", "(?<=(a|b)a)", "(?>", "\\1", "\\2", "^", "\\b", "é", "[^a]", "(?i)", "B",
+        ]), 1..12),
+        texts in prop::collection::vec("[abBé]{0,8}", 1..5),
+    ) {
+        let pattern = pieces.concat();
+        let Ok(ours) = Patterns::default().compile_with_groups(&pattern, "") else { return Ok(()) };
+        let Ok(theirs) = pcre2::bytes::RegexBuilder::new().utf(true).build(&pattern) else { return Ok(()) };
+        if !matches!(ours.search, Search::Backtracking(..)) {
+            return Ok(());
+        }
+        for text in &texts {
+            let Ok(found) = theirs.captures(text.as_bytes()) else { continue };
+            let groups = |found: pcre2::bytes::Captures<'_>| {
+                (0..found.len()).map(|at| found.get(at).map(|group| (group.start(), group.end()))).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(ours.groups(text, 0), Ok(found.map(groups)), "{} in {:?}", pattern, text);
+        }
+    }
+}
+
+/// Patterns with look-around, a text in which the search reads much for each step, and whether the search ends with an error.
+fn long_searches() -> [(&'static str, String, bool); 6] {
+    [
+        ("(?=a+b)c", "a".repeat(80_000), false),
+        ("(?=a*b)a", "a".repeat(80_000), true),
+        ("(?>a*)b(?=c)", "a".repeat(80_000), true),
+        ("(?<!x)(?=.*y)a", "a".repeat(80_000), true),
+        ("^(?=.*b)a", "a".repeat(8 << 20), false),
+        ("(a+)\\1+b", "a".repeat(80_000), true),
+    ]
+}
+
+/// Before steps were counted in the text, such a search took many seconds for a million steps.
+#[test]
+fn the_work_of_a_search_is_bounded_by_the_characters_that_it_reads() {
+    for (pattern, text, gives_up) in long_searches() {
+        let result = compiled(pattern, "").unwrap().is_match(&text);
+        assert_eq!(matches!(result, Err(PatternError::TooManySteps(_))), gives_up, "{pattern}: {result:?}");
+    }
+}
+
+/// The interrupt is asked while one text is searched, so that a search ends soon.
+#[test]
+fn a_search_ends_when_its_query_must_end() {
+    for (pattern, text, is_long) in long_searches() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = asked.clone();
+        let interrupt = Interrupt::new(move || match counter.fetch_add(1, Ordering::Relaxed) {
+            0..5 => Ok(()),
+            _ => Err(Interruption { code: crate::ErrorCode::Interrupted, message: "stopped".to_owned() }),
+        });
+        let pattern = Patterns::interrupted_by(Some(&interrupt)).compile(pattern, "").unwrap();
+        if is_long {
+            let ended = pattern.is_match(&text);
+            assert!(matches!(ended, Err(PatternError::Interrupted(_))), "{pattern:?}: {ended:?}");
+            assert_eq!(asked.load(Ordering::Relaxed), 6, "{pattern:?}");
         }
     }
 }

@@ -39,6 +39,11 @@ const NAMES: [&str; 25] = [
     "$accumulator",
 ];
 
+/// The names of all accumulators.
+pub fn accumulator_names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter()
+}
+
 /// Parses the accumulator of a field: `{$sum: "$a"}`.
 pub(in crate::pipeline) fn accumulator(field: &str, value: &Value, variables: &Variables) -> Result<Accumulator> {
     if field.contains('.') {

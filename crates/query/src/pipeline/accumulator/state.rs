@@ -6,14 +6,14 @@ use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by, encode_by};
 use crate::expression::Sum;
 use alluvium_document::value::Binary;
-use alluvium_document::{Decimal, Map, Value, bson};
+use alluvium_document::{Decimal, Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The most bytes that one state may take: MongoDB's limit.
 const STATE_BYTES_MAX: usize = 100 << 20;
 
-/// The memory of a kept value beside its bytes as BSON.
-const VALUE_BYTES: usize = 48;
+/// The memory of a key in a set beside its bytes.
+const KEY_BYTES: usize = 48;
 
 /// The state of an accumulator.
 #[derive(Debug, Clone)]
@@ -59,17 +59,14 @@ pub(in crate::pipeline) enum State {
     Numbers(Vec<f64>),
 }
 
-/// About the memory of a value that is kept.
+/// About the memory of a value that is kept: lists grow to twice their size.
 fn weight(value: &Value) -> usize {
-    bson::bson_size(value) + VALUE_BYTES
+    value.memory() + size_of::<Value>()
 }
 
 /// About the memory of a value beside the place where it is kept.
 fn heap(value: &Value) -> usize {
-    match value {
-        Value::Array(_) | Value::Map(_) | Value::Binary(_) | Value::String(_) => bson::bson_size(value),
-        _ => 0,
-    }
+    value.memory() - size_of::<Value>()
 }
 
 /// Keeps a value in place of another one. Returns the bytes by which that grows.
@@ -163,7 +160,7 @@ impl State {
             }
             Self::Numbers(numbers) => {
                 let number = value.filter(Value::is_number).and_then(|value| value.as_f64());
-                let grown = if number.is_some() { size_of::<f64>() } else { 0 };
+                let grown = if number.is_some() { 2 * size_of::<f64>() } else { 0 };
                 numbers.extend(number);
                 if numbers.len() * size_of::<f64>() > STATE_BYTES_MAX {
                     return too_much(name);
@@ -192,7 +189,7 @@ impl State {
                 if values.contains_key(&key[..]) {
                     return Ok(0);
                 }
-                let grown = weight(&value) + key.len();
+                let grown = weight(&value) + key.len() + KEY_BYTES;
                 *bytes += grown;
                 if *bytes > STATE_BYTES_MAX {
                     return too_much(name);
@@ -260,27 +257,27 @@ impl State {
     }
 
     /// The state as a value, for files.
-    pub fn to_value(&self) -> Value {
-        let optional = |kept: &Option<Value>| Value::Array(kept.iter().cloned().collect());
+    pub fn into_value(self) -> Value {
+        let optional = |kept: Option<Value>| Value::Array(kept.into_iter().collect());
         match self {
             Self::Sum(sum) => sum.to_value(),
             Self::Average { sum, count } => {
-                Value::Array(vec![sum.to_value(), Value::Int64(i64::try_from(*count).unwrap_or(i64::MAX))])
+                Value::Array(vec![sum.to_value(), Value::Int64(i64::try_from(count).unwrap_or(i64::MAX))])
             }
             Self::Least(kept) | Self::Greatest(kept) | Self::First(kept) | Self::Last(kept) => optional(kept),
-            Self::List { values, .. } => Value::Array(values.clone()),
-            Self::Set { values, .. } => Value::Array(values.values().cloned().collect()),
-            Self::Deviation { count, mean, squares } => Value::Array([*count, *mean, *squares].map(Value::from).into()),
-            Self::Merged(map) => Value::Map(map.clone()),
-            Self::Some { values, .. } => Value::Array(values.iter().cloned().collect()),
+            Self::List { values, .. } => Value::Array(values),
+            Self::Set { values, .. } => Value::Array(values.into_values().collect()),
+            Self::Deviation { count, mean, squares } => Value::Array([count, mean, squares].map(Value::from).into()),
+            Self::Merged(map) => Value::Map(map),
+            Self::Some { values, .. } => Value::Array(values.into()),
             Self::Ranked { items, .. } => {
-                let pair = |(key, value): &(Box<[u8]>, Value)| {
-                    let key = Value::Binary(Binary { subtype: 0, bytes: key.to_vec() });
-                    [key, value.clone()]
+                let pair = |(key, value): (Box<[u8]>, Value)| {
+                    let key = Value::Binary(Binary { subtype: 0, bytes: key.into() });
+                    [key, value]
                 };
-                Value::Array(items.iter().flat_map(pair).collect())
+                Value::Array(items.into_iter().flat_map(pair).collect())
             }
-            Self::Numbers(numbers) => Value::Array(numbers.iter().copied().map(Value::from).collect()),
+            Self::Numbers(numbers) => Value::Array(numbers.into_iter().map(Value::from).collect()),
         }
     }
 
@@ -293,7 +290,7 @@ impl State {
                 *count += more;
             }
             (_, later) => {
-                if self.merge(name, collation, later.to_value())?.is_none() {
+                if self.merge(name, collation, later.into_value())?.is_none() {
                     return Err(PipelineError::damaged_file());
                 }
             }
@@ -366,7 +363,8 @@ fn merge_maps(merged: &mut Map, value: Value) -> Result<usize, PipelineError> {
     };
     let mut grown = 0;
     for (name, value) in map.entries {
-        grown += weight(&value);
+        let before = name.as_str().and_then(|name| merged.get(name)).map(weight);
+        grown += before.map_or_else(|| name.memory() + weight(&value), |before| weight(&value).saturating_sub(before));
         merged.insert(name, value);
     }
     Ok(grown)

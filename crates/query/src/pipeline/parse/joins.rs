@@ -8,6 +8,7 @@ use super::super::rewrite;
 use super::super::stage::{
     GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, UnionWith, WhenMatched, WhenNotMatched,
 };
+use super::super::stages::StageName;
 use super::simple::path;
 use super::{Context, Place, Result, pipeline};
 use crate::code::ErrorCode;
@@ -210,7 +211,7 @@ pub(super) fn lookup(name: &'static str, operand: &Value, context: &Context<'_>,
 /// True if the first stage is `$documents`.
 fn own_documents(stages: &Value) -> bool {
     let first = stages.as_array().and_then(|stages| stages.first()).and_then(Value::as_map);
-    first.is_some_and(|stage| stage.contains("$documents"))
+    first.is_some_and(|stage| stage.contains(StageName::Documents.name()))
 }
 
 /// The collection of a `$lookup`: a map of a database and a name is for MongoDB's own databases.

@@ -5,194 +5,359 @@ use super::super::error::{PipelineError, refuse};
 use super::super::fields;
 use super::super::offset::offset;
 use super::super::record::Record;
-use super::{Bound, Function, Window, WindowFields};
+use super::covariance::covariance_of;
+use super::{Bound, Caller, Function, Window, WindowFields};
 use crate::code::ErrorCode;
 use crate::expression::Expression;
-use crate::number::{Operation, compute, decimal};
+use crate::number::{Operation, compute};
+use alluvium_document::Value;
 use alluvium_document::compare::compare;
-use alluvium_document::{Decimal, Map, Value, bson};
-use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-/// Computes the fields of all documents.
-pub(super) fn apply(stage: &WindowFields, records: Vec<Record>, stop: &dyn Fn() -> bool) -> Result<Vec<Record>> {
-    let partition = Partition { stage, records: &records, stop, steps: Cell::new(0) };
-    let mut columns = Vec::with_capacity(stage.outputs.len());
-    for (_, function) in &stage.outputs {
-        columns.push(partition.column(function)?.into_iter());
-    }
-    let mut made = Vec::with_capacity(records.len());
-    for record in records {
-        let mut map: Map = record.into_map()?;
-        for ((path, _), column) in stage.outputs.iter().zip(&mut columns) {
-            let names: Vec<&str> = path.names().collect();
-            fields::set(&mut map, &names, column.next().as_ref());
-        }
-        made.push(Record::Map(map));
-    }
-    Ok(made)
+/// The documents of one partition in order, whose fields are computed one document after the other.
+pub struct Partition {
+    stage: Arc<WindowFields>,
+    records: Vec<Record>,
+    /// What each function knows.
+    columns: Vec<Column>,
+    /// The values that the documents are in the order of, if a function needs them.
+    order: Vec<Value>,
+    /// The position of the next document.
+    at: usize,
+    /// The memory of `columns` and `order`.
+    bytes: usize,
 }
 
-struct Partition<'p> {
-    stage: &'p WindowFields,
-    records: &'p [Record],
-    /// Asked after each [`STEPS`] documents that are added to windows.
-    stop: &'p dyn Fn() -> bool,
-    steps: Cell<u32>,
+/// What a function knows of the partition.
+enum Column {
+    /// A window, with the positions of the documents in it, and the memory of the state.
+    Accumulated {
+        state: State,
+        known: Range<usize>,
+        bytes: usize,
+        /// The result for these, if it serves the next documents, too.
+        last: Option<Value>,
+    },
+    Rank {
+        rank: usize,
+        distinct: usize,
+        key: Vec<u8>,
+    },
+    /// It needs nothing but the documents.
+    Direct,
+    Average(Option<Value>),
+    LastValue(Value),
+    /// The values of all documents.
+    Made(std::vec::IntoIter<Value>),
+    Change {
+        x: Vec<f64>,
+        y: Vec<f64>,
+    },
+    Covariance {
+        xs: Vec<Value>,
+        ys: Vec<Value>,
+    },
 }
 
+/// The fields of [`Column::Accumulated`].
+struct Growing<'c> {
+    state: &'c mut State,
+    known: &'c mut Range<usize>,
+    bytes: &'c mut usize,
+    last: &'c mut Option<Value>,
+}
+
+/// Documents that are added to windows before the caller is asked whether to stop.
 const STEPS: u32 = 1024;
 
-/// The most bytes of the results of one function in a partition: MongoDB's limit of a stage.
-const RESULTS_BYTES_MAX: usize = 100 << 20;
+/// The memory is reported after it has grown by this many bytes.
+const REPORTED_BYTES: usize = 16 << 10;
 
-impl Partition<'_> {
-    /// The values of a field, one for each document.
-    fn column(&self, function: &Function) -> Result<Vec<Value>> {
-        match function {
-            Function::Accumulated(accumulator, window) => self.accumulated(accumulator, window),
-            Function::Rank { dense } => self.ranks(*dense),
-            Function::DocumentNumber => Ok((1..=self.records.len()).map(number).collect()),
-            Function::Shift { output, by, default } => {
-                let values = self.values(output)?;
-                let shifted = |at: usize| {
-                    let at = i64::try_from(at).ok()?.checked_add(*by)?;
-                    values.get(usize::try_from(at).ok()?).cloned()
-                };
-                Ok((0..values.len()).map(|at| shifted(at).unwrap_or_else(|| default.clone())).collect())
-            }
-            Function::MovingAverage { input, weight } => self.moving_average(input, f64::from_bits(*weight)),
-            Function::LinearFill(input) => self.linear_fill(input),
-            Function::LastValue(input) => {
-                let mut last = Value::Null;
-                let values = self.values(input)?.into_iter();
-                Ok(values
-                    .map(|value| {
-                        if !is_null(&value) {
-                            last = value;
-                        }
-                        last.clone()
-                    })
-                    .collect())
-            }
-            Function::Change { input, integral, unit_ms, window } => self.change(input, *integral, *unit_ms, window),
-            Function::Covariance { both, sample, window } => self.covariance(both, *sample, window),
-        }
+/// Reports the memory that is held.
+struct Meter<'c> {
+    caller: &'c mut dyn Caller,
+    held: usize,
+    reported: usize,
+    steps: u32,
+}
+
+impl<'c> Meter<'c> {
+    fn new(caller: &'c mut dyn Caller, held: usize) -> Self {
+        Self { caller, held, reported: 0, steps: 0 }
     }
 
     /// To be called for each document that is added to a window.
-    fn step(&self) -> Result<()> {
-        self.steps.set(self.steps.get() + 1);
-        if self.steps.get() < STEPS {
+    fn step(&mut self) -> Result<()> {
+        self.steps += 1;
+        if self.steps < STEPS {
             return Ok(());
         }
-        self.steps.set(0);
-        if (self.stop)() { Err(PipelineError::Stopped) } else { Ok(()) }
+        self.steps = 0;
+        self.caller.check()
     }
 
-    /// The values of an expression; null if missing.
-    fn values(&self, expression: &Expression) -> Result<Vec<Value>> {
-        let value = |record: &Record| Ok(expression.evaluate(&mut record.scope())?.unwrap_or_default());
-        self.records.iter().map(value).collect()
+    fn grow(&mut self, bytes: usize) -> Result<()> {
+        self.held += bytes;
+        if self.held < self.reported + REPORTED_BYTES {
+            return Ok(());
+        }
+        self.reported = self.held;
+        self.caller.hold(self.held)
     }
 
-    /// The values of the field that documents are in the order of.
-    fn order(&self) -> Result<Vec<Value>> {
-        let Some(part) = self.stage.sort.parts().first() else { return Ok(Vec::new()) };
-        self.records.iter().map(|record| Ok(record.value_at(&part.path)?.unwrap_or_default())).collect()
+    fn shrink(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+        self.reported = self.reported.min(self.held);
+    }
+}
+
+impl Partition {
+    /// Begins to compute the fields of documents, which are those of one partition in order.
+    ///
+    /// # Errors
+    /// A function does not accept a value; a document is damaged; those of the caller.
+    pub fn new(stage: Arc<WindowFields>, records: Vec<Record>, caller: &mut dyn Caller) -> Result<Self> {
+        let mut partition = Self { stage, records, columns: Vec::new(), order: Vec::new(), at: 0, bytes: 0 };
+        let mut meter = Meter::new(caller, 0);
+        let stage = partition.stage.clone();
+        for (_, function) in &stage.outputs {
+            let column = partition.column(function, &mut meter)?;
+            partition.columns.push(column);
+        }
+        partition.bytes = meter.held;
+        Ok(partition)
     }
 
-    fn accumulated(&self, accumulator: &Accumulator, window: &Window) -> Result<Vec<Value>> {
-        let start = || accumulator.start(&Value::Null);
-        let add = |state: &mut State, at: usize| {
-            let record = &self.records[at];
-            accumulator.add(state, record.into(), &mut record.scope()).map(drop)
+    /// The next document with its fields; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`Partition::new`].
+    pub fn next(&mut self, caller: &mut dyn Caller) -> Result<Option<Record>> {
+        let Some(record) = self.records.get(self.at) else { return Ok(None) };
+        let mut map = match record {
+            Record::Row(document) => document.to_map()?,
+            Record::Map(map) => map.clone(),
         };
-        let ranges = self.ranges(window)?;
-        let mut results = Vec::with_capacity(ranges.len());
-        let (mut state, mut known, mut bytes) = (start()?, 0..0, 0);
-        for range in ranges {
-            let is_same = known == range && !results.is_empty();
-            // A window that begins where the last one did only grows.
-            if range.start != known.start || range.end < known.end {
-                (state, known) = (start()?, range.start..range.start);
+        let mut meter = Meter::new(caller, self.bytes);
+        let (mut columns, mut made) = (std::mem::take(&mut self.columns), 0);
+        let stage = self.stage.clone();
+        for ((path, function), column) in stage.outputs.iter().zip(&mut columns) {
+            let value = self.value(function, column, &mut meter)?;
+            let bytes = value.memory();
+            made += bytes;
+            meter.grow(bytes)?;
+            let mut names = path.names();
+            match (names.next(), names.next()) {
+                (Some(name), None) => drop(map.insert(name, value)),
+                _ => fields::set(&mut map, &path.names().collect::<Vec<&str>>(), Some(&value)),
             }
-            for at in known.end..range.end {
-                self.step()?;
-                add(&mut state, at)?;
+        }
+        meter.shrink(made);
+        (self.columns, self.bytes) = (columns, meter.held);
+        self.at += 1;
+        Ok(Some(Record::Map(map)))
+    }
+
+    /// What a function knows before the first document.
+    fn column(&mut self, function: &Function, meter: &mut Meter<'_>) -> Result<Column> {
+        Ok(match function {
+            Function::Accumulated(accumulator, window) => {
+                self.prepare(window, meter)?;
+                Column::Accumulated { state: accumulator.start(&Value::Null)?, known: 0..0, bytes: 0, last: None }
             }
-            known = range;
-            let result = match results.last() {
-                Some(last) if is_same => Clone::clone(last),
-                _ => match removable_deviation(accumulator, window, &known, self)? {
-                    Some(deviation) => deviation,
-                    None => accumulator.finish(state.clone()),
-                },
-            };
-            if let Value::Array(_) | Value::Map(_) | Value::String(_) = result {
-                bytes += bson::bson_size(&result);
-                if bytes > RESULTS_BYTES_MAX {
-                    return Err(PipelineError::too_much_memory("$setWindowFields", RESULTS_BYTES_MAX));
+            Function::Rank { .. } => Column::Rank { rank: 0, distinct: 0, key: Vec::new() },
+            Function::DocumentNumber | Function::Shift { .. } => Column::Direct,
+            Function::MovingAverage { .. } => Column::Average(None),
+            Function::LastValue(_) => Column::LastValue(Value::Null),
+            Function::LinearFill(input) => Column::Made(self.linear_fill(input, meter)?.into_iter()),
+            Function::Change { input, integral, unit_ms, window } => {
+                self.prepare(window, meter)?;
+                self.change(input, *integral, *unit_ms, meter)?
+            }
+            Function::Covariance { both, window, .. } => {
+                self.prepare(window, meter)?;
+                let [xs, ys] = both.as_ref();
+                Column::Covariance { xs: self.numbers(xs, meter)?, ys: self.numbers(ys, meter)? }
+            }
+        })
+    }
+
+    /// The value of a function for the next document.
+    fn value(&self, function: &Function, column: &mut Column, meter: &mut Meter<'_>) -> Result<Value> {
+        let record = &self.records[self.at];
+        match (function, column) {
+            (Function::Accumulated(accumulator, window), Column::Accumulated { state, known, bytes, last }) => {
+                let range = self.range(window, self.at)?;
+                self.accumulated(accumulator, window, range, Growing { state, known, bytes, last }, meter)
+            }
+            (Function::Rank { dense }, Column::Rank { rank, distinct, key }) => {
+                let mut next = Vec::new();
+                record.put_sort_key(&self.stage.sort, &mut next)?;
+                if self.at == 0 || next != *key {
+                    (*rank, *distinct) = (self.at + 1, *distinct + 1);
+                }
+                *key = next;
+                Ok(number(if *dense { *distinct } else { *rank }))
+            }
+            (Function::DocumentNumber, _) => Ok(number(self.at + 1)),
+            (Function::Shift { output, by, default }, _) => {
+                let at = i64::try_from(self.at).ok().and_then(|at| at.checked_add(*by));
+                match at.and_then(|at| self.records.get(usize::try_from(at).ok()?)) {
+                    Some(record) => value_of(output, record),
+                    None => Ok(default.clone()),
                 }
             }
-            results.push(result);
-        }
-        Ok(results)
-    }
-
-    fn ranks(&self, dense: bool) -> Result<Vec<Value>> {
-        let mut keys = Vec::with_capacity(self.records.len());
-        for record in self.records {
-            let mut key = Vec::new();
-            record.put_sort_key(&self.stage.sort, &mut key)?;
-            keys.push(key);
-        }
-        let (mut rank, mut distinct) = (0, 0);
-        let mut ranks = Vec::with_capacity(keys.len());
-        for at in 0..keys.len() {
-            if at == 0 || keys[at] != keys[at - 1] {
-                (rank, distinct) = (at + 1, distinct + 1);
+            (Function::MovingAverage { input, weight }, Column::Average(average)) => {
+                let value = value_of(input, record)?;
+                if value.is_number() {
+                    *average = Some(match average.take() {
+                        None if matches!(value, Value::Decimal(_)) => value,
+                        None => Value::from(value.as_f64().unwrap_or_default()),
+                        Some(average) => weighted(&value, f64::from_bits(*weight), &average),
+                    });
+                }
+                Ok(average.clone().unwrap_or_default())
             }
-            ranks.push(number(if dense { distinct } else { rank }));
-        }
-        Ok(ranks)
-    }
-
-    fn moving_average(&self, input: &Expression, weight: f64) -> Result<Vec<Value>> {
-        let mut average: Option<Value> = None;
-        let mut averages = Vec::with_capacity(self.records.len());
-        for value in self.values(input)? {
-            if value.is_number() {
-                average = Some(match average {
-                    None if matches!(value, Value::Decimal(_)) => value,
-                    None => Value::from(value.as_f64().unwrap_or_default()),
-                    Some(average) => weighted(&value, weight, &average),
-                });
+            (Function::LastValue(input), Column::LastValue(last)) => {
+                let value = value_of(input, record)?;
+                if !is_null(&value) {
+                    meter.shrink(last.memory());
+                    meter.grow(value.memory())?;
+                    *last = value;
+                }
+                Ok(last.clone())
             }
-            averages.push(average.clone().unwrap_or_default());
+            (Function::Change { integral, unit_ms, window, .. }, Column::Change { x, y }) => {
+                let range = self.range(window, self.at)?;
+                // Dates are subtracted before the unit divides, which keeps whole numbers exact.
+                changed(x, y, range, *integral, unit_ms.map_or(1.0, |unit| unit as f64), meter)
+            }
+            (Function::Covariance { sample, window, .. }, Column::Covariance { xs, ys }) => {
+                let mut pairs: Vec<(&Value, &Value)> = Vec::new();
+                for at in self.range(window, self.at)? {
+                    meter.step()?;
+                    if xs[at].is_number() && ys[at].is_number() {
+                        pairs.push((&xs[at], &ys[at]));
+                    }
+                }
+                let bytes = pairs.capacity() * size_of::<(&Value, &Value)>();
+                meter.grow(bytes)?;
+                meter.shrink(bytes);
+                Ok(covariance_of(&pairs, *sample))
+            }
+            (_, Column::Made(values)) => Ok(values.next().unwrap_or_default()),
+            (_, Column::Direct | Column::Accumulated { .. } | Column::Rank { .. } | Column::Average(_))
+            | (_, Column::LastValue(_) | Column::Change { .. } | Column::Covariance { .. }) => Ok(Value::Null),
         }
-        Ok(averages)
     }
 
-    fn linear_fill(&self, input: &Expression) -> Result<Vec<Value>> {
-        let order = self.order()?;
+    fn accumulated(
+        &self,
+        accumulator: &Accumulator,
+        window: &Window,
+        range: Range<usize>,
+        column: Growing<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Value> {
+        let Growing { state, known, bytes, last } = column;
+        if let Some(last) = last.as_ref().filter(|_| *known == range) {
+            return Ok(last.clone());
+        }
+        // A window that begins where the last one did only grows.
+        if range.start != known.start || range.end < known.end {
+            meter.shrink(std::mem::take(bytes));
+            (*state, *known) = (accumulator.start(&Value::Null)?, range.start..range.start);
+        }
+        for at in known.end..range.end {
+            meter.step()?;
+            let record = &self.records[at];
+            let grown = accumulator.add(state, record.into(), &mut record.scope())?;
+            *bytes += grown;
+            meter.grow(grown)?;
+        }
+        *known = range;
+        meter.shrink(last.take().map_or(0, |last| last.memory()));
+        let is_fixed = matches!(
+            window,
+            Window::Documents(Bound::Unbounded, Bound::Unbounded)
+                | Window::Range(Bound::Unbounded, Bound::Unbounded, _)
+        );
+        let result = match removable_deviation(accumulator, window, known, self)? {
+            Some(deviation) => deviation,
+            // No other document comes to the window.
+            None if is_fixed => {
+                meter.shrink(std::mem::take(bytes));
+                accumulator.finish(std::mem::replace(state, accumulator.start(&Value::Null)?))
+            }
+            None => {
+                // A copy of the state.
+                meter.grow(*bytes)?;
+                meter.shrink(*bytes);
+                accumulator.finish(state.clone())
+            }
+        };
+        let memory = result.memory();
+        if is_fixed || memory <= size_of::<Value>() {
+            meter.grow(memory)?;
+            *last = Some(result.clone());
+        }
+        Ok(result)
+    }
+
+    /// The values of an expression that are numbers; null for the others.
+    fn numbers(&self, expression: &Expression, meter: &mut Meter<'_>) -> Result<Vec<Value>> {
+        let mut numbers = Vec::with_capacity(self.records.len());
+        for record in &self.records {
+            let value = value_of(expression, record)?;
+            let number = if value.is_number() { value } else { Value::Null };
+            meter.step()?;
+            meter.grow(number.memory())?;
+            numbers.push(number);
+        }
+        Ok(numbers)
+    }
+
+    /// Reads the values that the documents are in the order of.
+    fn read_order(&mut self, meter: &mut Meter<'_>) -> Result<()> {
+        let Some(part) = self.stage.sort.parts().first() else { return Ok(()) };
+        if !self.order.is_empty() {
+            return Ok(());
+        }
+        for record in &self.records {
+            let value = record.value_at(&part.path)?.unwrap_or_default();
+            meter.grow(value.memory())?;
+            self.order.push(value);
+        }
+        Ok(())
+    }
+
+    fn linear_fill(&mut self, input: &Expression, meter: &mut Meter<'_>) -> Result<Vec<Value>> {
+        self.read_order(meter)?;
+        let order = &self.order;
         if order.windows(2).any(|pair| compare(&pair[0], &pair[1]).is_eq()) {
             return refuse(
                 ErrorCode::Location6050106,
                 "$linearFill needs a sortBy without equal values in a partition",
             );
         }
-        let mut values = self.values(input)?;
+        let mut values = Vec::with_capacity(self.records.len());
+        for record in &self.records {
+            let value = value_of(input, record)?;
+            if !is_null(&value) && !value.is_number() {
+                let found = value.type_name();
+                return refuse(ErrorCode::TypeMismatch, format!("$linearFill fills numbers, this is of type {found}"));
+            }
+            meter.grow(value.memory())?;
+            values.push(value);
+        }
         let mut last: Option<usize> = None;
         for at in 0..values.len() {
             if is_null(&values[at]) {
+                values[at] = Value::Null;
                 continue;
-            }
-            if !values[at].is_number() {
-                let found = values[at].type_name();
-                return refuse(ErrorCode::TypeMismatch, format!("$linearFill fills numbers, this is of type {found}"));
             }
             if let Some(before) = last
                 && at > before + 1
@@ -206,19 +371,26 @@ impl Partition<'_> {
             }
             last = Some(at);
         }
-        Ok(values.into_iter().map(|value| if is_null(&value) { Value::Null } else { value }).collect())
+        Ok(values)
     }
 
-    fn change(&self, input: &Expression, integral: bool, unit_ms: Option<i64>, window: &Window) -> Result<Vec<Value>> {
-        let (order, values) = (self.order()?, self.values(input)?);
+    fn change(
+        &mut self,
+        input: &Expression,
+        integral: bool,
+        unit_ms: Option<i64>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Column> {
+        self.read_order(meter)?;
         let codes = if integral {
             [ErrorCode::Location5423900, ErrorCode::Location5423901, ErrorCode::Location5423902]
         } else {
             [ErrorCode::Location5624903, ErrorCode::Location5624900, ErrorCode::Location5624901]
         };
         let name = if integral { "$integral" } else { "$derivative" };
-        let (mut x, mut y) = (Vec::with_capacity(order.len()), Vec::with_capacity(order.len()));
-        for (value, input) in order.iter().zip(&values) {
+        meter.grow(2 * size_of::<f64>() * self.records.len())?;
+        let (mut x, mut y) = (Vec::with_capacity(self.order.len()), Vec::with_capacity(self.order.len()));
+        for (value, record) in self.order.iter().zip(&self.records) {
             match (value, unit_ms) {
                 (Value::DateTime(ms), Some(_)) => x.push(*ms as f64),
                 (number, None) if number.is_number() => x.push(number.as_f64().unwrap_or_default()),
@@ -233,6 +405,7 @@ impl Partition<'_> {
                     );
                 }
             }
+            let input = value_of(input, record)?;
             match input.as_f64() {
                 Some(input) => y.push(input),
                 None => {
@@ -241,71 +414,14 @@ impl Partition<'_> {
                 }
             }
         }
-        // Dates are subtracted before the unit divides, which keeps whole numbers exact.
-        let unit = unit_ms.map_or(1.0, |unit| unit as f64);
-        let mut results = Vec::with_capacity(x.len());
-        for range in self.ranges(window)? {
-            let mut result = Value::Null;
-            if integral && !range.is_empty() {
-                let mut sum = 0.0;
-                for at in range.start + 1..range.end {
-                    self.step()?;
-                    sum += (y[at - 1] + y[at]) / 2.0 * (x[at] - x[at - 1]);
-                }
-                result = Value::from(sum / unit);
-            } else if let Some(last) = range.end.checked_sub(1).filter(|last| *last > range.start) {
-                let distance = x[last] - x[range.start];
-                if distance != 0.0 {
-                    result = Value::from((y[last] - y[range.start]) / distance * unit);
-                }
-            }
-            results.push(result);
-        }
-        Ok(results)
+        Ok(Column::Change { x, y })
     }
 
-    fn covariance(&self, both: &[Expression; 2], sample: bool, window: &Window) -> Result<Vec<Value>> {
-        let (xs, ys) = (self.values(&both[0])?, self.values(&both[1])?);
-        let mut results = Vec::with_capacity(xs.len());
-        for range in self.ranges(window)? {
-            let mut pairs: Vec<(&Value, &Value)> = Vec::new();
-            for at in range {
-                self.step()?;
-                if xs[at].is_number() && ys[at].is_number() {
-                    pairs.push((&xs[at], &ys[at]));
-                }
-            }
-            results.push(covariance_of(&pairs, sample));
-        }
-        Ok(results)
-    }
-
-    /// The positions of the documents in the window of each document.
-    fn ranges(&self, window: &Window) -> Result<Vec<Range<usize>>> {
-        match window {
-            Window::Documents(low, high) => Ok(self.document_ranges(low, high)),
-            Window::Range(low, high, unit) => self.value_ranges(low, high, unit.as_deref()),
-        }
-    }
-
-    fn document_ranges(&self, low: &Bound, high: &Bound) -> Vec<Range<usize>> {
-        let len = self.records.len();
-        let place = |bound: &Bound, at: usize| match bound {
-            Bound::Unbounded => None,
-            Bound::Current => Some(at as i64),
-            Bound::At(n) => Some((at as i64).saturating_add(n.as_i64().unwrap_or(0))),
-        };
-        let range = |at: usize| {
-            let start = place(low, at).map_or(0, |start| start.clamp(0, len as i64) as usize);
-            let end = place(high, at).map_or(len, |end| end.saturating_add(1).clamp(0, len as i64) as usize);
-            start.min(end)..end
-        };
-        (0..len).map(range).collect()
-    }
-
-    fn value_ranges(&self, low: &Bound, high: &Bound, unit: Option<&str>) -> Result<Vec<Range<usize>>> {
-        let order = self.order()?;
-        for value in &order {
+    /// Reads and checks what the ranges of a window need.
+    fn prepare(&mut self, window: &Window, meter: &mut Meter<'_>) -> Result<()> {
+        let Window::Range(_, _, unit) = window else { return Ok(()) };
+        self.read_order(meter)?;
+        for value in &self.order {
             let fits = if unit.is_some() { matches!(value, Value::DateTime(_)) } else { value.is_number() };
             if !fits {
                 let wanted = if unit.is_some() { "dates" } else { "numbers" };
@@ -321,30 +437,82 @@ impl Partition<'_> {
                 );
             }
         }
-        let mut ranges = Vec::with_capacity(order.len());
-        for (at, value) in order.iter().enumerate() {
-            self.step()?;
-            let start = match low {
-                Bound::Unbounded => 0,
-                // The document itself, not those with an equal value.
-                Bound::Current => at,
-                Bound::At(n) => {
-                    let least = offset(value, n, unit)?;
-                    order.partition_point(|other| compare(other, &least).is_lt())
-                }
-            };
-            let end = match high {
-                Bound::Unbounded => order.len(),
-                Bound::Current => at + 1,
-                Bound::At(n) => {
-                    let most = offset(value, n, unit)?;
-                    order.partition_point(|other| compare(other, &most).is_le())
-                }
-            };
-            ranges.push(start.min(end)..end);
-        }
-        Ok(ranges)
+        Ok(())
     }
+
+    /// The positions of the documents in the window of a document.
+    fn range(&self, window: &Window, at: usize) -> Result<Range<usize>> {
+        match window {
+            Window::Documents(low, high) => Ok(self.document_range(low, high, at)),
+            Window::Range(low, high, unit) => self.value_range(low, high, unit.as_deref(), at),
+        }
+    }
+
+    fn document_range(&self, low: &Bound, high: &Bound, at: usize) -> Range<usize> {
+        let len = self.records.len();
+        let place = |bound: &Bound| match bound {
+            Bound::Unbounded => None,
+            Bound::Current => Some(at as i64),
+            Bound::At(n) => Some((at as i64).saturating_add(n.as_i64().unwrap_or(0))),
+        };
+        let start = place(low).map_or(0, |start| start.clamp(0, len as i64) as usize);
+        let end = place(high).map_or(len, |end| end.saturating_add(1).clamp(0, len as i64) as usize);
+        start.min(end)..end
+    }
+
+    fn value_range(&self, low: &Bound, high: &Bound, unit: Option<&str>, at: usize) -> Result<Range<usize>> {
+        let order = &self.order;
+        let Some(value) = order.get(at) else { return Ok(0..0) };
+        let start = match low {
+            Bound::Unbounded => 0,
+            // The document itself, not those with an equal value.
+            Bound::Current => at,
+            Bound::At(n) => {
+                let least = offset(value, n, unit)?;
+                order.partition_point(|other| compare(other, &least).is_lt())
+            }
+        };
+        let end = match high {
+            Bound::Unbounded => order.len(),
+            Bound::Current => at + 1,
+            Bound::At(n) => {
+                let most = offset(value, n, unit)?;
+                order.partition_point(|other| compare(other, &most).is_le())
+            }
+        };
+        Ok(start.min(end)..end)
+    }
+}
+
+/// The value of an expression; null if missing.
+fn value_of(expression: &Expression, record: &Record) -> Result<Value> {
+    Ok(expression.evaluate(&mut record.scope())?.unwrap_or_default())
+}
+
+/// The derivative or the integral over a window.
+fn changed(
+    x: &[f64],
+    y: &[f64],
+    range: Range<usize>,
+    integral: bool,
+    unit: f64,
+    meter: &mut Meter<'_>,
+) -> Result<Value> {
+    if integral && !range.is_empty() {
+        let mut sum = 0.0;
+        for at in range.start + 1..range.end {
+            meter.step()?;
+            sum += (y[at - 1] + y[at]) / 2.0 * (x[at] - x[at - 1]);
+        }
+        return Ok(Value::from(sum / unit));
+    }
+    if let Some(last) = range.end.checked_sub(1).filter(|last| *last > range.start) {
+        let distance = x[last] - x[range.start];
+        if distance != 0.0 {
+            return Ok(Value::from((y[last] - y[range.start]) / distance * unit));
+        }
+    }
+    Ok(Value::Null)
 }
 
 /// The standard deviation in a window whose beginning moves, where it is not that of a group: as in MongoDB, it is
@@ -353,7 +521,7 @@ fn removable_deviation(
     accumulator: &Accumulator,
     window: &Window,
     range: &Range<usize>,
-    partition: &Partition<'_>,
+    partition: &Partition,
 ) -> Result<Option<Value>> {
     let Kind::Deviation { sample } = accumulator.kind else { return Ok(None) };
     if matches!(window, Window::Documents(Bound::Unbounded, _) | Window::Range(Bound::Unbounded, ..)) {
@@ -369,64 +537,6 @@ fn removable_deviation(
         numbers += 1;
     }
     Ok((numbers == 1 && !sample).then_some(Value::Int32(0)))
-}
-
-/// The covariance of pairs of numbers: a decimal if one of them is. As in MongoDB, pairs that are not finite do not
-/// count as pairs, and decide the result if there are at least two others.
-fn covariance_of(pairs: &[(&Value, &Value)], sample: bool) -> Value {
-    let double = |value: &Value| value.as_f64().unwrap_or_default();
-    let (mut special, mut is_decimal) = (0.0, false);
-    let mut finite: Vec<(&Value, &Value)> = Vec::with_capacity(pairs.len());
-    let is_finite = |value: &Value| match value {
-        Value::Decimal(decimal) => decimal.is_finite(),
-        other => double(other).is_finite(),
-    };
-    for (x, y) in pairs {
-        let rest: f64 = [x, y].iter().filter(|value| !is_finite(value)).map(|value| double(value)).sum();
-        if is_finite(x) && is_finite(y) {
-            finite.push((x, y));
-            is_decimal |= matches!(x, Value::Decimal(_)) || matches!(y, Value::Decimal(_));
-        }
-        special += rest;
-    }
-    let degrees = finite.len() - usize::from(sample && !finite.is_empty());
-    match finite.len() {
-        0 => return Value::Null,
-        1 if sample => return Value::Null,
-        1 => return Value::from(0.0),
-        _ if special != 0.0 => return Value::from(special),
-        _ => {}
-    }
-    if is_decimal {
-        return decimal_covariance(&finite, degrees).map_or(Value::Null, Value::Decimal);
-    }
-    let n = finite.len() as f64;
-    let mean_x = finite.iter().map(|pair| double(pair.0)).sum::<f64>() / n;
-    let mean_y = finite.iter().map(|pair| double(pair.1)).sum::<f64>() / n;
-    let together = finite.iter().map(|(x, y)| (double(x) - mean_x) * (double(y) - mean_y)).sum::<f64>();
-    Value::from(together / degrees as f64)
-}
-
-/// The covariance of finite numbers in decimals; `None` if a step has no result.
-fn decimal_covariance(pairs: &[(&Value, &Value)], degrees: usize) -> Option<Decimal> {
-    let whole = |n: usize| Decimal::from(i64::try_from(n).unwrap_or(i64::MAX));
-    let rounded = |made: Decimal| made.rounded_to_decimal128();
-    let mean = |of: fn(&(&Value, &Value)) -> Option<Decimal>| {
-        let mut sum = Decimal::from(0);
-        for pair in pairs {
-            sum = rounded(sum.add(&of(pair)?).ok()?);
-        }
-        sum.divide(&whole(pairs.len())).ok().map(rounded)
-    };
-    let x = |pair: &(&Value, &Value)| decimal(pair.0).ok();
-    let y = |pair: &(&Value, &Value)| decimal(pair.1).ok();
-    let (mean_x, mean_y) = (mean(x)?, mean(y)?);
-    let mut sum = Decimal::from(0);
-    for pair in pairs {
-        let product = x(pair)?.subtract(&mean_x).ok()?.multiply(&y(pair)?.subtract(&mean_y).ok()?).ok()?;
-        sum = rounded(sum.add(&rounded(product)).ok()?);
-    }
-    sum.divide(&whole(degrees)).ok().map(rounded)
 }
 
 /// A value with a weight, and another one with the rest: a decimal if one of them is.

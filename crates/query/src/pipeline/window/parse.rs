@@ -35,6 +35,11 @@ const FUNCTIONS: [&str; 12] = [
 const PLAIN: [&str; 10] =
     ["$addToSet", "$avg", "$first", "$last", "$max", "$min", "$push", "$stdDevPop", "$stdDevSamp", "$sum"];
 
+/// The names of the functions of windows that are not accumulators of groups as well.
+pub fn window_function_names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.into_iter()
+}
+
 /// Parses the operand of `$setWindowFields`.
 pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variables) -> Result<WindowFields> {
     let options = Options::new("$setWindowFields", operand, CODE)?;

@@ -3,6 +3,7 @@
 
 use super::{fill, reply, server};
 use crate::config::Config;
+use crate::replica_set::ReplicaSet;
 use crate::shared::Shared;
 use alluvium::{Binary, Map, Timestamp, Value, doc};
 
@@ -10,6 +11,7 @@ use alluvium::{Binary, Map, Timestamp, Value, doc};
 fn alone() -> Shared {
     let mut shared = server();
     shared.config = Config { replica_set: None, ..Config::default() };
+    shared.replica_set = ReplicaSet::open(&shared.db, &shared.config).expect("no configuration");
     fill(&shared);
     shared
 }

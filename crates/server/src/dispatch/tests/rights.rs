@@ -9,10 +9,14 @@ use std::sync::mpsc;
 const PASSWORD: &str = "correct horse";
 
 fn put_user(shared: &Shared, roles: &[(&str, &str)]) {
-    let roles = roles.iter().map(|(db, role)| Name::new(db, role)).collect();
-    let (name, credentials) = (Name::new("admin", "reader"), Vec::new());
-    let user = User { name, id: vec![1; 16], credentials, is_external: false, roles, custom_data: None };
-    shared.security.directory.change(|_| Ok(vec![Change::Put(user)])).expect("a user");
+    let user = |name: &str, roles: &[(&str, &str)]| {
+        let roles = roles.iter().map(|(db, role)| Name::new(db, role)).collect();
+        let (name, credentials) = (Name::new("admin", name), Vec::new());
+        Change::Put(User { name, id: vec![1; 16], credentials, is_external: false, roles, custom_data: None })
+    };
+    // Users have an administrator among them.
+    let changes = vec![user("root", &[("admin", "root")]), user("reader", roles)];
+    shared.security.directory.change(|_| Ok(changes)).expect("users");
 }
 
 /// The reply to a command of the user.
@@ -68,6 +72,7 @@ fn a_cursor_needs_its_rights_at_each_reading() {
 
 /// While `createUser` waits for another change of users, all that lists it is asked.
 #[test]
+#[allow(clippy::disallowed_methods, reason = "threads of the system")]
 fn a_password_is_shown_nowhere() {
     let shared = server();
     shared.slow.set_level("admin", Level::All);
@@ -118,8 +123,7 @@ fn every_way_to_make_a_user_is_audited() {
     let env = db.as_ref().env.clone();
     let path = std::path::Path::new("audit.jsonl");
     let audit = Audit::open(&env, Some(path)).expect("a file");
-    let security = Security::open(&db, true, audit).expect("no users");
-    let shared = Shared::new(db, Config::default(), "localhost:27017".to_owned(), security, None);
+    let shared = server_with(db, audit);
     let client = || Client::new(1, Peer::socket("test".to_owned()), None);
     let user = doc! {"_id": "admin.mallory", "user": "mallory", "db": "admin", "credentials": {}, "roles": [
         {"role": "root", "db": "admin"}

@@ -6,123 +6,120 @@ use crate::fields::Fields;
 use crate::security::action::Action;
 use crate::security::privilege::Need;
 use alluvium::{Map, Value};
+use alluvium_query::pipeline::stages::{self, RawStage, StageName};
 
-/// The stages that use no collection but their input.
-const PLAIN: [&str; 23] = [
-    "$addFields",
-    "$bucket",
-    "$bucketAuto",
-    "$count",
-    "$densify",
-    "$documents",
-    "$fill",
-    "$group",
-    "$limit",
-    "$match",
-    "$project",
-    "$redact",
-    "$replaceRoot",
-    "$replaceWith",
-    "$sample",
-    "$set",
-    "$setWindowFields",
-    "$skip",
-    "$sort",
-    "$sortByCount",
-    "$unset",
-    "$unwind",
-    "$geoNear",
-];
+/// What a user needs for a stage, beside reading the collection that the pipeline is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rights {
+    /// Nothing.
+    Input,
+    /// Actions on each collection that its operand names. The pipelines in it need what their stages need.
+    Named(&'static [Action]),
+    /// Actions on the collection or database that the pipeline is over, of which it reads figures, and no documents.
+    Figures(&'static [Action]),
+    /// An action on the server.
+    Server(Action),
+    /// Nothing for sessions of one's own; an action on the server for those of others.
+    Sessions(Action),
+    /// An action on the database, or on all of them if that is `admin`.
+    Databases(Action),
+    /// To read everything: the stage is refused when the pipeline is parsed.
+    Everything,
+}
+
+/// What a user needs for a stage. An unknown one needs [`Rights::Everything`].
+pub(crate) fn rights(stage: StageName) -> Rights {
+    match stage {
+        StageName::AddFields
+        | StageName::Bucket
+        | StageName::BucketAuto
+        | StageName::Count
+        | StageName::Densify
+        | StageName::Documents
+        | StageName::Facet
+        | StageName::Fill
+        | StageName::GeoNear
+        | StageName::Group
+        | StageName::Limit
+        | StageName::Match
+        | StageName::Project
+        | StageName::Redact
+        | StageName::ReplaceRoot
+        | StageName::ReplaceWith
+        | StageName::Sample
+        | StageName::Set
+        | StageName::SetWindowFields
+        | StageName::Skip
+        | StageName::Sort
+        | StageName::SortByCount
+        | StageName::Unset
+        | StageName::Unwind => Rights::Input,
+        StageName::GraphLookup | StageName::Lookup | StageName::UnionWith => Rights::Named(&[Action::Find]),
+        StageName::Merge => Rights::Named(&[Action::Insert, Action::Update]),
+        StageName::Out => Rights::Named(&[Action::Insert, Action::Remove]),
+        StageName::ChangeStream => Rights::Figures(&[Action::ChangeStream, Action::Find]),
+        StageName::CollStats => Rights::Figures(&[Action::CollStats]),
+        StageName::IndexStats => Rights::Figures(&[Action::IndexStats]),
+        StageName::PlanCacheStats => Rights::Figures(&[Action::PlanCacheRead]),
+        StageName::CurrentOp => Rights::Server(Action::Inprog),
+        StageName::QueryStats => Rights::Server(Action::QueryStatsRead),
+        StageName::ListLocalSessions | StageName::ListSessions => Rights::Sessions(Action::ListSessions),
+        StageName::ListClusterCatalog => Rights::Databases(Action::ListCollections),
+        StageName::ChangeStreamSplitLargeEvent
+        | StageName::ListSampledQueries
+        | StageName::ListSearchIndexes
+        | StageName::QuerySettings
+        | StageName::RankFusion
+        | StageName::Search
+        | StageName::SearchMeta
+        | StageName::ShardedDataDistribution
+        | StageName::VectorSearch => Rights::Everything,
+    }
+}
 
 pub(crate) fn aggregate<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let stages = subject.body.elements("pipeline").unwrap_or_default();
     let mut needs = Vec::new();
-    let first = stages.first().and_then(name);
-    let own = matches!(first, Some("$collStats" | "$indexStats" | "$planCacheStats" | "$changeStream"));
-    match super::argument(subject.body) {
-        // These stages read figures of the collection, not its documents.
-        Some(_) if own => {}
-        Some(collection) => needs.push(Need::collection(subject.db, collection, Action::Find)),
-        None => {}
-    }
+    let reads_figures = stages::first(stages).is_some_and(|first| matches!(rights(first.stage), Rights::Figures(_)));
     let collection = super::argument(subject.body);
+    if let Some(collection) = collection.filter(|_| !reads_figures) {
+        needs.push(Need::collection(subject.db, collection, Action::Find));
+    }
     add(subject.db, collection, stages, &mut needs);
     Ok(needs)
 }
 
-fn name(stage: &Value) -> Option<&str> {
-    stage.as_map()?.entries.first()?.0.as_str()
-}
-
-/// The needs of the stages of a pipeline over a collection of a database.
+/// The needs of the stages of a pipeline over a collection of a database, and of the pipelines within them. A stage with
+/// several fields is refused later; each is looked at all the same.
 pub(super) fn add<'a>(db: &'a str, collection: Option<&'a str>, stages: &'a [Value], needs: &mut Needs<'a>) {
-    for stage in stages.iter().filter_map(Value::as_map) {
-        // A stage with several fields is refused later; each is looked at all the same.
-        for (name, operand) in &stage.entries {
-            add_stage(db, collection, name.as_str().unwrap_or_default(), operand, needs);
-        }
+    for stage in stages::walk(collection, stages) {
+        add_stage(db, &stage, needs);
     }
 }
 
-fn add_stage<'a>(db: &'a str, collection: Option<&'a str>, name: &str, operand: &'a Value, needs: &mut Needs<'a>) {
-    let own = |action| match collection {
-        Some(collection) => Need::collection(db, collection, action),
-        None => Need::database(db, action),
-    };
-    match name {
-        _ if PLAIN.contains(&name) => {}
-        "$facet" => {
-            for (_, inner) in operand.as_map().into_iter().flat_map(Map::iter) {
-                add(db, collection, inner.as_array().unwrap_or_default(), needs);
-            }
+fn add_stage<'a>(db: &'a str, raw: &RawStage<'a>, needs: &mut Needs<'a>) {
+    let Some(row) = raw.row else { return needs.push(Need::any_database(Action::Find)) };
+    match rights(row.stage) {
+        Rights::Input => {}
+        Rights::Named(actions) => {
+            row.named_collections(raw.operand).for_each(|target| add_target(db, target, actions, needs));
         }
-        "$lookup" | "$graphLookup" => {
-            let Some(map) = operand.as_map() else { return };
-            let from = fields(map, "from");
-            from.for_each(|from| add_target(db, from, &[Action::Find], needs));
-            let inner = map.get("from").and_then(Value::as_str);
-            fields(map, "pipeline").for_each(|stages| add(db, inner, stages.as_array().unwrap_or_default(), needs));
-        }
-        "$unionWith" => match operand {
-            Value::Map(map) => {
-                fields(map, "coll").for_each(|coll| add_target(db, coll, &[Action::Find], needs));
-                let inner = map.get("coll").and_then(Value::as_str);
-                let pipelines = fields(map, "pipeline");
-                pipelines.for_each(|stages| add(db, inner, stages.as_array().unwrap_or_default(), needs));
-            }
-            coll => add_target(db, coll, &[Action::Find], needs),
-        },
-        "$out" => add_target(db, operand, &[Action::Insert, Action::Remove], needs),
-        "$merge" => match operand.as_map().filter(|map| map.contains("into")) {
-            Some(map) => {
-                let into = fields(map, "into");
-                into.for_each(|into| add_target(db, into, &[Action::Insert, Action::Update], needs));
-            }
-            None => add_target(db, operand, &[Action::Insert, Action::Update], needs),
-        },
-        "$collStats" => needs.push(own(Action::CollStats)),
-        "$indexStats" => needs.push(own(Action::IndexStats)),
-        "$planCacheStats" => needs.push(own(Action::PlanCacheRead)),
-        "$changeStream" => {
-            needs.push(own(Action::ChangeStream));
-            needs.push(own(Action::Find));
-        }
-        // One's own sessions need nothing.
-        "$listLocalSessions" | "$listSessions" => {
+        Rights::Figures(actions) => needs.extend(actions.iter().map(|action| match raw.collection {
+            Some(collection) => Need::collection(db, collection, *action),
+            None => Need::database(db, *action),
+        })),
+        Rights::Server(action) => needs.push(Need::server(action)),
+        Rights::Sessions(action) => {
             let others = ["allUsers", "users"];
-            if operand.as_map().is_some_and(|options| others.iter().any(|name| options.contains(name))) {
-                needs.push(Need::server(Action::ListSessions));
+            if raw.operand.as_map().is_some_and(|options| others.iter().any(|name| options.contains(name))) {
+                needs.push(Need::server(action));
             }
         }
-        "$listClusterCatalog" => needs.push(match db {
-            "admin" => Need::any_database(Action::ListCollections),
-            _ => Need::database(db, Action::ListCollections),
+        Rights::Databases(action) => needs.push(match db {
+            "admin" => Need::any_database(action),
+            _ => Need::database(db, action),
         }),
-        "$queryStats" => needs.push(Need::server(Action::QueryStatsRead)),
-        "$currentOp" => needs.push(Need::server(Action::Inprog)),
-        // An unknown stage is refused when the pipeline is parsed. If one is added there and not here, only users who
-        // may read everything can use it.
-        _ => needs.push(Need::any_database(Action::Find)),
+        Rights::Everything => needs.push(Need::any_database(Action::Find)),
     }
 }
 
@@ -152,3 +149,6 @@ fn add_target<'a>(db: &'a str, target: &'a Value, actions: &[Action], needs: &mu
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Logins of the client.
 
 use super::Client;
-use alluvium::{Binary, Value, doc};
+use alluvium::{Binary, Map, Value, doc};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
@@ -11,14 +11,18 @@ use std::io::{Read, Write};
 impl<S: Read + Write> Client<S> {
     /// Logs in by SCRAM-SHA-256. Returns the code of the error.
     pub fn log_in(&mut self, db: &str, user: &str, password: &str) -> Option<i64> {
+        let reply = self.try_log_in(db, user, password).expect("a reply");
+        reply.get("code").and_then(Value::as_i64)
+    }
+
+    /// As [`Client::log_in`]; returns the last reply, and `None` if the server has closed the connection.
+    pub fn try_log_in(&mut self, db: &str, user: &str, password: &str) -> Option<Map> {
         let first = format!("n={user},r=0123456789abcdef");
         let payload = |text: &str| Value::Binary(Binary { subtype: 0, bytes: text.as_bytes().to_vec() });
         let start = doc! {"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": payload(&format!("n,,{first}")),
         "options": {"skipEmptyExchange": true}};
-        let reply = self.run(db, start);
-        let Some(Value::Binary(answer)) = reply.get("payload") else {
-            return reply.get("code").and_then(Value::as_i64);
-        };
+        let reply = self.try_run(db, start)?;
+        let Some(Value::Binary(answer)) = reply.get("payload") else { return Some(reply) };
         let answer = String::from_utf8(answer.bytes.clone()).unwrap();
         let part = |prefix: &str| answer.split(',').find_map(|part| part.strip_prefix(prefix)).unwrap().to_owned();
         let (nonce, salt, count) = (part("r="), BASE64.decode(part("s=")).unwrap(), part("i=").parse().unwrap());
@@ -28,8 +32,7 @@ impl<S: Read + Write> Client<S> {
         let signature = mac(&Sha256::digest(&key), format!("{first},{answer},{before}").as_bytes());
         let proof: Vec<u8> = key.iter().zip(&signature).map(|(a, b)| a ^ b).collect();
         let last = payload(&format!("{before},p={}", BASE64.encode(proof)));
-        let reply = self.run(db, doc! {"saslContinue": 1, "conversationId": 1, "payload": last});
-        reply.get("code").and_then(Value::as_i64)
+        self.try_run(db, doc! {"saslContinue": 1, "conversationId": 1, "payload": last})
     }
 }
 

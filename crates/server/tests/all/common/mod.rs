@@ -28,6 +28,7 @@ pub const EXHAUST_ALLOWED: u32 = 1 << 16;
 pub struct Running {
     pub db: Database,
     pub address: SocketAddr,
+    pub addresses: Vec<SocketAddr>,
     pub reloader: Reloader,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -39,21 +40,22 @@ impl Running {
         Self::with(Config::default())
     }
 
-    /// As [`Running::new`], with other settings; it listens at a free port.
+    /// As [`Running::new`], with other settings; it listens at a free port if they have no address.
     pub fn with(config: Config) -> Self {
         Self::of(&Database::in_memory().expect("a database"), config)
     }
 
     /// A server of a database.
     pub fn of(db: &Database, config: Config) -> Self {
-        let listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        let free = vec!["127.0.0.1:0".parse().expect("an address")];
+        let listen = if config.listen.is_empty() { free } else { config.listen.clone() };
         let server = Server::bind(db, Config { listen, ..config }).expect("a free port");
-        let (address, reloader) = (server.addresses()[0], Reloader::new(&server));
+        let (addresses, reloader) = (server.addresses(), Reloader::new(&server));
         let (stop, stopped) = channel::<()>();
         // Returns once the sender is dropped.
         let wait = move || assert!(stopped.recv().is_err());
         let thread = std::thread::spawn(move || server.run(wait));
-        Self { db: db.clone(), address, reloader, stop: Some(stop), thread: Some(thread) }
+        Self { db: db.clone(), address: addresses[0], addresses, reloader, stop: Some(stop), thread: Some(thread) }
     }
 
     /// A new connection.
@@ -80,7 +82,8 @@ pub struct Client<S = TcpStream> {
 }
 
 impl Client {
-    fn connect(address: SocketAddr) -> Self {
+    /// A connection to an address.
+    pub fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("a connection");
         stream.set_nodelay(true).expect("an option");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("an option");

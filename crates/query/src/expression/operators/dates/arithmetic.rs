@@ -7,6 +7,7 @@ use super::{Optional, date, first_day, optional, prepared_zone, unit, weekday, z
 use crate::code::ErrorCode;
 use crate::date::{Unit, add, difference, truncate};
 use crate::expression::error::{ExpressionError, fail};
+use crate::interrupt::Work;
 use crate::pattern::Patterns;
 use alluvium_document::Value;
 
@@ -78,7 +79,12 @@ fn check_unit(operator: &PreparedOperator, arguments: &[Argument<'_>], at: usize
 }
 
 /// `$dateAdd` and `$dateSubtract`.
-fn shifted(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn shifted(
+    operator: &PreparedOperator,
+    values: &[Operand<'_>],
+    prepared: Option<&Prepared>,
+    _: &mut Work<'_>,
+) -> Outcome {
     let Some(start) = given(values, 0) else { return NULL };
     let Some(unit_value) = given(values, 1) else { return NULL };
     let unit = unit(operator, unit_value)?;
@@ -100,7 +106,7 @@ fn shifted(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option
     Ok(Some(Value::DateTime(add(millis, unit, amount, &zone)?)))
 }
 
-fn diff(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn diff(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>, _: &mut Work<'_>) -> Outcome {
     let (Some(start), Some(end)) = (given(values, 0), given(values, 1)) else { return NULL };
     let Some(unit_value) = given(values, 2) else { return NULL };
     let unit = unit(operator, unit_value)?;
@@ -111,7 +117,12 @@ fn diff(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&P
     Ok(Some(Value::Int64(difference(start, end, unit, &zone, first_day)?)))
 }
 
-fn trunc(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn trunc(
+    operator: &PreparedOperator,
+    values: &[Operand<'_>],
+    prepared: Option<&Prepared>,
+    _: &mut Work<'_>,
+) -> Outcome {
     let Some(value) = given(values, 0) else { return NULL };
     let size = match optional(values, 2) {
         Optional::Absent => 1,

@@ -7,6 +7,7 @@ use super::{Optional, date, optional, prepared_zone, zone};
 use crate::code::ErrorCode;
 use crate::date::{Local, iso_day_number};
 use crate::expression::error::{ExpressionError, fail};
+use crate::interrupt::Work;
 use crate::pattern::Patterns;
 use alluvium_document::calendar::Date;
 use alluvium_document::{Map, Value};
@@ -66,7 +67,12 @@ const fn part(name: &'static str) -> PreparedOperator {
     }
 }
 
-fn part_of(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn part_of(
+    operator: &PreparedOperator,
+    values: &[Operand<'_>],
+    prepared: Option<&Prepared>,
+    _: &mut Work<'_>,
+) -> Outcome {
     let Some(value) = given(values, 0) else { return NULL };
     let millis = date(operator.name, value, ErrorCode::Location16006)?;
     let Some(zone) = zone(values, 1, prepared)? else { return NULL };
@@ -89,7 +95,12 @@ fn part_of(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option
     Ok(Some(int_or_long(number)))
 }
 
-fn to_parts(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn to_parts(
+    operator: &PreparedOperator,
+    values: &[Operand<'_>],
+    prepared: Option<&Prepared>,
+    _: &mut Work<'_>,
+) -> Outcome {
     let Some(zone) = zone(values, 1, prepared)? else { return NULL };
     let is_iso = match optional(values, 2) {
         Optional::Absent => false,
@@ -139,7 +150,7 @@ fn check_parts(
     prepared_zone(arguments, 10)
 }
 
-fn from_parts(_: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn from_parts(_: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>, _: &mut Work<'_>) -> Outcome {
     let Some(hour) = small(values, 6, "hour", 0)? else { return NULL };
     let Some(minute) = small(values, 7, "minute", 0)? else { return NULL };
     let Some(second) = number(values, 8, "second", 0)? else { return NULL };

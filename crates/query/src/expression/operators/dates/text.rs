@@ -6,6 +6,7 @@ use super::{Optional, date, optional, prepared_zone, zone};
 use crate::code::ErrorCode;
 use crate::date::{Direction, ISO_LOCAL, ISO_UTC, check_format, parse, parse_by, to_text};
 use crate::expression::error::{ExpressionError, fail};
+use crate::interrupt::Work;
 use crate::pattern::Patterns;
 use alluvium_document::Value;
 
@@ -67,7 +68,12 @@ fn format<'v>(operator: &PreparedOperator, values: &'v [Operand<'_>]) -> Result<
     }
 }
 
-fn to_string(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn to_string(
+    operator: &PreparedOperator,
+    values: &[Operand<'_>],
+    prepared: Option<&Prepared>,
+    _: &mut Work<'_>,
+) -> Outcome {
     let format = format(operator, values)?;
     let zone = zone(values, 2, prepared)?;
     let (Some(value), Some(zone)) = (given(values, 0), zone) else { return NULL };
@@ -80,7 +86,12 @@ fn to_string(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Opti
     some(to_text(date(operator.name, value, ErrorCode::Location16006)?, format, &zone)?)
 }
 
-fn from_string(operator: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Prepared>) -> Outcome {
+fn from_string(
+    operator: &PreparedOperator,
+    values: &[Operand<'_>],
+    prepared: Option<&Prepared>,
+    _: &mut Work<'_>,
+) -> Outcome {
     let format = format(operator, values)?;
     let zone = zone(values, 2, prepared)?;
     let Some(value) = given(values, 0) else { return NULL };

@@ -251,6 +251,13 @@ public final class Client {
     }
 
     public static void main(String[] arguments) {
+        if (arguments.length == 2) {
+            // One document, for addresses.py.
+            try (MongoClient one = MongoClients.create(arguments[0])) {
+                one.getDatabase("addresses").getCollection("seen").insertOne(new Document("_id", arguments[1]));
+            }
+            return;
+        }
         client = MongoClients.create(System.getenv("MONGODB_URI"));
         db = client.getDatabase("clients_java");
         db.drop();

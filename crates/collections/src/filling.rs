@@ -1,0 +1,91 @@
+//! A collection that is filled before it has its name.
+
+use crate::catalog::Incarnation;
+use crate::engine::EngineHandle;
+use crate::error::Result;
+use crate::ids;
+use crate::names::FullName;
+use crate::options::CollectionOptions;
+use crate::write::Writer;
+use alluvium_document::{Map, bson};
+use alluvium_store::Durability;
+
+/// The most documents of one write.
+pub(crate) const BATCH: usize = 1000;
+/// The bytes of documents after which they are written.
+pub(crate) const BATCH_BYTES: usize = 16 << 20;
+
+/// A new collection under a temporary name, which no list shows. It is dropped unless it gets its own name; what a
+/// crash leaves of it is dropped by the next open.
+pub(crate) struct Filling<'e> {
+    engine: &'e EngineHandle,
+    /// The temporary name.
+    pub name: FullName,
+    has_its_name: bool,
+}
+
+impl<'e> Filling<'e> {
+    /// Creates the collection.
+    pub fn begin(engine: &'e EngineHandle, logical: &str, options: CollectionOptions) -> Result<Self> {
+        let name = FullName::temporary(logical, engine.env.rng.next_u64());
+        engine.catalog.create(&name, options)?;
+        Ok(Self { engine, name, has_its_name: false })
+    }
+
+    /// Inserts the documents that `next` returns. Those without an `_id` get one.
+    pub fn insert_all(
+        &self,
+        durability: Durability,
+        validates: bool,
+        mut next: impl FnMut() -> Result<Option<Map>>,
+    ) -> Result<()> {
+        let writer = Writer { engine: self.engine, name: &self.name, durability, validates, record: None };
+        let (mut batch, mut bytes): (Vec<Map>, usize) = (Vec::with_capacity(BATCH), 0);
+        loop {
+            let document = next()?;
+            let is_end = document.is_none();
+            if let Some(mut map) = document {
+                ids::ensure_id(&mut map, &self.engine.env);
+                bytes += bson::document_size(&map);
+                batch.push(map);
+            }
+            if batch.len() == BATCH || bytes > BATCH_BYTES || is_end {
+                Writer { ..writer }.insert(&batch)?;
+                (batch, bytes) = (Vec::with_capacity(BATCH), 0);
+            }
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Gives it a name that no collection has.
+    pub fn name(mut self, name: &FullName, durability: Durability) -> Result<()> {
+        self.engine.catalog.rename(&self.name, name)?;
+        self.end(durability)
+    }
+
+    /// Gives it the name of another collection, which is dropped, if that is still as it was.
+    pub fn replace(mut self, name: &FullName, former: Option<Incarnation>, durability: Durability) -> Result<()> {
+        self.engine.catalog.replace_unchanged(&self.name, name, former)?;
+        self.end(durability)
+    }
+
+    /// The documents have the durability that was requested; the name has that of the database until here.
+    fn end(&mut self, durability: Durability) -> Result<()> {
+        self.has_its_name = true;
+        match durability {
+            Durability::Sync => Ok(self.engine.store().sync()?),
+            Durability::Periodic | Durability::Bulk => Ok(()),
+        }
+    }
+}
+
+impl Drop for Filling<'_> {
+    fn drop(&mut self) {
+        if !self.has_its_name {
+            // The error that ended it says what went wrong. What cannot be dropped now is dropped by the next open.
+            let _dropped = self.engine.catalog.drop(&self.name);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Sorting that counts its work.
+
+use crate::interrupt::{Interruption, Work};
+use std::cmp::Ordering;
+
+/// The number of elements that are sorted at once.
+const CHUNK: usize = 4096;
+
+/// The work of a comparison, and of the move that follows it.
+pub(super) const COMPARISON_UNITS: usize = 32;
+
+/// Sorts; equal elements keep their order.
+pub(super) fn sort_by<T: Copy>(
+    elements: &mut Vec<T>,
+    compare: impl Fn(&T, &T) -> Ordering,
+    work: &mut Work<'_>,
+) -> Result<(), Interruption> {
+    for chunk in elements.chunks_mut(CHUNK) {
+        work.add(chunk.len() * COMPARISON_UNITS * (chunk.len().ilog2() as usize + 1))?;
+        chunk.sort_by(&compare);
+    }
+    let mut sorted = CHUNK;
+    while sorted < elements.len() {
+        let mut merged = Vec::with_capacity(elements.len());
+        for pair in elements.chunks(2 * sorted) {
+            let (mut low, mut high) = pair.split_at(sorted.min(pair.len()));
+            while let (Some((a, low_rest)), Some((b, high_rest))) = (low.split_first(), high.split_first()) {
+                work.add(COMPARISON_UNITS)?;
+                if compare(a, b).is_gt() {
+                    merged.push(*b);
+                    high = high_rest;
+                } else {
+                    merged.push(*a);
+                    low = low_rest;
+                }
+            }
+            merged.extend_from_slice(low);
+            merged.extend_from_slice(high);
+        }
+        *elements = merged;
+        sorted *= 2;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

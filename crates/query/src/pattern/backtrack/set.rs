@@ -1,0 +1,63 @@
+//! Sets of characters.
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+use std::fmt;
+
+/// A set of characters.
+#[derive(Clone)]
+pub(super) struct Set {
+    /// Those below 128, one bit for each.
+    ascii: [u64; 2],
+    /// All of them, in their order.
+    ranges: Box<[(char, char)]>,
+}
+
+impl Set {
+    pub fn new(class: &ClassUnicode) -> Self {
+        let ranges: Box<[(char, char)]> = class.iter().map(|range| (range.start(), range.end())).collect();
+        let mut ascii = [0; 2];
+        for c in 0..128u8 {
+            if ranges.iter().any(|(low, high)| (*low..=*high).contains(&char::from(c))) {
+                ascii[usize::from(c >> 6)] |= 1 << (c & 63);
+            }
+        }
+        Self { ascii, ranges }
+    }
+
+    #[inline]
+    pub fn contains(&self, c: char) -> bool {
+        match u8::try_from(c) {
+            Ok(c @ ..128) => self.ascii[usize::from(c >> 6)] >> (c & 63) & 1 == 1,
+            _ => {
+                let after = self.ranges.partition_point(|(low, _)| *low <= c);
+                after.checked_sub(1).and_then(|at| self.ranges.get(at)).is_some_and(|(_, high)| c <= *high)
+            }
+        }
+    }
+
+    pub fn memory(&self) -> usize {
+        size_of_val(&*self.ranges)
+    }
+}
+
+/// Some have hundreds of ranges.
+impl fmt::Debug for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.ranges.iter().take(4)).finish()
+    }
+}
+
+/// The set of one character, and with `folds` of those that differ from it in case alone.
+pub(super) fn single(c: char, folds: bool) -> ClassUnicode {
+    let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
+    if folds {
+        // It fails without the tables of Unicode alone, which are there.
+        let _folded = class.try_case_fold_simple();
+    }
+    class
+}
+
+/// True if two characters are equal, or differ in case alone.
+pub(super) fn equal_folded(a: char, b: char) -> bool {
+    a == b || Set::new(&single(a, true)).contains(b)
+}

@@ -1,0 +1,62 @@
+//! The covariance of pairs of values.
+
+use crate::number::decimal;
+use alluvium_document::{Decimal, Value};
+
+/// The covariance of pairs of numbers: a decimal if one of them is. As in MongoDB, pairs that are not finite do not
+/// count as pairs, and decide the result if there are at least two others.
+pub(super) fn covariance_of(pairs: &[(&Value, &Value)], sample: bool) -> Value {
+    let double = |value: &Value| value.as_f64().unwrap_or_default();
+    let (mut special, mut is_decimal) = (0.0, false);
+    let mut finite: Vec<(&Value, &Value)> = Vec::with_capacity(pairs.len());
+    let is_finite = |value: &Value| match value {
+        Value::Decimal(decimal) => decimal.is_finite(),
+        other => double(other).is_finite(),
+    };
+    for (x, y) in pairs {
+        let rest: f64 = [x, y].iter().filter(|value| !is_finite(value)).map(|value| double(value)).sum();
+        if is_finite(x) && is_finite(y) {
+            finite.push((x, y));
+            is_decimal |= matches!(x, Value::Decimal(_)) || matches!(y, Value::Decimal(_));
+        }
+        special += rest;
+    }
+    let degrees = finite.len() - usize::from(sample && !finite.is_empty());
+    match finite.len() {
+        0 => return Value::Null,
+        1 if sample => return Value::Null,
+        1 => return Value::from(0.0),
+        _ if special != 0.0 => return Value::from(special),
+        _ => {}
+    }
+    if is_decimal {
+        return decimal_covariance(&finite, degrees).map_or(Value::Null, Value::Decimal);
+    }
+    let n = finite.len() as f64;
+    let mean_x = finite.iter().map(|pair| double(pair.0)).sum::<f64>() / n;
+    let mean_y = finite.iter().map(|pair| double(pair.1)).sum::<f64>() / n;
+    let together = finite.iter().map(|(x, y)| (double(x) - mean_x) * (double(y) - mean_y)).sum::<f64>();
+    Value::from(together / degrees as f64)
+}
+
+/// The covariance of finite numbers in decimals; `None` if a step has no result.
+fn decimal_covariance(pairs: &[(&Value, &Value)], degrees: usize) -> Option<Decimal> {
+    let whole = |n: usize| Decimal::from(i64::try_from(n).unwrap_or(i64::MAX));
+    let rounded = |made: Decimal| made.rounded_to_decimal128();
+    let mean = |of: fn(&(&Value, &Value)) -> Option<Decimal>| {
+        let mut sum = Decimal::from(0);
+        for pair in pairs {
+            sum = rounded(sum.add(&of(pair)?).ok()?);
+        }
+        sum.divide(&whole(pairs.len())).ok().map(rounded)
+    };
+    let x = |pair: &(&Value, &Value)| decimal(pair.0).ok();
+    let y = |pair: &(&Value, &Value)| decimal(pair.1).ok();
+    let (mean_x, mean_y) = (mean(x)?, mean(y)?);
+    let mut sum = Decimal::from(0);
+    for pair in pairs {
+        let product = x(pair)?.subtract(&mean_x).ok()?.multiply(&y(pair)?.subtract(&mean_y).ok()?).ok()?;
+        sum = rounded(sum.add(&rounded(product)).ok()?);
+    }
+    sum.divide(&whole(degrees)).ok().map(rounded)
+}

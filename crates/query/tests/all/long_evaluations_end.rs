@@ -1,0 +1,112 @@
+//! Evaluations that take minutes with one document end when their query must end, and searches for patterns after a
+//! number of steps that bounds their time.
+
+use alluvium_document::{Map, Value, json};
+use alluvium_query::ErrorCode;
+use alluvium_query::expression::{EvaluateError, Expression, Interrupt, Interruption, Scope, Variables};
+use alluvium_query::filter::{Filter, FilterError};
+use alluvium_query::update::{Context, Update};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Variables whose interrupt fails after this number of calls.
+fn stopped_after(calls: usize) -> Variables {
+    let counter = Arc::new(AtomicUsize::new(0));
+    Variables::NONE.interrupted_by(Interrupt::new(move || match counter.fetch_add(1, Ordering::Relaxed) {
+        call if call < calls => Ok(()),
+        _ => Err(Interruption { code: ErrorCode::Interrupted, message: "stopped".to_owned() }),
+    }))
+}
+
+fn numbers(count: i32) -> Value {
+    Value::Array((0..count).map(Value::Int32).collect())
+}
+
+fn map(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let mut map = Map::new();
+    fields.into_iter().for_each(|(name, value)| map.push(name, value));
+    Value::Map(map)
+}
+
+/// Expressions of one document, with steps that take long. The loop around them alone does not ask.
+#[test]
+fn expressions_end() {
+    let text = |part: &str| map([("$literal", Value::from(part.repeat((4 << 20) / part.len())))]);
+    let array = || map([("$literal", numbers(600_000))]);
+    for step in [
+        map([("$setUnion", Value::Array(vec![array(), array()]))]),
+        map([("$setIsSubset", Value::Array(vec![array(), array()]))]),
+        map([("$toUpper", text("ab"))]),
+        map([("$strLenCP", text("ab"))]),
+        map([("$in", Value::Array(vec![Value::Int32(-1), array()]))]),
+        map([("$split", Value::Array(vec![text("abcdefgh,"), Value::from(",")]))]),
+        map([("$regexMatch", map([("input", text("a")), ("regex", Value::from("(?=a*b)a"))]))]),
+        map([("$replaceAll", map([("input", text("ab")), ("find", "a".into()), ("replacement", "c".into())]))]),
+    ] {
+        let range = map([("$range", Value::Array(vec![Value::Int32(0), Value::Int32(32)]))]);
+        let body = map([("$let", map([("vars", map([("step", step.clone())])), ("in", Value::Int32(1))]))]);
+        let expression = map([("$reduce", map([("input", range), ("initialValue", Value::Int32(0)), ("in", body)]))]);
+        let expression = Expression::parse_in(&expression, &stopped_after(5)).unwrap();
+        let result = expression.evaluate(&mut Scope::of_map(&Map::new()));
+        let Err(EvaluateError::Expression(error)) = result else { panic!("{result:?}") };
+        assert_eq!(error.code, ErrorCode::Interrupted, "{error}");
+    }
+}
+
+/// Filters whose conditions are asked for each element.
+#[test]
+fn filters_end() {
+    let texts = Value::Array(vec![Value::from("a".repeat(1 << 10)); 1_000]);
+    let maps = Value::Array((0..20_000).map(|n| map([("x", Value::Int32(n))])).collect());
+    let text = Value::from("a".repeat(80_000));
+    let document = Map::from([("a", numbers(600_000)), ("s", text), ("t", texts), ("m", maps)]);
+    let backwards = Value::Array((0..600_000).rev().map(Value::Int32).collect());
+    let none = Value::Array((0..5_000).map(|n| map([("x", map([("$ne", Value::Int32(-n))]))])).collect());
+    let regexes: Vec<Value> = (0..200)
+        .map(|n| {
+            json::parse(format!(r#"{{"$regularExpression":{{"pattern":"b{n}","options":""}}}}"#).as_bytes()).unwrap()
+        })
+        .collect();
+    for (field, condition) in [
+        ("a", map([("$all", backwards)])),
+        ("m", map([("$elemMatch", map([("$nor", none)]))])),
+        ("s", map([("$regex", "(?=a*b)a".into())])),
+        ("t", map([("$regex", "a.*b".into())])),
+        ("t", map([("$in", Value::Array(regexes))])),
+        ("t", map([("$elemMatch", map([("$regex", "(?=a*b)a".into())]))])),
+    ] {
+        let filter = Map::from([(field, condition)]);
+        let result = Filter::parse_in(&filter, &stopped_after(5)).unwrap().matches_map(&document);
+        assert_eq!(result.as_ref().err().map(FilterError::code), Some(ErrorCode::Interrupted), "{field}: {result:?}");
+    }
+}
+
+#[test]
+fn updates_end() {
+    let mut document = Map::from([("a", Value::Array(vec![Value::from("a".repeat(80_000)); 10]))]);
+    let pull = map([("$pull", map([("a", map([("$regex", "(?=a*b)a".into())]))]))]);
+    let Value::Map(pull) = pull else { unreachable!() };
+    let update = Update::parse_in(&pull, &[], &stopped_after(5)).unwrap();
+    let result = update.apply_to_map(&mut document, &Context::default());
+    assert!(result.is_err_and(|error| error.to_string().contains("stopped")));
+}
+
+/// Without an interrupt: the steps are counted where the text is read, so that their number bounds the time.
+#[test]
+fn searches_end_after_a_number_of_steps() {
+    let document = Map::from([("s", Value::from("a".repeat(80_000)))]);
+    for pattern in ["(?=a*b)a", "(?>a*)b(?=c)", "(?<!x)(?=.*y)a", "(a+)\\1+b", "a*+b"] {
+        let filter = Filter::parse(&Map::from([("s", map([("$regex", pattern.into())]))])).unwrap();
+        let result = filter.matches_map(&document);
+        let Err(error) = result else { panic!("{pattern}: {result:?}") };
+        assert_eq!(error.code().number(), 51156, "{error}");
+        assert!(error.to_string().contains(pattern) && error.to_string().contains("look-around"), "{error}");
+        // Operators of expressions give the same answer.
+        for operator in ["$regexMatch", "$regexFind", "$regexFindAll"] {
+            let expression = map([(operator, map([("input", "$s".into()), ("regex", pattern.into())]))]);
+            let result = Expression::parse(&expression).unwrap().evaluate(&mut Scope::of_map(&document));
+            let Err(EvaluateError::Expression(error)) = result else { panic!("{operator} {pattern}: {result:?}") };
+            assert_eq!(error.code.number(), 51156, "{operator} {pattern}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What waits for the disk before a command is answered.
+
+use crate::call::Call;
+use crate::error::CommandResult;
+
+impl Call<'_> {
+    /// Notes whether everything that the command has done and seen so far is on the disk: its last act was a write of
+    /// its own that waited for the sync. The log is synced in its order, so what the command saw before that is synced,
+    /// too.
+    pub(crate) fn note_durable(&self, is_durable: bool) {
+        self.is_durable.set(is_durable);
+    }
+
+    /// Waits until the log is synced, if the write concern asks for the disk: what the reply says then survives a power
+    /// cut, whichever functions have written it, and also if the command only found what others had written. Costs
+    /// nothing if the command has noted that it waited, or if the whole log is synced.
+    ///
+    /// # Errors
+    /// That of the command; that of the sync.
+    pub(crate) fn wait_for_disk<T>(&self, result: CommandResult<T>) -> CommandResult<T> {
+        if !self.write_concern.synced || self.is_durable.get() {
+            return result;
+        }
+        let synced = self.shared.db.sync();
+        // Of two errors, that of the command says more.
+        let value = result?;
+        synced?;
+        Ok(value)
+    }
+}

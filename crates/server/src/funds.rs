@@ -1,0 +1,34 @@
+//! The memory of a command that is executed.
+
+use crate::client::Client;
+use crate::error::{CommandError, CommandResult};
+use crate::memory::Charge;
+use crate::shared::Shared;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long the decoding of a document waits for memory.
+const MEMORY_WAIT: Duration = Duration::from_secs(30);
+
+/// Charges the memory of documents to the account of requests.
+pub(crate) struct Funds<'c> {
+    /// The server.
+    pub shared: &'c Shared,
+    /// The connection.
+    pub client: &'c Client,
+    /// Ends the command.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Funds<'_> {
+    /// Charges what a document takes that is decoded while a command is executed.
+    ///
+    /// # Errors
+    /// Error 462 if the memory is not free for some time.
+    pub(crate) fn charge(&self, bytes: usize) -> CommandResult<Charge> {
+        let (principal, _) = self.client.peer.principal();
+        let charge = self.shared.memory.charge_on_thread(&principal, bytes, MEMORY_WAIT, &self.stop);
+        charge.ok_or_else(|| CommandError::no_memory(bytes))
+    }
+}

@@ -1,0 +1,273 @@
+//! The memory of requests and replies.
+//!
+//! A message of some size is charged to an account before it is read, expanded and decoded, and the reply that a client does
+//! not read while it waits to be sent. What does not fit waits for a time, in the order of arrival, and is refused then.
+//! Small requests never wait: they are charged, too, even beyond the capacity, of which they can take little.
+//!
+//! One principal gets at most three quarters of the account, unless what it asks for is all that it has.
+
+use crate::principal::Principal;
+use alluvium_env::sync::{Condvar, Mutex};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// The least memory of all requests and replies.
+const CAPACITY_MIN: usize = 128 << 20;
+/// The part of the memory of the database that they have.
+const PART: usize = 4;
+/// The memory of the messages of connections that have to log in.
+const STRANGERS: usize = 16 << 20;
+/// What is charged at once, and never waits: for requests and replies, and for strangers.
+pub(crate) const SMALL: usize = 256 << 10;
+const SMALL_OF_STRANGERS: usize = 64 << 10;
+/// The most threads that wait for memory, each of which has a permit and a document.
+const THREADS_MAX: usize = 8;
+/// The time between two looks whether a request that waits on a thread is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// An account of memory.
+#[derive(Clone)]
+pub(crate) struct Memory(Arc<Account>);
+
+struct Account {
+    capacity: usize,
+    small: usize,
+    state: Mutex<State>,
+    /// Something was given back.
+    freed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    used: usize,
+    by_principal: HashMap<Principal, usize>,
+    waiting: VecDeque<Waiting>,
+    /// How many threads wait.
+    threads: usize,
+}
+
+/// A charge that does not fit yet.
+struct Waiting {
+    principal: Principal,
+    bytes: usize,
+    granted: oneshot::Sender<Charge>,
+}
+
+/// Memory that is charged until this is dropped.
+pub(crate) struct Charge {
+    account: Arc<Account>,
+    principal: Principal,
+    bytes: usize,
+}
+
+impl Memory {
+    /// The account of a server whose database has this memory.
+    pub(crate) fn of_database(bytes: usize) -> Self {
+        Self::new((bytes / PART).max(CAPACITY_MIN), SMALL)
+    }
+
+    /// The account of connections that have to log in.
+    pub(crate) fn of_strangers() -> Self {
+        Self::new(STRANGERS, SMALL_OF_STRANGERS)
+    }
+
+    /// An account of this capacity, which charges of at most `small` bytes may exceed.
+    pub(crate) fn new(capacity: usize, small: usize) -> Self {
+        let (state, freed) = (Mutex::new(State::default()), Condvar::new());
+        Self(Arc::new(Account { capacity, small, state, freed }))
+    }
+
+    /// Charges memory that is used already, or too small to wait for.
+    pub(crate) fn note(&self, principal: &Principal, bytes: usize) -> Charge {
+        self.0.state.lock().add(principal, bytes);
+        self.granted(principal, bytes)
+    }
+
+    /// Charges memory if it is free.
+    pub(crate) fn try_charge(&self, principal: &Principal, bytes: usize) -> Option<Charge> {
+        let mut state = self.0.state.lock();
+        let is_next = state.waiting.is_empty() && state.fits(self.0.capacity, principal, bytes);
+        is_next.then(|| {
+            state.add(principal, bytes);
+            drop(state);
+            self.granted(principal, bytes)
+        })
+    }
+
+    /// Charges memory when it is free. `None` if it is not within this time, or will never be.
+    pub(crate) async fn charge(&self, principal: &Principal, bytes: usize, limit: Duration) -> Option<Charge> {
+        if bytes <= self.0.small {
+            return Some(self.note(principal, bytes));
+        }
+        if let Some(charge) = self.try_charge(principal, bytes) {
+            return Some(charge);
+        }
+        if bytes > self.0.capacity {
+            return None;
+        }
+        let (granted, mut waiting) = oneshot::channel();
+        self.0.state.lock().waiting.push_back(Waiting { principal: principal.clone(), bytes, granted });
+        // Since the look before, something may have been given back.
+        self.0.grant();
+        match tokio::time::timeout(limit, &mut waiting).await {
+            Ok(granted) => granted.ok(),
+            Err(_) => {
+                waiting.close();
+                // Those behind it may fit.
+                let late = waiting.try_recv().ok();
+                self.0.grant();
+                late
+            }
+        }
+    }
+
+    /// As [`Memory::charge`], on a thread that executes a request; `stop` ends it.
+    pub(crate) fn charge_on_thread(
+        &self,
+        principal: &Principal,
+        bytes: usize,
+        limit: Duration,
+        stop: &AtomicBool,
+    ) -> Option<Charge> {
+        if bytes <= self.0.small {
+            return Some(self.note(principal, bytes));
+        }
+        let mut looks = limit.as_millis() / LOOK.as_millis();
+        let mut state = self.0.state.lock();
+        // Those that wait have no memory yet; this request may have some, so it is the first.
+        let mut fits = state.fits(self.0.capacity, principal, bytes);
+        if !fits && state.threads >= THREADS_MAX {
+            return None;
+        }
+        state.threads += 1;
+        while !fits && looks > 0 && bytes <= self.0.capacity && !stop.load(Ordering::Relaxed) {
+            self.0.freed.wait_for(&mut state, LOOK);
+            looks -= 1;
+            fits = state.fits(self.0.capacity, principal, bytes);
+        }
+        state.threads -= 1;
+        fits.then(|| {
+            state.add(principal, bytes);
+            drop(state);
+            self.granted(principal, bytes)
+        })
+    }
+
+    fn granted(&self, principal: &Principal, bytes: usize) -> Charge {
+        Charge { account: Arc::clone(&self.0), principal: principal.clone(), bytes }
+    }
+
+    /// True if memory lacks: someone waits for it, or less than an eighth is free.
+    pub(crate) fn is_short(&self) -> bool {
+        let state = self.0.state.lock();
+        !state.waiting.is_empty() || state.threads > 0 || state.used > self.0.capacity / 8 * 7
+    }
+
+    /// True if more is used than there is, by more than a quarter.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.0.state.lock().used > self.0.capacity / 4 * 5
+    }
+
+    /// The bytes that are used.
+    pub(crate) fn used(&self) -> usize {
+        self.0.state.lock().used
+    }
+}
+
+impl State {
+    fn fits(&self, capacity: usize, principal: &Principal, bytes: usize) -> bool {
+        let own = self.by_principal.get(principal).copied().unwrap_or_default();
+        self.used + bytes <= capacity && (own == 0 || own + bytes <= capacity / 4 * 3)
+    }
+
+    fn add(&mut self, principal: &Principal, bytes: usize) {
+        self.used += bytes;
+        *self.by_principal.entry(principal.clone()).or_default() += bytes;
+    }
+
+    fn subtract(&mut self, principal: &Principal, bytes: usize) {
+        self.used -= bytes;
+        if let Some(own) = self.by_principal.get_mut(principal) {
+            *own -= bytes;
+            if *own == 0 {
+                self.by_principal.remove(principal);
+            }
+        }
+    }
+}
+
+impl Account {
+    /// Gives what is free to those that wait: in their order, where only a principal's own share keeps one back.
+    fn grant(self: &Arc<Self>) {
+        // Charges whose requests do not wait any more are dropped after the lock.
+        let mut refused = Vec::new();
+        let mut state = self.state.lock();
+        let mut at = 0;
+        while let Some(next) = state.waiting.get(at) {
+            if next.granted.is_closed() {
+                state.waiting.remove(at);
+                continue;
+            }
+            if !state.fits(self.capacity, &next.principal, next.bytes) {
+                if state.used + next.bytes > self.capacity {
+                    break;
+                }
+                at += 1;
+                continue;
+            }
+            let Some(next) = state.waiting.remove(at) else { break };
+            state.add(&next.principal, next.bytes);
+            let charge = Charge { account: Arc::clone(self), principal: next.principal, bytes: next.bytes };
+            refused.extend(next.granted.send(charge).err());
+        }
+        drop(state);
+        drop(refused);
+    }
+}
+
+impl Charge {
+    /// The bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Gives back what exceeds this.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        if let Some(free) = self.bytes.checked_sub(bytes).filter(|free| *free > 0) {
+            self.bytes = bytes;
+            self.account.give_back(&self.principal, free);
+        }
+    }
+
+    /// Adds another charge of the same account and principal.
+    pub(crate) fn add(&mut self, mut other: Self) {
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+}
+
+impl Account {
+    fn give_back(self: &Arc<Self>, principal: &Principal, bytes: usize) {
+        let mut state = self.state.lock();
+        state.subtract(principal, bytes);
+        let is_awaited = !state.waiting.is_empty();
+        drop(state);
+        self.freed.notify_all();
+        if is_awaited {
+            self.grant();
+        }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.account.give_back(&self.principal, self.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

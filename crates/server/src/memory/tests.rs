@@ -1,0 +1,102 @@
+use super::*;
+
+const MIB: usize = 1 << 20;
+
+fn account(capacity: usize) -> (Memory, Principal, Principal) {
+    (Memory::new(capacity, SMALL), Principal::user("one"), Principal::user("other"))
+}
+
+#[test]
+fn what_is_dropped_is_free_again() {
+    let (memory, one, other) = account(8 * MIB);
+    let mut charge = memory.try_charge(&one, 6 * MIB).unwrap();
+    assert!(memory.try_charge(&other, 3 * MIB).is_none());
+    charge.shrink(4 * MIB);
+    let more = memory.try_charge(&one, MIB).unwrap();
+    charge.add(more);
+    assert_eq!((charge.bytes(), memory.used()), (5 * MIB, 5 * MIB));
+    drop(charge);
+    assert_eq!(memory.used(), 0);
+    assert!(memory.0.state.lock().by_principal.is_empty());
+}
+
+#[test]
+fn one_principal_leaves_a_quarter_to_others() {
+    let (memory, one, other) = account(8 * MIB);
+    let _first = memory.try_charge(&one, 4 * MIB).unwrap();
+    assert!(memory.try_charge(&one, 3 * MIB).is_none());
+    assert!(memory.try_charge(&other, 3 * MIB).is_some());
+    let (memory, one, _) = account(8 * MIB);
+    // All of it is for a request that is the only one.
+    assert!(memory.try_charge(&one, 8 * MIB).is_some());
+}
+
+#[test]
+fn small_charges_never_wait() {
+    let (memory, one, _) = account(MIB);
+    let _all = memory.note(&one, 2 * MIB);
+    let small = memory.charge_on_thread(&one, SMALL, Duration::ZERO, &AtomicBool::new(false));
+    assert!(small.is_some() && memory.is_short() && memory.is_exceeded());
+    assert!(memory.charge_on_thread(&one, SMALL + 1, Duration::ZERO, &AtomicBool::new(false)).is_none());
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "threads of the system")]
+fn few_threads_wait() {
+    let (memory, one, other) = account(MIB);
+    let _all = memory.note(&one, MIB);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS_MAX {
+            let wait = || memory.charge_on_thread(&other, MIB, Duration::from_secs(60), &stop).is_none();
+            scope.spawn(move || assert!(wait()));
+        }
+        while memory.0.state.lock().threads < THREADS_MAX {
+            std::thread::yield_now();
+        }
+        // One more is refused at once, since this does not end before the others.
+        assert!(memory.charge_on_thread(&other, MIB, Duration::from_secs(3600), &stop).is_none());
+        assert!(memory.is_short());
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(memory.0.state.lock().threads, 0);
+}
+
+fn in_time<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+#[test]
+fn those_that_wait_are_served_in_their_order() {
+    let (memory, one, other) = account(8 * MIB);
+    in_time(async {
+        let held = memory.try_charge(&one, 6 * MIB).unwrap();
+        let limit = Duration::from_secs(60);
+        let large = memory.charge(&other, 7 * MIB, limit);
+        let later = memory.charge(&one, MIB, limit);
+        let both = async { tokio::join!(large, later) };
+        tokio::pin!(both);
+        // The later one would fit, but the one before it would then never.
+        assert!(tokio::time::timeout(Duration::from_millis(50), &mut both).await.is_err());
+        drop(held);
+        let (large, later) = both.await;
+        assert_eq!((large.unwrap().bytes(), later.unwrap().bytes()), (7 * MIB, MIB));
+    });
+    assert_eq!(memory.used(), 0);
+}
+
+#[test]
+fn a_wait_ends_and_leaves_nothing() {
+    let (memory, one, other) = account(8 * MIB);
+    in_time(async {
+        let _held = memory.try_charge(&one, 6 * MIB).unwrap();
+        let limit = Duration::from_millis(50);
+        let behind = memory.charge(&other, MIB, Duration::from_secs(60));
+        let (refused, own) = tokio::join!(memory.charge(&other, 7 * MIB, limit), behind);
+        // The one behind it is served when it gives up.
+        assert!(refused.is_none() && own.is_some());
+        assert!(memory.charge(&one, 9 * MIB, limit).await.is_none());
+    });
+    assert_eq!(memory.used(), 0);
+    assert!(memory.0.state.lock().waiting.is_empty());
+}

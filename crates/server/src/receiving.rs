@@ -1,0 +1,111 @@
+//! Requests from the bytes of messages.
+//!
+//! A body of a few megabytes can become hundreds of them when it is decoded. So the memory that it will take is counted
+//! first, and charged.
+
+use crate::commands;
+use crate::error::CommandError;
+use crate::incoming::{Head, Incoming, Payer};
+use crate::memory::Charge;
+use alluvium::Value;
+use alluvium_wire::compression::{Compressor, decompress};
+use alluvium_wire::{OpCode, Request, Sealed, WireError};
+
+/// A message of at most this number of bytes is decoded without counting what it takes.
+const UNCOUNTED: usize = 2 << 10;
+/// What a request takes is not charged below this.
+const UNCHARGED: usize = 64 << 10;
+
+/// A request, and how its reply is sent.
+pub(crate) struct Received {
+    /// The request.
+    pub request: Request,
+    /// What the reply is compressed by.
+    pub compressor: Option<Compressor>,
+    /// The memory of the request.
+    pub charge: Option<Charge>,
+}
+
+/// A message that is not executed.
+pub(crate) enum Refused {
+    /// Only its content is wrong, or memory lacks: the connection continues.
+    Answered(CommandError),
+    /// The connection ends.
+    Ended(WireError),
+}
+
+/// The request of a message that was read, and charged if it is large. The message is removed.
+pub(crate) async fn receive(
+    incoming: &mut Incoming,
+    head: &Head,
+    payer: &Payer<'_>,
+    mut charge: Option<Charge>,
+) -> Result<Received, Refused> {
+    let length = head.header.length;
+    let (header, message, compressor) = if head.header.op_code == OpCode::Compressed {
+        let expanded = decompress(&head.header, incoming.message(length), head.expanded);
+        incoming.consume(length);
+        let (inner, message, compressor) = expanded.map_err(refuse)?;
+        (inner, message, Some(compressor))
+    } else if charge.is_some() {
+        (head.header, incoming.take(length), None)
+    } else {
+        let message = incoming.message(length);
+        let request = match Sealed::open(&head.header, message, &commands::is_apart) {
+            Ok(sealed) => match afford(&sealed, message, payer, &mut charge).await {
+                Ok(()) => sealed.read(message).map_err(refuse),
+                Err(error) => Err(Refused::Answered(error)),
+            },
+            Err(error) => Err(refuse(error)),
+        };
+        incoming.consume(length);
+        return Ok(Received { request: request?, compressor: None, charge });
+    };
+    let sealed = Sealed::open(&header, &message, &commands::is_apart).map_err(refuse)?;
+    afford(&sealed, &message, payer, &mut charge).await.map_err(Refused::Answered)?;
+    Ok(Received { request: sealed.take(message).map_err(refuse)?, compressor, charge })
+}
+
+/// Charges what a request takes beside what is charged already, or gives the rest back.
+async fn afford(
+    sealed: &Sealed,
+    message: &[u8],
+    payer: &Payer<'_>,
+    charge: &mut Option<Charge>,
+) -> Result<(), CommandError> {
+    let counted = if message.len() > UNCOUNTED || payer.is_stranger { sealed.cost(message) } else { 0 };
+    let needed = message.len() + counted;
+    match charge {
+        Some(charge) if charge.bytes() >= needed => charge.shrink(needed),
+        None if needed < UNCHARGED => {}
+        _ => {
+            let known = charge.as_ref().map_or(0, Charge::bytes);
+            let more = payer.charge(needed - known).await.ok_or_else(|| CommandError::no_memory(needed))?;
+            match charge {
+                Some(charge) => charge.add(more),
+                None => *charge = Some(more),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refuse(error: WireError) -> Refused {
+    match error {
+        WireError::Body(_) => Refused::Answered(CommandError::new(10334, "BSONObjectTooLarge", error.to_string())),
+        error if error.is_of_document() => Refused::Answered(CommandError::invalid_bson(error.to_string())),
+        error => Refused::Ended(error),
+    }
+}
+
+impl CommandError {
+    /// The error of a request that finds no memory. Nothing of it was executed, and drivers may repeat it.
+    pub(crate) fn no_memory(bytes: usize) -> Self {
+        let message = format!(
+            "the request needs {bytes} bytes, which the server does not have for requests now: send less at once, or \
+             again later"
+        );
+        let labels = ["SystemOverloadedError", "RetryableError"].map(Value::from).to_vec();
+        Self::new(462, "IngressRequestRateLimitExceeded", message).with("errorLabels", Value::Array(labels))
+    }
+}

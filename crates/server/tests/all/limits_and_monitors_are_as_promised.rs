@@ -1,0 +1,103 @@
+//! Limits of connections, the listener for monitors, Unix sockets beside TLS, and the time of a handshake.
+
+use crate::common::{Client, Running};
+use alluvium::{Database, Value, doc};
+use alluvium_server::{Config, Server, TlsFiles};
+use rcgen::generate_simple_self_signed;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+fn is_served(client: &mut Client) -> bool {
+    client.try_run("admin", doc! {"ping": 1}).is_some()
+}
+
+#[test]
+fn there_are_as_many_connections_as_allowed() {
+    let server = Running::with(Config { connections_max: 3, ..Config::default() });
+    let mut clients: Vec<Client> = (0..3).map(|_| server.client()).collect();
+    assert!(clients.iter_mut().all(is_served));
+    assert!(!is_served(&mut server.client()), "a fourth one");
+    assert!(clients.iter_mut().all(is_served), "the others are not disturbed");
+    // Once a connection has ended, there is room for another one.
+    drop(clients.pop());
+    let found = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        is_served(&mut server.client())
+    });
+    assert!(found);
+}
+
+/// The head and the body of an answer over HTTP.
+fn get(address: SocketAddr, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
+#[test]
+fn monitors_get_figures_without_a_login() {
+    let db = Database::in_memory().unwrap();
+    let local: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let config = Config { listen: vec![local], admin_listen: vec![local], ..Config::default() };
+    let server = Server::bind(&db, config).unwrap();
+    let (address, monitors) = (server.addresses()[0], server.admin_addresses()[0]);
+    // It ends by a command.
+    let (_kept, stopped) = channel::<()>();
+    let thread = std::thread::spawn(move || server.run(move || assert!(stopped.recv().is_err())));
+    let mut client = Client::connect(address);
+    client.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}]});
+    client.ok("admin", doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]});
+    client.fails(13, "zoo", doc! {"find": "pets"});
+    let (head, body) = get(monitors, "/metrics");
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("application/openmetrics-text"), "{head}");
+    assert!(body.lines().any(|line| line.starts_with("alluvium_")) && body.ends_with("# EOF\n"), "{body}");
+    for path in ["/health", "/ready"] {
+        assert!(get(monitors, path).0.starts_with("HTTP/1.1 200"), "{path}");
+    }
+    assert!(get(monitors, "/others").0.starts_with("HTTP/1.1 404"));
+    assert_eq!(client.log_in("admin", "root", "secret"), None);
+    client.ok("admin", doc! {"shutdown": 1});
+    thread.join().unwrap();
+}
+
+/// Files of a certificate that no authority has signed.
+#[allow(clippy::disallowed_methods)]
+fn tls(dir: &Path) -> TlsFiles {
+    let own = generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let (certificate, key) = (dir.join("server.pem"), dir.join("key.pem"));
+    std::fs::write(&certificate, own.cert.pem()).unwrap();
+    std::fs::write(&key, own.signing_key.serialize_pem()).unwrap();
+    TlsFiles { certificate, key: Some(key), authorities: None, requires_client_certificate: false }
+}
+
+#[test]
+fn a_unix_socket_stays_plain_beside_tls() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::open(dir.path().join("db")).unwrap();
+    let path = dir.path().join("alluvium.sock");
+    let config = Config { tls: Some(tls(dir.path())), sockets: vec![path.clone()], ..Config::default() };
+    let served = Running::of(&db, config);
+    let mut plain = Client::new(UnixStream::connect(&path).unwrap());
+    assert_eq!(plain.ok("admin", doc! {"ping": 1}).get("ok").and_then(Value::as_f64), Some(1.0));
+    assert!(!is_served(&mut served.client()), "a plain connection at the address");
+    drop(served);
+    assert!(UnixStream::connect(&path).is_err(), "the file ends with the server");
+}
+
+#[test]
+fn a_handshake_that_takes_too_long_ends_its_connection() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::open(dir.path().join("db")).unwrap();
+    let served = Running::of(&db, Config { tls: Some(tls(dir.path())), ..Config::default() });
+    let mut silent = TcpStream::connect(served.address).unwrap();
+    // Six times what a handshake has.
+    silent.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    assert_eq!(silent.read(&mut [0]).ok(), Some(0), "the server closes it");
+}

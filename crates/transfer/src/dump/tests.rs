@@ -1,0 +1,68 @@
+use super::*;
+use crate::testing::{all, database_in, load, maps, text};
+use alluvium_collections::indexes;
+use alluvium_collections::limits::Limits;
+use alluvium_document::IntoDocument;
+
+const LINES: &str = concat!(
+    "{\"_id\":1,\"a\":{\"$numberLong\":\"5\"},\"b\":[1.5,null,{\"c\":\"x\"}]}\n",
+    "{\"_id\":\"two\",\"at\":{\"$date\":\"2026-01-02T03:04:05Z\"}}\n",
+    "{\"_id\":{\"$oid\":\"0123456789abcdef01234567\"},\"z\":true,\"a\":{\"$numberDecimal\":\"1.10\"}}\n",
+);
+
+fn filled(env: &Env) -> EngineHandle {
+    let engine = database_in(env.clone(), "db");
+    load(&engine, "pets", text(LINES)).run().unwrap();
+    load(&engine, "shop.orders", text("{\"_id\":7}\n")).run().unwrap();
+    let name = FullName::parse("pets").unwrap();
+    let (keys, options) = (r#"{"a": 1}"#.into_map().unwrap(), r#"{"unique": true}"#.into_map().unwrap());
+    indexes::declare(&engine, &name, &keys, &options).unwrap().build(&engine, &name, &Limits::default()).unwrap();
+    engine
+}
+
+#[test]
+fn a_dump_is_restored_as_it_was() {
+    for gzip in [false, true] {
+        let env = Env::in_memory(1);
+        let engine = filled(&env);
+        let options = DumpOptions { gzip, ..DumpOptions::default() };
+        let report = dump(&engine, Path::new("dump"), &options, |_, _| {}).unwrap();
+        assert_eq!((report.collections, report.documents, report.indexes), (2, 4, 1));
+        let other = database_in(env.clone(), "other");
+        let dumped = read(&env, Path::new("dump")).unwrap();
+        dumped.restore(&other).run().unwrap();
+        for name in ["pets", "shop.orders"] {
+            assert_eq!(maps(&other, name), maps(&engine, name), "{name}, gzip: {gzip}");
+        }
+        let state = other.catalog.require(&FullName::parse("pets").unwrap()).unwrap();
+        assert!(state.indexes().find("a_1").is_some_and(|index| index.definition.is_unique()));
+        // A second time nothing is changed.
+        let refused = dumped.restore(&other).run();
+        assert!(matches!(refused, Err(Error::Dump(_))), "{refused:?}");
+        assert_eq!(all(&other, "pets"), all(&engine, "pets"));
+    }
+}
+
+#[test]
+fn a_stopped_dump_leaves_nothing_that_looks_whole() {
+    let env = Env::in_memory(1);
+    let engine = filled(&env);
+    let options = DumpOptions { stop: Arc::new(AtomicBool::new(true)), ..DumpOptions::default() };
+    assert!(matches!(dump(&engine, Path::new("dump"), &options, |_, _| {}), Err(Error::Stopped)));
+    assert!(read(&env, Path::new("dump")).is_err());
+    // The next attempt takes the place.
+    dump(&engine, Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    assert_eq!(read(&env, Path::new("dump")).unwrap().collections.len(), 2);
+}
+
+#[test]
+fn a_stopped_restore_continues() {
+    let env = Env::in_memory(1);
+    let engine = filled(&env);
+    dump(&engine, Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    let (other, dumped) = (database_in(env.clone(), "other"), read(&env, Path::new("dump")).unwrap());
+    let stopped = dumped.restore(&other).stop_when(Arc::new(AtomicBool::new(true))).run();
+    assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+    dumped.restore(&other).run().unwrap();
+    assert_eq!(all(&other, "pets"), all(&engine, "pets"));
+}
