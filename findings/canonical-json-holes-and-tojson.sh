@@ -6,7 +6,7 @@
 # safe-stable-stringify writes [null,1]. json-canonicalize also leaves the keys unsorted in what
 # a toJSON() method returns.
 #
-# Guess: A hole is null, as in JSON.stringify(), and all keys are sorted.
+# Expected: A hole is null, as in JSON.stringify(), and all keys are sorted.
 #
 # Why it matters: A signature or a content hash over such a text differs between services. For
 # types with toJSON(), such as wrapped database values, the hash depends on the order of

@@ -6,7 +6,7 @@
 # comes back as [1]. The key 01 becomes index 1, and an empty key index 0. dot-object makes
 # arrays too.
 #
-# Guess: flatten() and unflatten() are the reverse of each other for plain JSON without dots in
+# Expected: flatten() and unflatten() are the reverse of each other for plain JSON without dots in
 # keys.
 #
 # Why it matters: Update paths such as "seats.12" and maps with ids as keys are common in

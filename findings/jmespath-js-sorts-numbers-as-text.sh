@@ -4,7 +4,7 @@
 # Behaviour: sort() of JMESPath on numbers gives 1, 10, 9 in the npm package and 1, 9, 10 in the
 # Python package. sort_by() of the npm package sorts numbers by value.
 #
-# Guess: Both sort numbers by value: the language says so.
+# Expected: Both sort numbers by value: the language says so.
 #
 # Why it matters: A query that picks the last of the sorted values (the newest version, the
 # largest size) gives another answer after a port from Python to Node.

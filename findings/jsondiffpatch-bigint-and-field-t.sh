@@ -6,7 +6,7 @@
 # takes for the delta of an array and refuses. microdiff sees the change of the BigInt and none
 # between two Maps.
 #
-# Guess: A changed BigInt is a change, and each delta can be applied to the document that it was
+# Expected: A changed BigInt is a change, and each delta can be applied to the document that it was
 # made from.
 #
 # Why it matters: Drivers give 64-bit integers as BigInt: a history that is built on such a diff

@@ -5,7 +5,7 @@
 # values returns the first one and leaves the new value alone: the two others are gone. pop()
 # returns the first value and keeps the others.
 #
-# Guess: Both act on the one value that they return.
+# Expected: Both act on the one value that they return.
 #
 # Why it matters: An index that keeps many document ids below one key loses all but one entry in
 # a step that looks like an update.

@@ -6,7 +6,7 @@
 # second in winter, the first in summer. date-fns-tz picks the first always. For the hour that is
 # skipped in March the two are an hour apart.
 #
-# Guess: A library picks one of the two by a fixed rule.
+# Expected: A library picks one of the two by a fixed rule.
 #
 # Why it matters: The same import of local times stores other dates in July than in January, and
 # two services that share documents differ by an hour.

@@ -5,7 +5,7 @@
 # instance 3021.7000000000003 and 3021.7000000000007. Its reverse gives another number than the
 # one that went in for many doubles.
 #
-# Guess: The text keeps the order of numbers and two numbers have two texts, for it is the key of
+# Expected: The text keeps the order of numbers and two numbers have two texts, for it is the key of
 # an index.
 #
 # Why it matters: A view index treats two values as one key, and its keys show numbers that no
