@@ -180,6 +180,7 @@ impl FirstBatch {
             documents: self.documents,
             namespace: self.namespace,
             user: call.client.user(),
+            fields_bytes: call.body.memory(),
             needs,
             session: call.session.clone(),
             is_limited: !call.max_time().is_zero(),

@@ -21,9 +21,11 @@ const CLOSED_AT_ONCE: usize = 100;
 /// The part of the database's memory, and the least memory, that cursors have while they are not read. Beyond it they
 /// are closed, too.
 const MEMORY_PART: usize = 4;
-const MEMORY_MIN: usize = 64 << 20;
-/// What a cursor takes besides the documents that it has read ahead.
+const MEMORY_MIN: usize = 32 << 20;
+/// What a cursor of a short query takes besides the documents that it has read ahead.
 const CURSOR_BYTES: usize = 8 << 10;
+/// A parsed and planned query takes this many times the memory of its fields: measured with `$or` of 10,000 parts.
+const QUERY_FACTOR: usize = 8;
 
 /// A cursor that was not read for this long is closed, by default.
 pub(crate) const IDLE: Duration = Duration::from_secs(600);
@@ -110,7 +112,7 @@ impl Documents {
         }
     }
 
-    /// The memory that it takes while it is not read.
+    /// The memory of the documents that it holds while it is not read.
     fn bytes(&self) -> usize {
         let row = |kept: &Option<Document>| kept.as_ref().map_or(0, Document::row_len);
         let documents = match self {
@@ -118,7 +120,7 @@ impl Documents {
             Self::Tail(cursor) => row(&cursor.kept),
             Self::List(list) => list.iter().map(|document| document.row_len() + size_of::<Document>()).sum(),
         };
-        CURSOR_BYTES + documents
+        documents
     }
 
     /// Returns a document that was read last.
@@ -149,6 +151,8 @@ pub(crate) struct OpenCursor {
     pub namespace: String,
     /// The user who opened it; only this user may read it.
     pub user: Option<String>,
+    /// The memory of the fields of the command that opened it.
+    pub fields_bytes: usize,
     /// What its user needs to read on.
     pub needs: Vec<Need<'static>>,
     /// The session that it belongs to.
@@ -194,7 +198,7 @@ struct State {
 impl State {
     /// Adds a cursor, or gives back one that was read.
     fn insert(&mut self, id: i64, cursor: Box<OpenCursor>, since: Duration) {
-        let bytes = cursor.documents.bytes();
+        let bytes = cursor.documents.bytes() + CURSOR_BYTES.max(cursor.fields_bytes.saturating_mul(QUERY_FACTOR));
         self.remove(id);
         self.entries.insert(id, Entry::Idle { cursor, since, bytes });
         self.bytes += bytes;

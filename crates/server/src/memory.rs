@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// The least memory of all requests and replies.
-const CAPACITY_MIN: usize = 128 << 20;
+const CAPACITY_MIN: usize = 64 << 20;
 /// The part of the memory of the database that they have.
 const PART: usize = 4;
 /// The memory of the messages of connections that have to log in.

@@ -43,6 +43,9 @@ struct Connection<'a> {
     client: Arc<Client>,
 }
 
+/// The memory of the database.
+const MEMORY_BYTES: usize = 512 << 20;
+
 impl World {
     fn new() -> Self {
         Self::with(Config::default())
@@ -52,12 +55,19 @@ impl World {
         Self::on(Arc::new(MemFs::new()), config)
     }
 
-    /// A server of the database on a disk, which is created if it does not exist.
+    /// A server of the database on a disk, which is created if it does not exist. Its memory is enough for as many
+    /// cursors as there may be.
     fn on(disk: Arc<MemFs>, config: Config) -> Self {
         let clock = Arc::new(ManualClock::new());
         let env = Env { fs: disk.clone(), clock: clock.clone(), rng: Arc::new(SeededRng::new(7)) };
         let never = Duration::from_secs(1 << 30);
-        let db = Database::builder().env(env).partitions(2).sync_interval(never).open("db").expect("a database");
+        let db = Database::builder()
+            .env(env)
+            .memory(MEMORY_BYTES)
+            .partitions(2)
+            .sync_interval(never)
+            .open("db")
+            .expect("a database");
         let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).expect("a file");
         let shared = server_of(db, config, audit);
         Self { disk, clock, shared }

@@ -20,8 +20,9 @@ use set::Set;
 /// The interrupt is asked after this number of steps.
 pub(super) const ASK_STEPS: u64 = 1 << 16;
 
-/// The maximum number of places to return to, and of changes to undo there, 16 MB of memory each.
-const PLACES_MAX: usize = 1 << 20;
+/// The maximum number of places to return to, and of changes to undo there: 4 and 2 MB of memory. All requests that
+/// are executed at a time may need them.
+const PLACES_MAX: usize = 1 << 18;
 
 /// No place in a text.
 const NOWHERE: u32 = u32::MAX;

@@ -10,6 +10,7 @@ fn open(bytes: usize) -> OpenCursor {
         namespace: "shop.pets".to_owned(),
         user: None,
         session: None,
+        fields_bytes: 0,
         needs: Vec::new(),
         is_limited: false,
         stop: Arc::default(),
@@ -62,4 +63,16 @@ fn what_cursors_take_is_given_back() {
     cursors.close(ids[3]);
     assert_eq!(cursors.len(), 0);
     assert_eq!(cursors.state.lock().bytes, 0);
+}
+
+#[test]
+fn the_query_of_a_cursor_counts() {
+    let cursors = Cursors::new(Env::in_memory(1), 0);
+    let large = || OpenCursor { fields_bytes: 1 << 20, ..open(0) };
+    cursors.keep(large()).unwrap();
+    assert!(cursors.state.lock().bytes >= QUERY_FACTOR << 20);
+    for _ in 0..16 {
+        cursors.keep(large()).unwrap();
+    }
+    assert!(cursors.len() <= (MEMORY_MIN >> 20) / QUERY_FACTOR + 1, "{}", cursors.len());
 }

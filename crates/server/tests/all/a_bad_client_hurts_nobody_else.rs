@@ -417,7 +417,10 @@ fn replies_that_are_not_read_make_those_of_others_smaller() {
 fn a_client_that_does_not_read_loses_its_connection_while_memory_lacks() {
     let server = with_large_documents(300_000, Duration::from_millis(100));
     let mut silent: Vec<Client> = (0..6).map(|_| server.client()).collect();
-    silent.iter_mut().for_each(|client| client.send("shop", doc! {"find": "large"}, &[], 0));
+    // More than the buffers of the system take.
+    for _ in 0..8 {
+        silent.iter_mut().for_each(|client| client.send("shop", doc! {"find": "large"}, &[], 0));
+    }
     let mut other = server.client();
     let batch = |reply: &Map| {
         let cursor = reply.get("cursor").and_then(Value::as_map).expect("a cursor");
@@ -425,11 +428,13 @@ fn a_client_that_does_not_read_loses_its_connection_while_memory_lacks() {
     };
     wait_until("little memory is left", || batch(&other.ok("shop", doc! {"find": "large", "batchSize": 16})) < 16);
     // A batch that has to be whole waits until a connection of the others is closed.
-    let whole = other.ok("shop", doc! {"find": "large", "singleBatch": true, "batchSize": 16});
-    assert_eq!(batch(&whole), 16);
-    let status = other.ok("admin", doc! {"serverStatus": 1});
-    let connections = status.get("connections").and_then(Value::as_map).cloned().expect("connections");
-    assert!(connections.get("current").and_then(Value::as_i64).expect("a count") < 7);
+    wait_until("a silent client has lost its connection", || {
+        let whole = other.ok("shop", doc! {"find": "large", "singleBatch": true, "batchSize": 16});
+        assert_eq!(batch(&whole), 16);
+        let status = other.ok("admin", doc! {"serverStatus": 1});
+        let connections = status.get("connections").and_then(Value::as_map).cloned().expect("connections");
+        connections.get("current").and_then(Value::as_i64).expect("a count") < 7
+    });
 }
 
 #[test]

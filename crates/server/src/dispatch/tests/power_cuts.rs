@@ -68,6 +68,11 @@ fn user() -> (&'static str, Map) {
     ("zoo", doc! {"createUser": "ada", "pwd": "secret", "roles": ["read"]})
 }
 
+/// The configuration of a replica set.
+fn set(version: i32) -> Map {
+    doc! {"_id": "rs1", "version": version, "members": [{"_id": 0, "host": "b.example:27017"}]}
+}
+
 fn insert(id: i32) -> Map {
     doc! {"insert": "pets", "documents": [{"_id": id}]}
 }
@@ -201,6 +206,11 @@ fn cases(name: &str) -> Vec<Case> {
         ],
         "updateRole" => vec![of_role(doc! {(name): "keeper", "roles": []})],
         "updateUser" => vec![of_user(doc! {(name): "ada", "roles": []})],
+        "replSetInitiate" => vec![Case::new("admin", doc! {(name): (Value::Map(set(1)))}).always()],
+        "replSetReconfig" => {
+            let initiate = ("admin", doc! {"replSetInitiate": (Value::Map(set(1)))});
+            vec![Case::new("admin", doc! {(name): (Value::Map(set(2)))}).after_synced([initiate]).always()]
+        }
         // They last until the server ends.
         "setDefaultRWConcern" | "setFeatureCompatibilityVersion" => Vec::new(),
         // It changes a build that runs.
