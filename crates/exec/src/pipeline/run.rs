@@ -80,19 +80,20 @@ impl<H: Host> Run<H> {
             None => Held::in_memory(self, stage),
         };
         held.set(2 * bytes)?;
-        held.shrink(2 * bytes);
+        // Only the document that was made is left then.
+        held.shrink(bytes);
         self.passing = Some(held);
         Ok(())
     }
 
-    /// The memory of a document of which a stage makes others, if it is a large one.
+    /// The memory of a document of which a stage makes others, one at a time, if it is a large one.
     pub fn held_if_large(&self, stage: &'static str, record: &Record) -> Result<Option<Held<H>>, H::Error> {
         let bytes = record.bytes();
         if bytes < LARGE_BYTES {
             return Ok(None);
         }
         let mut held = Held::in_memory(self, stage);
-        held.set(2 * bytes)?;
+        held.set(bytes)?;
         Ok(Some(held))
     }
 
