@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
     /// Deletes and returns the document with this key if `predicate` returns true for it.
     ///
     /// # Errors
-    /// As for any read and write; those of `predicate`; [`Error::DamagedDocument`] if the key is none of a document.
+    /// As for any read and write; those of `predicate`; [`Error::DamagedDocument`] if the key cannot be decoded.
     pub fn remove(
         &self,
         key: &[u8],

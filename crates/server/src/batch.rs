@@ -106,35 +106,21 @@ pub(crate) struct FirstBatch {
 impl FirstBatch {
     /// The batch of a query or a pipeline.
     pub(crate) fn of(cursor: Cursor, namespace: String) -> Self {
-        let documents = Documents::Query(Box::new(cursor), None);
-        Self {
-            documents,
-            namespace,
-            size: FIRST_BATCH,
-            limit: None,
-            single: false,
-            never_expires: false,
-            is_own: false,
-        }
+        Self::reading(Documents::Query(Box::new(cursor), None), namespace)
     }
 
     /// The batch of a tailable cursor.
     pub(crate) fn of_tail(tail: Tail, awaits: bool, namespace: String) -> Self {
-        let documents = Documents::Tail(Box::new(TailCursor { tail, kept: None, awaits, waiting: None }));
-        Self {
-            documents,
-            namespace,
-            size: FIRST_BATCH,
-            limit: None,
-            single: false,
-            never_expires: false,
-            is_own: false,
-        }
+        let cursor = TailCursor { tail, kept: None, awaits, waiting: None };
+        Self::reading(Documents::Tail(Box::new(cursor)), namespace)
     }
 
     /// The batch of documents that were made at once.
     pub(crate) fn of_list(list: Vec<Document>, namespace: String) -> Self {
-        let documents = Documents::of(list);
+        Self::reading(Documents::of(list), namespace)
+    }
+
+    fn reading(documents: Documents, namespace: String) -> Self {
         Self {
             documents,
             namespace,

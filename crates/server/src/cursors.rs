@@ -24,7 +24,7 @@ const MEMORY_PART: usize = 4;
 const MEMORY_MIN: usize = 32 << 20;
 /// What a cursor of a short query takes besides the documents that it has read ahead.
 const CURSOR_BYTES: usize = 8 << 10;
-/// A parsed and planned query takes this many times the memory of its fields: measured with `$or` of 10,000 parts.
+/// A parsed and planned query is taken to need this many times the memory of its fields.
 const QUERY_FACTOR: usize = 8;
 
 /// A cursor that was not read for this long is closed, by default.

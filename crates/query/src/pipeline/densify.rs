@@ -338,7 +338,7 @@ impl Sequence {
         Ok(Some(record))
     }
 
-    /// The next document that is missing at the end of the partition; the partition has ended if there is none.
+    /// The next document that is missing at the end of the partition; after the last one the partition has ended.
     fn rest_of_partition(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Record>> {
         let mut missing = None;
         if self.current.as_ref().is_some_and(|current| current.high.is_some()) {
