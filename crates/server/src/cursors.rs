@@ -115,12 +115,11 @@ impl Documents {
     /// The memory of the documents that it holds while it is not read.
     fn bytes(&self) -> usize {
         let row = |kept: &Option<Document>| kept.as_ref().map_or(0, Document::row_len);
-        let documents = match self {
+        match self {
             Self::Query(cursor, kept) | Self::WithRecordIds(cursor, kept) => cursor.bytes_ahead() + row(kept),
             Self::Tail(cursor) => row(&cursor.kept),
             Self::List(list) => list.iter().map(|document| document.row_len() + size_of::<Document>()).sum(),
-        };
-        documents
+        }
     }
 
     /// Returns a document that was read last.
