@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::cursors::{Documents, OpenCursor, TailCursor};
 use crate::error::{CommandError, CommandResult};
+use crate::memory::Until;
 use alluvium::{Cursor, Document, Tail, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
@@ -74,8 +75,8 @@ fn charge(call: &Call<'_>, charged: &mut usize, needed: usize, waits: bool) -> C
     let charge = match memory.try_charge(&principal, more) {
         None if waits => {
             let more = needed - *charged;
-            let charge = memory.charge_on_thread(&principal, more, MEMORY_WAIT, &call.stop);
-            Some(charge.ok_or_else(|| CommandError::no_memory(more))?)
+            let charge = memory.charge_on_thread(&principal, more, Until::Sent, MEMORY_WAIT, &call.stop);
+            Some(charge.ok_or_else(|| CommandError::no_memory(more, memory))?)
         }
         charge => charge,
     };

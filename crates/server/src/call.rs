@@ -6,6 +6,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::funds::Funds;
 use crate::host::Host;
+use crate::memory::Until;
 use crate::retries::Retry;
 use crate::security::access::Access;
 use crate::security::needs::Subject;
@@ -267,7 +268,7 @@ impl Call<'_> {
         if let Some(sequence) = self.take_sequence(field) {
             if sequence.documents.len() > UNCHARGED {
                 let cost = sequence.iter().map_while(Result::ok).map(tree_bytes).sum();
-                self.client.charge_reply(self.funds().charge(cost)?);
+                self.client.charge_reply(self.funds().charge(cost, Until::Sent)?);
             }
             let decode = |raw: Result<&[u8], alluvium_wire::WireError>| {
                 let raw = raw.map_err(|error| CommandError::invalid_bson(error.to_string()))?;

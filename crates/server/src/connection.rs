@@ -121,7 +121,7 @@ impl<S: Stream> Connection<S> {
                 Err(NotRead::Ended(error)) => return Err(error),
                 Err(NotRead::NoMemory) => {
                     self.incoming.discard(&mut self.stream, &head).await?;
-                    self.refuse(&head, &CommandError::no_memory(head.bytes()), &payer).await?;
+                    self.refuse(&head, &CommandError::no_memory(head.bytes(), payer.memory), &payer).await?;
                     continue;
                 }
             };

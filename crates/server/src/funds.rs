@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::{CommandError, CommandResult};
-use crate::memory::Charge;
+use crate::memory::{Charge, Until};
 use crate::shared::Shared;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,13 +22,13 @@ pub(crate) struct Funds<'c> {
 }
 
 impl Funds<'_> {
-    /// Charges what a document takes that is decoded while a command is executed.
+    /// Charges what a document takes that is decoded, or a reply, while a command is executed.
     ///
     /// # Errors
     /// Error 462 if the memory is not free for some time.
-    pub(crate) fn charge(&self, bytes: usize) -> CommandResult<Charge> {
+    pub(crate) fn charge(&self, bytes: usize, until: Until) -> CommandResult<Charge> {
         let (principal, _) = self.client.peer.principal();
-        let charge = self.shared.memory.charge_on_thread(&principal, bytes, MEMORY_WAIT, &self.stop);
-        charge.ok_or_else(|| CommandError::no_memory(bytes))
+        let charge = self.shared.memory.charge_on_thread(&principal, bytes, until, MEMORY_WAIT, &self.stop);
+        charge.ok_or_else(|| CommandError::no_memory(bytes, &self.shared.memory))
     }
 }

@@ -4,7 +4,9 @@
 //! not read while it waits to be sent. What does not fit waits for a time, in the order of arrival, and is refused then.
 //! Small requests never wait: they are charged, too, even beyond the capacity, of which they can take little.
 //!
-//! One principal gets at most three quarters of the account, unless what it asks for is all that it has.
+//! One principal gets at most three quarters of the account, unless what it asks for is all that it has. A request that is
+//! executed is not held to that: it has memory that comes back when it ends. So that requests which hold some and wait for
+//! more do not wait for each other, one of them at a time may exceed the capacity, by at most half of it.
 
 use crate::principal::Principal;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -47,6 +49,8 @@ struct State {
     waiting: VecDeque<Waiting>,
     /// How many threads wait.
     threads: usize,
+    /// A request that is executed has more than there was.
+    is_overdrawn: bool,
 }
 
 /// A charge that does not fit yet.
@@ -56,11 +60,22 @@ struct Waiting {
     granted: oneshot::Sender<Charge>,
 }
 
+/// When the memory of a request that is executed comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// When the request ends, at the latest.
+    Ended,
+    /// When the client has read the reply.
+    Sent,
+}
+
 /// Memory that is charged until this is dropped.
 pub(crate) struct Charge {
     account: Arc<Account>,
     principal: Principal,
     bytes: usize,
+    /// It exceeded the capacity.
+    is_overdraft: bool,
 }
 
 impl Memory {
@@ -124,11 +139,12 @@ impl Memory {
         }
     }
 
-    /// As [`Memory::charge`], on a thread that executes a request; `stop` ends it.
+    /// As [`Memory::charge`], on a thread that executes a request, which has memory already; `stop` ends the wait.
     pub(crate) fn charge_on_thread(
         &self,
         principal: &Principal,
         bytes: usize,
+        until: Until,
         limit: Duration,
         stop: &AtomicBool,
     ) -> Option<Charge> {
@@ -138,26 +154,37 @@ impl Memory {
         let mut looks = limit.as_millis() / LOOK.as_millis();
         let mut state = self.0.state.lock();
         // Those that wait have no memory yet; this request may have some, so it is the first.
-        let mut fits = state.fits(self.0.capacity, principal, bytes);
-        if !fits && state.threads >= THREADS_MAX {
+        let fits_now = |state: &State| match until {
+            Until::Ended => state.fits_running(self.0.capacity, bytes),
+            Until::Sent => state.fits(self.0.capacity, principal, bytes).then_some(false),
+        };
+        let mut fits = fits_now(&state);
+        if fits.is_none() && state.threads >= THREADS_MAX {
             return None;
         }
         state.threads += 1;
-        while !fits && looks > 0 && bytes <= self.0.capacity && !stop.load(Ordering::Relaxed) {
+        while fits.is_none() && looks > 0 && bytes <= self.0.capacity && !stop.load(Ordering::Relaxed) {
             self.0.freed.wait_for(&mut state, LOOK);
             looks -= 1;
-            fits = state.fits(self.0.capacity, principal, bytes);
+            fits = fits_now(&state);
         }
         state.threads -= 1;
-        fits.then(|| {
-            state.add(principal, bytes);
-            drop(state);
-            self.granted(principal, bytes)
-        })
+        let is_overdraft = fits?;
+        state.is_overdrawn |= is_overdraft;
+        state.add(principal, bytes);
+        drop(state);
+        let mut charge = self.granted(principal, bytes);
+        charge.is_overdraft = is_overdraft;
+        Some(charge)
     }
 
     fn granted(&self, principal: &Principal, bytes: usize) -> Charge {
-        Charge { account: Arc::clone(&self.0), principal: principal.clone(), bytes }
+        Charge { account: Arc::clone(&self.0), principal: principal.clone(), bytes, is_overdraft: false }
+    }
+
+    /// The most that a request can be charged.
+    pub(crate) fn capacity(&self) -> usize {
+        self.0.capacity
     }
 
     /// True if memory lacks: someone waits for it, or less than an eighth is free.
@@ -181,6 +208,14 @@ impl State {
     fn fits(&self, capacity: usize, principal: &Principal, bytes: usize) -> bool {
         let own = self.by_principal.get(principal).copied().unwrap_or_default();
         self.used + bytes <= capacity && (own == 0 || own + bytes <= capacity / 4 * 3)
+    }
+
+    /// Whether a charge of a request that is executed fits, and if so, whether only by exceeding the capacity.
+    fn fits_running(&self, capacity: usize, bytes: usize) -> Option<bool> {
+        if self.used + bytes <= capacity {
+            return Some(false);
+        }
+        (!self.is_overdrawn && bytes <= capacity / 2).then_some(true)
     }
 
     fn add(&mut self, principal: &Principal, bytes: usize) {
@@ -220,7 +255,8 @@ impl Account {
             }
             let Some(next) = state.waiting.remove(at) else { break };
             state.add(&next.principal, next.bytes);
-            let charge = Charge { account: Arc::clone(self), principal: next.principal, bytes: next.bytes };
+            let charge =
+                Charge { account: Arc::clone(self), principal: next.principal, bytes: next.bytes, is_overdraft: false };
             refused.extend(next.granted.send(charge).err());
         }
         drop(state);
@@ -238,20 +274,22 @@ impl Charge {
     pub(crate) fn shrink(&mut self, bytes: usize) {
         if let Some(free) = self.bytes.checked_sub(bytes).filter(|free| *free > 0) {
             self.bytes = bytes;
-            self.account.give_back(&self.principal, free);
+            self.account.give_back(&self.principal, free, false);
         }
     }
 
     /// Adds another charge of the same account and principal.
     pub(crate) fn add(&mut self, mut other: Self) {
         self.bytes += std::mem::take(&mut other.bytes);
+        self.is_overdraft |= std::mem::take(&mut other.is_overdraft);
     }
 }
 
 impl Account {
-    fn give_back(self: &Arc<Self>, principal: &Principal, bytes: usize) {
+    fn give_back(self: &Arc<Self>, principal: &Principal, bytes: usize, ends_overdraft: bool) {
         let mut state = self.state.lock();
         state.subtract(principal, bytes);
+        state.is_overdrawn &= !ends_overdraft;
         let is_awaited = !state.waiting.is_empty();
         drop(state);
         self.freed.notify_all();
@@ -263,8 +301,8 @@ impl Account {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        if self.bytes > 0 {
-            self.account.give_back(&self.principal, self.bytes);
+        if self.bytes > 0 || self.is_overdraft {
+            self.account.give_back(&self.principal, self.bytes, self.is_overdraft);
         }
     }
 }

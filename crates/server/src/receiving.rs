@@ -6,7 +6,7 @@
 use crate::commands;
 use crate::error::CommandError;
 use crate::incoming::{Head, Incoming, Payer};
-use crate::memory::Charge;
+use crate::memory::{Charge, Memory};
 use alluvium::Value;
 use alluvium_wire::compression::{Compressor, decompress};
 use alluvium_wire::{OpCode, Request, Sealed, WireError};
@@ -80,7 +80,8 @@ async fn afford(
         None if needed < UNCHARGED => {}
         _ => {
             let known = charge.as_ref().map_or(0, Charge::bytes);
-            let more = payer.charge(needed - known).await.ok_or_else(|| CommandError::no_memory(needed))?;
+            let more =
+                payer.charge(needed - known).await.ok_or_else(|| CommandError::no_memory(needed, payer.memory))?;
             match charge {
                 Some(charge) => charge.add(more),
                 None => *charge = Some(more),
@@ -99,8 +100,17 @@ fn refuse(error: WireError) -> Refused {
 }
 
 impl CommandError {
-    /// The error of a request that finds no memory. Nothing of it was executed, and drivers may repeat it.
-    pub(crate) fn no_memory(bytes: usize) -> Self {
+    /// The error of a request that finds no memory in this account. Nothing of it was executed, and drivers may repeat it,
+    /// unless it needs more than the account has.
+    pub(crate) fn no_memory(bytes: usize, memory: &Memory) -> Self {
+        let capacity = memory.capacity();
+        if bytes > capacity {
+            let message = format!(
+                "the request needs {bytes} bytes, of {capacity} that the server has for requests: send less at once, or \
+                 serve with more --memory"
+            );
+            return Self::new(462, "IngressRequestRateLimitExceeded", message);
+        }
         let message = format!(
             "the request needs {bytes} bytes, which the server does not have for requests now: send less at once, or \
              again later"

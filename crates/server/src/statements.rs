@@ -5,7 +5,7 @@
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::funds::Funds;
-use crate::memory::Charge;
+use crate::memory::{Charge, Until};
 use alluvium::Map;
 use alluvium_document::bson::{decode_document, tree_bytes};
 use alluvium_wire::{Sequence, WireError};
@@ -89,7 +89,7 @@ fn decode_all<'s, 'c>(
 ) -> impl Iterator<Item = CommandResult<Statement<'s>>> + use<'s, 'c> {
     sequence.into_iter().flat_map(Sequence::iter).map(move |raw| {
         let raw = raw.map_err(invalid)?;
-        let memory = if raw.len() > UNCHARGED { Some(funds.charge(tree_bytes(raw))?) } else { None };
+        let memory = if raw.len() > UNCHARGED { Some(funds.charge(tree_bytes(raw), Until::Ended)?) } else { None };
         Ok(Statement { fields: Cow::Owned(decode_document(raw)?), _memory: memory })
     })
 }

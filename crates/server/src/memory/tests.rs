@@ -35,9 +35,38 @@ fn one_principal_leaves_a_quarter_to_others() {
 fn small_charges_never_wait() {
     let (memory, one, _) = account(MIB);
     let _all = memory.note(&one, 2 * MIB);
-    let small = memory.charge_on_thread(&one, SMALL, Duration::ZERO, &AtomicBool::new(false));
+    let small = memory.charge_on_thread(&one, SMALL, Until::Ended, Duration::ZERO, &AtomicBool::new(false));
     assert!(small.is_some() && memory.is_short() && memory.is_exceeded());
-    assert!(memory.charge_on_thread(&one, SMALL + 1, Duration::ZERO, &AtomicBool::new(false)).is_none());
+    assert!(memory.charge_on_thread(&one, SMALL + 1, Until::Ended, Duration::ZERO, &AtomicBool::new(false)).is_some());
+    assert!(memory.charge_on_thread(&one, MIB, Until::Ended, Duration::ZERO, &AtomicBool::new(false)).is_none());
+}
+
+#[test]
+fn a_request_that_is_executed_gets_more_than_its_share() {
+    let (memory, one, _) = account(8 * MIB);
+    let _message = memory.try_charge(&one, 6 * MIB).unwrap();
+    let charge = |until| memory.charge_on_thread(&one, 2 * MIB, until, Duration::ZERO, &AtomicBool::new(false));
+    // A reply may stay as long as the client wants.
+    assert!(charge(Until::Sent).is_none());
+    assert!(charge(Until::Ended).is_some() && !memory.is_exceeded());
+}
+
+#[test]
+fn of_requests_that_have_all_memory_one_at_a_time_gets_more() {
+    let (memory, one, other) = account(8 * MIB);
+    let charge = |principal, bytes| {
+        memory.charge_on_thread(principal, bytes, Until::Ended, Duration::ZERO, &AtomicBool::new(false))
+    };
+    let mut first = memory.try_charge(&one, 4 * MIB).unwrap();
+    let _second = memory.try_charge(&other, 4 * MIB).unwrap();
+    assert!(charge(&one, 5 * MIB).is_none());
+    let more = charge(&one, 4 * MIB).unwrap();
+    assert!(charge(&other, MIB).is_none());
+    drop(more);
+    first.add(charge(&one, MIB).unwrap());
+    assert!(charge(&other, MIB).is_none());
+    drop(first);
+    assert!(charge(&other, 5 * MIB).is_none() && charge(&other, MIB).is_some());
 }
 
 #[test]
@@ -48,14 +77,14 @@ fn few_threads_wait() {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..THREADS_MAX {
-            let wait = || memory.charge_on_thread(&other, MIB, Duration::from_secs(60), &stop).is_none();
+            let wait = || memory.charge_on_thread(&other, MIB, Until::Sent, Duration::from_secs(60), &stop).is_none();
             scope.spawn(move || assert!(wait()));
         }
         while memory.0.state.lock().threads < THREADS_MAX {
             std::thread::yield_now();
         }
         // One more is refused at once, since this does not end before the others.
-        assert!(memory.charge_on_thread(&other, MIB, Duration::from_secs(3600), &stop).is_none());
+        assert!(memory.charge_on_thread(&other, MIB, Until::Sent, Duration::from_secs(3600), &stop).is_none());
         assert!(memory.is_short());
         stop.store(true, Ordering::Relaxed);
     });

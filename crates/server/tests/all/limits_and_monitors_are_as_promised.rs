@@ -1,7 +1,7 @@
 //! Limits of connections, the listener for monitors, Unix sockets beside TLS, and the time of a handshake.
 
 use crate::common::{Client, Running};
-use alluvium::{Database, Value, doc};
+use alluvium::{Database, Map, Value, doc};
 use alluvium_server::{Config, Server, TlsFiles};
 use rcgen::generate_simple_self_signed;
 use std::io::{Read, Write};
@@ -29,6 +29,34 @@ fn there_are_as_many_connections_as_allowed() {
         is_served(&mut server.client())
     });
     assert!(found);
+}
+
+/// Go's driver 2.10.0 fills messages up to the length that `hello` says (its test "bulk write with large messages"). Such a
+/// request has its message and decodes the largest document beside it, while others do the same, and the default
+/// budget has the least memory for requests.
+#[test]
+fn the_longest_messages_are_executed() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::builder().memory(256 << 20).open(dir.path().join("db")).unwrap();
+    let server = Running::of(&db, Config::default());
+    let large =
+        |id: i32, bytes: usize| Map::from([("_id", Value::Int32(id)), ("text", Value::from("x".repeat(bytes)))]);
+    std::thread::scope(|scope| {
+        for client in 0..3 {
+            let mut connection = server.client();
+            scope.spawn(move || {
+                // Of 48,000,000 bytes, less than a kilobyte is left.
+                let documents = [(0, 16_777_000), (1, 16_777_000), (2, 14_445_000)].map(|(id, bytes)| {
+                    Map::from([("insert", Value::Int32(0)), ("document", Value::Map(large(3 * client + id, bytes)))])
+                });
+                let spaces = [doc! {"ns": "zoo.pets"}];
+                let command = doc! {"bulkWrite": 1, "ordered": true};
+                connection.send("admin", command, &[("ops", &documents), ("nsInfo", &spaces)], 0);
+                let reply = connection.reply();
+                assert_eq!(reply.get("nInserted"), Some(&Value::Int32(3)), "{reply}");
+            });
+        }
+    });
 }
 
 /// The head and the body of an answer over HTTP.
