@@ -49,7 +49,7 @@ impl Reply {
 pub(crate) fn execute(
     shared: &Shared,
     client: &Arc<Client>,
-    request: Request,
+    mut request: Request,
     failure: Option<Failure>,
     stop: Arc<AtomicBool>,
 ) -> Option<Reply> {
@@ -64,6 +64,12 @@ pub(crate) fn execute(
         let error = CommandError::command_not_found(format!("no such command: '{name}'"));
         return (!silent).then(|| Reply::last(failed(form, &error, cluster_time(shared))));
     };
+    if name != command.name
+        && let Some((name, _)) = request.body.entries.first_mut()
+    {
+        // Fields, privileges and listings know a command by one name.
+        *name = Value::from(command.name);
+    }
     let concern = WriteConcern::parse(&request.body, shared.config.replica_set.is_some());
     // The reply of a write has the error of its concern whether the write fails or not.
     let unsatisfiable = concern.as_ref().ok().filter(|_| command.may_write()).and_then(|it| it.unsatisfiable.clone());

@@ -174,6 +174,24 @@ fn every_type_in_every_field_is_accepted_or_refused() {
     assert!(accepted > 1_000 && refused > 10_000, "{accepted} accepted, {refused} refused");
 }
 
+/// Old drivers send commands by other names; txmongo 26.0.0 sends `deleteIndexes`, for one.
+#[test]
+fn a_command_by_another_name_has_its_reply() {
+    let code = |command: &Command, name: &str| {
+        let shared = server();
+        fill(&shared);
+        let mut body = body(command, command.name, &body(command, "$db", &"zoo".into()).entries[0].1);
+        body.entries[0].0 = name.into();
+        let reply = reply(&shared, body);
+        (reply.flag("ok"), reply.integer("code"))
+    };
+    for command in commands::all() {
+        for name in command.aliases {
+            assert_eq!(code(command, name), code(command, command.name), "{name}");
+        }
+    }
+}
+
 #[test]
 fn every_type_in_every_statement_is_accepted_or_refused() {
     let shared = server();
