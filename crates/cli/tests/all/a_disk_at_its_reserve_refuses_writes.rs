@@ -32,6 +32,7 @@ fn a_load_without_room_is_refused_before_it_begins() {
     let said = place.bad(NO_SPACE, &[&load, &RESERVE[..], &["--no-space-check"]].concat());
     assert!(said.contains("disk_reserve_bytes"), "{said}");
     assert!(said.contains("free some space and run the same command again"), "{said}");
+    assert!(said.contains("--disk-reserve 0 lets it use the space"), "{said}");
     place.good(&load);
     // A file that was already loaded needs no space.
     place.good(&[&load, &RESERVE[..]].concat());
