@@ -93,5 +93,7 @@ fn what_is_refused_creates_no_database() {
     place.write("dumped/main/pets.metadata.json", metadata.to_string());
     assert!(place.bad(1, &["restore", "dumped", "new", "--strict"]).contains("t_text"));
     assert!(!place.path("new").exists());
-    place.good(&["restore", "dumped", "new"]);
+    // All but the index is restored, and the exit code says so.
+    place.bad(1, &["restore", "dumped", "new"]);
+    assert_eq!(place.good(&["count", "new", "pets"]), "1\n");
 }

@@ -175,12 +175,13 @@ fn a_part_of_a_dump_is_restored_and_what_is_lost_is_a_failure() {
     assert!(ended.code == Some(0) && !ended.err.contains("note"), "{}", ended.err);
     assert_eq!(place.good(&["collections", "one"]), "shop.pets\n");
     place.write("dump/shop/system.buckets.weather.bson", latin());
-    place.write(
-        "dump/shop/pets.metadata.json",
-        "{\"indexes\":[{\"name\":\"n_1\",\"key\":{\"n\":true},\"safe\":null}]}",
-    );
+    place
+        .write("dump/shop/pets.metadata.json", "{\"indexes\":[{\"name\":\"n_1\",\"key\":{\"n\":true},\"safe\":null}]}");
     let said = place.bad(1, &["restore", "dump", "strict", "--strict"]);
-    assert!(said.contains("system.buckets.weather.bson cannot be restored") && !place.path("strict").exists(), "{said}");
+    assert!(
+        said.contains("system.buckets.weather.bson cannot be restored") && !place.path("strict").exists(),
+        "{said}"
+    );
     let said = place.bad(1, &["restore", "dump", "whole"]);
     for part in [
         "the index n_1 is converted, as by mongorestore --convertLegacyIndexes: the order of n, the option safe",

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// What to do with a line, row or element that is not a document, or that an index refuses
     #[arg(long, value_enum, default_value = "error")]
     on_bad: Bad,
-    /// Take also values that BSON, and so MongoDB's clients, cannot hold: numbers of more than 34 digits, names with a zero character
+    /// Take also values that BSON, and so clients of a server, cannot hold: numbers of more than 34 digits, names with a zero character
     #[arg(long)]
     alluvium_types: bool,
     /// Append what is skipped to this file, as JSON lines with file, line, column, reason and text (for BSON: file, document, byte, reason and base64)

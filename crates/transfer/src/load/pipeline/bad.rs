@@ -85,7 +85,11 @@ impl RecordPlace {
 }
 
 /// Refuses a document over the size limit; `id` returns the bytes that its `_id` adds.
-pub(super) fn check_size(text: &[u8], place: RecordPlace, id: impl Fn(&Map) -> usize) -> std::result::Result<(), Refused> {
+pub(super) fn check_size(
+    text: &[u8],
+    place: RecordPlace,
+    id: impl Fn(&Map) -> usize,
+) -> std::result::Result<(), Refused> {
     if text.len() < CHECKED_TEXT_BYTES_MIN {
         return Ok(());
     }
