@@ -1,9 +1,9 @@
 //! Batches of documents in replies.
 
 use crate::call::Call;
-use crate::commands;
 use crate::cursors::{Documents, OpenCursor, TailCursor};
 use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
 use alluvium::{Cursor, Document, DocumentError, Tail, Value};
 use alluvium_document::{BsonBuilder, bson, json};
 use std::sync::Arc;
@@ -81,8 +81,11 @@ fn unsendable(call: &Call<'_>, document: &Document, error: DocumentError) -> Com
     let unfit = document.to_map().ok().and_then(|map| bson::unfit(&map));
     let (path, error) = unfit.map_or((String::new(), error), |(path, error)| (format!(" at {path}"), error));
     let id = json::to_string(document.id(), json::Format::RELAXED).unwrap_or_default();
-    let namespace =
-        commands::find(call.name).map_or_else(String::new, |command| (command.namespace)(&call.db, &call.body));
+    let namespace = match call.body.text("collection") {
+        // The first field of `getMore` is the number of the cursor.
+        Some(collection) if call.argument().is_number() => format!("{}.{collection}", call.db),
+        _ => call.namespace().unwrap_or_else(|_| call.db.clone()),
+    };
     CommandError::invalid_bson(format!(
         "the document with _id {id} of {namespace} cannot be sent, since BSON cannot hold its value{path}: {error}. A filter that \
          leaves it out reads the others; $unset or a new value makes it readable"

@@ -112,10 +112,7 @@ impl Args {
                 room(&[], &dump, |plain, packed| builder.new_load_space(self.database.path(), plain, packed))?;
             }
         }
-        if let Some(rejects) = &self.rejects {
-            files::refuse_inside(&env, rejects)?;
-        }
-        let rejects = self.rejects.as_deref().map(Rejects::open).transpose()?;
+        let rejects = self.open_rejects(&env)?;
         let mut meter = Meter::new(&env);
         let report = self.database.with_builder(builder, |database| {
             let progress = Arc::new(Progress::default());
@@ -147,6 +144,13 @@ impl Args {
         }
         out.finish()?;
         skipped(&dump)
+    }
+
+    fn open_rejects(&self, env: &Env) -> Outcome<Option<Rejects>> {
+        if let Some(rejects) = &self.rejects {
+            files::refuse_inside(env, rejects)?;
+        }
+        self.rejects.as_deref().map(Rejects::open).transpose()
     }
 }
 

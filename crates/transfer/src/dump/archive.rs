@@ -98,9 +98,10 @@ impl Archive {
             let name = (entry.logical.clone(), format!("system.buckets.{}", entry.collection));
             let buckets = Some(()).filter(|()| entry.kind == "timeseries").and_then(|()| sections.remove_entry(&name));
             entries.push(entry);
-            entries.extend(buckets.map(Entry::of_section));
+            entries.extend(buckets.map(|((logical, collection), found)| Entry::of_section(logical, collection, found)));
         }
-        entries.extend(sections.into_iter().map(Entry::of_section));
+        let rest = sections.into_iter();
+        entries.extend(rest.map(|((logical, collection), found)| Entry::of_section(logical, collection, found)));
         Ok(Some(Self { entries }))
     }
 }
@@ -125,7 +126,7 @@ impl Entry {
     }
 
     /// Documents that no description is about.
-    fn of_section(((logical, collection), found): ((String, String), Building)) -> Self {
+    fn of_section(logical: String, collection: String, found: Building) -> Self {
         Self { logical, collection, kind: "collection".to_owned(), metadata: None, section: found.finish() }
     }
 }

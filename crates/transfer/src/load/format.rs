@@ -41,7 +41,7 @@ pub struct Csv {
     /// The types of some fields; those of the remaining fields are decided from a sample at the beginning of the input:
     /// see [`ColumnReport`](super::ColumnReport).
     pub types: Vec<(String, FieldType)>,
-    /// The text that stands for null where it is not quoted. An empty field is always absent, and an empty field in
+    /// The text of null, where it is not quoted. An empty field is always absent, and an empty field in
     /// quotes is an empty text.
     pub null: Option<String>,
     /// The number of lines before the names, or before the first row.

@@ -184,7 +184,7 @@ fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<Head> {
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     separator: u8,
-    /// The offset of the row of names, or of the first row if there is none.
+    /// The offset of the row of names, or of the first row if the names are given.
     names: usize,
     /// The offset of the rows.
     rows: usize,

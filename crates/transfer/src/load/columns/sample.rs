@@ -37,7 +37,7 @@ impl Tally {
         self.numbers + self.booleans + self.texts
     }
 
-    /// The type that all values have; text if there is none.
+    /// The type that all values have, or else text.
     pub fn kind(&self) -> ColumnKind {
         match self.values() {
             0 => ColumnKind::Each,
