@@ -162,6 +162,13 @@ pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
     space.check().map_err(|error| Failure::explained(error, advice))
 }
 
+/// As [`enough_space`], of an operation that leaves the reserve of the disk free.
+pub(crate) fn enough_space_over_reserve(space: alluvium::Space) -> Outcome {
+    let advice = "--no-space-check starts anyway, and --disk-reserve 0 lets it use the space that is kept free for deletes and \
+                  compactions";
+    space.check().map_err(|error| Failure::explained(error, Some(advice.to_owned())))
+}
+
 /// True for a sort that is invalid whatever the documents are.
 fn is_of_arguments(error: &SortError) -> bool {
     matches!(

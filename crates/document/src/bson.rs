@@ -9,9 +9,11 @@ use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Times
 
 mod convert;
 mod decode;
+mod fit;
 
 pub(crate) use decode::value_of;
-pub use decode::{RawField, decode_document, each_field, take_document, tree_bytes};
+pub use decode::{RawField, decode_document, decode_document_lossy, each_field, take_document, tree_bytes};
+pub use fit::{fit, unfit};
 
 pub(crate) mod tag {
     pub const DOUBLE: u8 = 0x01;

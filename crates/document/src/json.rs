@@ -23,7 +23,7 @@ pub use error::{JsonError, Reason};
 pub use exact::{parse_exact, print_exact};
 pub(crate) use extended::{interpret, is_extended};
 pub use number::parse_number;
-pub use parse::{Parser, parse};
+pub use parse::{Parser, parse, parse_repaired};
 pub use print::{Format, PrintError, print, print_map, to_string};
 pub use print::{write_double, write_integer, write_string};
 pub use text::find_special;

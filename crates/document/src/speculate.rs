@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use crate::bson::{self, BsonError};
 use crate::json::JsonError;
 use crate::key::{self, IdError};
 use crate::row::{ID, RowError, encode_row};
@@ -44,6 +45,14 @@ pub enum LineError {
     /// It cannot be encoded as a row.
     #[error(transparent)]
     Row(#[from] RowError),
+    /// BSON cannot hold a value, and the encoder is for documents that BSON can hold.
+    #[error("{path}: {error}")]
+    Unfit {
+        /// The path of the value.
+        path: String,
+        /// The reason.
+        error: BsonError,
+    },
 }
 
 /// The result of encoding a line.
@@ -79,6 +88,8 @@ const MAX_CREDIT: u32 = LEARN_EVERY * 64;
 /// Encodes lines of JSON as rows. Each loading thread has its own.
 pub struct Encoder {
     id_copy: Option<Box<str>>,
+    /// Documents with values that BSON cannot hold are refused.
+    is_for_bson: bool,
     values: Values,
     templates: Vec<Template>,
     /// The template that matched the last line.
@@ -134,6 +145,7 @@ impl Encoder {
     pub fn new(table: Arc<ShapeTable>, id_field: &str) -> Self {
         Self {
             id_copy: (id_field != ID).then(|| id_field.into()),
+            is_for_bson: false,
             values: Values::new(table),
             templates: Vec::new(),
             current: 0,
@@ -141,6 +153,11 @@ impl Encoder {
             spans: Vec::new(),
             counts: Counts::default(),
         }
+    }
+
+    /// An encoder that refuses documents with values that BSON cannot hold.
+    pub fn for_bson(self) -> Self {
+        Self { is_for_bson: true, ..self }
     }
 
     /// The statistics so far.
@@ -224,6 +241,11 @@ impl Encoder {
             Value::Map(document) => document,
             other => return Err(LineError::NotADocument(other.type_name())),
         };
+        if self.is_for_bson
+            && let Some((path, error)) = bson::unfit(&document)
+        {
+            return Err(LineError::Unfit { path, error });
+        }
         place_id(&mut document, self.id_copy.as_deref(), || new_id.get())?;
         let id = document.get(ID).ok_or(LineError::MissingId)?;
         key.extend_from_slice(&key::id_key(id)?);

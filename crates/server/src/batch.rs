@@ -3,9 +3,10 @@
 use crate::call::Call;
 use crate::cursors::{Documents, OpenCursor, TailCursor};
 use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
 use crate::memory::Until;
-use alluvium::{Cursor, Document, Tail, Value};
-use alluvium_document::BsonBuilder;
+use alluvium::{Cursor, Document, DocumentError, Tail, Value};
+use alluvium_document::{BsonBuilder, bson, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,10 +63,34 @@ pub(crate) fn fill(
             documents.give_back(document);
             return Ok(Filled::Bytes);
         }
-        builder.push(&document)?;
+        if let Err(error) = builder.push(&document) {
+            if *count > 0 && !is_whole && matches!(error, DocumentError::Bson(_)) {
+                // The documents before it are read; the next batch begins with it, and fails.
+                documents.give_back(document);
+                return Ok(Filled::Bytes);
+            }
+            return Err(unsendable(call, &document, error));
+        }
         *count += 1;
     }
     Ok(Filled::Count)
+}
+
+/// The error for a stored document with a value that BSON cannot hold.
+fn unsendable(call: &Call<'_>, document: &Document, error: DocumentError) -> CommandError {
+    let DocumentError::Bson(error) = error else { return error.into() };
+    let unfit = document.to_map().ok().and_then(|map| bson::unfit(&map));
+    let (path, error) = unfit.map_or((String::new(), error), |(path, error)| (format!(" at {path}"), error));
+    let id = json::to_string(document.id(), json::Format::RELAXED).unwrap_or_default();
+    let namespace = match call.body.text("collection") {
+        // The first field of `getMore` is the number of the cursor.
+        Some(collection) if call.argument().is_number() => format!("{}.{collection}", call.db),
+        _ => call.namespace().unwrap_or_else(|_| call.db.clone()),
+    };
+    CommandError::invalid_bson(format!(
+        "the document with _id {id} of {namespace} cannot be sent, since BSON cannot hold its value{path}: {error}. A filter that \
+         leaves it out reads the others; $unset or a new value makes it readable"
+    ))
 }
 
 /// Charges the memory of a longer batch. False if memory lacks; a batch that `waits` fails then.

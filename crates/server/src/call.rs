@@ -16,7 +16,7 @@ use crate::shared::Shared;
 use crate::slow::Level;
 use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
-use alluvium_document::bson::{decode_document, tree_bytes};
+use alluvium_document::bson::{self, decode_document, tree_bytes};
 use alluvium_wire::{Form, Sequence, reply};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -319,7 +319,13 @@ impl Call<'_> {
     pub(crate) fn answer(&self, fields: &Map) -> CommandResult<BsonBuilder> {
         let mut builder = self.reply();
         for (name, value) in &fields.entries {
-            builder.put(name.as_str().unwrap_or_default(), value)?;
+            let name = name.as_str().unwrap_or_default();
+            builder.put(name, value).map_err(|error| {
+                let whole = Map::from([(name, value.clone())]);
+                let (path, error) = bson::unfit(&whole).unwrap_or((name.to_owned(), error));
+                let what = "the reply cannot be sent, since BSON cannot hold its value at";
+                CommandError::invalid_bson(format!("{what} {path}: {error}"))
+            })?;
         }
         Ok(builder)
     }

@@ -13,6 +13,7 @@
 //! While a dump is being written, `DIR` holds a file `dump.incomplete`. A dump that fails removes
 //! its files; the files of a killed dump are removed by the next dump into `DIR`.
 
+mod archive;
 mod directory;
 mod names;
 mod read;

@@ -4,6 +4,10 @@
 //! the order of fields; relaxed JSON does not distinguish a 64-bit integer that fits 32 bits from
 //! one of 32 bits. A document that would come back changed is refused by its `_id`.
 
+mod separated;
+
+pub use separated::{Separated, write_row};
+
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::id_text;
 use alluvium_collections::error::{Error, Result};
@@ -49,6 +53,7 @@ pub struct Encoder {
     format: Format,
     json: JsonFormat,
     fields: Option<Vec<String>>,
+    null: String,
     documents: u64,
 }
 
@@ -66,7 +71,7 @@ impl Encoder {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn new(format: Format) -> Self {
-        Self { format, json: JsonFormat::RELAXED, fields: None, documents: 0 }
+        Self { format, json: JsonFormat::RELAXED, fields: None, null: String::new(), documents: 0 }
     }
 
     /// Writes canonical extended JSON, which keeps every type, instead of relaxed JSON.
@@ -84,6 +89,25 @@ impl Encoder {
     #[must_use]
     pub fn canonical(mut self, canonical: bool) -> Self {
         self.json = JsonFormat { canonical, pretty: false };
+        self
+    }
+
+    /// The text of null in CSV; a text that is equal to it is quoted. Default: empty, as a missing field.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # use alluvium::export::{Encoder, Format};
+    /// pets.insert_one(r#"{"_id": 1, "name": null}"#)?;
+    /// let mut out = Vec::new();
+    /// let mut encoder = Encoder::new(Format::Csv { separator: b',' }).fields(["_id", "name", "age"]).null("NA");
+    /// encoder.write_next(&mut pets.scan().run()?, &mut out)?;
+    /// assert_eq!(out, b"1,NA,\n");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn null(mut self, text: impl Into<String>) -> Self {
+        self.null = text.into();
         self
     }
 
@@ -143,7 +167,9 @@ impl Encoder {
         match &self.format {
             Format::JsonArray => out.push(b'['),
             Format::Csv { separator } => match &self.fields {
-                Some(names) if !names.is_empty() => write_row(*separator, names, out)?,
+                Some(names) if !names.is_empty() => {
+                    write_row(*separator, "", names.iter().map(|name| Separated::Text(name)), out);
+                }
                 _ => return Err(Error::Export("CSV needs the names of its fields".to_owned())),
             },
             Format::JsonLines | Format::Bson => {}
@@ -182,8 +208,10 @@ impl Encoder {
         }
         let written = match (&self.format, &self.fields) {
             (Format::Csv { separator }, Some(paths)) => {
-                let row: Result<Vec<String>> = paths.iter().map(|path| cell(document, path, name)).collect();
-                return write_row(*separator, &row?, out).map(|()| self.documents += 1);
+                let row: Result<Vec<Cell>> = paths.iter().map(|path| cell(document, path, name)).collect();
+                write_row(*separator, &self.null, row?.iter().map(Cell::field), out);
+                self.documents += 1;
+                return Ok(());
             }
             (_, Some(paths)) => {
                 let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -224,35 +252,46 @@ pub(crate) fn refused(
     let (collection, id) = (name.to_string(), id_text(document.id()));
     match error {
         DocumentError::Row(error) => Error::DamagedDocument { collection, id, reason: error.to_string() },
+        DocumentError::Bson(_) => {
+            let unfit = document.to_map().ok().and_then(|map| alluvium_document::bson::unfit(&map));
+            let what = unfit.map_or_else(|| error.to_string(), |(path, error)| format!("{path}: {error}"));
+            Error::Export(format!("document {id} of {collection} cannot be written: {what}"))
+        }
         other => Error::Export(format!("document {id} of {collection} cannot be written: {other}")),
     }
 }
 
-fn write_row<T: AsRef<[u8]>>(separator: u8, fields: &[T], out: &mut Vec<u8>) -> Result<()> {
-    // Small, since each row allocates a buffer.
-    const BUFFER_BYTES: usize = 512;
-    let failed = |error: csv::Error| Error::Export(format!("a row cannot be written: {error}"));
-    let mut writer =
-        csv::WriterBuilder::new().delimiter(separator).buffer_capacity(BUFFER_BYTES).from_writer(&mut *out);
-    writer.write_record(fields).map_err(failed)?;
-    writer.flush().map_err(|error| failed(error.into()))
+/// The text of a field.
+enum Cell {
+    Missing,
+    Null,
+    Text(String),
 }
 
-/// A field as text: empty for null and for a missing field; extended JSON for values that have no
-/// plain text.
-fn cell(document: &Document, path: &str, name: &alluvium_collections::names::FullName) -> Result<String> {
+impl Cell {
+    fn field(&self) -> Separated<'_> {
+        match self {
+            Self::Missing => Separated::Missing,
+            Self::Null => Separated::Null,
+            Self::Text(text) => Separated::Text(text),
+        }
+    }
+}
+
+/// A field as text: extended JSON for values that have no plain text.
+fn cell(document: &Document, path: &str, name: &alluvium_collections::names::FullName) -> Result<Cell> {
     let damaged = |error: alluvium_document::row::RowError| refused(document, name, error.into());
-    let Some(value) = document.get_path(path).map_err(damaged)? else { return Ok(String::new()) };
+    let Some(value) = document.get_path(path).map_err(damaged)? else { return Ok(Cell::Missing) };
     let value = value.to_value().map_err(damaged)?;
-    Ok(match value {
-        Value::Null => String::new(),
+    Ok(Cell::Text(match value {
+        Value::Null => return Ok(Cell::Null),
         Value::String(text) => text.into(),
         Value::Double(x) if !x.0.is_finite() => special(x.0).to_owned(),
         Value::Decimal(decimal) => decimal.to_string(),
         Value::ObjectId(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
         Value::DateTime(millis) => json::date_to_iso(millis),
         other => json::to_string(&other, JsonFormat::RELAXED).map_err(|error| refused(document, name, error.into()))?,
-    })
+    }))
 }
 
 fn special(x: f64) -> &'static str {

@@ -8,21 +8,26 @@
 
 mod builder;
 mod columns;
+mod columns_report;
 mod format;
 mod framed;
 mod input;
 mod metadata;
 mod open;
 pub(crate) mod pipeline;
+mod place;
 mod progress;
+mod rows;
 mod slice;
 
 pub use alluvium_readonly::OnDuplicate;
 pub use builder::Load;
+pub use columns_report::{ColumnKind, ColumnReport};
 pub use format::{Csv, FieldType, Format};
 pub use input::{Identity, Input, Source};
 pub(crate) use metadata::ENDING as METADATA_ENDING;
 pub use metadata::Metadata;
+pub use place::PathBefore;
 pub use progress::Progress;
 
 use alluvium_store::Durability;
@@ -42,6 +47,11 @@ pub enum OnBad {
     /// The record is skipped and written to the rejects. The load still fails if it cannot find the
     /// end of the record (unclosed brackets, an impossible length).
     Skip,
+    /// The record is repaired: numbers that BSON cannot hold are rounded as MongoDB's arithmetic rounds its results;
+    /// `NaN` and `Infinity` are taken; what is not UTF-8, half of a surrogate pair, and a zero character in a name
+    /// become U+FFFD; of several objects on one line each is a document; a field of CSV with text after its closing quote
+    /// is taken as it is. What cannot be repaired ends the load.
+    Repair,
 }
 
 /// How to load: see the setters of [`Load`].
@@ -52,9 +62,11 @@ pub(crate) struct LoadOptions {
     pub(crate) writers: usize,
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) on_bad: OnBad,
+    pub(crate) alluvium_types: bool,
     pub(crate) rejects: Option<Box<dyn Write + Send>>,
     pub(crate) durability: Durability,
     pub(crate) again: bool,
+    pub(crate) append: bool,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) progress: Arc<Progress>,
 }
@@ -68,9 +80,11 @@ impl Default for LoadOptions {
             writers: 1,
             on_duplicate: OnDuplicate::Error,
             on_bad: OnBad::Error,
+            alluvium_types: false,
             rejects: None,
             durability: Durability::Bulk,
             again: false,
+            append: false,
             stop: Arc::new(AtomicBool::new(false)),
             progress: Arc::new(Progress::default()),
         }
@@ -100,6 +114,8 @@ pub struct LoadReport {
     pub duplicates: u64,
     /// Records skipped because they could not be stored.
     pub rejected: u64,
+    /// Records that were repaired.
+    pub repaired: u64,
     /// Bytes of input read by this run, decompressed.
     pub bytes: u64,
     /// Where this run began, in bytes of the decompressed input; above 0 if it resumed an earlier
@@ -107,6 +123,8 @@ pub struct LoadReport {
     pub resumed_at: u64,
     /// Documents that earlier runs had written.
     pub documents_before: u64,
+    /// What was decided about the columns, if the input is CSV.
+    pub columns: Vec<ColumnReport>,
 }
 
 /// How much of an input earlier loads have loaded.

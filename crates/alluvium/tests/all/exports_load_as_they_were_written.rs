@@ -110,7 +110,7 @@ fn cells_come_back_with_declared_types() {
     let again = collection();
     let format = LoadFormat::Csv(Csv { types, ..Csv::default() });
     let input = Input::stream("rows", std::io::Cursor::new(rows));
-    again.load(input).format(format).run().unwrap();
+    again.load(input).format(format).alluvium_types(true).run().unwrap();
     let mut back = again.get("x").unwrap().unwrap().to_map().unwrap();
     back.entries.rotate_left(1);
     assert_eq!(back, map);

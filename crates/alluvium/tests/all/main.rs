@@ -55,6 +55,7 @@ mod hidden_indexes_are_kept_and_not_used;
 mod index_entries_lead_to_documents;
 mod indexes_come_back_with_their_documents;
 mod invalid_queries_are_refused_with_mongodbs_codes;
+mod json_of_other_programs_is_repaired;
 mod loads_report_what_they_did;
 mod long_operations_end_when_stopped;
 mod long_values_are_indexed;

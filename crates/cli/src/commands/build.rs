@@ -194,8 +194,8 @@ impl Args {
         let watched = meter.watch(progress.clone());
         let mut load_all = || -> Outcome {
             for source in sources {
-                let (input, _) = source.open(env, stop)?;
-                let mut load = build.load(input).format(source.format().clone()).id_field(&self.id_field);
+                let (input, format, _) = source.open(env, stop)?;
+                let mut load = build.load(input).format(format).id_field(&self.id_field);
                 load = load.on_bad(if self.skip_bad { OnBad::Skip } else { OnBad::Error });
                 if let Some(readers) = self.readers {
                     load = load.readers(readers as usize);

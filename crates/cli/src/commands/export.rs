@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// The file to write, compressed if its name ends in .gz or .zst; by default, or with -, standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The format; by default it follows from the ending of the file's name, or is json-lines
+    /// The format; by default it follows from the ending of the file's name, or is jsonl
     #[arg(long, value_enum)]
     format: Option<FormatName>,
     /// Write canonical extended JSON, which keeps every type; by default relaxed extended JSON
@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// Write only these fields, separated by commas: a.b is the field b of the map a. They are the columns of CSV and TSV; by default these have a column for each field of the documents, which are read twice for that. A field with a dot in its name is exported only with whole documents
     #[arg(long, value_name = "a,b.c", value_delimiter = ',')]
     fields: Option<Vec<String>>,
+    /// The text of null in CSV and TSV; by default null is empty, as a missing field, and an empty text is two quotes
+    #[arg(long, value_name = "TEXT")]
+    null: Option<String>,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Replace the file if it exists
@@ -65,10 +68,10 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FormatName {
     /// One JSON object per line: .jsonl, .ndjson
-    #[value(alias = "jsonl", alias = "ndjson")]
+    #[value(name = "jsonl", alias = "json-lines", alias = "ndjson")]
     JsonLines,
     /// One JSON array: .json
-    #[value(alias = "json")]
+    #[value(name = "json", alias = "json-array")]
     JsonArray,
     /// Comma-separated rows: .csv
     Csv,
@@ -81,6 +84,9 @@ enum FormatName {
 impl Args {
     /// Writes the documents.
     pub(crate) fn run(&self) -> Outcome {
+        if let (None, Some(path)) = (self.format, self.file()) {
+            files::refuse_unsupported(&path.to_string_lossy(), "written")?;
+        }
         let format = self.format();
         let encoder = self.encoder(format.clone())?;
         let selection = self.selection.resolve()?;
@@ -152,7 +158,12 @@ impl Args {
         if self.canonical && !matches!(format, Format::JsonLines | Format::JsonArray) {
             return usage("--canonical is for JSON");
         }
-        let encoder = Encoder::new(format).canonical(self.canonical);
+        let is_separated = matches!(format, Format::Csv { .. });
+        if self.null.is_some() && !is_separated {
+            return usage("--null is for CSV and TSV");
+        }
+        let null = self.null.clone().unwrap_or_default();
+        let encoder = Encoder::new(format).canonical(self.canonical).null(null);
         match &self.fields {
             Some(fields) => Ok(encoder.fields(paths_of("--fields", fields)?)),
             None => Ok(encoder),

@@ -1,7 +1,9 @@
 //! `alluvium load`: loads JSON, CSV and BSON into a collection.
 
+mod columns;
 mod format;
 mod input;
+mod one_object;
 mod rejects;
 mod room;
 mod settings;
@@ -13,7 +15,7 @@ pub use input::Source;
 pub(crate) use input::open_unpacked;
 pub(crate) use rejects::Rejects;
 pub use settings::Loading;
-pub(crate) use settings::{Args, Duplicate, Settings};
+pub(crate) use settings::{Args, Bad, Duplicate, Settings};
 
 use super::collections;
 use crate::exit::{Failure, Outcome};
@@ -156,16 +158,20 @@ fn load_one(
     if let Some(note) = source.metadata().and_then(|(path, metadata)| unkept(path, metadata)) {
         notes::say(&note);
     }
-    let (input, consumed) = source.open(env, stop).map_err(|failure| match stop.is_set() {
+    let (input, format, consumed) = source.open(env, stop).map_err(|failure| match stop.is_set() {
         true => Failure::Interrupted("stopped before any input was read".to_owned()),
         false => failure,
     })?;
     let progress = Arc::new(Progress::default());
     watch.input_begins(progress.clone(), consumed);
     let collection = database.collection(&settings.collection);
-    let mut load = collection.load(input).format(source.format().clone()).id_field(&settings.id_field);
-    load = load.writers(settings.writers).on_duplicate(settings.on_duplicate).on_bad(settings.on_bad);
-    load = load.durability(settings.durability).again(settings.again);
+    let mut load = collection.load(input).format(format.clone()).id_field(&settings.id_field);
+    load = load
+        .writers(settings.writers)
+        .on_duplicate(settings.on_duplicate)
+        .on_bad(settings.on_bad)
+        .alluvium_types(settings.alluvium_types);
+    load = load.durability(settings.durability).again(settings.again).append(settings.append);
     if let Some(readers) = settings.readers {
         load = load.readers(readers);
     }
@@ -173,13 +179,46 @@ fn load_one(
         load = load.rejects(rejects.writer(source.name()));
     }
     let load = load.stop_when(stop.flag()).progress(progress.clone());
-    collections::without_leftover(&collection, || {
+    if !settings.again && !settings.append {
+        refuse_doubles(&load, source)?;
+    }
+    let report = collections::without_leftover(&collection, || {
         create_indexes(&collection, settings, source, &load)?;
         load.run().map_err(|error| {
             let rejects = settings.rejects.as_ref().and_then(Rejects::failure);
-            rejects.unwrap_or_else(|| explain(error, source, &progress, stop))
+            rejects.unwrap_or_else(|| explain(error, source, &format, &progress, stop))
         })
-    })
+    })?;
+    let is_json = matches!(format, Format::JsonObjects | Format::JsonLines);
+    if is_json && report.documents == 1 && report.documents_before == 0 && source.is_json_file() {
+        // The input is not large: it is one document.
+        let content = source.open_bytes(env, stop)?;
+        one_object::note(source.name(), content).iter().for_each(|note| notes::say(note));
+    }
+    columns::notes(source.name(), &report.columns).iter().for_each(|note| notes::say(note));
+    Ok(report)
+}
+
+/// Refuses to load documents again that got generated `_id`s, and would be there twice; notes that other content of the same
+/// path was loaded before.
+fn refuse_doubles(load: &Load<'_>, source: &Source) -> Outcome {
+    let Some(before) = load.path_before()? else { return Ok(()) };
+    let (name, documents) = (text::plain(source.name()), text::counted(before.documents, "document"));
+    let what = match (before.continues, before.finished) {
+        (true, true) => format!("{name} was loaded before ({documents}), and has grown since"),
+        (true, false) => format!("the first {documents} of {name} were loaded before"),
+        (false, _) => {
+            notes::say(&format!("{name} was loaded before with other content ({documents}); these documents remain"));
+            return Ok(());
+        }
+    };
+    if before.generated {
+        let advice =
+            "--append loads what follows them, and --again all of it: documents without an _id would be there twice";
+        return Err(Failure::Other(format!("{what}: nothing is loaded\n{advice}")));
+    }
+    notes::say(&format!("{what}: --append loads what follows them"));
+    Ok(())
 }
 
 /// Creates the indexes of a dump before its documents are loaded, so that each document is indexed on loading.
@@ -195,6 +234,9 @@ fn create_indexes(collection: &Collection, settings: &Settings, source: &Source,
 /// The parts of a dump's metadata that are not supported.
 pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     let mut parts = Vec::new();
+    for (name, what) in metadata.converted_indexes() {
+        parts.push(format!("the index {name} is converted, as by mongorestore --convertLegacyIndexes: {what}"));
+    }
     for (name, reason) in metadata.unsupported_indexes() {
         parts.push(format!("the index {name} is skipped: {reason}"));
     }
@@ -219,7 +261,7 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
 }
 
 /// Adds advice to an error of loading.
-fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> Failure {
+fn explain(error: Error, source: &Source, format: &Format, progress: &Progress, stop: &Stop) -> Failure {
     if stop.is_set() && !source.is_resumable() {
         return Failure::Interrupted("stopped; the documents loaded so far remain".to_owned());
     }
@@ -230,29 +272,63 @@ fn explain(error: Error, source: &Source, progress: &Progress, stop: &Stop) -> F
         _ => format!("{} loaded before remain", text::counted(loaded, "document")),
     };
     if error.kind() == ErrorKind::NoSpace && source.is_resumable() {
-        let advice =
-            format!("{kept}: free some space and run the same command again; it continues where this load stopped");
+        let reserve = match error.to_string().contains("disk_reserve_bytes") {
+            true => "; --disk-reserve 0 lets it use the space that is kept free for deletes and compactions",
+            false => "",
+        };
+        let advice = format!(
+            "{kept}: free some space and run the same command again; it continues where this load stopped{reserve}"
+        );
         return Failure::explained(error, Some(advice));
     }
     let is_too_large = || TOO_LARGE.iter().any(|part| error.to_string().contains(part));
-    if matches!(source.format(), Format::JsonObjects) && is_too_large() {
-        let advice = "--split-object loads each field of one large object as a document".to_owned();
+    if matches!(format, Format::JsonObjects) && is_too_large() {
+        let advice =
+            "--split-object loads each field of one large object as a document, and --array PATH each element of an \
+                      array in it"
+                .to_owned();
         return Failure::explained(error, Some(advice));
     }
     let by_index = matches!(error, Error::LoadOf { .. });
     let again = match progress.ids_made.load(std::sync::atomic::Ordering::Relaxed) {
         0 => "correct the input, and load it with --on-duplicate skip, which skips documents that are loaded already",
         _ => {
-            "documents of this input got a generated _id: correct the input, and load the part from that line on as a separate \
-             file, or the documents before it would be loaded twice"
+            "documents of this input got a generated _id: correct the input, and load it again with --append, which continues \
+             at that line; otherwise the documents before it would be loaded twice"
         }
     };
     let advice = match loaded {
         0 => "nothing more of it is loaded".to_owned(),
         _ => format!("{kept}; {again}"),
     };
-    let skip = if by_index { "; --on-bad skip skips documents that an index refuses" } else { "" };
-    Failure::explained(error, Some(advice + skip))
+    let option = match by_index {
+        true => Some("--on-bad skip skips documents that an index refuses"),
+        false => option_for(&error.to_string()),
+    };
+    Failure::explained(error, Some(advice + &option.map_or_else(String::new, |option| format!("; {option}"))))
+}
+
+/// The option that loads what an error is about.
+pub(crate) fn option_for(error: &str) -> Option<&'static str> {
+    let options = [
+        ("is no number of JSON", "--on-bad repair takes NaN and Infinity"),
+        ("lone surrogate", "--on-bad repair puts U+FFFD in the place of half a surrogate pair"),
+        ("invalid UTF-8", "--on-bad repair puts U+FFFD in the place of bytes that are not UTF-8"),
+        ("not UTF-8", "--on-bad repair puts U+FFFD in the place of bytes that are not UTF-8"),
+        ("control character in a string", "--on-bad repair takes control characters"),
+        ("trailing characters", "--on-bad repair takes each of several objects on a line as a document"),
+        ("decimal128", "--on-bad repair rounds to decimal128, and --alluvium-types keeps the number"),
+        ("zero character", "--on-bad repair puts U+FFFD in the place of the zero, and --alluvium-types keeps it"),
+        (
+            "closing quote",
+            "--no-quotes takes quotes as characters like others, and --on-bad repair takes such a field as it is",
+        ),
+        ("a quote is opened here and not closed", "--no-quotes takes quotes as characters like others"),
+        ("but there are names for", "--on-bad skip skips such rows, and --names gives other names"),
+        ("the text ends too early", "--format json-object takes an object on several lines"),
+        ("expected a field name in quotes", "--on-bad skip skips what is no JSON"),
+    ];
+    options.iter().find(|(part, _)| error.contains(part)).map(|(_, option)| *option)
 }
 
 /// Waits until all compactions are finished. A signal ends the wait by closing the database.

@@ -16,14 +16,15 @@ use std::io::Read;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   alluvium put my.db pets rex '{\"kind\": \"dog\", \"age\": 3}'
+  alluvium put my.db pets '{\"kind\": \"cat\"}'
   alluvium put my.db pets - < document.json")]
 pub(crate) struct Args {
     #[command(flatten)]
     collection: CollectionArgs,
-    /// The _id, as extended JSON; what is not JSON is taken as a string; - uses the _id in the document, or generates one
+    /// The _id, as extended JSON; what is not JSON is taken as a string; - uses the _id in the document, or generates one; a document in its place is stored in this way, too
     #[arg(value_name = "ID", allow_negative_numbers = true)]
     id: String,
-    /// The document, in JSON; by default it is read from standard input
+    /// The document, in JSON; by default, or with -, it is read from standard input
     #[arg(value_name = "JSON")]
     json: Option<String>,
     #[command(flatten)]
@@ -50,7 +51,7 @@ impl Args {
         self.collection.write_with(self.writes, builder, |written| {
             let collection = &written.collection;
             let own = map.get("_id").cloned();
-            let generated = match (self.id.as_str(), own) {
+            let generated = match (self.id(), own) {
                 ("-", Some(id)) => collection.put(id, map).map(|()| None)?,
                 ("-", None) => Some(collection.insert_one(map)?.inserted_id),
                 (text, _) => collection.put(self.ids.parse(text), map).map(|()| None)?,
@@ -63,10 +64,31 @@ impl Args {
         })
     }
 
+    /// True if the first argument is the document: one in braces, without another document, that is no `_id` such as
+    /// `{$oid: …}`.
+    fn is_document_alone(&self) -> bool {
+        self.json.is_none()
+            && self.id.trim_start().starts_with('{')
+            && !matches!(relaxed::parse(&self.id), Ok(value) if !matches!(value, Value::Map(_)))
+    }
+
+    /// The `_id`, or `-`.
+    fn id(&self) -> &str {
+        if self.is_document_alone() { "-" } else { &self.id }
+    }
+
+    /// The document as it was typed; `None` if it is read from standard input.
+    fn typed(&self) -> Option<&str> {
+        match &self.json {
+            None if self.is_document_alone() => Some(&self.id),
+            json => json.as_deref().filter(|json| *json != "-"),
+        }
+    }
+
     /// Checks that the `_id` is valid and equals the document's own `_id`, if it has one. The
     /// library checks this, too, but later.
     fn check_id(&self, map: &Map) -> Outcome {
-        let (own, given) = (map.get("_id"), (self.id != "-").then(|| self.ids.parse(&self.id)));
+        let (own, given) = (map.get("_id"), (self.id() != "-").then(|| self.ids.parse(self.id())));
         let refused = |code, what| Err(Failure::from(alluvium::Error::InvalidId { code, what }));
         if let (Some(own), Some(given)) = (own, &given)
             && !alluvium_document::compare::equal(own, given)
@@ -83,7 +105,8 @@ impl Args {
     /// The document to store.
     fn document(&self) -> Outcome<Map> {
         let mut piped = Vec::new();
-        let text = match &self.json {
+        let typed = self.typed();
+        let text = match typed {
             Some(json) => json.as_bytes(),
             None => {
                 if streams::input_is_terminal() {
@@ -95,7 +118,7 @@ impl Args {
                 &piped
             }
         };
-        let parsed = match &self.json {
+        let parsed = match typed {
             Some(typed) => relaxed::parse(typed),
             None => json::parse(text),
         };

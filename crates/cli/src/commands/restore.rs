@@ -3,9 +3,10 @@
 
 mod checkpoint;
 
-use super::load::{Duplicate, unkept};
+use super::load::{Bad, Duplicate, Rejects, option_for, unkept};
 use crate::advice;
 use crate::exit::{self, Failure, Outcome};
+use crate::files;
 use crate::notes;
 use crate::output::Output;
 use crate::progress::Meter;
@@ -14,7 +15,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::dump::{self, Dump, Restore, RestoreReport, RestoredCollection};
 use alluvium::load::Progress;
-use alluvium::{Error, OnDuplicate, Packing, Space};
+use alluvium::{Error, OnDuplicate, Space};
 use alluvium_env::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,15 +25,18 @@ use std::sync::Arc;
 #[command(after_help = "Examples:
   alluvium restore backup-monday my.db
   alluvium restore dump my.db --on-duplicate skip
+  alluvium restore dump/shop my.db
+  alluvium restore shop.archive.gz my.db --on-bad repair --strict
   alluvium restore checkpoint-monday new.db
 
 A checkpoint (DIR has a file CHECKPOINT) becomes a new database, which must not exist. Every block of it is checked first. \
-The checkpoint is not changed, and can be restored any number of times. A dump goes into a new or an existing database: DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them. An interrupted \
+The checkpoint is not changed, and can be restored any number of times. A dump goes into a new or an existing database: DIR holds DIR/LOGICAL/COLLECTION.bson, plain, .gz or .zst, as `dump` and mongodump write them; it is the directory of one database, dump/shop; or it is a file of `mongodump --archive`, plain or compressed. An interrupted \
 restore continues when it is run again. A dump that was restored completely is refused, since documents may have changed, unless \
---on-duplicate is given. Indexes are created before the documents are loaded; unsupported indexes and options \
-of collections are reported and skipped.")]
+--on-duplicate is given. Indexes are created before the documents are loaded; definitions of old versions of MongoDB are \
+converted as by `mongorestore --convertLegacyIndexes`. Unsupported indexes, collections and options of collections are reported and \
+skipped; if an index or a collection was skipped, the exit code is 1.")]
 pub(crate) struct Args {
-    /// The directory of the dump or of the checkpoint
+    /// The directory of the dump, of one database of it, or of the checkpoint; or an archive of mongodump
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     #[command(flatten)]
@@ -40,13 +44,19 @@ pub(crate) struct Args {
     /// What to do with a document whose _id exists; by default a collection that has documents is refused, and so is a dump that was restored before
     #[arg(long, value_enum)]
     on_duplicate: Option<Duplicate>,
+    /// What to do with a document that cannot be stored, such as one with a string that is not UTF-8, which MongoDB keeps
+    #[arg(long, value_enum, default_value = "error")]
+    on_bad: Bad,
+    /// Append what is skipped to this file, as JSON lines with file, document, byte, reason and base64
+    #[arg(long, value_name = "FILE")]
+    rejects: Option<PathBuf>,
     /// Number of threads that parse; by default one for each core
     #[arg(long, value_name = "N")]
     readers: Option<usize>,
     /// Number of partitions, if the database is created; by default 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
-    /// Refuse a dump with indexes that are not supported, before anything is restored
+    /// Refuse a dump with indexes or collections that cannot be restored, before anything is restored
     #[arg(long)]
     strict: bool,
     /// Start even if the disk may be too small
@@ -68,6 +78,9 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         if self.readers == Some(0) {
             return Err(Failure::Usage("--readers is at least 1".to_owned()));
+        }
+        if self.rejects.is_some() && self.on_bad != Bad::Skip {
+            return Err(Failure::Usage("--rejects takes what --on-bad skip leaves out: add that".to_owned()));
         }
         let env = Env::os();
         if !env.fs.exists(&self.dir)? {
@@ -99,6 +112,7 @@ impl Args {
                 room(&[], &dump, |plain, packed| builder.new_load_space(self.database.path(), plain, packed))?;
             }
         }
+        let rejects = self.open_rejects(&env)?;
         let mut meter = Meter::new(&env);
         let report = self.database.with_builder(builder, |database| {
             let progress = Arc::new(Progress::default());
@@ -106,10 +120,14 @@ impl Args {
                 .restore(database)
                 .on_duplicate(self.on_duplicate.map(OnDuplicate::from))
                 .strict_indexes(self.strict)
+                .on_bad(self.on_bad.into())
                 .progress(Arc::clone(&progress))
                 .stop_when(stop.flag());
             if let Some(readers) = self.readers {
                 restore = restore.readers(readers);
+            }
+            if let Some(rejects) = rejects.clone() {
+                restore = restore.rejects(move |input| rejects.writer(input));
             }
             if !self.no_space_check {
                 let there: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
@@ -124,7 +142,15 @@ impl Args {
         } else {
             out.text(&describe(&report, &meter))?;
         }
-        out.finish()
+        out.finish()?;
+        skipped(&dump)
+    }
+
+    fn open_rejects(&self, env: &Env) -> Outcome<Option<Rejects>> {
+        if let Some(rejects) = &self.rejects {
+            files::refuse_inside(env, rejects)?;
+        }
+        self.rejects.as_deref().map(Rejects::open).transpose()
     }
 }
 
@@ -133,12 +159,12 @@ impl Args {
 fn room(there: &[String], dump: &Dump, space: impl FnOnce(u64, u64) -> Space) -> Outcome {
     let (mut plain, mut packed) = (0_u64, 0_u64);
     for dumped in dump.collections.iter().filter(|dumped| !there.contains(&dumped.name)) {
-        let bytes = if Packing::of_name(&dumped.bson) == Packing::Plain { &mut plain } else { &mut packed };
+        let bytes = if dumped.is_packed() { &mut packed } else { &mut plain };
         *bytes = bytes.saturating_add(dumped.bytes);
     }
     match plain.saturating_add(packed) {
         0 => Ok(()),
-        _ => exit::enough_space(space(plain, packed)),
+        _ => exit::enough_space_over_reserve(space(plain, packed)),
     }
 }
 
@@ -149,7 +175,7 @@ fn restore_each(
     meter: &mut Meter,
 ) -> Outcome<RestoreReport> {
     restore.check().map_err(explain)?;
-    for (path, why) in &dump.passed_over {
+    for (path, why) in dump.passed_over.iter().chain(&dump.skipped) {
         notes::say(&format!("{} is not restored: {why}", text::path(path)));
     }
     let mut report = RestoreReport::default();
@@ -177,8 +203,36 @@ fn explain(error: Error) -> Failure {
             let advice = "--on-duplicate error, replace or skip restores into them anyway".to_owned();
             Failure::explained(error, Some(advice))
         }
-        error => error.into(),
+        error => match option_for(&error.to_string()) {
+            Some(option) => {
+                Failure::explained(error, Some(format!("{option}, and --on-bad skip leaves such documents out")))
+            }
+            None => error.into(),
+        },
     }
+}
+
+/// Fails if an index or a collection of the dump is not restored.
+fn skipped(dump: &Dump) -> Outcome {
+    let metadata = dump.collections.iter().filter_map(|dumped| dumped.metadata.as_ref());
+    let indexes: usize = metadata.map(|(_, metadata)| metadata.unsupported_indexes().len()).sum();
+    let parts: Vec<String> = [(indexes, "index"), (dump.skipped.len(), "collection or view")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| match (count, what) {
+            (1, what) => format!("1 {what}"),
+            (n, "index") => format!("{n} indexes"),
+            (n, _) => format!("{n} collections or views"),
+        })
+        .collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let verb = if indexes + dump.skipped.len() == 1 { "is" } else { "are" };
+    Err(Failure::Other(format!(
+        "{} of the dump {verb} not restored (see the notes above); --strict refuses such a dump before anything is restored",
+        parts.join(" and ")
+    )))
 }
 
 fn sum(report: &RestoreReport, figure: fn(&RestoredCollection) -> u64) -> u64 {
@@ -198,6 +252,8 @@ fn describe(report: &RestoreReport, meter: &Meter) -> String {
     for (n, what) in [
         (sum(report, |c| c.documents_before), "had been restored before, and were not changed"),
         (sum(report, |c| c.duplicates), "left out, because a document with the _id existed"),
+        (sum(report, |c| c.rejected), "left out, because it cannot be stored"),
+        (sum(report, |c| c.repaired), "repaired"),
     ] {
         if n > 0 {
             text += &format!("{} {what}\n", text::counted(n, "document"));
@@ -215,18 +271,19 @@ fn to_json(dump: &Dump, report: &RestoreReport, meter: &Meter) -> serde_json::Va
             "documents": restored.documents,
             "documents_before": restored.documents_before,
             "duplicates": restored.duplicates,
+            "rejected": restored.rejected,
+            "repaired": restored.repaired,
             "indexes_made": restored.indexes,
             "indexes_not_built": passed_over,
         })
     });
-    let passed_over = dump
-        .passed_over
-        .iter()
-        .map(|(path, why)| serde_json::json!({ "file": path.display().to_string(), "reason": why }));
+    let file =
+        |(path, why): &(PathBuf, String)| serde_json::json!({ "file": path.display().to_string(), "reason": why });
     serde_json::json!({
         "documents": sum(report, |c| c.documents),
         "seconds": meter.took().as_secs_f64(),
         "collections": collections.collect::<Vec<_>>(),
-        "passed_over": passed_over.collect::<Vec<_>>(),
+        "passed_over": dump.passed_over.iter().map(file).collect::<Vec<_>>(),
+        "skipped": dump.skipped.iter().map(file).collect::<Vec<_>>(),
     })
 }

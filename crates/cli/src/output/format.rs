@@ -7,6 +7,7 @@ use alluvium_document::json;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum FormatName {
     /// One JSON array
+    #[value(alias = "json-array")]
     Json,
     /// One JSON object per line
     #[value(alias = "json-lines", alias = "ndjson")]

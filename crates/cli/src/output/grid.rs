@@ -7,6 +7,7 @@ use super::cells::{self, Cell, Kind};
 use super::fit::{self, GAP, Wanted};
 use crate::text;
 use alluvium::Map;
+use alluvium::export::{Separated, write_row};
 use alluvium_document::json::PrintError;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -386,12 +387,12 @@ fn is_of_direction(c: char) -> bool {
 }
 
 fn write_separated<C: AsRef<Cell>>(row: &[C], separator: u8, out: &mut Vec<u8>) {
-    const BUFFER_BYTES: usize = 512;
-    let mut writer =
-        csv::WriterBuilder::new().delimiter(separator).buffer_capacity(BUFFER_BYTES).from_writer(&mut *out);
-    // A write to memory does not fail, and each row has its own writer, so that lengths may differ.
-    let _written = writer.write_record(row.iter().map(|cell| cell.as_ref().text.as_bytes()));
-    let _flushed = writer.flush();
+    let fields = row.iter().map(AsRef::as_ref).map(|cell| match cell.kind {
+        Kind::Missing => Separated::Missing,
+        Kind::Null => Separated::Null,
+        Kind::Number | Kind::Text => Separated::Text(&cell.text),
+    });
+    write_row(separator, "", fields, out);
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ fn a_load_without_room_is_refused_before_it_begins() {
     let said = place.bad(NO_SPACE, &[&load, &RESERVE[..], &["--no-space-check"]].concat());
     assert!(said.contains("disk_reserve_bytes"), "{said}");
     assert!(said.contains("free some space and run the same command again"), "{said}");
+    assert!(said.contains("--disk-reserve 0 lets it use the space"), "{said}");
     place.good(&load);
     // A file that was already loaded needs no space.
     place.good(&[&load, &RESERVE[..]].concat());
@@ -92,5 +93,7 @@ fn what_is_refused_creates_no_database() {
     place.write("dumped/main/pets.metadata.json", metadata.to_string());
     assert!(place.bad(1, &["restore", "dumped", "new", "--strict"]).contains("t_text"));
     assert!(!place.path("new").exists());
-    place.good(&["restore", "dumped", "new"]);
+    // All but the index is restored, and the exit code says so.
+    place.bad(1, &["restore", "dumped", "new"]);
+    assert_eq!(place.good(&["count", "new", "pets"]), "1\n");
 }

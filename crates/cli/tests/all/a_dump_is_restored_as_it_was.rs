@@ -81,7 +81,8 @@ fn a_restore_tells_what_it_does_not_keep() {
     assert_eq!(place.good(&["collections", "other"]).lines().count(), 1);
     place.bad(4, &["restore", "dump", "other", "--on-duplicate", "error"]);
     let ended = place.run(&["restore", "dump", "other", "--on-duplicate", "replace", "--json"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("1 index of the dump is not restored"), "{}", ended.err);
     for note in [
         "the index n_text is skipped: indexes of kind \"text\" are not supported",
         "options are not kept: capped",
@@ -154,4 +155,54 @@ fn a_killed_restore_goes_on() {
     assert_eq!(now.as_u64().expect("a number") + before.as_u64().expect("a number"), 40_000);
     let count = |db: &str| place.good(&["export", db, "c"]);
     assert!(count("other") == count("db"));
+}
+
+/// A document of BSON with the text `cafX`, whose last byte is no UTF-8.
+fn latin() -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    bytes.extend_from_slice(b"\x10_id\0\x01\0\0\0\x02t\0\x05\0\0\0caf\xe9\0\0");
+    let len = bytes.len() as u32;
+    bytes[..4].copy_from_slice(&len.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_part_of_a_dump_is_restored_and_what_is_lost_is_a_failure() {
+    let place = database();
+    place.good(&["dump", "db", "dump"]);
+    place.write("dump/prelude.json", "{\"ServerVersion\":\"8.0.0\"}");
+    let ended = place.run(&["restore", "dump/shop", "one"]);
+    assert!(ended.code == Some(0) && !ended.err.contains("note"), "{}", ended.err);
+    assert_eq!(place.good(&["collections", "one"]), "shop.pets\n");
+    place.write("dump/shop/system.buckets.weather.bson", latin());
+    place
+        .write("dump/shop/pets.metadata.json", "{\"indexes\":[{\"name\":\"n_1\",\"key\":{\"n\":true},\"safe\":null}]}");
+    let said = place.bad(1, &["restore", "dump", "strict", "--strict"]);
+    assert!(
+        said.contains("system.buckets.weather.bson cannot be restored") && !place.path("strict").exists(),
+        "{said}"
+    );
+    let said = place.bad(1, &["restore", "dump", "whole"]);
+    for part in [
+        "the index n_1 is converted, as by mongorestore --convertLegacyIndexes: the order of n, the option safe",
+        "system.buckets.weather.bson is not restored",
+        "1 collection or view of the dump is not restored",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(place.good(&["index", "list", "whole", "shop.pets"]).contains("n_1"));
+}
+
+#[test]
+fn text_that_is_not_utf8_is_refused_skipped_or_repaired() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("dump/shop")).expect("a directory");
+    place.write("dump/shop/old.bson", latin());
+    let said = place.bad(1, &["restore", "dump", "db"]);
+    assert!(said.contains("the document with _id 1") && said.contains("--on-bad repair"), "{said}");
+    let out = place.good(&["restore", "dump", "db", "--on-bad", "skip", "--rejects", "bad.jsonl"]);
+    assert!(out.contains("1 document left out, because it cannot be stored"), "{out}");
+    assert!(place.read("bad.jsonl").contains("\"base64\""));
+    place.good(&["restore", "dump", "other", "--on-bad", "repair"]);
+    assert_eq!(place.good(&["scan", "other", "shop.old"]), "{\"_id\":1,\"t\":\"caf\u{fffd}\"}\n");
 }

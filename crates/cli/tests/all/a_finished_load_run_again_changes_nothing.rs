@@ -74,7 +74,7 @@ fn what_was_given_an_id_is_not_to_be_loaded_twice() {
     let place = Place::new();
     place.write("a.jsonl", "{\"v\":1}\n{\"v\":2}\n{\"v\":\n");
     let said = place.bad(1, &["load", "db", "c", "a.jsonl"]);
-    assert!(said.contains("load the part from that line on as a separate file") && !said.contains("skip"), "{said}");
+    assert!(said.contains("load it again with --append") && !said.contains("skip"), "{said}");
     place.write("b.jsonl", "{\"_id\":1}\n{\"_id\":2}\n{\"_id\":\n");
     let said = place.bad(1, &["load", "db", "c", "b.jsonl"]);
     assert!(said.contains("--on-duplicate skip, which skips documents that are loaded already"), "{said}");

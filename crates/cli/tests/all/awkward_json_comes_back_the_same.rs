@@ -29,8 +29,10 @@ fn awkward_json_comes_back_the_same() {
     // The same shapes twice, to cover rows with and without a shape.
     let text: String = LINES.iter().map(|(line, _)| format!("{line}\n")).collect();
     place.write("in.jsonl", &text);
-    place.good(&["load", "db", "c", "in.jsonl"]);
-    place.good(&["load", "db", "c", "in.jsonl", "--again", "--on-duplicate", "replace"]);
+    // One number has more digits than BSON holds.
+    assert!(place.bad(1, &["load", "db", "c", "in.jsonl"]).contains("in.jsonl line 8 column 1: exact: a decimal"));
+    place.good(&["load", "db", "c", "in.jsonl", "--on-duplicate", "replace", "--alluvium-types"]);
+    place.good(&["load", "db", "c", "in.jsonl", "--again", "--on-duplicate", "replace", "--alluvium-types"]);
     let scanned = place.good(&["scan", "db", "c"]);
     let mut printed: Vec<&str> = scanned.lines().collect();
     let mut expected: Vec<&str> = LINES.iter().map(|(line, other)| other.unwrap_or(line)).collect();

@@ -64,7 +64,7 @@ fn a_file_is_no_database() {
     place.good(&["load", "other", "c", "in.jsonl"]);
     assert!(place.bad(1, &["dump", "other", "db"]).contains("db is a file"));
     let said = place.bad(1, &["restore", "db", "third"]);
-    assert!(said.contains("db is a file: name the directory of a dump"), "{said}");
+    assert!(said.contains("db is a file and no archive of mongodump: name the directory of a dump"), "{said}");
     place.bad(1, &["build", "db", "c", "in.jsonl"]);
     place.bad(1, &["checkpoint", "other", "db"]);
     assert!(!place.path("third").exists() && !place.path("dump").exists());

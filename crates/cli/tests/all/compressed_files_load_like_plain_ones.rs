@@ -50,10 +50,10 @@ fn a_cut_file_is_an_error_that_names_it() {
     for form in ["zst", "gz"] {
         let (cut, whole) = (format!("cut.{form}"), format!("c.{form}"));
         let said = place.bad(1, &["load", "db", form, &cut, "--id-field", "id"]);
-        assert!(said.contains(&format!("cannot read {cut}: it ends early")), "{said}");
         // All documents before the error are present, and counted in the message.
         let there: usize = place.good(&["count", "db", form]).trim().replace(',', "").parse().expect("a number");
         assert!((1000..5000).contains(&there), "{there}");
+        assert!(said.contains(&format!("cannot read {cut} after line {there}: it ends early")), "{said}");
         let message = format!("{},{:03} documents loaded before remain", there / 1000, there % 1000);
         assert!(said.contains(&message) && said.contains("--on-duplicate skip"), "{said}");
         same_lines(&place.good(&["scan", "db", form]), &expected[..there]);

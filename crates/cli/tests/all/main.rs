@@ -49,6 +49,7 @@ mod exit_codes_are_as_documented;
 mod figures_come_as_json;
 mod files_are_for_their_owner;
 mod files_of_every_format_are_loaded;
+mod files_of_other_programs_are_loaded;
 mod histories_through_a_server_are_linearizable;
 mod indexes_are_made_listed_and_dropped;
 mod json_text;

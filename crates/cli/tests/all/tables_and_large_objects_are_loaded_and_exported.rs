@@ -10,7 +10,7 @@ fn other_delimiters_are_found_or_given() {
     let ended = place.run(&["load", "db", "semi", "semi.csv"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.err.contains("note: the fields of semi.csv are separated by semicolons, ';'"), "{}", ended.err);
-    assert_eq!(place.good(&["get", "db", "semi", "2"]), "{\"_id\":2,\"name\":\"a;b\",\"price\":2}\n");
+    assert_eq!(place.good(&["get", "db", "semi", "2"]), "{\"_id\":2,\"name\":\"a;b\",\"price\":\"2\"}\n");
     place.write("odd.csv", "_id:name\n1:tea\n");
     place.good(&["load", "db", "odd", "odd.csv", "--delimiter", ":"]);
     assert_eq!(place.good(&["scan", "db", "odd"]), "{\"_id\":1,\"name\":\"tea\"}\n");

@@ -19,12 +19,25 @@ pub fn decode_document(bytes: &[u8]) -> Result<Map, BsonError> {
     Ok(map)
 }
 
+/// As [`decode_document`], with U+FFFD in place of what is not UTF-8 in names, strings and other text.
+///
+/// # Errors
+/// As [`decode_document`], of bytes that are no BSON for another reason.
+pub fn decode_document_lossy(bytes: &[u8]) -> Result<Map, BsonError> {
+    let mut reader = Reader { is_lossy: true, ..Reader::new(bytes) };
+    let map = reader.document(MAX_DEPTH)?;
+    if reader.at < bytes.len() {
+        return Err(BsonError::Invalid { offset: reader.at, problem: "there is more behind the document" });
+    }
+    Ok(map)
+}
+
 /// Decodes the BSON document at the start of `bytes`; also returns its length.
 ///
 /// # Errors
 /// [`BsonError`] with the offset of the error.
 pub fn take_document(bytes: &[u8]) -> Result<(Map, usize), BsonError> {
-    let mut reader = Reader { bytes, at: 0, end: bytes.len() };
+    let mut reader = Reader::new(bytes);
     let map = reader.document(MAX_DEPTH)?;
     Ok((map, reader.at))
 }
@@ -34,7 +47,7 @@ pub fn take_document(bytes: &[u8]) -> Result<(Map, usize), BsonError> {
 /// # Errors
 /// [`BsonError`]; offsets are those in `bytes`.
 pub(crate) fn value_of(tag: u8, bytes: &[u8], levels: usize) -> Result<Value, BsonError> {
-    let mut reader = Reader { bytes, at: 0, end: bytes.len() };
+    let mut reader = Reader::new(bytes);
     let value = reader.value(tag, levels)?;
     match reader.at == bytes.len() {
         true => Ok(value),
@@ -47,9 +60,15 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     end: usize,
+    /// Text that is not UTF-8 is replaced instead of refused.
+    is_lossy: bool,
 }
 
 impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, end: bytes.len(), is_lossy: false }
+    }
+
     #[cold]
     fn invalid(&self, problem: &'static str) -> BsonError {
         BsonError::Invalid { offset: self.at, problem }
@@ -77,9 +96,10 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn text<T: From<&'a str>>(&mut self, bytes: &'a [u8]) -> Result<T, BsonError> {
+    fn text<T: for<'t> From<&'t str>>(&mut self, bytes: &'a [u8]) -> Result<T, BsonError> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text.into()),
+            Err(_) if self.is_lossy => Ok(T::from(&String::from_utf8_lossy(bytes))),
             Err(_) => Err(self.invalid("a string that is not UTF-8")),
         }
     }
@@ -93,7 +113,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn string<T: From<&'a str>>(&mut self) -> Result<T, BsonError> {
+    fn string<T: for<'t> From<&'t str>>(&mut self) -> Result<T, BsonError> {
         let len = self.len()?;
         match self.take(len)?.split_last() {
             Some((0, text)) => self.text(text),
@@ -186,7 +206,7 @@ impl<'a> Reader<'a> {
         Ok(match tag {
             tag::REGEX => {
                 let (pattern, options) = (self.cstring()?, self.cstring()?);
-                let mut options: Vec<char> = self.text::<&str>(options)?.chars().collect();
+                let mut options: Vec<char> = self.text::<String>(options)?.chars().collect();
                 options.sort_unstable();
                 let options = options.into_iter().collect();
                 Value::Regex(Box::new(Regex { pattern: self.text(pattern)?, options }))

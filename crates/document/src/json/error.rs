@@ -46,6 +46,9 @@ pub enum Reason {
     /// A number is not in JSON's notation.
     #[error("an invalid number")]
     InvalidNumber,
+    /// A number that JSON has no notation for, and programs write nevertheless.
+    #[error("{0} is no number of JSON")]
+    NotFinite(&'static str),
     /// The exponent of a number exceeds the range of decimals.
     #[error("a number out of range")]
     NumberOutOfRange,

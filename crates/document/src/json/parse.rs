@@ -20,6 +20,9 @@ const TEXT_LEVELS: usize = 2 * MAX_DEPTH + 3;
 /// The maximum capacity of entries and elements that a parser retains between texts.
 const MAX_KEPT: usize = 4096;
 
+/// The bytes of an escaped surrogate, `uD800`.
+const LONE_BYTES: usize = 5;
+
 /// The error and its byte offset. Boxed, so that results stay small.
 type Failure = Box<(usize, Reason)>;
 
@@ -31,6 +34,18 @@ pub fn parse(json: &[u8]) -> Result<Value, JsonError> {
     Parser::new().parse(json)
 }
 
+/// Parses a JSON value as [`parse`] does, and takes what other programs write that is no JSON: `NaN`, `Infinity` and
+/// `-Infinity` (doubles), control characters in strings, and half of a surrogate pair and bytes that are not UTF-8 (both
+/// become U+FFFD).
+///
+/// # Errors
+/// [`JsonError`] for what cannot be repaired.
+pub fn parse_repaired(json: &[u8]) -> Result<Value, JsonError> {
+    let text = String::from_utf8_lossy(json);
+    let mut parser = Parser { repairs: true, ..Parser::default() };
+    parser.parse(text.as_bytes())
+}
+
 /// A parser that reuses its buffers for the next text.
 #[derive(Default)]
 pub struct Parser {
@@ -38,6 +53,8 @@ pub struct Parser {
     /// map is allocated once with the exact capacity.
     entries: Vec<(Value, Value)>,
     elements: Vec<Value>,
+    /// See [`parse_repaired`].
+    repairs: bool,
 }
 
 impl Parser {
@@ -121,6 +138,7 @@ impl Reader<'_> {
             Some(b't') => self.word("true", Value::Bool(true)),
             Some(b'f') => self.word("false", Value::Bool(false)),
             Some(b'n') => self.word("null", Value::Null),
+            Some(b'N' | b'I') => self.not_finite(self.at, false),
             _ => Err(self.fail(Reason::Expected("a value"))),
         }
     }
@@ -136,8 +154,26 @@ impl Reader<'_> {
         Err(self.fail(Reason::Expected("a value")))
     }
 
+    /// `NaN` or `Infinity` at `start`, after its sign if it is negative.
+    #[cold]
+    fn not_finite(&mut self, start: usize, is_negative: bool) -> Result<Value, Failure> {
+        let words = [("NaN", f64::NAN), ("Infinity", f64::INFINITY)];
+        let found = words.iter().find(|(word, _)| self.bytes[start..].starts_with(word.as_bytes()));
+        match found {
+            Some((word, x)) if self.scratch.repairs => {
+                self.at = start + word.len();
+                Ok(Value::from(if is_negative { -x } else { *x }))
+            }
+            Some((word, _)) => Err(self.fail(Reason::NotFinite(word))),
+            None => Err(self.fail(Reason::Expected("a value"))),
+        }
+    }
+
     #[inline]
     fn number(&mut self) -> Result<Value, Failure> {
+        if self.bytes[self.at..].starts_with(b"-I") {
+            return self.not_finite(self.at + 1, true);
+        }
         let (value, taken) =
             parse_number(&self.text[self.at..]).map_err(|(offset, reason)| Box::new((self.at + offset, reason)))?;
         self.at += taken;
@@ -170,9 +206,18 @@ impl Reader<'_> {
                 }
                 Some(b'\\') => {
                     let rest = &self.bytes[self.at + 1..];
-                    let taken = unescape(rest, &mut out)
-                        .map_err(|(offset, reason)| Box::new((self.at + 1 + offset, reason)))?;
+                    let taken = match unescape(rest, &mut out) {
+                        Err((_, Reason::LoneSurrogate)) if self.scratch.repairs => {
+                            out.push(char::REPLACEMENT_CHARACTER);
+                            LONE_BYTES
+                        }
+                        unescaped => unescaped.map_err(|(offset, reason)| Box::new((self.at + 1 + offset, reason)))?,
+                    };
                     self.at += 1 + taken;
+                }
+                Some(control) if self.scratch.repairs => {
+                    out.push(char::from(control));
+                    self.at += 1;
                 }
                 _ => return Err(self.fail(Reason::ControlCharacter)),
             }

@@ -136,6 +136,9 @@ impl Values {
         }
         match self.parser.parse(&line[start..end]).ok()? {
             Value::Map(_) | Value::Array(_) | Value::Code(_) => None,
+            // The full parser refuses it where BSON has to hold it.
+            Value::Decimal(decimal) if !decimal.is_decimal128() => None,
+            Value::Regex(regex) if regex.pattern.contains('\0') || regex.options.contains('\0') => None,
             scalar => Some((scalar, end)),
         }
     }
@@ -260,5 +263,9 @@ fn any_number(line: &[u8], start: usize) -> Option<(Value, usize)> {
     let rest = line.get(start..)?;
     let end = rest.iter().position(|byte| !may_belong(byte)).unwrap_or(rest.len());
     let (number, len) = parse_number(std::str::from_utf8(&rest[..end]).ok()?).ok()?;
-    Some((number, start + len))
+    match number {
+        // The full parser refuses it where BSON has to hold it.
+        Value::Decimal(decimal) if !decimal.is_decimal128() => None,
+        number => Some((number, start + len)),
+    }
 }

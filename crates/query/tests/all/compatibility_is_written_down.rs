@@ -199,6 +199,21 @@ fn why_no_filter(name: &str) -> &'static str {
     }
 }
 
+/// What is said about values.
+const VALUES: &str = "\n\
+     ## Values\n\
+     \n\
+     Strings and names are UTF-8. MongoDB stores other bytes without a check; here a write of them is\n\
+     refused with code 2. `alluvium restore` and `load` of dumps that have them stop and name the\n\
+     document; `--on-bad repair` puts U+FFFD in the place of the bytes, and\n\
+     `--on-bad skip --rejects FILE` leaves the document out and writes it to a file.\n\
+     \n\
+     The library and the command line also take numbers of more than 34 digits or beyond the exponents of\n\
+     decimal128, and names and patterns with a zero character, which BSON cannot hold. `load` refuses\n\
+     them by path, unless `--alluvium-types` is given; `--on-bad repair` rounds as MongoDB's arithmetic\n\
+     does. A client that reads such a document gets those before it, then error 22, which names\n\
+     collection, `_id` and path; a filter that leaves the document out reads the others.\n";
+
 fn written() -> String {
     let mut text = String::from(
         "# Compatibility\n\nThe keywords and [commands](#commands) of MongoDB 8.0 and what Alluvium does with them. This\n\
@@ -219,6 +234,7 @@ fn written() -> String {
             }
         }
     }
+    text.push_str(VALUES);
     text
 }
 

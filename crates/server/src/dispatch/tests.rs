@@ -5,6 +5,7 @@ mod limits;
 mod power_cuts;
 mod repetitions;
 mod rights;
+mod unsendable;
 
 use super::*;
 use crate::config::Config;

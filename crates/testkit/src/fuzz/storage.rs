@@ -41,6 +41,8 @@ fn csv([first, second]: [u8; 2]) -> Csv {
             .filter(|(_, n)| *n > 0)
             .map(|(name, n)| (name.to_owned(), kind(n)))
             .collect(),
+        null: (first & 0x08 != 0).then(|| "NA".to_owned()),
+        ..Csv::default()
     }
 }
 
@@ -70,6 +72,7 @@ fn load(collection: &Collection, format: Format, on_bad: OnBad, bytes: &[u8]) ->
         .load(Input::stream("input", std::io::Cursor::new(bytes.to_vec())))
         .format(format)
         .on_bad(on_bad)
+        .alluvium_types(true)
         .readers(1)
         .writers(1)
         .run()
@@ -87,7 +90,11 @@ fn all(collection: &Collection) -> Vec<Map> {
 pub fn loads(data: &[u8]) {
     let Some((format, content)) = format_of(data) else { return };
     let db = Database::builder().env(Env::in_memory(1)).options(options()).open("db").expect("an empty disk");
-    let on_bad = if data[0] & 0x80 == 0 { OnBad::Error } else { OnBad::Skip };
+    let on_bad = match data[0] & 0xc0 {
+        0x80 => OnBad::Skip,
+        0xc0 => OnBad::Repair,
+        _ => OnBad::Error,
+    };
     let collection = db.create_collection("loaded").expect("a collection");
     let report = load(&collection, format, on_bad, content);
     let found = all(&collection);
@@ -133,8 +140,7 @@ pub fn loads(data: &[u8]) {
 }
 
 /// Documents that are exported as rows and loaded again, with the common types of their fields, are
-/// unchanged, except for what rows cannot represent: null and empty values, and integers of 64 bits
-/// that fit 32 bits.
+/// unchanged, except for what rows cannot represent: null, and integers of 64 bits that fit 32 bits.
 fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     let columns = columns(found);
     if columns.first().is_none_or(|(name, _)| name != "_id") {
@@ -199,7 +205,6 @@ fn kind_of(value: &Value) -> Option<FieldType> {
 fn in_a_row(value: &Value) -> Option<Value> {
     match value {
         Value::Null => None,
-        Value::String(text) if text.is_empty() => None,
         Value::Int64(n) => Some(i32::try_from(*n).map_or(Value::Int64(*n), Value::Int32)),
         other => Some(other.clone()),
     }

@@ -1,8 +1,10 @@
 //! Reads the directory of a dump, written by Alluvium or by `mongodump`.
 
+use super::archive::{Archive, Entry, Section};
 use super::directory::is_file;
 use super::{BSON_ENDING, INCOMPLETE, OTHERS_ENDING, names};
 use crate::load::{METADATA_ENDING, Metadata};
+use crate::packing::Packing;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
 use alluvium_collections::options::View;
@@ -11,14 +13,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The contents of a dump. Its documents are not read yet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Dump {
     /// The collections, sorted by name.
     pub collections: Vec<DumpedCollection>,
     /// The views, with their full names.
     pub views: Vec<(String, View)>,
-    /// Files that are not restored, and why.
+    /// Files without documents or indexes of users that are not restored, and why.
     pub passed_over: Vec<(PathBuf, String)>,
+    /// Collections and views that cannot be restored: their files, or names in an archive, and why.
+    pub skipped: Vec<(PathBuf, String)>,
 }
 
 /// A collection of a dump.
@@ -26,8 +30,10 @@ pub struct Dump {
 pub struct DumpedCollection {
     /// The full name.
     pub name: String,
-    /// The file of documents.
+    /// The file of documents, or the archive that has them.
     pub bson: PathBuf,
+    /// The documents in the archive.
+    pub(super) section: Option<Section>,
     /// The file of documents that BSON cannot hold.
     pub others: Option<PathBuf>,
     /// The metadata file, and the options and indexes in it.
@@ -46,14 +52,21 @@ struct Files {
 }
 
 /// Reads the directory of a dump: `DIR/<logical>/<collection>.bson`, plain or compressed, with
-/// `.metadata.json` and `.alluvium.jsonl` beside it.
+/// `.metadata.json` and `.alluvium.jsonl` beside it; the directory of one database of a dump, which has the name of the
+/// database; or an archive of `mongodump --archive`, which is a file.
 ///
 /// # Errors
-/// [`Error::Dump`] if the directory holds no dump or an incomplete one; and as for any read.
+/// [`Error::Dump`] if the directory holds no dump or an incomplete one, if an archive is damaged; and as for any read.
 pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
     let entries = match env.fs.list(dir) {
         Err(error) if is_file(&error) => {
-            let what = format!("{} is a file: name the directory of a dump (`load` takes single files)", dir.display());
+            if let Some(archive) = Archive::read(env, dir)? {
+                return Ok(Dump::of_archive(archive, dir));
+            }
+            let what = format!(
+                "{} is a file and no archive of mongodump: name the directory of a dump (`load` takes single files)",
+                dir.display()
+            );
             return Err(Error::Dump(what));
         }
         entries => entries.map_err(alluvium_store::Error::from)?,
@@ -62,38 +75,131 @@ pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
         let what = format!("the dump in {} was cut short: it is incomplete", dir.display());
         return Err(Error::Dump(what));
     }
-    let mut dump = Dump { collections: Vec::new(), views: Vec::new(), passed_over: Vec::new() };
+    let mut dump = Dump::default();
+    if is_of_one_database(&entries) {
+        let Some(logical) = dir.file_name().and_then(|name| name.to_str()) else {
+            let what = format!(
+                "{} is the directory of one database of a dump: write its path with its name, which is that of the database",
+                dir.display()
+            );
+            return Err(Error::Dump(what));
+        };
+        dump.logical(env, logical, dir)?;
+        return dump.checked(dir);
+    }
     for entry in entries {
         let path = dir.join(&entry.name);
         if entry.is_dir {
             dump.logical(env, &entry.name, &path)?;
+        } else if is_prelude(&entry.name) {
+            // What the tools write about themselves.
+        } else if plain_name(&entry.name) == OPLOG {
+            dump.pass_over(path, "writes during the dump (`mongodump --oplog`) are not applied");
         } else {
             dump.pass_over(path, "it is outside the directory of a logical database");
         }
     }
-    if dump.collections.is_empty() && dump.views.is_empty() {
-        let what = format!("{} holds no dump: there is no file DIR/LOGICAL/COLLECTION.bson", dir.display());
-        return Err(Error::Dump(what));
+    dump.checked(dir)
+}
+
+/// The file of `mongodump --oplog`.
+const OPLOG: &str = "oplog.bson";
+/// The file about the tools, which mongodump 100.9 and later write.
+const PRELUDE: &str = "prelude.json";
+/// The collections in which MongoDB keeps what it makes itself: of views, users and roles, versions and profiles.
+const INTERNAL: [&str; 2] = ["system.", "$admin.system."];
+/// The documents of a time series, which are those of users.
+const BUCKETS: &str = "system.buckets.";
+
+/// The name without the ending of its compression.
+fn plain_name(name: &str) -> &str {
+    [".gz", ".zst"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(name)
+}
+
+fn is_prelude(name: &str) -> bool {
+    plain_name(name) == PRELUDE
+}
+
+/// True if a directory has files of collections, and no directories, which would be those of databases.
+fn is_of_one_database(entries: &[DirEntry]) -> bool {
+    let is_file = |name: &str| name.ends_with(BSON_ENDING) && name != OPLOG || name.ends_with(METADATA_ENDING);
+    entries.iter().all(|entry| !entry.is_dir) && entries.iter().any(|entry| is_file(plain_name(&entry.name)))
+}
+
+impl DumpedCollection {
+    /// True if [`DumpedCollection::bytes`] counts compressed bytes.
+    pub fn is_packed(&self) -> bool {
+        self.section.is_none() && Packing::of_name(&self.bson) != Packing::Plain
     }
-    dump.collections.sort_by(|a, b| a.name.cmp(&b.name));
-    if let Some(pair) = dump.collections.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        let (name, first, second) = (&pair[0].name, pair[0].bson.display(), pair[1].bson.display());
-        return Err(Error::Dump(format!("{first} and {second} are both of collection {name}")));
-    }
-    Ok(dump)
 }
 
 impl Dump {
+    /// Checks what was found in `dir`.
+    fn checked(mut self, dir: &Path) -> Result<Self> {
+        if self.collections.is_empty() && self.views.is_empty() && self.skipped.is_empty() {
+            let what = format!("{} holds no dump: there is no file DIR/LOGICAL/COLLECTION.bson", dir.display());
+            return Err(Error::Dump(what));
+        }
+        self.collections.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(pair) = self.collections.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            let (name, first, second) = (&pair[0].name, pair[0].bson.display(), pair[1].bson.display());
+            return Err(Error::Dump(format!("{first} and {second} are both of collection {name}")));
+        }
+        Ok(self)
+    }
+
+    /// What an archive has.
+    fn of_archive(archive: Archive, path: &Path) -> Self {
+        let mut dump = Self::default();
+        for entry in archive.entries {
+            let Entry { logical, collection, kind, metadata, section } = entry;
+            let place = path.join(format!("{logical}.{collection}"));
+            if logical.is_empty() && collection == "oplog" {
+                dump.pass_over(place, "writes during the dump (`mongodump --oplog`) are not applied");
+            } else if kind == "view" {
+                dump.view(&logical, &collection, place, &metadata.unwrap_or_default());
+            } else if kind == "timeseries" && section.bytes() == 0 {
+                dump.pass_over(place, "it is the view of a time series");
+            } else {
+                match FullName::new(&logical, &collection) {
+                    Ok(name) => dump.collections.push(DumpedCollection {
+                        name: name.to_string(),
+                        bson: path.to_owned(),
+                        bytes: section.bytes(),
+                        section: Some(section),
+                        others: None,
+                        metadata: metadata.map(|metadata| (path.to_owned(), metadata)),
+                    }),
+                    Err(error) => dump.no_collection(place, &collection, error.to_string()),
+                }
+            }
+        }
+        dump.collections.sort_by(|a, b| a.name.cmp(&b.name));
+        dump
+    }
+
+    /// A collection whose name no collection can have.
+    fn no_collection(&mut self, path: PathBuf, collection: &str, why: String) {
+        let is_internal = INTERNAL.iter().any(|start| collection.starts_with(start));
+        match is_internal && !collection.starts_with(BUCKETS) {
+            true => self.pass_over(path, why),
+            false => self.skip(path, why),
+        }
+    }
+
+    fn skip(&mut self, path: PathBuf, why: impl Into<String>) {
+        self.skipped.push((path, why.into()));
+    }
+
     /// A view, whose stages are checked when it is created.
-    fn view(&mut self, logical: &str, stem: &str, path: PathBuf, metadata: &Metadata) -> Result<()> {
+    fn view(&mut self, logical: &str, stem: &str, path: PathBuf, metadata: &Metadata) {
         let name = metadata.collection.clone().or_else(|| names::collection_name(stem));
         let name = name.and_then(|name| FullName::new(logical, &name).ok());
         match (name, View::from_map(&metadata.options)) {
             (Some(name), Some(view)) => self.views.push((name.to_string(), view)),
-            (None, _) => self.pass_over(path, "its name is not a valid name of a view"),
-            (_, None) => self.pass_over(path, "it does not say what the view is over"),
+            (None, _) => self.skip(path, "its name is not a valid name of a view"),
+            (_, None) => self.skip(path, "it does not say what the view is over"),
         }
-        Ok(())
     }
 
     fn pass_over(&mut self, path: PathBuf, why: impl Into<String>) {
@@ -105,7 +211,10 @@ impl Dump {
         let mut stems: BTreeMap<String, Files> = BTreeMap::new();
         for DirEntry { name, len, is_dir } in env.fs.list(dir).map_err(alluvium_store::Error::from)? {
             let path = dir.join(&name);
-            let plain = [".gz", ".zst"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name);
+            let plain = plain_name(&name);
+            if is_prelude(&name) {
+                continue;
+            }
             if is_dir {
                 self.pass_over(path, "it is a directory");
             } else if let Some(stem) = plain.strip_suffix(METADATA_ENDING) {
@@ -145,28 +254,31 @@ impl Dump {
             && let Some((path, read)) = &metadata
             && read.kind.as_deref() == Some("view")
         {
-            return self.view(logical, stem, path.clone(), read);
+            self.view(logical, stem, path.clone(), read);
+            return Ok(());
         }
         let Some(bson) = bson.pop() else {
             let why = "there are no documents (.bson) beside it";
-            for path in metadata.into_iter().map(|(path, _)| path).chain(others) {
-                self.pass_over(path, why);
+            // The documents of a time series are in a file of another name.
+            let is_view = |read: &Metadata| read.kind.as_deref() == Some("timeseries");
+            if let Some((path, read)) = metadata {
+                if is_view(&read) { self.pass_over(path, why) } else { self.skip(path, why) }
             }
+            others.into_iter().for_each(|path| self.skip(path, why));
             return Ok(());
         };
         let recorded = metadata.as_ref().and_then(|(_, read)| read.collection.clone());
         let name = if names::is_shortened(stem) { recorded } else { names::collection_name(stem) };
         let Some(name) = name else {
-            self.pass_over(bson, "its name is not a valid name of a collection");
+            self.skip(bson, "its name is not a valid name of a collection");
             return Ok(());
         };
         match FullName::new(logical, &name) {
             Ok(name) => {
                 let (name, others) = (name.to_string(), others.pop());
-                self.collections.push(DumpedCollection { name, bson, others, metadata, bytes });
+                self.collections.push(DumpedCollection { name, bson, section: None, others, metadata, bytes });
             }
-            // MongoDB's internal collections: system.views, $admin.system.users and the like.
-            Err(error) => self.pass_over(bson, error.to_string()),
+            Err(error) => self.no_collection(bson, name.as_str(), error.to_string()),
         }
         Ok(())
     }

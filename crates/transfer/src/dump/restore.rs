@@ -3,7 +3,7 @@
 use super::{Dump, DumpedCollection};
 #[cfg(doc)]
 use crate::load::Metadata;
-use crate::load::{Format, Identity, Input, Load, LoadReport, OnDuplicate, Outcome, Progress};
+use crate::load::{Format, Identity, Input, Load, LoadReport, OnBad, OnDuplicate, Outcome, Progress};
 use crate::packing::Packing;
 use alluvium_collections::cursor::{Cursor, ScanRange};
 use alluvium_collections::engine::EngineHandle;
@@ -11,14 +11,20 @@ use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
 use alluvium_collections::pipeline::create_view;
 use alluvium_env::{Env, FileReader, OpenMode};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Makes the writer of the rejects of an input.
+type MakeRejects = Arc<dyn Fn(&str) -> Box<dyn Write + Send> + Send + Sync>;
 
 /// How to restore: see the methods of [`Restore`].
 #[derive(Clone)]
 struct RestoreOptions {
     on_duplicate: Option<OnDuplicate>,
+    on_bad: OnBad,
+    rejects: Option<MakeRejects>,
     readers: usize,
     writers: usize,
     strict_indexes: bool,
@@ -30,6 +36,8 @@ impl Default for RestoreOptions {
     fn default() -> Self {
         Self {
             on_duplicate: None,
+            on_bad: OnBad::Error,
+            rejects: None,
             readers: alluvium_env::thread::available_parallelism(),
             writers: 1,
             strict_indexes: false,
@@ -59,6 +67,10 @@ pub struct RestoredCollection {
     pub documents_before: u64,
     /// Documents skipped because their `_id` existed already.
     pub duplicates: u64,
+    /// Documents skipped because they could not be stored.
+    pub rejected: u64,
+    /// Documents that were repaired.
+    pub repaired: u64,
     /// Indexes created by this run.
     pub indexes: Vec<String>,
     /// Why the validator of the dump was not set, if it is not supported.
@@ -99,6 +111,20 @@ impl Restore<'_> {
         self
     }
 
+    /// What happens to a document that cannot be stored: MongoDB keeps strings that are not UTF-8, which no document here
+    /// can have. [`OnBad::Repair`] puts U+FFFD in the place of such bytes. Default: the restore fails.
+    pub fn on_bad(mut self, choice: OnBad) -> Self {
+        self.options.on_bad = choice;
+        self
+    }
+
+    /// Receives, for each file, one line of JSON for each document that is skipped: see
+    /// [`Load::rejects`](crate::load::Load::rejects). `make` is called with the name of the file. Default: none.
+    pub fn rejects(mut self, make: impl Fn(&str) -> Box<dyn Write + Send> + Send + Sync + 'static) -> Self {
+        self.options.rejects = Some(Arc::new(make));
+        self
+    }
+
     /// Threads that parse. Default: one for each core.
     pub fn readers(mut self, threads: usize) -> Self {
         self.options.readers = threads;
@@ -111,8 +137,8 @@ impl Restore<'_> {
         self
     }
 
-    /// Refuses a dump with unsupported indexes before anything is restored. Default: false, such indexes are skipped;
-    /// [`Metadata::unsupported_indexes`] names them.
+    /// Refuses a dump with unsupported indexes, or with collections that cannot be restored, before anything is restored.
+    /// Default: false, these are skipped; [`Metadata::unsupported_indexes`] and [`Dump::skipped`] name them.
     pub fn strict_indexes(mut self, strict: bool) -> Self {
         self.options.strict_indexes = strict;
         self
@@ -254,7 +280,7 @@ impl Dump {
         Restore { dump: self, engine: database.as_ref().clone(), options: RestoreOptions::default() }
     }
 
-    /// Refuses unsupported indexes. This is the part of [`Restore::check`] that needs no database.
+    /// Refuses unsupported indexes, and collections that cannot be restored. This is the part of [`Restore::check`] that needs no database.
     ///
     /// ```
     /// # let env = alluvium_env::Env::in_memory(1);
@@ -268,6 +294,9 @@ impl Dump {
     /// # Errors
     /// [`Error::Dump`] naming the first unsupported index.
     pub fn check_indexes(&self) -> Result<()> {
+        if let Some((path, why)) = self.skipped.first() {
+            return Err(Error::Dump(format!("{} cannot be restored: {why}", path.display())));
+        }
         self.collections.iter().try_for_each(DumpedCollection::refuse_unsupported)
     }
 }
@@ -289,7 +318,7 @@ impl DumpedCollection {
         let name = FullName::parse(&self.name)?;
         let empty = is_empty(engine, &name)?;
         let before = |file: &Path, format: Format| {
-            Load::new(engine.clone(), Ok(name.clone()), open(&engine.env, file)?).format(format).loaded_before()
+            Load::new(engine.clone(), Ok(name.clone()), self.open(&engine.env, file)?).format(format).loaded_before()
         };
         let mut marks = vec![before(&self.bson, Format::Bson)?];
         if let Some(others) = &self.others {
@@ -320,7 +349,7 @@ impl DumpedCollection {
         let mut resumed = false;
         for (file, format) in files {
             let Some(file) = file else { continue };
-            let report = load_file(engine, &name, file, format, empty, options)?;
+            let report = self.load_file(engine, &name, file, format, empty, options)?;
             if report.outcome == Outcome::Stopped {
                 return Err(Error::Stopped);
             }
@@ -328,6 +357,8 @@ impl DumpedCollection {
             restored.documents += report.documents;
             restored.documents_before += report.documents_before;
             restored.duplicates += report.duplicates;
+            restored.rejected += report.rejected;
+            restored.repaired += report.repaired;
         }
         if let Some((_, metadata)) = &self.metadata {
             // After the documents, which may be older than the validator.
@@ -337,9 +368,10 @@ impl DumpedCollection {
                 Err(error) => restored.validator_lost = Some(error.to_string()),
             }
         }
-        let found = restored.documents + restored.documents_before + restored.duplicates;
-        // An earlier run does not record how many duplicates it skipped.
-        let counted = !resumed || options.on_duplicate != Some(OnDuplicate::Skip);
+        let found = restored.documents + restored.documents_before + restored.duplicates + restored.rejected;
+        // An earlier run does not record how many documents it skipped.
+        let skips = options.on_duplicate == Some(OnDuplicate::Skip) || options.on_bad == OnBad::Skip;
+        let counted = !resumed || !skips;
         match self.metadata.as_ref().and_then(|(_, metadata)| metadata.documents) {
             Some(expected) if counted && expected != found => {
                 let what = format!(
@@ -377,7 +409,7 @@ fn open(env: &Env, file: &Path) -> Result<Input> {
     let packing = Packing::of(file, &head[..len]);
     let identity = Identity::of_whole_file_in(env, file)?;
     if packing == Packing::Plain {
-        return Ok(Input { identity: Some(identity), ..Input::file_in(env, file)? });
+        return Ok(Input { identity: Some(identity), place: None, ..Input::file_in(env, file)? });
     }
     let reader = packing
         .reader(FileReader::new(opened))
@@ -385,26 +417,41 @@ fn open(env: &Env, file: &Path) -> Result<Input> {
     Ok(Input::decoded(&file.display().to_string(), identity, reader))
 }
 
-fn load_file(
-    engine: &EngineHandle,
-    name: &FullName,
-    file: &Path,
-    format: Format,
-    empty: bool,
-    options: &RestoreOptions,
-) -> Result<LoadReport> {
-    let input = open(&engine.env, file)?;
-    let load = Load::new(engine.clone(), Ok(name.clone()), input)
-        .format(format)
-        .readers(options.readers)
-        .writers(options.writers)
-        .on_duplicate(options.on_duplicate.unwrap_or(OnDuplicate::Error))
-        .stop_when(options.stop.clone());
-    // An earlier restore completed, but its documents were deleted or changed since: load the file
-    // again. An emptied collection has nothing left to continue from either.
-    let finished = load.loaded_before()?.is_some_and(|before| before.finished);
-    let report = load.again(empty || finished && options.on_duplicate.is_some()).run()?;
-    Progress::add(&options.progress.documents, report.documents + report.documents_before);
-    Progress::add(&options.progress.bytes, report.bytes + report.resumed_at);
-    Ok(report)
+impl DumpedCollection {
+    /// The documents of a file.
+    fn open(&self, env: &Env, file: &Path) -> Result<Input> {
+        match &self.section {
+            Some(section) if *file == *self.bson => section.input(env, file, &self.name),
+            _ => open(env, file),
+        }
+    }
+
+    fn load_file(
+        &self,
+        engine: &EngineHandle,
+        name: &FullName,
+        file: &Path,
+        format: Format,
+        empty: bool,
+        options: &RestoreOptions,
+    ) -> Result<LoadReport> {
+        let input = self.open(&engine.env, file)?;
+        let mut load = Load::new(engine.clone(), Ok(name.clone()), input)
+            .format(format)
+            .readers(options.readers)
+            .writers(options.writers)
+            .on_duplicate(options.on_duplicate.unwrap_or(OnDuplicate::Error))
+            .on_bad(options.on_bad)
+            .stop_when(options.stop.clone());
+        if let Some(make) = &options.rejects {
+            load = load.rejects(make(&file.display().to_string()));
+        }
+        // An earlier restore completed, but its documents were deleted or changed since: load the file
+        // again. An emptied collection has nothing left to continue from either.
+        let finished = load.loaded_before()?.is_some_and(|before| before.finished);
+        let report = load.again(empty || finished && options.on_duplicate.is_some()).run()?;
+        Progress::add(&options.progress.documents, report.documents + report.documents_before);
+        Progress::add(&options.progress.bytes, report.bytes + report.resumed_at);
+        Ok(report)
+    }
 }

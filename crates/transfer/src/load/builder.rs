@@ -1,7 +1,7 @@
 //! A load as its caller describes it.
 
 use super::pipeline::{self, BuildTarget};
-use super::{Format, Input, LoadOptions, LoadReport, LoadedBefore, OnBad, OnDuplicate, Progress};
+use super::{Format, Input, LoadOptions, LoadReport, LoadedBefore, OnBad, OnDuplicate, PathBefore, Progress};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::FullName;
@@ -112,6 +112,24 @@ impl<'a> Load<'a> {
         self
     }
 
+    /// Also takes values that BSON cannot hold: numbers beyond decimal128 (34 digits), names and regular expressions with
+    /// a zero character. MongoDB's clients cannot read such documents, and a dump has them in a file of their own.
+    /// Default: false, such a document is a bad record.
+    ///
+    /// ```
+    /// # use alluvium::load::{Input, OnBad};
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let small = || Input::stream("pets", std::io::Cursor::new(r#"{"_id": 1, "weight": 1e-7000}"#));
+    /// let pets = db.collection("pets");
+    /// assert!(pets.load(small()).run().is_err());
+    /// pets.load(small()).alluvium_types(true).run()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn alluvium_types(mut self, take: bool) -> Self {
+        self.options.alluvium_types = take;
+        self
+    }
+
     /// Receives one line of JSON for each rejected record, with line, column, reason and text; for BSON, with
     /// document, byte, reason and base64. Default: none.
     pub fn rejects(mut self, writer: impl Write + Send + 'static) -> Self {
@@ -129,6 +147,27 @@ impl<'a> Load<'a> {
     /// Loads an input again even if an earlier load completed it. Default: false.
     pub fn again(mut self, again: bool) -> Self {
         self.options.again = again;
+        self
+    }
+
+    /// Continues behind the part of the file that an earlier load has loaded, if that part is unchanged: for a log that has
+    /// grown, or a file that was repaired behind it. Otherwise the whole file is loaded. Default: false.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let db = alluvium::Database::open(dir.path().join("db"))?;
+    /// use alluvium::load::Input;
+    /// let (path, log) = (dir.path().join("log.jsonl"), db.collection("log"));
+    /// std::fs::write(&path, "{\"n\": 1}\n").expect("space");
+    /// log.load(Input::file(&path)?).run()?;
+    /// std::fs::write(&path, "{\"n\": 1}\n{\"n\": 2}\n").expect("space");
+    /// assert!(log.load(Input::file(&path)?).path_before()?.is_some_and(|before| before.continues));
+    /// log.load(Input::file(&path)?).append(true).run()?;
+    /// assert_eq!(log.count()?, 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn append(mut self, append: bool) -> Self {
+        self.options.append = append;
         self
     }
 
@@ -167,6 +206,22 @@ impl<'a> Load<'a> {
         let name = name.as_ref().map_err(Clone::clone)?;
         let mark = pipeline::loaded_before(engine, name, &self.input, &self.options)?;
         Ok(mark.map(|mark| LoadedBefore { bytes: mark.offset, documents: mark.documents, finished: mark.finished }))
+    }
+
+    /// What an earlier load of the same path, with another content, has left. `None` if there was none, or if it was of this
+    /// input, which [`Load::loaded_before`] is about.
+    ///
+    /// # Errors
+    /// As for any read.
+    pub fn path_before(&self) -> Result<Option<PathBefore>> {
+        let Target::Collection { engine, name } = &self.target else { return Ok(None) };
+        let name = name.as_ref().map_err(Clone::clone)?;
+        if pipeline::loaded_before(engine, name, &self.input, &self.options)?.is_some() {
+            return Ok(None);
+        }
+        let mark = pipeline::place_before(engine, name, &self.input, &self.options)?;
+        let (Some(mark), Some(place)) = (mark, &self.input.place) else { return Ok(None) };
+        place.compare(&mark).map(Some)
     }
 
     /// Loads the input.

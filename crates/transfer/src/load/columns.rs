@@ -1,42 +1,72 @@
 //! CSV columns: their names, their types, and the conversion of rows to documents.
 
-use super::{Csv, FieldType};
-use ::csv::ByteRecord;
+use super::rows::RowField;
+use super::{ColumnKind, ColumnReport, Csv, FieldType};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Decimal, Map, Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-#[derive(Debug, Clone)]
+mod names;
+mod sample;
+
+use sample::Tally;
+
+/// The columns of an input.
+#[derive(Debug)]
 pub(crate) struct Columns {
     columns: Vec<Column>,
+    /// The text of null.
+    null: Option<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Column {
     path: FieldPath,
-    kind: FieldType,
+    /// The name in the header, if it cannot be that of a field.
+    header: Option<String>,
+    kind: Kind,
+    /// The values of the sample.
+    tally: Tally,
+    /// The values that are not of the type that the sample shows, and are texts.
+    others: AtomicU64,
+}
+
+/// The type of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// As the user declares.
+    Declared(FieldType),
+    /// As the sample shows.
+    Found(ColumnKind),
 }
 
 /// An error in a row: the field, from 1, and the reason.
 pub(crate) type BadField = (usize, String);
 
 impl Columns {
-    /// Builds the columns from the names of the fields and the types of `csv`.
+    /// Builds the columns from the names of the fields and the types of `csv`. Names of a `header` that make no document
+    /// are replaced.
     ///
     /// # Errors
-    /// A name that is invalid, repeated, or both a value and a map; a type for an unknown field.
-    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>, csv: &Csv) -> Result<Self, BadField> {
+    /// A name that is invalid, repeated, or both a value and a map, unless it is of a header; a type for an unknown
+    /// field.
+    pub fn new(given: &[String], is_header: bool, csv: &Csv) -> Result<Self, BadField> {
+        let made = if is_header { names::made(given) } else { given.to_vec() };
         let mut columns: Vec<Column> = Vec::new();
-        for name in names {
+        for (name, header) in made.iter().zip(given) {
             let number = columns.len() + 1;
             let path: FieldPath =
                 name.parse().map_err(|error| (number, format!("the name of field {number}, {name:?}: {error}")))?;
-            let kind = csv.types.iter().find(|(typed, _)| typed == name).map_or(FieldType::Auto, |(_, kind)| *kind);
-            columns.push(Column { path, kind });
+            let declared = csv.types.iter().find(|(typed, _)| typed == name || typed == header);
+            let kind = declared.map_or(Kind::Found(ColumnKind::Each), |(_, kind)| Kind::Declared(*kind));
+            let header = Some(header.clone()).filter(|header| header != name);
+            columns.push(Column { path, header, kind, tally: Tally::default(), others: AtomicU64::new(0) });
         }
-        let columns = Self { columns };
+        let columns = Self { columns, null: csv.null.clone() };
         columns.check()?;
         for (typed, _) in &csv.types {
-            if !columns.columns.iter().any(|column| column.path.as_str() == typed) {
+            let is_of = |column: &Column| column.path.as_str() == typed || column.header.as_ref() == Some(typed);
+            if !columns.columns.iter().any(is_of) {
                 return Err((1, format!("a type is given for {typed:?}, but there is no such field")));
             }
         }
@@ -45,7 +75,7 @@ impl Columns {
 
     /// No fields: for an empty file, which has no row of names.
     pub fn none() -> Self {
-        Self { columns: Vec::new() }
+        Self { columns: Vec::new(), null: None }
     }
 
     /// Refuses a repeated name, and a name that is both a value and a map.
@@ -67,26 +97,108 @@ impl Columns {
         Ok(())
     }
 
-    /// Converts a row to a document.
-    pub fn document(&self, row: &ByteRecord) -> Result<Map, BadField> {
-        if row.len() != self.columns.len() {
+    /// Counts the values of a row of the sample.
+    pub fn sample(&mut self, row: &[RowField<'_>]) {
+        for (field, column) in row.iter().zip(&mut self.columns) {
+            if field.text.is_empty() || is_null(self.null.as_deref(), field) {
+                continue;
+            }
+            column.tally.add(&field.text);
+        }
+    }
+
+    /// Decides the types that the user does not declare, after the sample.
+    pub fn decide(&mut self) {
+        for column in &mut self.columns {
+            if let Kind::Found(kind) = &mut column.kind {
+                *kind = column.tally.kind();
+            }
+        }
+    }
+
+    /// What was decided about each column.
+    pub fn report(&self) -> Vec<ColumnReport> {
+        let report = |column: &Column| ColumnReport {
+            name: column.path.as_str().to_owned(),
+            header: column.header.clone(),
+            kind: match column.kind {
+                Kind::Declared(_) => ColumnKind::Declared,
+                Kind::Found(kind) => kind,
+            },
+            sampled: column.tally.values(),
+            numbers: column.tally.numbers,
+            booleans: column.tally.booleans,
+            text: column.tally.text.clone(),
+            is_only_text: column.tally.is_only_text,
+            others: column.others.load(Ordering::Relaxed),
+        };
+        self.columns.iter().map(report).collect()
+    }
+
+    /// Converts a row to a document. With `repairs`, what is not UTF-8 becomes U+FFFD.
+    pub fn document(&self, row: &[RowField<'_>], repairs: bool) -> Result<Map, BadField> {
+        let (own, more) = row.split_at_checked(self.columns.len()).unwrap_or((row, &[]));
+        // Programs write a separator at the end of a row, too.
+        if own.len() < self.columns.len() || more.iter().any(|field| !field.text.is_empty()) {
             let what = format!("the row has {}, but there are names for {}", fields(row.len()), self.columns.len());
             return Err((1, what));
         }
         let mut map = Map::with_capacity(row.len());
-        for (at, (bytes, column)) in row.iter().zip(&self.columns).enumerate() {
-            if bytes.is_empty() {
+        for (at, (field, column)) in own.iter().zip(&self.columns).enumerate() {
+            if field.text.is_empty() && !(field.is_quoted && column.takes_empty()) {
                 continue;
             }
-            let text = std::str::from_utf8(bytes).map_err(|_| (at + 1, "invalid UTF-8".to_owned()))?;
-            let value = column.kind.value(text).ok_or_else(|| {
-                let shown: String = text.chars().take(40).collect();
-                (at + 1, format!("the field {} is not of type {}: {shown:?}", column.path, column.kind.name()))
-            })?;
-            insert(&mut map, &column.path, value);
+            if is_null(self.null.as_deref(), field) {
+                insert(&mut map, &column.path, Value::Null);
+                continue;
+            }
+            let lossy;
+            let text = match std::str::from_utf8(&field.text) {
+                Ok(text) => text,
+                Err(_) if repairs => {
+                    lossy = String::from_utf8_lossy(&field.text);
+                    &lossy
+                }
+                Err(_) => return Err((at + 1, "invalid UTF-8".to_owned())),
+            };
+            insert(&mut map, &column.path, column.value(text).map_err(|reason| (at + 1, reason))?);
         }
         Ok(map)
     }
+}
+
+impl Column {
+    /// True if a field of quotes alone is an empty text; in other columns it is absent.
+    fn takes_empty(&self) -> bool {
+        let Kind::Found(kind) = self.kind else {
+            return matches!(self.kind, Kind::Declared(FieldType::String | FieldType::Auto));
+        };
+        matches!(kind, ColumnKind::Text | ColumnKind::Each)
+    }
+
+    fn value(&self, text: &str) -> Result<Value, String> {
+        let found = match self.kind {
+            Kind::Declared(kind) => {
+                return kind.value(text).ok_or_else(|| {
+                    let shown: String = text.chars().take(40).collect();
+                    format!("the field {} is not of type {}: {shown:?}", self.path, kind.name())
+                });
+            }
+            Kind::Found(ColumnKind::Number) => number(text),
+            Kind::Found(ColumnKind::Boolean) => boolean(text),
+            Kind::Found(ColumnKind::Text) => return Ok(Value::from(text)),
+            Kind::Found(_) => return Ok(infer(text)),
+        };
+        Ok(found.unwrap_or_else(|| {
+            self.others.fetch_add(1, Ordering::Relaxed);
+            Value::from(text)
+        }))
+    }
+}
+
+/// True for the text of null, which is not quoted.
+fn is_null(null: Option<&str>, field: &RowField<'_>) -> bool {
+    !field.is_quoted && null.is_some_and(|null| null.as_bytes() == &*field.text)
 }
 
 fn fields(count: usize) -> String {
@@ -116,6 +228,7 @@ impl FieldType {
         match self {
             Self::Auto => Some(infer(text)),
             Self::String => Some(Value::from(text)),
+            _ if text.is_empty() => None,
             Self::Int => {
                 let n: i64 = text.parse().ok()?;
                 Some(i32::try_from(n).map_or(Value::Int64(n), Value::Int32))
@@ -131,23 +244,43 @@ impl FieldType {
     }
 }
 
+/// `true` and `false`, as JSON, Python and spreadsheets write them.
 fn boolean(text: &str) -> Option<Value> {
     match text {
-        "true" => Some(Value::Bool(true)),
-        "false" => Some(Value::Bool(false)),
+        "true" | "True" | "TRUE" => Some(Value::Bool(true)),
+        "false" | "False" | "FALSE" => Some(Value::Bool(false)),
         _ => None,
     }
 }
 
-/// Infers the type of a text. Numbers follow the syntax of JSON: `007` and `+1` are texts.
-fn infer(text: &str) -> Value {
-    let number = || match json::parse_number(text) {
-        Ok((value, taken)) if taken == text.len() => Some(value),
-        _ => None,
+/// A number in the syntax of JSON, or with the point first, as `.097`. `007` and `+1` are texts, and so are digits with
+/// an exponent that no double has, which are rather part of a hash, and numbers that BSON cannot hold.
+fn number(text: &str) -> Option<Value> {
+    let bare = text.strip_prefix('-').unwrap_or(text);
+    let padded;
+    let text = match bare.as_bytes().first()? {
+        b'.' => {
+            padded = format!("{}0{bare}", if bare.len() < text.len() { "-" } else { "" });
+            &padded
+        }
+        b'0'..=b'9' => text,
+        _ => return None,
     };
-    let numeric = matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
-    let value = if numeric { number() } else { boolean(text) };
-    value.unwrap_or_else(|| Value::from(text))
+    let (value, taken) = json::parse_number(text).ok()?;
+    let is_whole = taken == text.len();
+    match &value {
+        Value::Decimal(decimal) => {
+            let is_double = || text.parse().is_ok_and(|x: f64| x.is_finite() && x != 0.0);
+            let has_exponent = bare.contains(['e', 'E']);
+            (is_whole && decimal.is_decimal128() && (!has_exponent || is_double())).then_some(value)
+        }
+        _ => is_whole.then_some(value),
+    }
+}
+
+/// Infers the type of a text from itself alone.
+fn infer(text: &str) -> Value {
+    number(text).or_else(|| boolean(text)).unwrap_or_else(|| Value::from(text))
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ pub enum Format {
     JsonLines,
     /// One JSON array, whose elements are the documents.
     JsonArray,
+    /// The elements of the array at this path in one JSON object of any size: `features`, `data.items`. What follows the
+    /// array is not read.
+    JsonArrayAt(String),
     /// JSON objects one after the other, each on any number of lines.
     JsonObjects,
     /// One JSON object whose fields are the documents. The name of a field becomes the `_id`. A
@@ -35,13 +38,21 @@ pub struct Csv {
     /// The names of the fields; `None` if the first row has them. `a.b` is the field `b` of the map
     /// `a`.
     pub fields: Option<Vec<String>>,
-    /// The types of some fields; the remaining fields are [`FieldType::Auto`].
+    /// The types of some fields; those of the remaining fields are decided from a sample at the beginning of the input:
+    /// see [`ColumnReport`](super::ColumnReport).
     pub types: Vec<(String, FieldType)>,
+    /// The text of null, where it is not quoted. An empty field is always absent, and an empty field in
+    /// quotes is an empty text.
+    pub null: Option<String>,
+    /// The number of lines before the names, or before the first row.
+    pub skip_lines: u64,
+    /// False if a quote is a character like others, as in tab-separated files of some programs.
+    pub has_quotes: bool,
 }
 
 impl Default for Csv {
     fn default() -> Self {
-        Self { separator: b',', fields: None, types: Vec::new() }
+        Self { separator: b',', fields: None, types: Vec::new(), null: None, skip_lines: 0, has_quotes: true }
     }
 }
 
@@ -54,6 +65,16 @@ impl Csv {
         for (name, kind) in &self.types {
             text += &format!("\x01{name}\0{}", kind.name());
         }
+        // In the marks of older versions there is nothing of these.
+        if let Some(null) = &self.null {
+            text += &format!("\x02{null}");
+        }
+        if self.skip_lines > 0 {
+            text += &format!("\x03{}", self.skip_lines);
+        }
+        if !self.has_quotes {
+            text += "\x04";
+        }
         text
     }
 }
@@ -62,7 +83,7 @@ impl Csv {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FieldType {
-    /// Inferred from the text: a JSON number, `true`, `false`, otherwise text.
+    /// Inferred from each text alone: a number, `true`, `false`, otherwise text.
     #[default]
     Auto,
     /// Text.
@@ -186,6 +207,7 @@ impl Format {
         let text = match self {
             Self::JsonLines => return Vec::new(),
             Self::JsonArray => "json-array".to_owned(),
+            Self::JsonArrayAt(path) => format!("json-array-at {path}"),
             Self::JsonObjects => "json-objects".to_owned(),
             Self::JsonFields => "json-fields".to_owned(),
             Self::Bson => "bson".to_owned(),

@@ -4,10 +4,12 @@
 mod bson;
 mod csv;
 mod json;
+mod within;
 
 pub(crate) use bson::{BsonFraming, next_document};
 pub(crate) use csv::CsvFraming;
 pub(crate) use json::{JsonFraming, Outer};
+pub(crate) use within::Seeker;
 
 use super::Source;
 use super::slice::{BrokenPlace, Cut, Slice, SliceLimits, Slicer, fill};
@@ -43,6 +45,11 @@ pub(crate) trait Framing: Send {
 
     /// True if errors give positions in lines; false if they count records.
     fn counts_lines(&self) -> bool;
+
+    /// True if the rest of the input has no records and is not read.
+    fn is_done(&self) -> bool {
+        false
+    }
 }
 
 /// Cuts slices of whole records from a source.
@@ -94,7 +101,9 @@ impl FramedSlicer {
             let read = fill(self.source.as_mut(), &mut self.ended, &mut bytes, wanted);
             let mut scan = self.framing.scan(&bytes, self.scanned);
             self.scanned = bytes.len();
-            if scan.is_ok() && self.ended {
+            if scan.is_ok() && self.framing.is_done() {
+                self.ended = true;
+            } else if scan.is_ok() && self.ended {
                 scan = self.framing.finish(&bytes);
             }
             if let Err(broken) = scan {
@@ -185,6 +194,13 @@ pub(crate) fn is_whole_json(text: &[u8]) -> bool {
     let mut framing = JsonFraming::new(Outer::Nothing, true);
     let scanned = framing.scan(text, 0).and_then(|()| framing.finish(text));
     scanned.is_ok() && framing.cut().len() == 1
+}
+
+/// The values of a text, one after the other; `None` if it is not made of whole values.
+pub(crate) fn records_of(text: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut framing = JsonFraming::new(Outer::Nothing, true);
+    framing.scan(text, 0).and_then(|()| framing.finish(text)).ok()?;
+    framing.cut().into_iter().map(|cut| text.get(cut.start..cut.end)).collect()
 }
 
 /// Cuts the slices of a load.

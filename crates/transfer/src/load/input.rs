@@ -1,5 +1,6 @@
 //! The input of a load: a file or any other stream.
 
+use super::place::FilePlace;
 use alluvium_collections::error::Result;
 use alluvium_env::{Env, File, OpenMode};
 use std::io::{self, Read};
@@ -129,6 +130,8 @@ pub struct Input {
     pub(crate) identity: Option<Identity>,
     pub(crate) total: u64,
     pub(crate) source: Box<dyn Source>,
+    /// The file, if it is a plain one with a path.
+    pub(crate) place: Option<FilePlace>,
 }
 
 impl Input {
@@ -164,6 +167,7 @@ impl Input {
             name: path.display().to_string(),
             identity: Some(identity),
             total: identity.size,
+            place: Some(FilePlace::new(path, Arc::clone(&file))),
             source: Box::new(FileSource { file, offset: 0 }),
         })
     }
@@ -186,7 +190,7 @@ impl Input {
     /// ```
     pub fn decoded(name: &str, identity: Identity, stream: impl Read + Send + 'static) -> Self {
         let source = Box::new(Stream(stream));
-        Self { name: name.to_owned(), identity: Some(identity), total: 0, source }
+        Self { name: name.to_owned(), identity: Some(identity), total: 0, source, place: None }
     }
 
     /// Any stream, such as standard input. Not resumable.
@@ -200,7 +204,7 @@ impl Input {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn stream(name: &str, stream: impl Read + Send + 'static) -> Self {
-        Self { name: name.to_owned(), identity: None, total: 0, source: Box::new(Stream(stream)) }
+        Self { name: name.to_owned(), identity: None, total: 0, source: Box::new(Stream(stream)), place: None }
     }
 
     /// The name of the input in messages.

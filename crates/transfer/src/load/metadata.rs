@@ -11,7 +11,7 @@ use alluvium_document::{Map, Value, json};
 use alluvium_env::{Env, OpenMode};
 use alluvium_query::collation::{Collation, CollationError};
 use alluvium_query::filter::FilterError;
-use alluvium_query::index::Definition;
+use alluvium_query::index::{Definition, IndexError};
 use alluvium_query::validator::Validator;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,9 @@ pub struct Metadata {
     /// The collection's options, such as `capped`. Alluvium ignores all but these, the validator and the collation.
     pub options: Map,
     /// The definitions of its indexes, including the index on `_id`.
+    /// Those of old versions of MongoDB are converted: see [`Metadata::converted_indexes`].
     pub indexes: Vec<Map>,
+    converted: Vec<(String, String)>,
     /// The collection's name, which the file name may have in a shortened form.
     pub collection: Option<String>,
     /// `collection`, `view` or `timeseries`.
@@ -129,7 +131,7 @@ impl Metadata {
         Self::parse(&text).map(Some).map_err(cannot)
     }
 
-    fn parse(text: &[u8]) -> std::result::Result<Self, String> {
+    pub(crate) fn parse(text: &[u8]) -> std::result::Result<Self, String> {
         let mut map = match json::parse(text).map_err(|error| error.to_string())? {
             Value::Map(map) => map,
             other => return Err(format!("metadata are a JSON object, not of type {}", other.type_name())),
@@ -151,9 +153,12 @@ impl Metadata {
         };
         let own = map.remove("alluvium");
         let documents = own.as_ref().and_then(Value::as_map).and_then(|own| own.get("documents"));
+        let mut indexes = indexes.into_iter().map(index).collect::<std::result::Result<Vec<_>, _>>()?;
+        let converted = indexes.iter_mut().filter_map(convert_legacy).collect();
         Ok(Self {
             options,
-            indexes: indexes.into_iter().map(index).collect::<std::result::Result<_, _>>()?,
+            indexes,
+            converted,
             collection: text(map.remove("collectionName")),
             kind: text(map.remove("type")),
             documents: documents.and_then(Value::as_i64).and_then(|n| u64::try_from(n).ok()),
@@ -195,6 +200,13 @@ impl Metadata {
         self.wanted_indexes().filter_map(error).collect()
     }
 
+    /// The indexes whose definitions old versions of MongoDB had accepted and newer ones refuse, each with what was
+    /// converted, as by `mongorestore --convertLegacyIndexes`: an order that is neither a number nor a text, 0 or an empty
+    /// text becomes 1, and options that do not exist are left out.
+    pub fn converted_indexes(&self) -> &[(String, String)] {
+        &self.converted
+    }
+
     /// All indexes except the one on `_id`.
     fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
         let is_on_id = |index: &Map| {
@@ -204,6 +216,35 @@ impl Metadata {
         };
         self.indexes.iter().filter(move |index| !is_on_id(index))
     }
+}
+
+/// Converts the definition of an index of an old version of MongoDB; returns its name and what was converted, if
+/// anything.
+fn convert_legacy(index: &mut Map) -> Option<(String, String)> {
+    let mut what = Vec::new();
+    if let Some(Value::Map(keys)) = index.get_mut("key") {
+        for (name, order) in &mut keys.entries {
+            let is_kept = match &*order {
+                Value::String(kind) => !kind.is_empty(),
+                order => order.is_number() && order.as_f64() != Some(0.0),
+            };
+            if !is_kept {
+                *order = Value::Int32(1);
+                what.push(format!("the order of {}", name.as_str().unwrap_or_default()));
+            }
+        }
+    }
+    let keys = Map::from([("a", Value::Int32(1))]);
+    index.entries.retain(|(name, value)| {
+        let Some(option) = name.as_str().filter(|name| *name != "key") else { return true };
+        let alone = Map::from([(option, value.clone())]);
+        let is_unknown = matches!(Definition::parse(&keys, &alone), Err(IndexError::InvalidOption(_)));
+        if is_unknown {
+            what.push(format!("the option {option}"));
+        }
+        !is_unknown
+    });
+    if what.is_empty() { None } else { Some((name_of(index), what.join(", "))) }
 }
 
 /// The name of an index: its own, or the default name for its keys.

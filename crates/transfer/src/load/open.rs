@@ -2,27 +2,40 @@
 //! resumed load.
 
 use super::columns::{BadField, Columns};
-use super::framed::{BsonFraming, CsvFraming, Cutter, FramedSlicer, Framing, JsonFraming, Outer, Start, place_after};
+use super::framed::{
+    BsonFraming, CsvFraming, Cutter, FramedSlicer, Framing, JsonFraming, Outer, Seeker, Start, place_after,
+};
 use super::progress::Mark;
+use super::rows::{Dialect, RowField, Rows};
 use super::slice::{SliceLimits, Slicer, fill};
 use super::{BOM, Csv, Format, Source};
-use ::csv::ByteRecord;
 use alluvium_collections::error::{Error, Result};
 use std::io;
 use std::sync::Arc;
 
 /// The limit of the first row, in bytes.
 const MAX_HEADER: usize = 4 << 20;
-/// The first row is read in pieces: this size first, then doubling.
-const HEADER_PIECE: usize = 8 << 10;
+/// The types of columns are decided from the rows in this many bytes, and from at most [`SAMPLE_ROWS`], as many as DuckDB
+/// reads for that.
+const SAMPLE_BYTES: usize = 1 << 20;
+const SAMPLE_ROWS: usize = 20_480;
+/// Why a field is refused that has text after its closing quote.
+pub(super) const MALFORMED: &str =
+    "text follows the closing quote of a field: a quote within quotes is written twice, as in \"a \"\"b\"\"\"";
 
 /// An opened input, ready to be cut into slices.
 pub(crate) struct Opened {
     pub cutter: Cutter,
-    /// The columns, if the input is CSV.
-    pub columns: Option<Arc<Columns>>,
+    /// How rows are read, if the input is CSV.
+    pub rows: Option<Arc<CsvRows>>,
     /// Where the first slice begins.
     pub begin: Mark,
+}
+
+/// How rows of CSV become documents.
+pub(crate) struct CsvRows {
+    pub dialect: Dialect,
+    pub columns: Columns,
 }
 
 /// Opens a source at the mark `before`.
@@ -38,9 +51,10 @@ pub(crate) fn open_input(
     let framing: Box<dyn Framing> = match format {
         Format::JsonLines | Format::ExactLines => {
             let slicer = Slicer::new(source, before.offset, limits).map_err(cannot)?;
-            return Ok(Opened { cutter: Cutter::Lines(slicer), columns: None, begin: before });
+            return Ok(Opened { cutter: Cutter::Lines(slicer), rows: None, begin: before });
         }
         Format::Csv(csv) => return open_csv(name, source, csv, before, limits),
+        Format::JsonArrayAt(path) => return open_array(name, source, path, before, limits),
         Format::JsonArray => Box::new(JsonFraming::new(Outer::Array, fresh)),
         Format::JsonFields => Box::new(JsonFraming::new(Outer::Object, fresh)),
         Format::JsonObjects => Box::new(JsonFraming::new(Outer::Nothing, fresh)),
@@ -52,7 +66,57 @@ pub(crate) fn open_input(
     }
     let place = Start { offset: before.offset, column: before.column };
     let slicer = FramedSlicer::new(source, framing, Vec::new(), place, limits);
-    Ok(Opened { cutter: Cutter::Framed(slicer), columns: None, begin: before })
+    Ok(Opened { cutter: Cutter::Framed(slicer), rows: None, begin: before })
+}
+
+/// The bytes that are read at once of what is before the array.
+const SEEK_BYTES: usize = 256 << 10;
+
+/// Opens the array at a path. What is before it is read in pieces.
+fn open_array(
+    name: &str,
+    mut source: Box<dyn Source>,
+    path: &str,
+    before: Mark,
+    limits: SliceLimits,
+) -> Result<Opened> {
+    let cannot = |error: io::Error| Error::Load(format!("cannot read {name}: {error}"));
+    let mut begin = before;
+    let mut carry = Vec::new();
+    if before.offset > 0 {
+        source.skip(before.offset).map_err(cannot)?;
+    } else {
+        let (mut seeker, mut ended, mut is_first) = (Seeker::new(path), false, true);
+        loop {
+            carry.clear();
+            fill(source.as_mut(), &mut ended, &mut carry, SEEK_BYTES).map_err(cannot)?;
+            let mark = if is_first && carry.starts_with(BOM) { BOM.len() } else { 0 };
+            is_first = false;
+            let found = seeker.scan(carry.get(mark..).unwrap_or(&[])).map(|at| at.map(|at| at + mark));
+            let taken = match &found {
+                Ok(at) => at.unwrap_or(carry.len()),
+                Err(broken) => broken.at + mark,
+            };
+            let (lines, column) = place_after(carry.get(..taken).unwrap_or(&carry), begin.column);
+            (begin.offset, begin.line, begin.column) = (begin.offset + taken as u64, begin.line + lines, column);
+            let at = |reason: String| {
+                Error::Load(format!("{name} line {} column {}: {reason}", begin.line + 1, begin.column + 1))
+            };
+            match found {
+                Ok(Some(start)) => {
+                    carry.drain(..start);
+                    break;
+                }
+                Ok(None) if ended => return Err(at(seeker.missing())),
+                Ok(None) => {}
+                Err(broken) => return Err(at(broken.reason)),
+            }
+        }
+    }
+    let framing = Box::new(JsonFraming::inner(before.offset == 0));
+    let place = Start { offset: begin.offset, column: begin.column };
+    let slicer = FramedSlicer::new(source, framing, carry, place, limits);
+    Ok(Opened { cutter: Cutter::Framed(slicer), rows: None, begin })
 }
 
 /// The head of a CSV file.
@@ -62,6 +126,7 @@ struct Head {
     /// The offset in `bytes` at which the rows begin.
     end: usize,
     columns: Columns,
+    separator: u8,
 }
 
 fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, limits: SliceLimits) -> Result<Opened> {
@@ -85,22 +150,27 @@ fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, li
         None => head.bytes[begin.offset as usize..].to_vec(),
     };
     let place = Start { offset: begin.offset, column: 0 };
-    let slicer = FramedSlicer::new(source, Box::new(CsvFraming::new(csv.separator)), carry, place, limits);
-    Ok(Opened { cutter: Cutter::Framed(slicer), columns: Some(Arc::new(head.columns)), begin })
+    let dialect = Dialect { separator: head.separator, has_quotes: csv.has_quotes };
+    let slicer = FramedSlicer::new(source, Box::new(CsvFraming::new(dialect)), carry, place, limits);
+    let rows = Some(Arc::new(CsvRows { dialect, columns: head.columns }));
+    Ok(Opened { cutter: Cutter::Framed(slicer), rows, begin })
 }
 
-/// Reads the file up to the end of its head.
+/// Reads the file up to the end of its head and of the sample.
 fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<Head> {
     let mut bytes = Vec::new();
     let mut ended = false;
-    let mut wanted = HEADER_PIECE;
+    let mut wanted = SAMPLE_BYTES;
     loop {
         fill(source, &mut ended, &mut bytes, wanted)
             .map_err(|error| Error::Load(format!("cannot read {name}: {error}")))?;
-        let bad = |(field, reason): BadField| Error::Load(format!("{name} line 1 column {field}: {reason}"));
-        let end = header_end(&bytes, csv).map_err(bad)?;
-        if end < bytes.len() || ended {
-            return Head::read(bytes, end, csv).map_err(bad);
+        if let Some(layout) = Layout::of(&bytes, ended, csv) {
+            let bad = |(field, reason): BadField| {
+                let line = place_after(&bytes[..layout.names], 0).0 + 1;
+                Error::Load(format!("{name} line {line} column {field}: {reason}"))
+            };
+            let columns = layout.columns(&bytes, ended, csv).map_err(bad)?;
+            return Ok(Head { end: layout.rows, separator: layout.separator, columns, bytes });
         }
         if bytes.len() >= MAX_HEADER {
             let what = format!("the first row has over {MAX_HEADER} bytes: is this a CSV file?");
@@ -110,40 +180,99 @@ fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<Head> {
     }
 }
 
-fn reader<'a>(bytes: &'a [u8], csv: &Csv) -> ::csv::Reader<&'a [u8]> {
-    let mut builder = ::csv::ReaderBuilder::new();
-    builder.has_headers(false).flexible(true).delimiter(csv.separator).from_reader(bytes)
+/// The parts of the beginning of a CSV file.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    separator: u8,
+    /// The offset of the row of names, or of the first row if the names are given.
+    names: usize,
+    /// The offset of the rows.
+    rows: usize,
 }
 
-/// The offset at which the rows begin; `bytes.len()` if the row of names may be incomplete.
-fn header_end(bytes: &[u8], csv: &Csv) -> std::result::Result<usize, BadField> {
-    let begin = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-    if csv.fields.is_some() {
-        return Ok(begin);
+impl Layout {
+    /// The layout; `None` if the row of names may be incomplete.
+    fn of(bytes: &[u8], ended: bool, csv: &Csv) -> Option<Self> {
+        let mut at = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        let line_end = |at: usize| {
+            let rest = bytes.get(at..)?;
+            let end = memchr::memchr2(b'\n', b'\r', rest).map(|len| match rest.get(len..) {
+                Some([b'\r', b'\n', ..]) => at + len + 2,
+                _ => at + len + 1,
+            });
+            end.or_else(|| ended.then_some(bytes.len()))
+        };
+        for _ in 0..csv.skip_lines {
+            at = line_end(at)?;
+        }
+        let mut separator = csv.separator;
+        // Excel's line about the separator.
+        let line = bytes.get(at..line_end(at)?)?.trim_ascii_end();
+        if let [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', given] = line
+            && !matches!(given, b'"' | b'\r')
+        {
+            separator = *given;
+            at = line_end(at)?;
+        }
+        let mut layout = Self { separator, names: at, rows: at };
+        if csv.fields.is_none() {
+            let mut rows = Rows::new(bytes.get(at..)?, layout.dialect(csv));
+            if let Some(row) = rows.next(&mut Vec::new()) {
+                layout.rows = at + row.end;
+            } else {
+                layout.rows = bytes.len();
+            }
+            if layout.rows == bytes.len() && !ended {
+                return None;
+            }
+        }
+        Some(layout)
     }
-    let mut reader = reader(&bytes[begin..], csv);
-    reader.read_byte_record(&mut ByteRecord::new()).map_err(|error| (1, error.to_string()))?;
-    Ok(begin + reader.position().byte() as usize)
-}
 
-impl Head {
-    fn read(bytes: Vec<u8>, end: usize, csv: &Csv) -> std::result::Result<Self, BadField> {
-        if let Some(names) = &csv.fields {
-            let columns = Columns::new(names.iter().map(String::as_str), csv)?;
-            return Ok(Self { bytes, end, columns });
+    fn dialect(&self, csv: &Csv) -> Dialect {
+        Dialect { separator: self.separator, has_quotes: csv.has_quotes }
+    }
+
+    fn columns(&self, bytes: &[u8], ended: bool, csv: &Csv) -> std::result::Result<Columns, BadField> {
+        let mut fields = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        match &csv.fields {
+            Some(given) => names.clone_from(given),
+            None => {
+                let mut rows = Rows::new(bytes.get(self.names..).unwrap_or(&[]), self.dialect(csv));
+                let Some(row) = rows.next(&mut fields) else { return Ok(Columns::none()) };
+                if row.is_open {
+                    return Err((fields.len(), "a quote is opened here and not closed".to_owned()));
+                }
+                if let Some(field) = row.malformed {
+                    return Err((field, MALFORMED.to_owned()));
+                }
+                for (at, field) in fields.iter().enumerate() {
+                    let name = std::str::from_utf8(&field.text).map_err(|_| (at + 1, "invalid UTF-8".to_owned()))?;
+                    names.push(name.to_owned());
+                }
+            }
         }
-        let header = bytes[..end].strip_prefix(BOM).unwrap_or(&bytes[..end]);
-        let mut framing = CsvFraming::new(csv.separator);
-        framing.scan(header, 0).and_then(|()| framing.finish(header)).map_err(|broken| (1, broken.reason))?;
-        let mut row = ByteRecord::new();
-        if !reader(header, csv).read_byte_record(&mut row).map_err(|error| (1, error.to_string()))? {
-            return Ok(Self { bytes, end, columns: Columns::none() });
+        let mut sample = Vec::new();
+        let mut rows = Rows::new(bytes.get(self.rows..).unwrap_or(&[]), self.dialect(csv));
+        while let Some(row) = rows.next(&mut fields) {
+            let is_cut = row.is_open || self.rows + row.end == bytes.len() && !ended;
+            if is_cut || sample.len() == SAMPLE_ROWS {
+                break;
+            }
+            if row.malformed.is_none() {
+                sample.push(std::mem::take(&mut fields));
+            }
         }
-        let mut names = Vec::new();
-        for (at, name) in row.iter().enumerate() {
-            names.push(std::str::from_utf8(name).map_err(|_| (at + 1, "invalid UTF-8".to_owned()))?);
+        // R's write.table names no column of row names, which each row has.
+        let has_row_names = |row: &Vec<RowField<'_>>| row.len() == names.len() + 1;
+        let is_filled = |row: &Vec<RowField<'_>>| row.last().is_some_and(|field| !field.text.is_empty());
+        if csv.fields.is_none() && sample.iter().all(has_row_names) && sample.iter().any(is_filled) {
+            names.insert(0, String::new());
         }
-        let columns = Columns::new(names, csv)?;
-        Ok(Self { bytes, end, columns })
+        let mut columns = Columns::new(&names, csv.fields.is_none(), csv)?;
+        sample.iter().for_each(|row| columns.sample(row));
+        columns.decide();
+        Ok(columns)
     }
 }

@@ -4,39 +4,40 @@
 //! the tickets of the slices. Writers take the batches in the order of their tickets. The number of
 //! slices between readers and writers is bounded.
 
-use super::columns::Columns;
 use super::framed::Cutter;
-use super::open::open_input;
+use super::open::{CsvRows, open_input};
 use super::progress::{Mark, Progress};
 use super::slice::{Slice, SliceLimits};
-use super::{Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
+use super::{ColumnReport, Format, Input, LoadOptions, LoadReport, OnBad, OnDuplicate, Outcome};
 use crate::marks;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
-use alluvium_collections::ids::{CHECKED_TEXT_BYTES_MIN, MAX_DOCUMENT_BYTES};
 use alluvium_collections::names::FullName;
-use alluvium_collections::state::CollectionState;
 use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::speculate::{Encoded, Encoder, LineError};
 use alluvium_document::{Map, Value};
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_env::thread::Scope;
-use alluvium_store::{Durability, Store};
+use alluvium_store::Durability;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 mod bad;
+mod before;
 mod clashes;
 mod parts;
 mod records;
+mod repair;
 mod target;
 mod writing;
 
-use bad::{BadLine, Refused};
+use bad::{BadLine, Refused, check_document_size, check_size};
+pub(crate) use before::{loaded_before, place_before};
+use before::{mark_key, place_key, read_mark};
 pub(crate) use target::{BuildTarget, explain};
-use target::{CollectionTarget, Rows, Target};
+use target::{CollectionTarget, PlaceTarget, Rows, Target};
 
 /// A parsed slice.
 struct Parsed<'a> {
@@ -52,6 +53,8 @@ struct Parsed<'a> {
     bad: Vec<BadLine>,
     /// The last of `bad` ends the load.
     fatal: bool,
+    /// The offset of the last record that was repaired.
+    repaired: Option<u64>,
     /// Why the input cannot be read after this slice.
     unread: Option<String>,
     /// Lines (or BSON documents) that end within the slice. With `end` and `end_column` this is the
@@ -86,6 +89,8 @@ struct Settings {
     id_field: String,
     on_duplicate: OnDuplicate,
     on_bad: OnBad,
+    /// Values that BSON cannot hold are refused, or repaired.
+    is_for_bson: bool,
     durability: Durability,
 }
 
@@ -104,8 +109,10 @@ struct Load<'a> {
     name: String,
     id_seed: u64,
     cutter: Mutex<Cutter>,
-    columns: Option<Arc<Columns>>,
+    csv: Option<Arc<CsvRows>>,
     state: Mutex<LoadState<'a>>,
+    /// How far the load came in the slice with the record that ended it.
+    failed_at: Mutex<Option<Mark>>,
     changed: Condvar,
     /// The readers run at most this many slices ahead of the writers.
     ahead_max: u64,
@@ -130,13 +137,23 @@ pub(crate) fn run(engine: &EngineHandle, name: &FullName, input: Input, options:
     let store = engine.store();
     let state = engine.catalog.find_or_create(name)?;
     let mark_key = mark_key(&input, &options);
-    let before = match &mark_key {
+    let mut before = match &mark_key {
         Some(key) if !options.again => read_mark(store, &state, key)?,
         _ => Mark::default(),
     };
+    let place_before = place_before(engine, name, &input, &options)?;
+    if options.append
+        && before == Mark::default()
+        && let (Some(mark), Some(place)) = (&place_before, &input.place)
+        && place.compare(mark)?.continues
+    {
+        before = Mark { finished: false, ..mark.mark };
+    }
+    // A load that continues has the documents of the earlier one.
+    let generated_before = before.offset > 0 && place_before.is_some_and(|mark| mark.generated);
     options.progress.total_bytes.store(input.total, Ordering::Relaxed);
     if before.finished {
-        return Ok(report(Outcome::AlreadyDone, &options.progress, before));
+        return Ok(report(Outcome::AlreadyDone, &options.progress, before, Vec::new()));
     }
     Progress::add(&options.progress.bytes, before.offset);
     let plan = Plan {
@@ -146,7 +163,10 @@ pub(crate) fn run(engine: &EngineHandle, name: &FullName, input: Input, options:
         random: engine.env.rng.next_u64(),
         before,
     };
-    let target = Target::Collection(CollectionTarget { engine, name, state, mark_key });
+    let place_key = place_key(&input, &options);
+    let mut input = input;
+    let place = place_key.zip(input.place.take()).map(|(key, place)| PlaceTarget { key, place, generated_before });
+    let target = Target::Collection(CollectionTarget { engine, name, state, mark_key, place });
     run_threads(target, plan, input, options)
 }
 
@@ -192,6 +212,8 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
             id_field: options.id_field.clone(),
             on_duplicate: options.on_duplicate,
             on_bad: options.on_bad,
+            // A file of a dump for other values has them, and BSON has none.
+            is_for_bson: !options.alluvium_types && !matches!(options.format, Format::ExactLines | Format::Bson),
             durability: options.durability,
         },
         progress: options.progress.clone(),
@@ -201,7 +223,7 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
         name: input.name.clone(),
         id_seed,
         cutter: Mutex::new(opened.cutter),
-        columns: opened.columns,
+        csv: opened.rows,
         state: Mutex::new(LoadState {
             ready: BTreeMap::new(),
             taken: 0,
@@ -212,6 +234,7 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
             mark: opened.begin,
             error: None,
         }),
+        failed_at: Mutex::new(None),
         changed: Condvar::new(),
         ahead_max: options.readers as u64 + 1,
         ahead_bytes_max: (plan.memory_bytes / 8).max((options.readers + 1) * limits.slice_bytes) as u64,
@@ -235,33 +258,7 @@ fn start_threads<'scope>(
     (most, None)
 }
 
-/// The key of the mark for loads of this input with these options.
-fn mark_key(input: &Input, options: &LoadOptions) -> Option<Vec<u8>> {
-    let key = input.identity.map(|id| Mark::key(id.number(), &options.id_field))?;
-    Some([key, options.format.mark()].concat())
-}
-
-/// The mark of earlier loads of this input, if any.
-pub(crate) fn loaded_before(
-    engine: &EngineHandle,
-    name: &FullName,
-    input: &Input,
-    options: &LoadOptions,
-) -> Result<Option<Mark>> {
-    let store = engine.store();
-    let (Some(key), Some(state)) = (mark_key(input, options), engine.catalog.find(name)?) else { return Ok(None) };
-    Ok(Some(read_mark(store, &state, &key)?).filter(|mark| mark.offset > 0 || mark.finished))
-}
-
-fn read_mark(store: &Store, state: &CollectionState, key: &[u8]) -> Result<Mark> {
-    let mut value = Vec::new();
-    if !store.get(state.system, key, &mut value)? {
-        return Ok(Mark::default());
-    }
-    Ok(Mark::decode(&value).unwrap_or_default())
-}
-
-fn report(outcome: Outcome, progress: &Progress, before: Mark) -> LoadReport {
+fn report(outcome: Outcome, progress: &Progress, before: Mark, columns: Vec<ColumnReport>) -> LoadReport {
     if before.offset > 0 && !before.finished {
         marks::LOAD_RESUMED.hit();
     }
@@ -270,9 +267,11 @@ fn report(outcome: Outcome, progress: &Progress, before: Mark) -> LoadReport {
         documents: progress.documents.load(Ordering::Relaxed),
         duplicates: progress.duplicates.load(Ordering::Relaxed),
         rejected: progress.rejected.load(Ordering::Relaxed),
+        repaired: progress.repaired.load(Ordering::Relaxed),
         bytes: progress.bytes.load(Ordering::Relaxed).saturating_sub(before.offset),
         resumed_at: before.offset,
         documents_before: before.documents,
+        columns,
     }
 }
 
@@ -303,8 +302,15 @@ impl<'a> Load<'a> {
     fn finish(self, before: Mark) -> Result<LoadReport> {
         let state = self.state.into_inner();
         let stopped = self.stop.load(Ordering::Relaxed) && state.error.is_none();
-        if let (true, Target::Collection(target)) = (state.error.is_none() && !stopped, &self.target) {
-            target.mark_finished(state.mark, self.settings.durability)?;
+        if let Target::Collection(target) = &self.target {
+            let is_done = state.error.is_none() && !stopped;
+            let generated = self.progress.ids_made.load(Ordering::Relaxed) > 0;
+            let reached = self.failed_at.lock().unwrap_or(state.mark);
+            let marked = target.mark_end(reached, is_done, generated, self.settings.durability);
+            // The error of the load itself is the one that is returned.
+            if state.error.is_none() {
+                marked?;
+            }
         }
         // Also after an error: the documents loaded before it stay.
         let synced = self.target.sync();
@@ -316,7 +322,8 @@ impl<'a> Load<'a> {
         synced?;
         flushed.map_err(|e| Error::Load(format!("cannot write rejects: {e}")))?;
         let outcome = if stopped { Outcome::Stopped } else { Outcome::Done };
-        Ok(report(outcome, &self.progress, before))
+        let columns = self.csv.as_ref().map(|csv| csv.columns.report()).unwrap_or_default();
+        Ok(report(outcome, &self.progress, before, columns))
     }
 
     /// Runs a thread of the load. If the thread panics (a source may), the load fails. Otherwise it
@@ -336,6 +343,9 @@ impl<'a> Load<'a> {
     /// The body of a reader thread.
     fn read(&self) {
         let mut encoder = Encoder::new(self.shapes.clone(), &self.settings.id_field);
+        if self.settings.is_for_bson {
+            encoder = encoder.for_bson();
+        }
         while let Some(slice) = self.take_slice() {
             let ticket = slice.ticket;
             let parsed = self.parse(&mut encoder, slice);
@@ -377,6 +387,7 @@ impl<'a> Load<'a> {
             shapes: Vec::new(),
             bad: Vec::new(),
             fatal: false,
+            repaired: None,
             unread: slice.unread.clone(),
             line_count: 0,
             end: slice.offset + slice.bytes.len() as u64,
@@ -431,6 +442,9 @@ impl<'a> Load<'a> {
         let encoded = encoded
             .map_err(|e| self.refused(&e, place))
             .and_then(|encoded| check_size(text, place, |map| self.id_bytes(map)).map(|()| encoded));
+        if encoded.is_err() && self.settings.on_bad == OnBad::Repair && self.repair_text(text, place, row, parsed) {
+            return;
+        }
         self.take(encoded, start, place, row, text, parsed);
     }
 
@@ -477,7 +491,7 @@ impl<'a> Load<'a> {
     /// Adds a record that cannot be stored.
     fn refuse(&self, refused: Refused, start: usize, place: RecordPlace, text: &[u8], parsed: &mut Parsed<'a>) {
         parsed.keys.truncate(start);
-        parsed.fatal = self.settings.on_bad == OnBad::Error;
+        parsed.fatal = self.settings.on_bad != OnBad::Skip;
         let text = if parsed.fatal { Vec::new() } else { text.to_vec() };
         parsed.bad.push(BadLine { place, refused, text });
     }
@@ -566,26 +580,3 @@ impl<'a> Load<'a> {
 /// The bytes of an `_id` in BSON besides its value: the type, the name and the terminating zero.
 const ID_NAME_BYTES: usize = 5;
 const OBJECT_ID_BYTES: usize = 12;
-
-/// Refuses a document over the size limit; `id` returns the bytes that its `_id` adds.
-fn check_size(text: &[u8], place: RecordPlace, id: impl Fn(&Map) -> usize) -> std::result::Result<(), Refused> {
-    if text.len() < CHECKED_TEXT_BYTES_MIN {
-        return Ok(());
-    }
-    let size = match alluvium_document::json::parse(text) {
-        Ok(Value::Map(map)) => {
-            let id = id(&map);
-            alluvium_document::bson::document_size(&map) + id
-        }
-        _ => 0,
-    };
-    check_document_size(size, place)
-}
-
-fn check_document_size(size: usize, place: RecordPlace) -> std::result::Result<(), Refused> {
-    if size > MAX_DOCUMENT_BYTES {
-        let what = format!("the document has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
-        return Err(place.refused(what));
-    }
-    Ok(())
-}

@@ -16,6 +16,8 @@ pub struct Progress {
     pub duplicates: AtomicU64,
     /// Records rejected.
     pub rejected: AtomicU64,
+    /// Records repaired.
+    pub repaired: AtomicU64,
     /// Generated `_id`s, for documents that had none.
     pub ids_made: AtomicU64,
 }

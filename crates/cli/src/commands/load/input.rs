@@ -22,6 +22,8 @@ pub struct Source {
     name: String,
     kind: Kind,
     format: Format,
+    /// The format follows from the first line, which is read when the input is opened.
+    is_by_content: bool,
     /// The metadata file of a BSON dump, and its path.
     metadata: Option<(PathBuf, Metadata)>,
 }
@@ -63,16 +65,19 @@ impl Source {
         let unseen = |name: &str| formats.resolve(name, || Ok(Vec::new()));
         if name == "-" {
             let name = "standard input".to_owned();
-            return Ok(Self { format: unseen(&name)?, name, kind: Kind::Stdin, metadata: None });
+            let is_by_content = formats.is_by_content();
+            return Ok(Self { format: unseen(&name)?, name, kind: Kind::Stdin, is_by_content, metadata: None });
         }
         if files::is_stream(path) {
-            return Ok(Self { format: unseen(&name)?, name, kind: Kind::Stream(path.to_owned()), metadata: None });
+            let format = unseen(&name)?;
+            let is_by_content = formats.is_by_content() && format == Format::JsonLines;
+            return Ok(Self { format, name, kind: Kind::Stream(path.to_owned()), is_by_content, metadata: None });
         }
         let file = env.fs.open(path, OpenMode::Read)?;
         let mut head = [0; Packing::HEAD_BYTES];
         let len = file.read_at(&mut head, 0)?;
         if head[..len].starts_with(b"PAR1") {
-            return Err(unsupported(&name, "Parquet"));
+            return Err(files::unsupported(&name, "Parquet", "read"));
         }
         let packing = Packing::of(path, &head[..len]);
         let bytes = file.len()?;
@@ -81,7 +86,8 @@ impl Source {
             (Format::Bson, Some(beside)) => Metadata::read_in(env, &beside)?.map(|metadata| (beside, metadata)),
             _ => None,
         };
-        Ok(Self { name, kind: Kind::File { path: path.to_owned(), bytes, packing }, format, metadata })
+        let kind = Kind::File { path: path.to_owned(), bytes, packing };
+        Ok(Self { name, kind, format, is_by_content: false, metadata })
     }
 
     /// A file of JSON lines.
@@ -95,7 +101,7 @@ impl Source {
     /// JSON lines that `generate` produces while they are loaded.
     pub fn generated(name: &str, generate: impl Fn() -> Input + 'static) -> Self {
         let kind = Kind::Generated(Box::new(generate));
-        Self { name: name.to_owned(), kind, format: Format::JsonLines, metadata: None }
+        Self { name: name.to_owned(), kind, format: Format::JsonLines, is_by_content: false, metadata: None }
     }
 
     /// The format of its documents.
@@ -136,13 +142,18 @@ impl Source {
         }
     }
 
+    /// True if it is a file whose name ends in .json.
+    pub(crate) fn is_json_file(&self) -> bool {
+        matches!(self.kind, Kind::File { .. }) && Format::is_json_name(&self.name)
+    }
+
     /// True if its bytes are compressed.
     pub(crate) fn is_packed(&self) -> bool {
         matches!(&self.kind, Kind::File { packing, .. } if *packing != Packing::Plain)
     }
 
-    /// Opens the input for loading.
-    pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Input, Consumed)> {
+    /// Opens the input for loading; also returns its format.
+    pub(crate) fn open(&self, env: &Env, stop: &Stop) -> Outcome<(Input, Format, Consumed)> {
         let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", self.name));
         let (input, consumed) = match &self.kind {
             Kind::File { path, packing: Packing::Plain, .. } => (Input::file_in(env, path)?, Consumed::AsLoaded),
@@ -153,15 +164,24 @@ impl Source {
                 let reader = packing.reader(Counting { inner: file, counter: counter.clone() }).map_err(cannot)?;
                 (Input::decoded(&self.name, identity, reader), Consumed::Counted(counter))
             }
-            Kind::Stdin => (self.stream(Stdin::new(stop)).map_err(cannot)?, Consumed::Unknown),
-            Kind::Stream(path) => (self.stream(files::open_stream(path)?).map_err(cannot)?, Consumed::Unknown),
+            Kind::Stdin => return self.stream(Stdin::new(stop)).map_err(cannot),
+            Kind::Stream(path) => return self.stream(files::open_stream(path)?).map_err(cannot),
             Kind::Generated(generate) => (generate(), Consumed::Unknown),
         };
-        Ok((input, consumed))
+        Ok((input, self.format.clone(), consumed))
     }
 
-    fn stream(&self, stream: impl Read + Send + 'static) -> io::Result<Input> {
-        Ok(Input::stream(&self.name, unpacked(stream)?))
+    fn stream(&self, stream: impl Read + Send + 'static) -> io::Result<(Input, Format, Consumed)> {
+        let mut stream = unpacked(stream)?;
+        if !self.is_by_content {
+            return Ok((Input::stream(&self.name, stream), self.format.clone(), Consumed::Unknown));
+        }
+        let head = first_line(&mut stream)?;
+        let format = match Format::of_json(&head) {
+            Format::JsonObjects if !continues(&head) => Format::JsonLines,
+            format => format,
+        };
+        Ok((Input::stream(&self.name, io::Cursor::new(head).chain(stream)), format, Consumed::Unknown))
     }
 
     /// Opens the input as a stream of decompressed bytes.
@@ -188,15 +208,7 @@ fn refuse_unsupported(name: &str) -> Outcome {
              alluvium load DB COLLECTION -`"
         )));
     }
-    let kinds = [(".parquet", "Parquet"), (".avro", "Avro"), (".orc", "ORC"), (".xlsx", "Excel")];
-    match kinds.iter().find(|(ending, _)| lower.ends_with(ending)) {
-        Some((_, kind)) => Err(unsupported(name, kind)),
-        None => Ok(()),
-    }
-}
-
-fn unsupported(name: &str, kind: &str) -> Failure {
-    Failure::Usage(format!("{name} is a file of {kind}, which is not supported: convert it to CSV or JSON lines first"))
+    files::refuse_unsupported(name, "read")
 }
 
 /// A file or stream as bytes, decompressed if its first bytes are those of a compressed format; `-`
@@ -215,6 +227,30 @@ fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read +
     stream.by_ref().take(Packing::HEAD_BYTES as u64).read_to_end(&mut head)?;
     let packing = Packing::of(Path::new(""), &head);
     packing.reader(io::Cursor::new(head).chain(stream))
+}
+
+/// True if the first line ends as that of an object on several lines; otherwise it may be a bad line.
+fn continues(head: &[u8]) -> bool {
+    let line = head.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default();
+    matches!(line.trim_ascii_end().last(), Some(b'{' | b'[' | b',' | b':'))
+}
+
+/// Reads up to the end of the first line that is not empty, and what was read with it; not more, since a program may write
+/// the next line much later.
+fn first_line(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    let mut piece = vec![0; 8 << 10];
+    while (head.len() as u64) < LOOK_BYTES {
+        let read = match stream.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        head.extend_from_slice(piece.get(..read).unwrap_or(&[]));
+        if read == 0 || head.trim_ascii_start().contains(&b'\n') {
+            break;
+        }
+    }
+    Ok(head)
 }
 
 /// The decompressed start of a file. Read errors are ignored here; the load reports them.

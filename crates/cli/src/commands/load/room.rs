@@ -24,7 +24,7 @@ pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &
     }
     match plain.saturating_add(packed) {
         0 => Ok(()),
-        _ => exit::enough_space(database.load_space(plain, packed)),
+        _ => exit::enough_space_over_reserve(database.load_space(plain, packed)),
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn check_new(settings: &Settings, path: &Path) -> Outcome {
     }
     match plain.saturating_add(packed) {
         0 => Ok(()),
-        _ => exit::enough_space(settings.builder.new_load_space(path, plain, packed)),
+        _ => exit::enough_space_over_reserve(settings.builder.new_load_space(path, plain, packed)),
     }
 }
 
@@ -51,7 +51,7 @@ fn loaded_before(
     if settings.again {
         return Ok((0, false));
     }
-    let (input, _) = source.open(env, stop)?;
+    let (input, ..) = source.open(env, stop)?;
     let collection = database.collection(&settings.collection);
     let before = collection.load(input).format(source.format().clone()).id_field(&settings.id_field).loaded_before()?;
     Ok(before.map_or((0, false), |before| (before.bytes, before.finished)))

@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// What to do with a line, row or element that is not a document, or that an index refuses
     #[arg(long, value_enum, default_value = "error")]
     on_bad: Bad,
+    /// Take also values that BSON, and so clients of a server, cannot hold: numbers of more than 34 digits, names with a zero character
+    #[arg(long)]
+    alluvium_types: bool,
     /// Append what is skipped to this file, as JSON lines with file, line, column, reason and text (for BSON: file, document, byte, reason and base64)
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
@@ -46,6 +49,9 @@ pub(crate) struct Args {
     /// Load files again that were loaded completely before; a file is identified by its inode, size, modification time and both ends
     #[arg(long)]
     again: bool,
+    /// Load of a file that was loaded before only what follows the part that is loaded, if that is unchanged: a log that has grown, a file that was repaired behind it
+    #[arg(long, conflicts_with = "again")]
+    append: bool,
     /// Refuse a BSON dump whose metadata list indexes that are not supported, before anything is loaded
     #[arg(long)]
     strict: bool,
@@ -106,11 +112,23 @@ impl From<Duplicate> for OnDuplicate {
 
 /// The action for a line that is not a document, or that an index refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Bad {
+pub(crate) enum Bad {
     /// Stop with an error
     Error,
     /// Skip it
     Skip,
+    /// Repair it: round numbers that decimal128 cannot hold, take NaN and Infinity, replace what is not UTF-8 and half surrogates by U+FFFD, take several objects on a line and malformed fields of CSV as they are; stop at what cannot be repaired
+    Repair,
+}
+
+impl From<Bad> for OnBad {
+    fn from(what: Bad) -> Self {
+        match what {
+            Bad::Error => Self::Error,
+            Bad::Skip => Self::Skip,
+            Bad::Repair => Self::Repair,
+        }
+    }
 }
 
 /// The resolved settings of a load.
@@ -124,6 +142,7 @@ pub(crate) struct Settings {
     pub durability: Durability,
     pub on_duplicate: OnDuplicate,
     pub on_bad: OnBad,
+    pub alluvium_types: bool,
     pub rejects: Option<Rejects>,
     pub progress_json: Option<PathBuf>,
     pub progress_interval: Duration,
@@ -132,6 +151,7 @@ pub(crate) struct Settings {
     pub settle: bool,
     pub space_check: bool,
     pub again: bool,
+    pub append: bool,
     pub json: bool,
 }
 
@@ -158,6 +178,7 @@ impl Loading {
             durability: self.sync.into(),
             on_duplicate: OnDuplicate::Error,
             on_bad: OnBad::Error,
+            alluvium_types: false,
             rejects: None,
             progress_json: self.progress_json.clone(),
             progress_interval: Duration::from_millis(self.progress_ms.max(1)),
@@ -165,6 +186,7 @@ impl Loading {
             settle: self.settle,
             space_check: !self.no_space_check,
             again: false,
+            append: false,
             json: false,
         })
     }
@@ -173,7 +195,7 @@ impl Loading {
 impl Args {
     /// Checks the arguments and the inputs, before anything is created.
     pub(super) fn resolve(&self, env: &Env) -> Outcome<Settings> {
-        if self.rejects.is_some() && self.on_bad == Bad::Error {
+        if self.rejects.is_some() && self.on_bad != Bad::Skip {
             return Err(Failure::Usage("--rejects takes what --on-bad skip leaves out: add that".to_owned()));
         }
         if self.formats.splits() && self.id_field != "_id" {
@@ -209,12 +231,11 @@ impl Args {
             sources,
             id_field: self.id_field.clone(),
             on_duplicate: self.on_duplicate.into(),
-            on_bad: match self.on_bad {
-                Bad::Error => OnBad::Error,
-                Bad::Skip => OnBad::Skip,
-            },
+            on_bad: self.on_bad.into(),
+            alluvium_types: self.alluvium_types,
             rejects: self.rejects.as_deref().map(Rejects::open).transpose()?,
             again: self.again,
+            append: self.append,
             json: self.json,
             ..settings
         })

@@ -8,7 +8,7 @@ use crate::files;
 use crate::output::Output;
 use crate::process;
 use crate::text::{self, ratio};
-use alluvium::load::{Format, LoadReport, Outcome as Ended};
+use alluvium::load::{ColumnKind, ColumnReport, Format, LoadReport, Outcome as Ended};
 use alluvium::{Stats, Value};
 use alluvium_env::Env;
 use serde_json::json;
@@ -29,12 +29,15 @@ pub(super) struct Summary {
     documents_before: u64,
     duplicates: u64,
     rejected: u64,
+    repaired: u64,
     /// Bytes read in this run.
     pub json_bytes: u64,
     resumed_bytes: u64,
     /// Inputs that were loaded before, with the numbers of their documents.
     already: Vec<(String, u64)>,
     inputs: usize,
+    /// The columns of CSV: name, type, values that are not of the type.
+    columns: Vec<serde_json::Value>,
     /// Metadata of BSON dumps: the file, the options, the names of the indexes.
     metadata: Vec<serde_json::Value>,
     /// The content of the inputs, for messages.
@@ -86,6 +89,9 @@ impl Summary {
         self.documents_before += report.documents_before;
         self.duplicates += report.duplicates;
         self.rejected += report.rejected;
+        self.repaired += report.repaired;
+        let column = |column: &ColumnReport| json!({"name": column.name, "type": kind_name(column.kind), "others": column.others});
+        self.columns.extend(report.columns.iter().map(column));
         self.json_bytes += report.bytes;
         self.resumed_bytes += report.resumed_at;
         if report.outcome == Ended::AlreadyDone {
@@ -157,6 +163,8 @@ impl Summary {
             "documents_before": self.documents_before,
             "duplicates": self.duplicates,
             "rejected": self.rejected,
+            "repaired": self.repaired,
+            "columns": self.columns,
             "json_bytes": self.json_bytes,
             "resumed_bytes": self.resumed_bytes,
             "settled": self.settled,
@@ -226,6 +234,9 @@ impl Summary {
             Some("BSON") => "bad document",
             _ => "bad line",
         };
+        if self.repaired > 0 {
+            text += &format!("repaired {}\n", text::counted(self.repaired, bad));
+        }
         for (n, what) in [(self.duplicates, "duplicate"), (self.rejected, bad)] {
             if n > 0 {
                 text += &format!("left out {}\n", text::counted(n, what));
@@ -245,5 +256,16 @@ impl Summary {
             };
         }
         text
+    }
+}
+
+/// The name of a column's type.
+fn kind_name(kind: ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::Number => "number",
+        ColumnKind::Boolean => "boolean",
+        ColumnKind::Text => "text",
+        ColumnKind::Declared => "declared",
+        _ => "each",
     }
 }

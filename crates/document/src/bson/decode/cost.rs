@@ -17,7 +17,7 @@ const BOXED: usize = 96;
 /// The bytes of memory that a BSON document takes as a [`Map`]: up to sixty times its own. Nothing is decoded; of a
 /// damaged document the part before the damage is counted, as far as decoding would come.
 pub fn tree_bytes(bytes: &[u8]) -> usize {
-    let mut reader = Reader { bytes, at: 0, end: bytes.len() };
+    let mut reader = Reader::new(bytes);
     let mut total = size_of::<Map>();
     let _damaged = level(&mut reader, MAX_DEPTH, ENTRY, &mut total);
     total
@@ -128,7 +128,7 @@ impl RawField<'_> {
 /// # Errors
 /// [`BsonError`] for a damaged document, after the fields before the damage.
 pub fn each_field<'a>(bytes: &'a [u8], mut each: impl FnMut(RawField<'a>) -> bool) -> Result<(), BsonError> {
-    let mut reader = Reader { bytes, at: 0, end: bytes.len() };
+    let mut reader = Reader::new(bytes);
     let outer = reader.enter()?;
     loop {
         let start = reader.at;

@@ -45,7 +45,8 @@ fn structure() {
     fails("truf", 1, 4, Reason::Expected("a value"));
     fails("tru", 1, 4, Reason::UnexpectedEnd);
     fails("nulll", 1, 5, Reason::Trailing);
-    fails("NaN", 1, 1, Reason::Expected("a value"));
+    fails("NaN", 1, 1, Reason::NotFinite("NaN"));
+    fails("[Infinit]", 1, 2, Reason::Expected("a value"));
     fails("\u{feff}1", 1, 1, Reason::Expected("a value"));
     fails("'a'", 1, 1, Reason::Expected("a value"));
     fails("[1]\u{a0}", 1, 4, Reason::Trailing);
@@ -61,7 +62,7 @@ fn numbers() {
     fails("[1e]", 1, 4, Reason::InvalidNumber);
     fails("[1x]", 1, 3, Reason::Expected("a comma or the end of the array"));
     fails("[0x1]", 1, 3, Reason::Expected("a comma or the end of the array"));
-    fails("[-Infinity]", 1, 3, Reason::InvalidNumber);
+    fails("[-Infinity]", 1, 2, Reason::NotFinite("Infinity"));
     fails("[1e9999999999]", 1, 2, Reason::NumberOutOfRange);
 }
 
@@ -207,5 +208,22 @@ fn the_levels_of_extended_json_do_not_count() {
         assert_eq!(parse(text.as_bytes()).unwrap(), value);
         let over = format!("[{text}]");
         assert_eq!(parse(over.as_bytes()).unwrap_err().reason, Reason::TooDeep);
+    }
+}
+
+#[test]
+fn what_others_write_is_repaired_if_that_is_asked() {
+    let repaired = |json: &[u8]| parse_repaired(json).unwrap();
+    // Python's json.dumps writes NaN and Infinity (its parameter allow_nan, true by default).
+    assert_eq!(repaired(b"NaN"), Value::from(f64::NAN));
+    assert_eq!(
+        repaired(b"[Infinity,-Infinity,-1]"),
+        Value::Array(vec![f64::INFINITY.into(), f64::NEG_INFINITY.into(), Value::Int32(-1)])
+    );
+    // JSON.stringify of JavaScript writes lone surrogates as escapes; jq and Go put U+FFFD there.
+    assert_eq!(repaired(b"\"a\\ud83dz\\ude00\\ud83d\\ude00\""), Value::from("a\u{fffd}z\u{fffd}\u{1f600}"));
+    assert_eq!(repaired(b"\"caf\xe9\tau\""), Value::from("caf\u{fffd}\tau"));
+    for json in ["{", "[NaN", "Nan", "\"\\x\"", "-Inf"] {
+        assert!(parse_repaired(json.as_bytes()).is_err(), "{json}");
     }
 }

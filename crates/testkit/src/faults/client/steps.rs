@@ -283,7 +283,7 @@ impl FaultClient {
         // All lines are skipped.
         let writes = (next != self.acknowledged).then(|| next.clone());
         let done = self.attempt(Phase::Load, &words, writes.clone(), true, |db| {
-            db.collection(&name).load(input).readers(1).on_duplicate(on_duplicate).run()
+            db.collection(&name).load(input).readers(1).on_duplicate(on_duplicate).alluvium_types(true).run()
         });
         match (done, writes) {
             (Ok(_), _) => return true,

@@ -219,7 +219,7 @@ fn judge_dump(state: &State, disk: &World, context: &str) -> Outcome {
         return refused(error);
     }
     assert!(db.verify().run().expect("it can be checked").damage.is_empty(), "{context}: the database is damaged");
-    match dump.passed_over.is_empty() {
+    match dump.passed_over.is_empty() && dump.skipped.is_empty() {
         false => Outcome::Reported,
         true if holds(&db, state) => Outcome::Harmless,
         true => Outcome::Other,

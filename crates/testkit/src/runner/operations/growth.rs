@@ -52,7 +52,8 @@ pub(crate) fn grow(session: &mut Session, number: u32, count: u32, by: By) {
     match by {
         By::Load => {
             let input = Input::stream("input", std::io::Cursor::new(bytes));
-            let loaded = session.write(Phase::Load, &steps, true, |_| collection.load(input).readers(1).run());
+            let loaded = session
+                .write(Phase::Load, &steps, true, |_| collection.load(input).readers(1).alluvium_types(true).run());
             assert_eq!(loaded.expect("a load").documents, maps.len() as u64);
         }
         By::Insert => {

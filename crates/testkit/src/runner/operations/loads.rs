@@ -57,7 +57,8 @@ pub(crate) fn load(session: &mut Session) {
     let result = session.write(Phase::Load, &steps, true, |db| {
         let input = Input::stream("input", std::io::Cursor::new(bytes));
         let load = db.collection(&name).load(input).format(format).on_duplicate(on_duplicate);
-        load.readers(readers).writers(writers).run()
+        // The documents have values that BSON cannot hold, too.
+        load.readers(readers).writers(writers).alluvium_types(true).run()
     });
     match &result {
         Err(error) if refused => assert!(matches!(error, Error::LoadOf { .. }), "{error}"),

@@ -1,8 +1,9 @@
 //! CSV rows: a row ends at a line end that is not within quotes.
 //!
-//! The rules are those of RFC 4180 and of the crate `csv`: a quote opens only at the beginning of a
+//! The rules are those of the rows that are read (`rows.rs`): a quote opens only at the beginning of a
 //! field, two quotes within quotes represent one, and a row ends with CR, LF or both.
 
+use super::super::rows::Dialect;
 use super::{Broken, Cut, Framing};
 use memchr::{memchr, memchr3};
 
@@ -21,7 +22,7 @@ enum State {
 }
 
 pub(crate) struct CsvFraming {
-    separator: u8,
+    dialect: Dialect,
     state: State,
     /// The offset of the last opening quote.
     quote: usize,
@@ -30,8 +31,8 @@ pub(crate) struct CsvFraming {
 
 impl CsvFraming {
     /// For an input that is read from the beginning of a row.
-    pub fn new(separator: u8) -> Self {
-        Self { separator, state: State::Row, quote: 0, end: 0 }
+    pub fn new(dialect: Dialect) -> Self {
+        Self { dialect, state: State::Row, quote: 0, end: 0 }
     }
 
     /// Takes a byte outside quotes.
@@ -41,7 +42,8 @@ impl CsvFraming {
                 self.end = at + 1;
                 State::Row
             }
-            _ if byte == self.separator => State::Field,
+            _ if byte == self.dialect.separator => State::Field,
+            b'"' if !self.dialect.has_quotes => State::Plain,
             b'"' if matches!(self.state, State::Row | State::Field) => {
                 self.quote = at;
                 State::Quoted
@@ -58,7 +60,7 @@ impl Framing for CsvFraming {
         while at < bytes.len() {
             let rest = &bytes[at..];
             let passed = match self.state {
-                State::Plain => memchr3(b'\n', b'\r', self.separator, rest),
+                State::Plain => memchr3(b'\n', b'\r', self.dialect.separator, rest),
                 State::Quoted => memchr(b'"', rest),
                 _ => Some(0),
             };

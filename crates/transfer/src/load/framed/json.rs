@@ -59,6 +59,8 @@ pub(crate) struct JsonFraming {
     end: usize,
     /// The first byte scanned is the first byte of the input.
     fresh: bool,
+    /// The outer bracket is a part of a larger text, whose end does not matter.
+    is_inner: bool,
 }
 
 impl JsonFraming {
@@ -70,7 +72,12 @@ impl JsonFraming {
             (_, true) => State::Start,
             (_, false) => State::Resumed,
         };
-        Self { outer, state, depth: 0, naming: false, start: 0, cuts: Vec::new(), end: 0, fresh }
+        Self { outer, state, depth: 0, naming: false, start: 0, cuts: Vec::new(), end: 0, fresh, is_inner: false }
+    }
+
+    /// For an array within a larger text, which is not read behind the array.
+    pub fn inner(fresh: bool) -> Self {
+        Self { is_inner: true, ..Self::new(Outer::Array, fresh) }
     }
 
     fn opening(&self) -> (u8, u8) {
@@ -190,6 +197,7 @@ impl Framing for JsonFraming {
         }
         while let Some(&byte) = bytes.get(at) {
             match self.state {
+                State::Done if self.is_inner => break,
                 State::Inside => at = self.inside(bytes, at),
                 State::Text => at = self.text(bytes, at),
                 State::Escape => {
@@ -239,5 +247,9 @@ impl Framing for JsonFraming {
 
     fn counts_lines(&self) -> bool {
         true
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_inner && self.state == State::Done
     }
 }

@@ -33,6 +33,8 @@ struct Found {
     broken: Option<BrokenPlace>,
 }
 
+const COMMAS: super::super::rows::Dialect = super::super::rows::Dialect { separator: b',', has_quotes: true };
+
 /// The most bytes of a record in these tests.
 const RECORD_MAX: usize = 1 << 20;
 
@@ -160,7 +162,7 @@ proptest! {
             let mut reader = ::csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
             reader.byte_records().map(|row| row.unwrap()).collect()
         };
-        let slices = slices(text.as_bytes(), Box::new(CsvFraming::new(b',')), slice_bytes);
+        let slices = slices(text.as_bytes(), Box::new(CsvFraming::new(COMMAS)), slice_bytes);
         let broken = slices.last().and_then(|slice| slice.broken.clone());
         let mut all: Vec<u8> = slices.iter().flat_map(|slice| slice.bytes.clone()).collect();
         let found: Vec<_> = slices.iter().flat_map(|slice| rows(&slice.bytes)).collect();
@@ -183,7 +185,7 @@ proptest! {
             (|| Box::new(JsonFraming::new(Outer::Array, true)), "[]"),
             (|| Box::new(JsonFraming::new(Outer::Object, false)), "}"),
             (|| Box::new(JsonFraming::new(Outer::Nothing, true)), ""),
-            (|| Box::new(CsvFraming::new(b',')), ""),
+            (|| Box::new(CsvFraming::new(COMMAS)), ""),
             (|| Box::new(BsonFraming::default()), ""),
         ];
         for (framing, marks) in framings {
@@ -205,7 +207,7 @@ proptest! {
 #[test]
 fn the_place_of_an_open_quote_is_told_whatever_the_slices() {
     for slice_bytes in [1, 3, 10, 1000] {
-        let slices = slices(b"a\n\"b\"\nc,\"d\ne\n", Box::new(CsvFraming::new(b',')), slice_bytes);
+        let slices = slices(b"a\n\"b\"\nc,\"d\ne\n", Box::new(CsvFraming::new(COMMAS)), slice_bytes);
         let before = &slices[..slices.len() - 1];
         let lines: u64 = before.iter().map(|slice| place_after(&slice.bytes, 0).0).sum();
         let broken = slices.last().and_then(|slice| slice.broken.clone()).unwrap();
@@ -273,7 +275,7 @@ fn a_record_without_an_end_is_refused_at_its_limit() {
     assert!(lines.next().is_none());
 
     let start = Start { offset: 0, column: 0 };
-    let framing = Box::new(CsvFraming::new(b','));
+    let framing = Box::new(CsvFraming::new(COMMAS));
     let mut records = FramedSlicer::new(Box::new(Endless(read.clone())), framing, Vec::new(), start, limits);
     let refused = records.next().unwrap();
     assert!(refused.broken.unwrap().reason.contains("the next document has over 100000 bytes"));

@@ -51,3 +51,25 @@ fn a_file_of_something_else_is_named() {
         assert!(error.starts_with("cannot read pets.metadata.json: ") && error.contains(problem), "{error}");
     }
 }
+
+#[test]
+fn definitions_of_old_versions_are_converted() {
+    // mongo-tools, common/bsonutil/indexes.go: ConvertLegacyIndexKeys and ConvertLegacyIndexOptions.
+    let text = r#"{"indexes":[
+        {"v":1,"key":{"a":true,"b":"","c":0,"d":-1.0},"name":"old","ns":"x.y","safe":null,"dropDups":true,"w":1,"unique":1},
+        {"key":{"e":1},"name":"new"},
+        {"key":{"f":"text"},"name":"other","weights":{"f":1}}]}"#;
+    let metadata = Metadata::parse(text.as_bytes()).unwrap();
+    assert_eq!(
+        metadata.converted_indexes(),
+        [(
+            "old".to_owned(),
+            "the order of a, the order of b, the order of c, the option safe, the option dropDups, the option w"
+                .to_owned()
+        )]
+    );
+    let old = Definition::from_map(&metadata.indexes[0]).unwrap();
+    assert!(old.is_unique());
+    assert_eq!(old.keys_map().to_string(), r#"{"a":1,"b":1,"c":1,"d":-1}"#);
+    assert!(metadata.indexes[2].contains("weights"));
+}

@@ -2,6 +2,8 @@
 
 use super::{Load, OnBad, Progress, RecordPlace};
 use alluvium_collections::error::{Error, Result};
+use alluvium_collections::ids::{CHECKED_TEXT_BYTES_MIN, MAX_DOCUMENT_BYTES};
+use alluvium_document::{Map, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::io::Write;
@@ -42,7 +44,7 @@ impl Load<'_> {
 
     /// Writes one line of JSON for each rejected record.
     pub(super) fn reject(&self, bad: &[BadLine], base: u64) -> Result<()> {
-        if self.settings.on_bad == OnBad::Error || bad.is_empty() {
+        if self.settings.on_bad != OnBad::Skip || bad.is_empty() {
             return Ok(());
         }
         Progress::add(&self.progress.rejected, bad.len() as u64);
@@ -80,4 +82,31 @@ impl RecordPlace {
     pub(super) fn refused_by(self, error: Error) -> Refused {
         Refused { error: Some(Box::new(error.clone())), ..self.refused(error.to_string()) }
     }
+}
+
+/// Refuses a document over the size limit; `id` returns the bytes that its `_id` adds.
+pub(super) fn check_size(
+    text: &[u8],
+    place: RecordPlace,
+    id: impl Fn(&Map) -> usize,
+) -> std::result::Result<(), Refused> {
+    if text.len() < CHECKED_TEXT_BYTES_MIN {
+        return Ok(());
+    }
+    let size = match alluvium_document::json::parse(text) {
+        Ok(Value::Map(map)) => {
+            let id = id(&map);
+            alluvium_document::bson::document_size(&map) + id
+        }
+        _ => 0,
+    };
+    check_document_size(size, place)
+}
+
+pub(super) fn check_document_size(size: usize, place: RecordPlace) -> std::result::Result<(), Refused> {
+    if size > MAX_DOCUMENT_BYTES {
+        let what = format!("the document has {size} bytes as BSON; the limit is {MAX_DOCUMENT_BYTES}");
+        return Err(place.refused(what));
+    }
+    Ok(())
 }

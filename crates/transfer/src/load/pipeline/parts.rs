@@ -25,6 +25,7 @@ impl Parsed<'_> {
             shapes: Vec::new(),
             bad: self.bad.split_off(bad),
             fatal: self.fatal,
+            repaired: self.repaired,
             unread: self.unread.take(),
             // Lines after a fatal one are not counted.
             line_count: self.line_count.saturating_sub(next.line),

@@ -2,13 +2,14 @@
 
 use super::super::columns::BadField;
 use super::super::framed::{next_document, place_after};
+use super::super::open::MALFORMED;
+use super::super::rows::Rows;
 use super::super::slice::Cut;
 use super::*;
-use ::csv::ByteRecord;
 use alluvium_document::json::Parser;
 use alluvium_document::row::{ID, encode_row};
 use alluvium_document::speculate::place_id;
-use alluvium_document::{Map, json, key};
+use alluvium_document::{Map, bson, json, key};
 
 /// A parsed record, or the reason why it is refused.
 type Read<T> = std::result::Result<T, Refused>;
@@ -48,7 +49,7 @@ impl<'a> Load<'a> {
     pub(super) fn parse_records(&self, encoder: &mut Encoder, slice: &Slice, parsed: &mut Parsed<'a>) {
         match &self.settings.format {
             Format::Bson => self.parse_bson(slice, parsed),
-            Format::Csv(csv) => self.parse_rows(csv.separator, slice, parsed),
+            Format::Csv(_) => self.parse_rows(slice, parsed),
             Format::ExactLines => self.parse_exact(slice, parsed),
             Format::JsonFields => self.parse_fields(encoder, slice, parsed),
             _ => self.parse_elements(encoder, slice, parsed),
@@ -94,7 +95,13 @@ impl<'a> Load<'a> {
             let keys = parsed.keys.len();
             row.clear();
             let value = name_end(text);
-            let encoded = self.field(encoder, &mut parser, text, value, place, &mut row, parsed);
+            let mut encoded = self.field(encoder, &mut parser, text, value, place, &mut row, parsed);
+            if encoded.is_err()
+                && let Some(map) = self.repaired_field(text)
+            {
+                self.note_repaired(place, parsed);
+                encoded = self.encode(map, false, place, &mut row, parsed);
+            }
             self.take(encoded, keys, place, &row, text, parsed);
             if parsed.fatal {
                 return;
@@ -128,7 +135,7 @@ impl<'a> Load<'a> {
             }
             Ok(encoded) => {
                 let has_id = |map: &Map| map.get(ID).is_some();
-                let id = ID_NAME_BYTES + alluvium_document::bson::bson_size(&name);
+                let id = ID_NAME_BYTES + bson::bson_size(&name);
                 check_size(text, inner, |map| if has_id(map) { 0 } else { id }).map(|()| encoded)
             }
             Err(LineError::NotADocument(_)) => {
@@ -140,40 +147,30 @@ impl<'a> Load<'a> {
         }
     }
 
-    fn parse_rows(&self, separator: u8, slice: &Slice, parsed: &mut Parsed<'a>) {
-        let Some(columns) = self.columns.clone() else { return };
-        // The reader would remove a byte order mark at the front of a slice, where it is content;
-        // the leading newline prevents that.
-        let mut reader = ::csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(separator)
-            .from_reader(std::io::Read::chain(&b"\n"[..], &slice.bytes[..]));
-        let mut fields = ByteRecord::new();
-        let mut row = Vec::with_capacity(4096);
+    fn parse_rows(&self, slice: &Slice, parsed: &mut Parsed<'a>) {
+        let Some(csv) = self.csv.clone() else { return };
+        let repairs = self.settings.on_bad == OnBad::Repair;
         let mut walk = Walk::new(slice);
-        loop {
-            match reader.read_byte_record(&mut fields) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => {
-                    // No cause is known for which reading from memory fails.
-                    let place = walk.place;
-                    parsed.bad.push(BadLine { place, refused: place.refused(error.to_string()), text: Vec::new() });
-                    parsed.fatal = true;
-                    return;
-                }
-            }
-            let at = |position: u64| (position.saturating_sub(1) as usize).min(slice.bytes.len());
-            let start = fields.position().map_or(0, |position| at(position.byte()));
-            let start = start + slice.bytes[start..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-            let place = walk.place(start);
+        // The byte order mark is not part of the first row.
+        let begin = walk.at;
+        let mut rows = Rows::new(slice.bytes.get(begin..).unwrap_or(&[]), csv.dialect);
+        let mut fields = Vec::new();
+        let mut row = Vec::with_capacity(4096);
+        while let Some(found) = rows.next(&mut fields) {
+            let place = walk.place(begin + found.start);
             let keys = parsed.keys.len();
             row.clear();
-            let text = &slice.bytes[start..at(reader.position().byte()).max(start)];
+            let text = slice.bytes.get(begin + found.start..begin + found.end).unwrap_or(&[]);
             let bad =
                 |(field, reason): BadField| Refused { line: place.line, column: field as u64, reason, error: None };
-            let encoded = columns.document(&fields).map_err(bad);
+            let encoded = match found.malformed {
+                Some(field) if !repairs => Err((field, MALFORMED.to_owned())),
+                _ => csv.columns.document(&fields, repairs),
+            };
+            if repairs && (found.malformed.is_some() || std::str::from_utf8(text).is_err()) {
+                self.note_repaired(place, parsed);
+            }
+            let encoded = encoded.map_err(bad);
             let encoded = encoded.and_then(|map| self.encode(map, false, place, &mut row, parsed));
             self.take(encoded, keys, place, &row, text.trim_ascii_end(), parsed);
             if parsed.fatal {
@@ -191,7 +188,7 @@ impl<'a> Load<'a> {
             let place = RecordPlace { line: parsed.line_count, offset, column: 0 };
             let keys = parsed.keys.len();
             row.clear();
-            let map = alluvium_document::bson::decode_document(bytes).map_err(|error| place.refused(error.to_string()));
+            let map = self.decode(bytes).map_err(|error| place.refused(refused_text(bytes, &error)));
             let encoded = map.and_then(|map| self.encode(map, true, place, &mut row, parsed));
             self.take(encoded, keys, place, &row, bytes, parsed);
             if parsed.fatal {
@@ -232,7 +229,7 @@ impl<'a> Load<'a> {
 
     /// Encodes a document as a row and a key. With `keep_order`, an existing `_id` keeps its
     /// position among the fields.
-    fn encode(
+    pub(super) fn encode(
         &self,
         mut map: Map,
         keep_order: bool,
@@ -240,6 +237,15 @@ impl<'a> Load<'a> {
         row: &mut Vec<u8>,
         parsed: &mut Parsed<'a>,
     ) -> Read<Encoded> {
+        if self.settings.is_for_bson
+            && let Some((path, error)) = bson::unfit(&map)
+        {
+            if self.settings.on_bad != OnBad::Repair {
+                return Err(place.refused(LineError::Unfit { path, error }.to_string()));
+            }
+            bson::fit(&mut map);
+            self.note_repaired(place, parsed);
+        }
         let field = Some(self.settings.id_field.as_str()).filter(|field| *field != ID);
         let keeps_id_place = keep_order && field.is_none() && map.contains(ID);
         if !keeps_id_place {
@@ -251,13 +257,20 @@ impl<'a> Load<'a> {
         }
         let id = map.get(ID).ok_or_else(|| self.refused(&LineError::MissingId, place))?;
         let key = key::id_key(id).map_err(|e| self.refused(&e.into(), place))?;
-        check_document_size(alluvium_document::bson::document_size(&map), place)?;
+        check_document_size(bson::document_size(&map), place)?;
         let mut encoded = Encoded::default();
         encode_row(&map, &self.shapes, field, row, &mut encoded.new_shapes)
             .map_err(|e| self.refused(&e.into(), place))?;
         parsed.keys.extend_from_slice(&key);
         Ok(encoded)
     }
+}
+
+/// Why a document of BSON is refused, with its `_id` if that can be read.
+fn refused_text(bytes: &[u8], error: &bson::BsonError) -> String {
+    let lossy = bson::decode_document_lossy(bytes).ok();
+    let id = lossy.as_ref().and_then(|map| map.get(ID)).map(alluvium_collections::error::id_text);
+    id.map_or_else(|| error.to_string(), |id| format!("the document with _id {id}: {error}"))
 }
 
 /// The end of the string at the beginning of `text`, including its quotes.

@@ -1,5 +1,6 @@
 //! The target of a load: a collection, or a read-only store that is being built.
 
+use super::super::place::FilePlace;
 use super::super::progress::Mark;
 use super::Parsed;
 use alluvium_codec::varint;
@@ -25,6 +26,16 @@ pub(super) struct CollectionTarget<'a> {
     pub state: Arc<CollectionState>,
     /// The key of the mark for loads of this input; `None` if it cannot resume.
     pub mark_key: Option<Vec<u8>>,
+    /// The file at a path, for a later load of it with more content.
+    pub place: Option<PlaceTarget>,
+}
+
+/// The mark of the file at a path.
+pub(super) struct PlaceTarget {
+    pub key: Vec<u8>,
+    pub place: FilePlace,
+    /// The part that is loaded already has documents with generated `_id`s.
+    pub generated_before: bool,
 }
 
 /// A read-only store that is being built.
@@ -86,12 +97,22 @@ impl<'a> CollectionTarget<'a> {
         self.engine.store()
     }
 
-    /// Records that the whole input is loaded.
-    pub fn mark_finished(&self, mark: Mark, durability: Durability) -> Result<()> {
-        let Some(key) = &self.mark_key else { return Ok(()) };
+    /// Records how far the load came, and whether the whole input is loaded.
+    pub fn mark_end(&self, mark: Mark, is_done: bool, generated: bool, durability: Durability) -> Result<()> {
+        let mark = Mark { finished: is_done, ..mark };
         let mut batch = self.store().batch();
-        batch.put(self.state.system, key, &Mark { finished: true, ..mark }.encode());
-        self.store().write(batch, durability)?;
+        if let (true, Some(key)) = (is_done, &self.mark_key) {
+            batch.put(self.state.system, key, &mark.encode());
+        }
+        if let Some(PlaceTarget { key, place, generated_before }) = &self.place
+            && mark.offset > 0
+        {
+            let mark = place.mark(mark, generated || *generated_before)?;
+            batch.put(self.state.system, key, &mark.encode());
+        }
+        if !batch.is_empty() {
+            self.store().write(batch, durability)?;
+        }
         Ok(())
     }
 

@@ -64,6 +64,9 @@ impl<'a> Load<'a> {
         locked.commit()?;
         Progress::add(&progress.documents, written as u64);
         Progress::add(&progress.bytes, parsed.bytes);
+        if failure.is_some() {
+            *self.failed_at.lock() = Some(mark);
+        }
         failure.map_or(Ok(mark), |(_, error)| Err(error))
     }
 
@@ -96,7 +99,12 @@ impl<'a> Load<'a> {
         }
         let reason = parsed.unread.as_ref()?;
         let end = RecordPlace { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
-        Some((end, Error::Load(format!("cannot read {}: {reason}", self.name))))
+        let lines = before.line + parsed.line_count;
+        let after = match self.settings.format.counted() {
+            _ if lines == 0 => String::new(),
+            what => format!(" after {what} {lines}"),
+        };
+        Some((end, Error::Load(format!("cannot read {}{after}: {reason}", self.name))))
     }
 
     /// Writes the rejects of a slice and returns the mark of the next slice.

@@ -9,7 +9,16 @@ const ROWS: usize = 20;
 const OTHERS: [(u8, &str); 3] = [(b';', "semicolons, ';'"), (b'\t', "tabs"), (b'|', "bars, '|'")];
 
 /// The delimiter; prints a note if it is not a comma.
-pub(super) fn noted(name: &str, head: &[u8]) -> u8 {
+pub(super) fn noted(name: &str, head: &[u8], skip_lines: u64) -> u8 {
+    let mut head = head;
+    for _ in 0..skip_lines {
+        head = after_line(head);
+    }
+    let marked = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    if marked.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"sep=")) {
+        // Excel's line about the delimiter, which the load reads.
+        return b',';
+    }
     let found = of(head);
     if let Some((_, words)) = OTHERS.iter().find(|(delimiter, _)| *delimiter == found) {
         let name = text::plain(name);
@@ -18,6 +27,12 @@ pub(super) fn noted(name: &str, head: &[u8]) -> u8 {
         ));
     }
     found
+}
+
+/// What follows the first line.
+fn after_line(head: &[u8]) -> &[u8] {
+    let end = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
+    head.get(end..).unwrap_or(&[])
 }
 
 /// The delimiter that occurs equally often in every row; a comma if there is not exactly one.

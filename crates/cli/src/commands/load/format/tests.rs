@@ -30,7 +30,11 @@ fn arguments_decide() {
     let csv = resolve(&["--format", "tsv", "--fields", "a,b.c", "--types", "b.c:int,a:string"], "a", "");
     let types = vec![("b.c".into(), FieldType::Int), ("a".into(), FieldType::String)];
     let fields = Some(vec!["a".into(), "b.c".into()]);
-    assert_eq!(csv.expect("a format"), Format::Csv(Csv { separator: b'\t', fields, types }));
+    assert_eq!(csv.expect("a format"), Format::Csv(Csv { separator: b'\t', fields, types, ..Csv::default() }));
+    let rows = resolve(&["--skip-lines", "2", "--null", "NA", "--no-quotes"], "a.csv", "").expect("a format");
+    let expected = Csv { null: Some("NA".into()), skip_lines: 2, has_quotes: false, ..Csv::default() };
+    assert_eq!(rows, Format::Csv(expected));
+    assert_eq!(resolve(&["--array", "a.b"], "a.json", "{").expect("a format"), Format::JsonArrayAt("a.b".into()));
 }
 
 #[test]
@@ -40,6 +44,9 @@ fn arguments_that_do_not_go_together_are_refused() {
         (&["--split-object", "--format", "json-array"], "a.json"),
         (&["--fields", "a"], "a.json"),
         (&["--types", "a:int"], "a.bson"),
+        (&["--null", "NA"], "a.json"),
+        (&["--array", "a"], "a.csv"),
+        (&["--array", ""], "a.json"),
     ] {
         assert!(matches!(resolve(arguments, name, "{"), Err(Failure::Usage(_))), "{arguments:?}");
     }

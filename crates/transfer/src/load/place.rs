@@ -1,0 +1,112 @@
+//! The last load of the file at a path: how far it came, and what was there.
+//!
+//! A file that has grown, or was repaired behind the part that is loaded, is another input than before
+//! ([`Identity`](super::Identity)). Its beginning is recognised by hashes, so that a load can continue behind it.
+
+use super::progress::Mark;
+use alluvium_codec::{Hasher64, varint};
+use alluvium_collections::error::Result;
+use alluvium_env::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The first byte of the key in a collection's system tree.
+const PREFIX: u8 = b'f';
+/// This many bytes at the beginning and at the end of the loaded part are hashed.
+const HASHED_BYTES: u64 = 1 << 20;
+
+/// A plain file and its path.
+pub(crate) struct FilePlace {
+    path_hash: u64,
+    file: Arc<dyn File>,
+}
+
+/// The last load of the file at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PlaceMark {
+    /// How far it came.
+    pub mark: Mark,
+    /// It generated `_id`s.
+    pub generated: bool,
+    /// Hashes of the beginning and the end of the part that is loaded.
+    hashes: (u64, u64),
+}
+
+/// What an earlier load of another content of the same path has left: see [`Load::path_before`](super::Load::path_before).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathBefore {
+    /// The documents that it wrote.
+    pub documents: u64,
+    /// The lines, or documents of BSON, that it read.
+    pub lines: u64,
+    /// It loaded the whole file.
+    pub finished: bool,
+    /// Some of its documents got generated `_id`s, so that loading them again doubles them.
+    pub generated: bool,
+    /// The part that it loaded is unchanged: a load can continue behind it ([`Load::append`](super::Load::append)).
+    pub continues: bool,
+}
+
+impl FilePlace {
+    pub fn new(path: &Path, file: Arc<dyn File>) -> Self {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Self { path_hash: alluvium_codec::hash64(path.as_os_str().as_encoded_bytes()), file }
+    }
+
+    /// The key of the mark; `options` distinguishes loads by their options.
+    pub fn key(&self, options: &[u8]) -> Vec<u8> {
+        let mut key = vec![PREFIX];
+        key.extend_from_slice(&self.path_hash.to_be_bytes());
+        key.extend_from_slice(options);
+        key
+    }
+
+    /// The mark for a load that came to `mark`.
+    pub fn mark(&self, mark: Mark, generated: bool) -> Result<PlaceMark> {
+        let hashes = self.hashes(mark.offset)?.unwrap_or_default();
+        Ok(PlaceMark { mark, generated, hashes })
+    }
+
+    /// What is left of an earlier load.
+    pub fn compare(&self, before: &PlaceMark) -> Result<PathBefore> {
+        let Mark { documents, line, finished, offset, .. } = before.mark;
+        let continues = offset > 0 && self.hashes(offset)? == Some(before.hashes);
+        Ok(PathBefore { documents, lines: line, finished, generated: before.generated, continues })
+    }
+
+    /// The hashes of the first `end` bytes; `None` if the file is shorter.
+    fn hashes(&self, end: u64) -> Result<Option<(u64, u64)>> {
+        if self.file.len().map_err(alluvium_store::Error::from)? < end {
+            return Ok(None);
+        }
+        let len = end.min(HASHED_BYTES);
+        let hash = |at: u64| -> Result<u64> {
+            let mut piece = vec![0; len as usize];
+            self.file.read_exact_at(&mut piece, at).map_err(alluvium_store::Error::from)?;
+            let mut hasher = Hasher64::default();
+            hasher.add(&piece);
+            Ok(hasher.finish())
+        };
+        Ok(Some((hash(0)?, hash(end - len)?)))
+    }
+}
+
+impl PlaceMark {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![u8::from(self.generated)];
+        for hash in [self.hashes.0, self.hashes.1] {
+            out.extend_from_slice(&hash.to_be_bytes());
+        }
+        varint::put_bytes(&mut out, &self.mark.encode());
+        out
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&generated, rest) = bytes.split_first()?;
+        let (first, rest) = rest.split_first_chunk()?;
+        let (last, mut rest) = rest.split_first_chunk()?;
+        let hashes = (u64::from_be_bytes(*first), u64::from_be_bytes(*last));
+        let mark = Mark::decode(varint::get_bytes(&mut rest).ok()?)?;
+        Some(Self { mark, generated: generated == 1, hashes })
+    }
+}
