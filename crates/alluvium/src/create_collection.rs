@@ -6,6 +6,7 @@ use alluvium_collections::limits::CappedLimits;
 use alluvium_collections::options::CollectionOptions;
 use alluvium_document::{IntoDocument, Map};
 use alluvium_query::collation::Collation;
+use alluvium_query::validator::Validator;
 
 /// A collection to create, with its options; returned by [`crate::Collection::create`].
 ///
@@ -67,13 +68,34 @@ impl CreateCollection {
         self
     }
 
+    /// What its documents must be: [`crate::Collection::set_validator`] changes it.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use alluvium::{ValidationAction, ValidationLevel, Validator, doc};
+    ///
+    /// let rules = doc! {"age": {"$gte": 0}};
+    /// let validator = Validator::new(rules, ValidationLevel::Strict, ValidationAction::Error)?;
+    /// let pets = db.collection("pets");
+    /// pets.create().validator(validator).run()?;
+    /// assert!(pets.insert_one(doc! {"age": -1}).is_err());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn validator(mut self, validator: Validator) -> Self {
+        self.options.validator = Some(validator);
+        self
+    }
+
     /// Creates the collection.
     ///
     /// # Errors
     /// [`crate::Error::CollectionExists`], [`crate::Error::InvalidName`]; [`crate::Error::InvalidDocument`] for a limit
-    /// of 0 bytes; [`crate::Error::Collation`]; or as for any write.
+    /// of 0 bytes; [`crate::Error::Collation`]; [`crate::Error::Filter`]; or as for any write.
     pub fn run(mut self) -> Result<()> {
         self.options.collation = self.collation?;
+        let collation = self.options.collation.as_ref();
+        let validator = self.options.validator.take();
+        self.options.validator = validator.map(|validator| validator.collated(collation)).transpose()?;
         if let Some(limits) = &self.options.capped {
             CappedLimits::from_options(&limits.to_options())?;
         }

@@ -4,6 +4,7 @@ use crate::batch::WriteBatch;
 use crate::collection::Collection;
 use crate::logical::LogicalDatabase;
 use crate::target::Target;
+use alluvium_collections::catalog::ExpectedCollections;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
@@ -413,6 +414,35 @@ impl Database {
     pub fn replace_collection(&self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (FullName::parse(from)?, FullName::parse(to)?);
         self.engine.catalog.replace(&from, &to)
+    }
+
+    /// As [`Database::rename_collection`], or as [`Database::replace_collection`] if `replaces`, provided that the names
+    /// are those of the expected collections: this is checked in the same step. False if they are not; then nothing
+    /// changes.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use alluvium::ExpectedCollections;
+    /// db.collection("new_pets").put("tom", "{}")?;
+    /// db.collection("pets").put("rex", "{}")?;
+    /// let expected = ExpectedCollections { from: None, to: db.collection("pets").identity()? };
+    /// db.drop_collection("pets")?;
+    /// db.collection("pets").put("max", "{}")?;
+    /// assert!(!db.rename_expected("new_pets", "pets", &expected, true)?);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::rename_collection`] and [`Database::replace_collection`].
+    pub fn rename_expected(
+        &self,
+        from: &str,
+        to: &str,
+        expected: &ExpectedCollections,
+        replaces: bool,
+    ) -> Result<bool> {
+        let (from, to) = (FullName::parse(from)?, FullName::parse(to)?);
+        self.engine.catalog.rename_expected(&from, &to, expected, replaces)
     }
 
     /// Drops a collection. Reads that begin later do not see it; its space is reclaimed in the

@@ -66,6 +66,7 @@ mod validation;
 
 pub use aggregate::Aggregate;
 pub use alluvium_collections::appends::AppendWatch;
+pub use alluvium_collections::catalog::ExpectedCollections;
 pub use alluvium_collections::cursor::Cursor;
 pub use alluvium_collections::error::{Error, ErrorKind, Result};
 pub use alluvium_collections::find::{Explanation, Hint};

@@ -31,6 +31,14 @@ pub(crate) fn start(engine: &EngineHandle) {
     start_thread(engine, "alluvium-tasks", run_periodic);
 }
 
+/// Continues a build that has ended early, if the options of the store say so.
+pub(crate) fn resume_build(engine: &EngineHandle, name: &FullName, index: Arc<Index>) {
+    if engine.store().options().background {
+        let unfinished = vec![(name.clone(), index)];
+        start_thread(engine, "alluvium-builds", move |engine| resume_builds(engine, unfinished));
+    }
+}
+
 /// Without the thread, interrupted index builds wait for a request, and expired documents remain.
 fn start_thread(engine: &EngineHandle, name: &'static str, run: impl FnOnce(&EngineHandle) + Send + 'static) {
     let own = engine.for_background();

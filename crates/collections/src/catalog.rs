@@ -61,6 +61,16 @@ impl Drop for NameChange<'_> {
     }
 }
 
+/// The collections that a change of names expects, by the numbers that
+/// identify them as long as they exist; `None` for any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExpectedCollections {
+    /// The one that is renamed.
+    pub from: Option<u64>,
+    /// The one that has the new name.
+    pub to: Option<u64>,
+}
+
 /// A collection with the indexes and options that it has at a time: any change of them makes another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Incarnation {
@@ -339,31 +349,51 @@ impl Catalog {
     /// Renames a collection, in place of the one that has the new name, if there is one: in one batch, and without
     /// another change of names in between.
     pub fn replace(&self, from: &FullName, to: &FullName) -> Result<()> {
-        self.replace_if(from, to, |_| Ok(()))
+        self.replace_if(from, to, |_, _| Ok(true)).map(drop)
+    }
+
+    /// As [`Catalog::replace`], or as [`Catalog::rename`] without `replaces`, if the two names are those of the expected
+    /// collections when the names change. False if they are not.
+    pub fn rename_expected(
+        &self,
+        from: &FullName,
+        to: &FullName,
+        expected: &ExpectedCollections,
+        replaces: bool,
+    ) -> Result<bool> {
+        let is = |entry: Option<&Entry>, expected: Option<u64>| {
+            expected.is_none_or(|expected| entry.is_some_and(|entry| u64::from(entry.documents.0) == expected))
+        };
+        if replaces {
+            return self
+                .replace_if(from, to, |entry, former| Ok(is(Some(entry), expected.from) && is(former, expected.to)));
+        }
+        self.rename_if(from, to, |entry| is(Some(entry), expected.from))
     }
 
     /// As [`Catalog::replace`], if the collection that has the new name is still this one, with the same indexes and
     /// options: a change of them that was acknowledged since must not be lost.
     pub(crate) fn replace_unchanged(&self, from: &FullName, to: &FullName, former: Option<Incarnation>) -> Result<()> {
-        self.replace_if(from, to, |entry| {
+        let check = |_: &Entry, entry: Option<&Entry>| {
             let found = entry.map(|entry| Incarnation { documents: entry.documents, schema: entry.indexes.schema });
             if found == former {
-                return Ok(());
+                return Ok(true);
             }
             let message = format!(
                 "the options or indexes of the target collection {to} changed while it was to be replaced: run it again"
             );
             Err(PipelineError::Refused(ExpressionError::new(ErrorCode::CommandFailed, message)).into())
-        })
+        };
+        self.replace_if(from, to, check).map(drop)
     }
 
-    /// As [`Catalog::replace`], if `check` accepts the collection that has the new name.
+    /// As [`Catalog::replace`], if `check` accepts the collection and the one that has the new name.
     fn replace_if(
         &self,
         from: &FullName,
         to: &FullName,
-        check: impl FnOnce(Option<&Entry>) -> Result<()>,
-    ) -> Result<()> {
+        check: impl FnOnce(&Entry, Option<&Entry>) -> Result<bool>,
+    ) -> Result<bool> {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
@@ -374,14 +404,21 @@ impl Catalog {
             return Err(self.missing(from));
         };
         let former = self.names.read().get(to).cloned();
-        check(former.as_ref())?;
+        if !check(&entry, former.as_ref())? {
+            return Ok(false);
+        }
         self.rename_entry(from, to, entry, former.as_ref().map(Entry::trees).unwrap_or_default())?;
         former.iter().for_each(Entry::wake);
-        Ok(())
+        Ok(true)
     }
 
     /// Renames a collection. An error if the new name is taken.
     pub fn rename(&self, from: &FullName, to: &FullName) -> Result<()> {
+        self.rename_if(from, to, |_| true).map(drop)
+    }
+
+    /// As [`Catalog::rename`], if `check` accepts the collection.
+    fn rename_if(&self, from: &FullName, to: &FullName, check: impl FnOnce(&Entry) -> bool) -> Result<bool> {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
@@ -391,8 +428,12 @@ impl Catalog {
         let Some(entry) = self.names.read().get(from).cloned() else {
             return Err(self.missing(from));
         };
+        if !check(&entry) {
+            return Ok(false);
+        }
         self.check_free(to)?;
-        self.rename_entry(from, to, entry, Vec::new())
+        self.rename_entry(from, to, entry, Vec::new())?;
+        Ok(true)
     }
 
     /// Renames a collection, and drops the trees of the one that had the name, in one batch.

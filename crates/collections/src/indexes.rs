@@ -175,20 +175,6 @@ pub fn drop_index(engine: &EngineHandle, name: &FullName, index: Hint) -> Result
     engine.catalog.drop_indexes(name, Some(&index))
 }
 
-/// Builds an index with a name or with keys again. It is replaced by an empty one at once, which is declared in its
-/// place whatever happens: an interrupted build continues when the database is opened again.
-///
-/// # Errors
-/// As [`drop_index`] and [`DeclaredIndex::build`].
-pub fn rebuild_index(engine: &EngineHandle, name: &FullName, index: Hint) -> Result<()> {
-    let index = index_name(engine, name, index)?;
-    if index == ID_INDEX {
-        return Ok(());
-    }
-    let index = engine.catalog.renew_index(name, &index)?;
-    finish(&Build { engine, name, index: &index, limits: &Limits::default(), drops: false }).map(drop)
-}
-
 /// A change of an index that needs no new entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexChange {

@@ -56,6 +56,7 @@ mod planner_state;
 pub mod read;
 pub mod read_only;
 mod read_only_source;
+pub mod rebuilding;
 pub mod repair;
 pub mod results;
 pub mod snapshot;

@@ -146,10 +146,13 @@ impl FromStr for FieldPath {
         if text.contains('\0') {
             return Err(PathError::Nul);
         }
-        let ends: Vec<usize> = text.match_indices('.').map(|(at, _)| at).chain([text.len()]).collect();
-        if ends.len() > NAMES_MAX {
+        let names = 1 + text.bytes().filter(|byte| *byte == b'.').count();
+        if names > NAMES_MAX {
             return Err(PathError::TooLong);
         }
+        let mut ends = Vec::with_capacity(names);
+        ends.extend(text.match_indices('.').map(|(at, _)| at));
+        ends.push(text.len());
         Ok(FieldPath { text: text.into(), ends: ends.into() })
     }
 }

@@ -34,6 +34,8 @@ mod parallel;
 mod run;
 mod sort;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod window;
 
 pub use execution::PipelineExecution;

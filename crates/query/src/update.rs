@@ -38,6 +38,7 @@ use alluvium_document::{Draft, Map, Value, bson};
 
 use crate::collation::Collation;
 use crate::expression::Variables;
+use crate::interrupt::Interrupt;
 use crate::pattern::Patterns;
 
 mod action;
@@ -156,7 +157,7 @@ impl Update {
     /// (a name that is invalid or has no filter) and [`UpdateError::FailedToParse`] (a filter that
     /// is not used, or has several names).
     pub fn parse_with(update: &Map, array_filters: &[Value]) -> Result<Self, UpdateError> {
-        Self::parse_in(update, array_filters, &Variables::NONE)
+        Self::parse_by(update, array_filters, None)
     }
 
     /// As [`Update::parse_with`]: the interrupt of these variables ends the tests of elements.
@@ -164,8 +165,12 @@ impl Update {
     /// # Errors
     /// As [`Update::parse_with`].
     pub fn parse_in(update: &Map, array_filters: &[Value], variables: &Variables) -> Result<Self, UpdateError> {
+        Self::parse_by(update, array_filters, variables.interrupt())
+    }
+
+    fn parse_by(update: &Map, array_filters: &[Value], interrupt: Option<&Interrupt>) -> Result<Self, UpdateError> {
         // All conditions of the update share one budget for patterns.
-        let patterns = Patterns::interrupted_by(variables.interrupt());
+        let patterns = Patterns::interrupted_by(interrupt);
         let mut changes = parse::changes(update, &patterns)?;
         changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
         let mut update = Self { changes, filters: Vec::new() };

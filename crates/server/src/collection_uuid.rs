@@ -13,10 +13,13 @@ pub(crate) const SUBTYPE: u8 = 4;
 /// # Errors
 /// Errors of the catalogue.
 pub(crate) fn of(collection: &Collection) -> CommandResult<Value> {
-    let number = collection.identity()?.unwrap_or_default();
+    Ok(of_number(collection.identity()?.unwrap_or_default()))
+}
+
+fn of_number(number: u64) -> Value {
     let mut bytes = b"alluvium".to_vec();
     bytes.extend_from_slice(&number.to_be_bytes());
-    Ok(of_bytes(bytes))
+    of_bytes(bytes)
 }
 
 /// A UUID of bytes of any content, of which the first sixteen count.
@@ -28,11 +31,11 @@ pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Value {
     Value::Binary(Binary { subtype: SUBTYPE, bytes })
 }
 
-/// Checks that a collection has the UUID that a client expects.
+/// Checks that a collection has the UUID that a client expects, and returns its number.
 ///
 /// # Errors
 /// Error 361 if it has another one or does not exist; 14 if it is no UUID, and 207 if it is too short or long for one.
-pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> CommandResult<()> {
+pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> CommandResult<u64> {
     match expected {
         Value::Binary(binary) if binary.subtype == SUBTYPE && binary.bytes.len() == 16 => {}
         Value::Binary(binary) if binary.subtype == SUBTYPE => return Err(invalid("a UUID has 16 bytes")),
@@ -44,8 +47,10 @@ pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> 
     }
     let database = shared.db.logical_database(db);
     let collection = database.collection(name);
-    if collection.identity()?.is_some() && of(&collection)? == *expected {
-        return Ok(());
+    if let Some(number) = collection.identity()?
+        && of_number(number) == *expected
+    {
+        return Ok(number);
     }
     let mut actual = Value::Null;
     for info in shared.db.collections().into_iter().filter(|info| info.database == db) {

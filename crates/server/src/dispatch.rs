@@ -255,7 +255,7 @@ fn execute_noted(command: &Command, call: &mut Call<'_>, namespace: &str) -> Com
 fn check_uuid(shared: &Shared, command: &Command, db: &str, body: &Map) -> CommandResult<()> {
     let uuid = body.get("collectionUUID").filter(|uuid| !command.admin_only && **uuid != Value::Null);
     match (uuid, body.entries.first()) {
-        (Some(uuid), Some((_, Value::String(name)))) => collection_uuid::check(shared, db, name, uuid),
+        (Some(uuid), Some((_, Value::String(name)))) => collection_uuid::check(shared, db, name, uuid).map(drop),
         _ => Ok(()),
     }
 }

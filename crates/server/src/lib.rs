@@ -59,6 +59,7 @@ mod security;
 mod sending;
 mod server_stages;
 mod sessions;
+mod settings;
 mod shared;
 mod shell_text;
 mod slow;

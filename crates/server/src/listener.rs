@@ -71,6 +71,9 @@ pub enum ServeError {
     /// The configuration of the replica set cannot be read.
     #[error("cannot read the configuration of the replica set: {0}")]
     ReplicaSet(String),
+    /// What clients have set cannot be read.
+    #[error("cannot read the settings of the server: {0}")]
+    Settings(String),
     /// The system refuses threads.
     #[error("cannot start the threads of the server: {0}")]
     Threads(io::Error),
@@ -122,7 +125,8 @@ impl Server {
             (None, None) => "localhost:27017".to_owned(),
         };
         let set = ReplicaSet::open(db, &config).map_err(|error| ServeError::ReplicaSet(error.message))?;
-        let shared = Arc::new(Shared::new(db.clone(), config, &address, set, security, tls));
+        let shared = Shared::new(db.clone(), config, &address, set, security, tls);
+        let shared = Arc::new(shared.map_err(|error| ServeError::Settings(error.message))?);
         Ok(Self { runtime, listeners, sockets, monitors, door: None, shared })
     }
 

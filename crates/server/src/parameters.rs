@@ -1,14 +1,17 @@
 //! Parameters of the server that clients set: those of `setParameter`, and those of `setClusterParameter`. They last
-//! until the server ends.
+//! until the server ends, but for the version of `setFeatureCompatibilityVersion`.
 
 use crate::error::{CommandError, CommandResult};
-use crate::fields::{is_true, truncated};
-use alluvium::{Map, Value};
+use crate::fields::{Fields, is_true, truncated};
+use crate::settings;
+use alluvium::{Database, Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The version whose features may be used, by default.
 pub(crate) const FEATURES: &str = "8.0";
+/// The versions whose features may be used.
+pub(crate) const FEATURE_VERSIONS: [&str; 2] = ["8.0", "8.2"];
 /// The characters of `automationServiceDescriptor`.
 const DESCRIPTOR_MAX: usize = 64;
 /// The longest time limit.
@@ -93,6 +96,31 @@ impl Default for Parameters {
 }
 
 impl Parameters {
+    /// The defaults, with what was stored.
+    ///
+    /// # Errors
+    /// Errors of reading.
+    pub(crate) fn open(db: &Database) -> CommandResult<Self> {
+        let mut parameters = Self::default();
+        if let Some(stored) = settings::FEATURES.read(db)? {
+            match stored.text("version").filter(|version| FEATURE_VERSIONS.contains(version)) {
+                Some(version) => parameters.features = version.to_owned(),
+                None => log::error!("{} has no version that this server knows", settings::FEATURES.shown()),
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// Stores the version whose features may be used; it is on the disk when this returns.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub(crate) fn store_features(&mut self, db: &Database, version: &str) -> CommandResult<()> {
+        settings::FEATURES.write(db, Map::from([("version", Value::from(version))]))?;
+        self.features = version.to_owned();
+        Ok(())
+    }
+
     /// A cursor that is not read for so long is closed.
     pub(crate) fn cursor_timeout(&self) -> Duration {
         self.cursor_timeout

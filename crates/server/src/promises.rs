@@ -6,6 +6,7 @@ mod concerns;
 mod cursors;
 mod retries;
 mod sessions;
+mod settings;
 mod snapshots;
 mod users;
 mod watching;

@@ -4,6 +4,7 @@ use crate::admission::Admission;
 use crate::config::Config;
 use crate::cursors::Cursors;
 use crate::default_concerns::DefaultConcerns;
+use crate::error::CommandResult;
 use crate::fail_points::FailPoints;
 use crate::figures::Figures;
 use crate::latencies::Latencies;
@@ -113,11 +114,11 @@ impl Shared {
         replica_set: ReplicaSet,
         security: Security,
         tls: Option<Tls>,
-    ) -> Self {
+    ) -> CommandResult<Self> {
         let env = db.as_ref().env.clone();
         let mut election_id = [0; 12];
         election_id[4..].copy_from_slice(&env.clock.unix_millis().to_be_bytes());
-        Self {
+        Ok(Self {
             election_id,
             cursors: Cursors::new(env.clone(), db.stats().memory_budget_bytes),
             sessions: Sessions::new(env.clone()),
@@ -133,10 +134,10 @@ impl Shared {
             strangers: Memory::of_strangers(),
             operations: Operations::default(),
             auto_compact: Mutex::default(),
-            parameters: Mutex::default(),
+            parameters: Mutex::new(Parameters::open(&db)?),
             read_millis_max: AtomicU64::new(0),
             plan_filters: Mutex::default(),
-            default_concerns: DefaultConcerns::default(),
+            default_concerns: DefaultConcerns::open(&db, config.replica_set.is_some())?,
             write_block: WriteBlock::default(),
             writes: WriteGate::default(),
             latencies: Latencies::default(),
@@ -154,7 +155,7 @@ impl Shared {
             env,
             config,
             replica_set,
-        }
+        })
     }
 
     /// Ends cursors, sessions and snapshots that were not used for long.

@@ -33,7 +33,9 @@ pub struct Scan {
 /// The first internal key of the range, and the first beyond it.
 fn internal_range(tree: TreeId, bounds: &Bounds) -> (Vec<u8>, Vec<u8>) {
     let with = |key: &[u8], above: bool| {
-        let mut internal = tree.0.to_be_bytes().to_vec();
+        let tree = tree.0.to_be_bytes();
+        let mut internal = Vec::with_capacity(tree.len() + key.len() + 1);
+        internal.extend_from_slice(&tree);
         internal.extend_from_slice(key);
         if above {
             internal.push(0);

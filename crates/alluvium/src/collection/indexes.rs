@@ -6,7 +6,12 @@ use alluvium_collections::error::Result;
 use alluvium_collections::find::Hint;
 use alluvium_collections::index_stats::{self, IndexStats};
 use alluvium_collections::indexes::{self, IndexChange};
+use alluvium_collections::limits::Limits;
+use alluvium_collections::rebuilding;
 use alluvium_document::{IntoDocument, Map};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 impl<T> Collection<T> {
     /// Creates an index with these keys, such as `{"author": 1, "time": -1}`. Set its options, then
@@ -57,7 +62,34 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::index_name`]; as [`CreateIndex::run`].
     pub fn rebuild_index(&self, index: impl Into<Hint>) -> Result<()> {
-        indexes::rebuild_index(&self.target.engine, self.target.name()?, index.into())
+        rebuilding::rebuild_index(&self.target.engine, self.target.name()?, index.into(), &Limits::default())
+    }
+
+    /// As [`Collection::rebuild_index`], with a time limit and a flag that ends it: [`Duration::ZERO`] is no limit. The
+    /// build continues in the background then, and queries use the index once it is ready.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use std::time::Duration;
+    /// let pets = db.collection("pets");
+    /// pets.create_index(r#"{"kind": 1}"#).run()?;
+    /// pets.rebuild_index_within("kind_1", Duration::from_secs(60), std::sync::Arc::default())?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Collection::rebuild_index`]; [`crate::Error::MaxTimeExpired`], [`crate::Error::Stopped`].
+    pub fn rebuild_index_within(
+        &self,
+        index: impl Into<Hint>,
+        max_time: Duration,
+        stop: Arc<AtomicBool>,
+    ) -> Result<()> {
+        let mut limits = Limits::default();
+        limits.stop = Some(stop);
+        limits.set_max_time(max_time);
+        limits.begin(&self.target.engine.env);
+        rebuilding::rebuild_index(&self.target.engine, self.target.name()?, index.into(), &limits)
     }
 
     /// Hides an index from queries, or shows it to them again, without building it again. Writes keep a hidden index

@@ -231,3 +231,21 @@ fn a_build_leaves_the_disk_its_reserve() {
     pets.create_index(r#"{"a": 1}"#).run().unwrap();
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), 10_000);
 }
+
+#[test]
+fn a_stopped_rebuild_continues_in_the_background() {
+    let env = alluvium_env::Env::in_memory(1);
+    let db = filled(&env);
+    let pets = db.collection("pets");
+    pets.create_index(r#"{"a": 1}"#).run().unwrap();
+    let stopped = Arc::new(AtomicBool::new(true));
+    let error = pets.rebuild_index_within("a_1", std::time::Duration::ZERO, stopped).unwrap_err();
+    assert!(matches!(error, Error::Stopped), "{error}");
+    let start = std::time::Instant::now();
+    while !pets.indexes().unwrap()[1].ready {
+        assert!(start.elapsed().as_secs() < 60, "the index is not ready");
+        std::thread::yield_now();
+    }
+    assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
+    assert_eq!(db.verify().run().unwrap().damage.len(), 0);
+}

@@ -188,7 +188,8 @@ impl Host for LocalHost {
 
     fn write(&self, stage: &WritingStage, records: &mut dyn FnMut() -> Result<Option<Record>>) -> Result<()> {
         let (durability, validates) = (self.durability, self.validates);
-        let to = write::Destination { engine: &self.engine, logical: &self.logical, durability, validates };
+        let (engine, logical, limits) = (&self.engine, &*self.logical, &self.settings.limits);
+        let to = write::Destination { engine, logical, durability, validates, limits };
         match stage {
             WritingStage::Out(output) => write::out(&to, output, records),
             WritingStage::Merge(merge) => write::merge(&to, merge, records),

@@ -5,7 +5,7 @@ use crate::catalog::Incarnation;
 use crate::engine::EngineHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filling::{BATCH, BATCH_BYTES, Filling};
-use crate::find::{Execution, FindRequest, Query, moment};
+use crate::find::{Execution, FindRequest, Query, limited, moment};
 use crate::ids;
 use crate::indexes;
 use crate::names::FullName;
@@ -26,6 +26,8 @@ pub(super) struct Destination<'d> {
     pub logical: &'d str,
     pub durability: Durability,
     pub validates: bool,
+    /// The limits of the pipeline, which has begun.
+    pub limits: &'d Limits,
 }
 
 impl Destination<'_> {
@@ -186,8 +188,9 @@ fn find_id(to: &Destination<'_>, name: &FullName, merge: &MergeInto, filter: &Ma
     let view = CollectionView::open(to.engine, name, None)?;
     let mut request = FindRequest::new(filter.clone());
     request.limit = Some(1);
+    request.limits = to.limits.clone();
     let moment = moment(&to.engine.env).collated(merge.around.collation().cloned());
-    let query = Query::new(request, moment)?;
+    let query = Query::new(request, limited(moment, to.limits, &to.engine.env))?;
     Ok(Execution::new(view, query, false)?.next_raw()?.map(|document| document.id().clone()))
 }
 

@@ -318,15 +318,17 @@ fn nor(filters: Vec<Filter>) -> Vec<Clause> {
 
 fn field(name: &str, operand: &Value, patterns: &Patterns, all: &mut Conjunction, demands: &mut Demands) -> Result<()> {
     let path = Path { interrupt: patterns.interrupt().cloned(), ..path(name)? };
-    let mut values = Vec::new();
-    let groups = match operand {
-        Value::Map(map) if is_operators(map) => operators(name, map, patterns, &mut values)?,
+    let operators_of = match operand {
+        Value::Map(map) if is_operators(map) => map,
         value => {
             let test = equality(name, value, patterns)?;
-            values.extend(test.only_value().cloned());
-            vec![vec![Condition::Test(test)]]
+            demands.0.extend(test.only_value().map(|value| (path.text.clone(), value.clone())));
+            all.own.push(Clause::Field { path, condition: Condition::Test(test) });
+            return Ok(());
         }
     };
+    let mut values = Vec::new();
+    let groups = operators(name, operators_of, patterns, &mut values)?;
     demands.0.extend(values.into_iter().map(|value| (path.text.clone(), value)));
     for conditions in groups {
         let field = |condition| Clause::Field { path: path.clone(), condition };

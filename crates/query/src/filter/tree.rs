@@ -119,7 +119,9 @@ pub(crate) struct Step {
 impl Path {
     pub fn new(text: &str) -> Self {
         let step = |name: &str| Step { name: name.into(), position: array_index(name) };
-        Self { text: text.into(), steps: text.split('.').map(step).collect(), interrupt: None }
+        let mut steps = Vec::with_capacity(1 + text.bytes().filter(|byte| *byte == b'.').count());
+        steps.extend(text.split('.').map(step));
+        Self { text: text.into(), steps: steps.into(), interrupt: None }
     }
 }
 

@@ -18,6 +18,9 @@ use crate::pattern::Patterns;
 /// The version, in a delta's first byte. Its high four bits are reserved, and 0.
 const VERSION: u8 = 1;
 
+/// Most deltas have no more bytes.
+const USUAL_BYTES: usize = 48;
+
 const SET: u8 = 1;
 const UNSET: u8 = 2;
 const INC: u8 = 3;
@@ -72,7 +75,8 @@ impl Update {
     ///   would not be read back identically; or if strings are compared by a collation.
     /// - [`UpdateError::TooLarge`] for more than [`MAX_DOCUMENT_BYTES`] bytes.
     pub fn to_delta(&self, context: &Context) -> std::result::Result<Vec<u8>, UpdateError> {
-        let mut delta = vec![VERSION];
+        let mut delta = Vec::with_capacity(USUAL_BYTES);
+        delta.push(VERSION);
         for ArrayFilter { name, filter } in &self.filters {
             check_blind(filter, "an array filter")?;
             // A filter is only needed if its changes are kept.

@@ -7,7 +7,7 @@ use crate::fields::{Fields, Kind, optional, required};
 use crate::read;
 use crate::security::access::Access;
 use crate::security::needs;
-use alluvium::{CappedLimits, Collation, Collection, Map, ValidationAction, ValidationLevel, Value};
+use alluvium::{CappedLimits, Collation, Collection, Map, ValidationAction, ValidationLevel, Validator, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 
@@ -67,8 +67,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Err(alluvium::Error::IsView(_)) => return Err(alluvium::Error::CollectionExists(full).into()),
         found => found?.is_some(),
     };
-    let validator = ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name));
     let mut new = call.collection_called(&name).create();
+    if let Some(validator) = validator_of(&call.body, &Map::new())? {
+        new = new.validator(validator);
+    }
     if let Some(limits) = limits {
         new = new.capped(limits);
     }
@@ -82,13 +84,6 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             return Ok(call.reply());
         }
         Err(error) => return Err(error.into()),
-    }
-    if validator {
-        let collection = call.collection_called(&name);
-        if let Err(error) = set_validator(&collection, &call.body) {
-            collection.drop()?;
-            return Err(error);
-        }
     }
     Ok(call.reply())
 }
@@ -113,6 +108,17 @@ fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> Co
 /// values.
 pub(super) fn set_validator(collection: &Collection, body: &Map) -> CommandResult<()> {
     let current = collection.validator()?.map(|validator| validator.to_options()).unwrap_or_default();
+    match validator_of(body, &current)? {
+        None => Ok(collection.drop_validator()?),
+        Some(validator) => {
+            let set = collection.set_validator(validator.rules().clone());
+            Ok(set.level(validator.level()).action(validator.action()).run()?)
+        }
+    }
+}
+
+/// The validator of the fields of a command; of those that are missing, the current values are kept.
+fn validator_of(body: &Map, current: &Map) -> CommandResult<Option<Validator>> {
     let rules = body.document("validator").or(current.document("validator")).cloned().unwrap_or_default();
     let level = body.text("validationLevel").or(current.text("validationLevel")).unwrap_or("strict");
     let action = body.text("validationAction").or(current.text("validationAction")).unwrap_or("error");
@@ -124,11 +130,11 @@ pub(super) fn set_validator(collection: &Collection, body: &Map) -> CommandResul
     let level = match level {
         "strict" => ValidationLevel::Strict,
         "moderate" => ValidationLevel::Moderate,
-        "off" => return Ok(collection.drop_validator()?),
+        "off" => return Ok(None),
         other => return Err(create_options::wrong_value("validationLevel", other)),
     };
     if rules.is_empty() {
-        return Ok(collection.drop_validator()?);
+        return Ok(None);
     }
-    Ok(collection.set_validator(rules).level(level).action(action).run()?)
+    Ok(Some(Validator::new(rules, level, action).map_err(alluvium::Error::from)?))
 }

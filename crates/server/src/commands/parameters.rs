@@ -5,7 +5,7 @@ use super::Command;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
-use crate::parameters::{DEFAULT_MAX_TIME, cluster_names};
+use crate::parameters::{DEFAULT_MAX_TIME, FEATURE_VERSIONS, cluster_names};
 use crate::security::access::Access;
 use crate::security::action::Action;
 use crate::security::directory::SCHEMA_VERSION;
@@ -57,9 +57,6 @@ pub(super) const SET_FEATURES: Command = Command {
     admin_only: true,
     ..Command::writing("setFeatureCompatibilityVersion", set_features).audited().strict()
 };
-
-/// The versions whose features may be used.
-const FEATURE_VERSIONS: [&str; 2] = ["8.0", "8.2"];
 
 /// The parameters that clients read.
 fn known(call: &Call<'_>) -> Map {
@@ -219,7 +216,7 @@ fn set_of_cluster(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
 }
 
-/// Notes the version whose features clients want to use. All features are available in each.
+/// Keeps the version whose features clients want to use. All features are available in each.
 fn set_features(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let version = call.body.text("setFeatureCompatibilityVersion").unwrap_or_default();
     if !FEATURE_VERSIONS.contains(&version) {
@@ -231,7 +228,7 @@ fn set_features(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::new(7_369_100, "Location7369100", message));
     }
     if !call.body.flag("dryRun") {
-        call.shared.parameters.lock().features = version.to_owned();
+        call.shared.parameters.lock().store_features(&call.shared.db, version)?;
     }
     Ok(call.reply())
 }

@@ -10,6 +10,7 @@ use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{Error, Map, Value};
 use alluvium_document::BsonBuilder;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub(super) const COMMAND: Command = Command {
@@ -34,12 +35,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let indexes = collection.indexes()?;
     for index in indexes.iter().filter(|index| index.name != "_id_") {
-        // One whose build is interrupted would serve no query: the command ends between two of them only.
-        call.time_left()?;
-        if call.stop.load(Ordering::Relaxed) {
+        // An index is not in use while it is built: a build that ends early continues in the background.
+        let (left, stop) = (call.time_left()?, Arc::clone(&call.stop));
+        if stop.load(Ordering::Relaxed) {
             return Err(Error::Stopped.into());
         }
-        collection.rebuild_index(index.name.as_str())?;
+        collection.rebuild_index_within(index.name.as_str(), left, stop)?;
     }
     let after = collection.indexes()?;
     let counts = (indexes.len() as u64, after.len() as u64);

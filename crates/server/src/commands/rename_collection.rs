@@ -7,7 +7,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::security::access::Access;
 use crate::security::needs;
-use alluvium::{Error, Value};
+use alluvium::{Error, ExpectedCollections, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
@@ -35,9 +35,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let to = call.body.text("to").unwrap_or_default();
     let (old, new) = (parts(from)?, parts(to)?);
     let db = &call.shared.db;
-    if let Some(uuid) = call.body.get("collectionUUID").filter(|uuid| **uuid != Value::Null) {
-        collection_uuid::check(call.shared, old.0, old.1, uuid)?;
-    }
+    let uuid = call.body.get("collectionUUID").filter(|uuid| **uuid != Value::Null).cloned();
+    let mut target = None;
     let drops_target = match call.body.get("dropTarget") {
         Some(Value::Binary(uuid)) => {
             if uuid.subtype != collection_uuid::SUBTYPE {
@@ -47,7 +46,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
                 let message = "dropTarget cannot be a UUID if the collection comes into another database";
                 return Err(CommandError::invalid_options(message));
             }
-            collection_uuid::check(call.shared, new.0, new.1, &Value::Binary(uuid.clone()))?;
+            target = Some(Value::Binary(uuid.clone()));
             true
         }
         _ => call.body.flag("dropTarget"),
@@ -55,19 +54,46 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if from == to {
         return Err(CommandError::illegal_operation("Can't rename a collection to itself"));
     }
-    match db.rename_collection(from, to) {
-        Ok(()) => {}
-        Err(Error::CollectionExists(_)) if drops_target => match db.replace_collection(from, to) {
-            Err(Error::IsView(_)) => return Err(CommandError::namespace_exists("a view has the name of the target")),
+    // Another client may give the names to other collections between the look at the UUIDs and the change of names.
+    loop {
+        let expected = expected(call, old, uuid.as_ref(), new, target.as_ref())?;
+        let renamed = match db.rename_expected(from, to, &expected, target.is_some()) {
+            Err(Error::CollectionExists(_)) if drops_target => match db.rename_expected(from, to, &expected, true) {
+                Err(Error::IsView(_)) => return Err(taken_by_a_view()),
+                done => done?,
+            },
+            Err(Error::CollectionExists(_)) => return Err(CommandError::namespace_exists("target namespace exists")),
+            Err(Error::NoSuchCollection { .. }) => {
+                return Err(CommandError::namespace_not_found(format!("Source collection {from} does not exist")));
+            }
             done => done?,
-        },
-        Err(Error::CollectionExists(_)) => return Err(CommandError::namespace_exists("target namespace exists")),
-        Err(Error::NoSuchCollection { .. }) => {
-            return Err(CommandError::namespace_not_found(format!("Source collection {from} does not exist")));
+        };
+        if renamed {
+            return Ok(call.reply());
         }
-        Err(error) => return Err(error.into()),
     }
-    Ok(call.reply())
+}
+
+fn taken_by_a_view() -> CommandError {
+    CommandError::namespace_exists("a view has the name of the target")
+}
+
+/// The collections with the UUIDs of a client, which have these names now.
+///
+/// # Errors
+/// As [`collection_uuid::check`].
+fn expected(
+    call: &Call<'_>,
+    old: (&str, &str),
+    uuid: Option<&Value>,
+    new: (&str, &str),
+    target: Option<&Value>,
+) -> CommandResult<ExpectedCollections> {
+    let one = |(db, name): (&str, &str), uuid: Option<&Value>| -> CommandResult<Option<u64>> {
+        let Some(uuid) = uuid else { return Ok(None) };
+        collection_uuid::check(call.shared, db, name, uuid).map(Some)
+    };
+    Ok(ExpectedCollections { from: one(old, uuid)?, to: one(new, target)? })
 }
 
 /// The database and the collection of a name.

@@ -78,25 +78,25 @@ fn set(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let message = "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present";
         return Err(CommandError::bad_value(message));
     }
-    let mut defaults = call.shared.default_concerns.get();
-    if let Some(read) = read {
-        defaults.read = read_level(read)?;
-    }
-    let mut synced = call.shared.default_concerns.syncs_writes();
-    if let Some(write) = write {
-        (defaults.write, synced) = write_default(write, defaults.write.as_ref())?;
-    }
-    // Each change has a later time than the one before it.
-    let time = call.shared.time();
-    let after = |(last, _): (Timestamp, i64)| Timestamp { increment: last.increment.saturating_add(1), ..last };
-    let time = defaults
-        .updated
-        .map(after)
-        .filter(|after| (after.time, after.increment) > (time.time, time.increment))
-        .unwrap_or(time);
-    defaults.updated = Some((time, call.shared.env.clock.unix_millis()));
+    let defaults = call.shared.default_concerns.change(&call.shared.db, |mut defaults, mut synced| {
+        if let Some(read) = read {
+            defaults.read = read_level(read)?;
+        }
+        if let Some(write) = write {
+            (defaults.write, synced) = write_default(write, defaults.write.as_ref())?;
+        }
+        // Each change has a later time than the one before it.
+        let time = call.shared.time();
+        let after = |(last, _): (Timestamp, i64)| Timestamp { increment: last.increment.saturating_add(1), ..last };
+        let time = defaults
+            .updated
+            .map(after)
+            .filter(|after| (after.time, after.increment) > (time.time, time.increment))
+            .unwrap_or(time);
+        defaults.updated = Some((time, call.shared.env.clock.unix_millis()));
+        Ok((defaults, synced))
+    })?;
     let reply = to_map(call, &defaults);
-    call.shared.default_concerns.set(defaults, synced);
     call.answer(&reply)
 }
 

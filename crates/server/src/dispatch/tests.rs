@@ -129,7 +129,7 @@ pub(crate) fn server_of(db: Database, config: Config, audit: Audit) -> Shared {
     let rules = Rules { logins: config.authentication, certificates: false };
     let security = Security::open(&db, rules, audit).expect("no damaged users");
     let set = ReplicaSet::open(&db, &config).expect("no damaged configuration");
-    Shared::new(db, config, "localhost:27017", set, security, None)
+    Shared::new(db, config, "localhost:27017", set, security, None).expect("no damaged settings")
 }
 
 /// Makes the documents that a command may have removed.

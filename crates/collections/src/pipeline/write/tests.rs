@@ -5,15 +5,19 @@ use crate::limits::CappedLimits;
 use crate::options::CollectionOptions;
 use crate::testing::{Database, count};
 use alluvium_document::IntoDocument;
+use alluvium_query::expression::Variables;
 use alluvium_query::index::Definition;
 use alluvium_query::validator::Validator;
 use alluvium_store::Options;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Replaces the collection `pets` by one document; `change` is called before the documents end.
 fn out_during(db: &Database, change: impl FnOnce()) -> Result<()> {
     let logical = db.collection("pets").name.logical;
     let durability = Durability::Periodic;
-    let to = Destination { engine: &db.engine, logical: &logical, durability, validates: true };
+    let limits = Limits::default();
+    let to = Destination { engine: &db.engine, logical: &logical, durability, validates: true, limits: &limits };
     let output = Output { database: None, collection: "pets".into() };
     let (mut change, mut first) = (Some(change), Some(Record::Map(Map::from([("_id", Value::Int32(9))]))));
     out(&to, &output, &mut || {
@@ -111,4 +115,33 @@ fn writes_of_documents_do_not_fail_it() {
     out_during(&db, || pets.put(4, r#"{"kind": [1, 2]}"#)).unwrap();
     let (options, indexes, count) = described(&db, &pets.name).unwrap();
     assert_eq!((options.len(), indexes.len(), count), (0, 1, 1));
+}
+
+/// The look-up of the document to change is a query of its own.
+#[test]
+fn the_look_ups_of_a_merge_end_with_its_limits() {
+    let db = filled();
+    let pets = db.collection("pets");
+    db.engine.catalog.drop_indexes(&pets.name, Some("kind_1")).unwrap();
+    pets.create_index(r#"{"kind": 1}"#, r#"{"unique": true}"#);
+    let into = MergeInto {
+        into: Output { database: None, collection: "pets".into() },
+        on: vec!["kind".parse().unwrap()],
+        matched: WhenMatched::Merge,
+        not_matched: WhenNotMatched::Insert,
+        around: Variables::NONE,
+    };
+    let run = |is_stopped: bool| {
+        let mut limits = Limits::default();
+        limits.stop = Some(Arc::new(AtomicBool::new(is_stopped)));
+        let (engine, logical) = (&db.engine, &*pets.name.logical);
+        let to = Destination { engine, logical, durability: Durability::Periodic, validates: true, limits: &limits };
+        let mut first = Some(Record::Map(Map::from([("kind", Value::Int32(2)), ("seen", Value::Bool(true))])));
+        merge(&to, &into, &mut || Ok(first.take()))
+    };
+    let seen = || count(pets.find(FindRequest::new(r#"{"seen": true}"#)));
+    assert!(matches!(run(true), Err(Error::Stopped)));
+    assert_eq!(seen(), 0);
+    run(false).unwrap();
+    assert_eq!(seen(), 1);
 }

@@ -84,8 +84,6 @@ const PARTLY: &[(&str, &str)] = &[
     ("replSetStepDown", "a set has one member: with `force` it is elected at once"),
     ("replSetSyncFrom", "refused: a set has one member"),
     ("setClusterParameter", "until the server ends"),
-    ("setDefaultRWConcern", "until the server ends"),
-    ("setFeatureCompatibilityVersion", "until the server ends"),
     ("setParameter", "until the server ends"),
     ("setUserWriteBlockMode", "until the server ends"),
     ("updateRole", "`authenticationRestrictions` are refused"),

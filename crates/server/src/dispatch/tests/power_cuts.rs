@@ -211,8 +211,10 @@ fn cases(name: &str) -> Vec<Case> {
             let initiate = ("admin", doc! {"replSetInitiate": (Value::Map(set(1)))});
             vec![Case::new("admin", doc! {(name): (Value::Map(set(2)))}).after_synced([initiate]).always()]
         }
-        // They last until the server ends.
-        "setDefaultRWConcern" | "setFeatureCompatibilityVersion" => Vec::new(),
+        "setDefaultRWConcern" => {
+            vec![Case::new("admin", doc! {(name): 1, "defaultWriteConcern": {"w": 1, "j": true}}).always()]
+        }
+        "setFeatureCompatibilityVersion" => vec![Case::new("admin", doc! {(name): "8.2", "confirm": true}).always()],
         // It changes a build that runs.
         "setIndexCommitQuorum" => Vec::new(),
         // No collection is encrypted: they are refused.

@@ -1,0 +1,28 @@
+//! Builds indexes again.
+
+use crate::background;
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result};
+use crate::find::Hint;
+use crate::indexes::{Build, ID_INDEX, finish, index_name};
+use crate::names::FullName;
+use alluvium_exec::Limits;
+
+/// Builds an index with a name or with keys again. It is replaced by an empty one at once, which is declared in its
+/// place whatever happens: a build that the limits end continues in the background, and an interrupted one when the
+/// database is opened again.
+///
+/// # Errors
+/// As [`crate::indexes::drop_index`] and [`crate::indexes::DeclaredIndex::build`].
+pub fn rebuild_index(engine: &EngineHandle, name: &FullName, index: Hint, limits: &Limits) -> Result<()> {
+    let index = index_name(engine, name, index)?;
+    if index == ID_INDEX {
+        return Ok(());
+    }
+    let index = engine.catalog.renew_index(name, &index)?;
+    let built = finish(&Build { engine, name, index: &index, limits, drops: false });
+    if let Err(Error::Stopped | Error::MaxTimeExpired { .. }) = &built {
+        background::resume_build(engine, name, index);
+    }
+    built.map(drop)
+}

@@ -1,0 +1,49 @@
+//! Settings that clients give the server and that last: documents in the collections where MongoDB keeps them.
+
+use crate::error::CommandResult;
+use alluvium::{Collection, Database, Durability, Map};
+
+/// Where a setting is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    database: &'static str,
+    collection: &'static str,
+    id: &'static str,
+}
+
+/// The version whose features may be used.
+pub(crate) const FEATURES: Place =
+    Place { database: "admin", collection: "system.version", id: "featureCompatibilityVersion" };
+
+/// The concerns of commands that have none.
+pub(crate) const CONCERNS: Place = Place { database: "config", collection: "settings", id: "ReadWriteConcernDefaults" };
+
+impl Place {
+    fn collection(self, db: &Database) -> Collection {
+        db.logical_database(self.database).collection(self.collection).with_durability(Durability::Sync)
+    }
+
+    /// The setting, if there is one.
+    ///
+    /// # Errors
+    /// Errors of reading.
+    pub(crate) fn read(self, db: &Database) -> CommandResult<Option<Map>> {
+        let document = self.collection(db).get(self.id)?;
+        Ok(document.map(|document| document.to_map().map_err(alluvium::Error::from)).transpose()?)
+    }
+
+    /// Writes the setting, which is on the disk when this returns.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub(crate) fn write(self, db: &Database, setting: Map) -> CommandResult<()> {
+        let mut document = Map::from([("_id", alluvium::Value::from(self.id))]);
+        document.entries.extend(setting.entries);
+        Ok(self.collection(db).put(self.id, &document)?)
+    }
+
+    /// As text, for messages.
+    pub(crate) fn shown(self) -> String {
+        format!("{} in {}.{}", self.id, self.database, self.collection)
+    }
+}
