@@ -96,8 +96,8 @@ impl Args {
             }
         };
         let parsed = match &self.json {
-            Some(typed) => relaxed::parse(typed),
-            None => json::parse(text),
+            Some(typed) => relaxed::parse(typed).map_err(|error| error.to_string()),
+            None => json::parse(text).map_err(|error| error.to_string()),
         };
         match parsed {
             Ok(Value::Map(map)) => Ok(map),
