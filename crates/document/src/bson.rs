@@ -39,6 +39,10 @@ pub(crate) mod tag {
     pub const MIN_KEY: u8 = 0xff;
 }
 
+/// The maximum nesting of BSON. Messages contain documents a few levels deep, so that MongoDB's limit for BSON, this
+/// one, is above the limit for documents, [`MAX_DEPTH`].
+pub const LEVELS_MAX: usize = MAX_DEPTH + 20;
+
 /// The binary subtype whose bytes begin with their length once more.
 const OLD_BINARY: u8 = 2;
 
@@ -57,7 +61,7 @@ pub enum BsonError {
         problem: &'static str,
     },
     /// The nesting exceeds the limit.
-    #[error("the BSON nests deeper than {MAX_DEPTH} levels")]
+    #[error("the BSON nests deeper than {LEVELS_MAX} levels")]
     TooDeep,
     /// Names in BSON are strings.
     #[error("a map with a key of type {0} cannot be written as BSON, where keys are strings")]
@@ -85,7 +89,7 @@ pub enum BsonError {
 /// [`BsonError`]; `out` is then unchanged.
 pub fn encode_document(map: &Map, out: &mut Vec<u8>) -> Result<(), BsonError> {
     let before = out.len();
-    let result = put_document(map, MAX_DEPTH, out);
+    let result = put_document(map, LEVELS_MAX, out);
     if result.is_err() {
         out.truncate(before);
     }

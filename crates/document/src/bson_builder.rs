@@ -1,8 +1,8 @@
 //! Builds a BSON document field by field.
 
-use crate::bson::{BsonError, begin, finish, put_cstring, put_value, tag, tag_of};
+use crate::bson::{BsonError, LEVELS_MAX, begin, finish, put_cstring, put_value, tag, tag_of};
 use crate::document::{Document, DocumentError};
-use crate::value::{MAX_DEPTH, Value};
+use crate::value::Value;
 
 /// Appends a BSON document to a buffer, field by field: for replies that contain stored documents, which are not
 /// decoded. Every [`BsonBuilder::open_document`] and [`BsonBuilder::open_array`] needs its [`BsonBuilder::close`].
@@ -33,7 +33,7 @@ impl BsonBuilder {
     pub fn put(&mut self, name: &str, value: &Value) -> Result<(), BsonError> {
         let before = self.out.len();
         self.out.push(tag_of(value));
-        let put = put_cstring(name, &mut self.out).and_then(|()| put_value(value, MAX_DEPTH, &mut self.out));
+        let put = put_cstring(name, &mut self.out).and_then(|()| put_value(value, LEVELS_MAX, &mut self.out));
         if put.is_err() {
             self.out.truncate(before);
         }

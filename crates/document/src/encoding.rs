@@ -5,6 +5,7 @@
 
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
+use alluvium_codec::key::TOO_DEEP;
 use alluvium_codec::{DecodeError, Result, varint};
 
 /// Bytes with a subtype: length, subtype, bytes.
@@ -481,7 +482,7 @@ fn text(bytes: &[u8]) -> Result<&str> {
 
 #[inline]
 fn deeper(depth: usize) -> Result<usize> {
-    depth.checked_sub(1).ok_or(DecodeError::Invalid("more than 100 levels"))
+    depth.checked_sub(1).ok_or(DecodeError::Invalid(TOO_DEEP))
 }
 
 #[inline]

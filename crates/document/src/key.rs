@@ -20,6 +20,7 @@
 use crate::compare::{rank, type_rank};
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
+use alluvium_codec::key::TOO_DEEP;
 use alluvium_codec::{DecodeError, Result, key};
 
 pub use alluvium_codec::key::skip;
@@ -374,7 +375,7 @@ fn text(bytes: Vec<u8>) -> Result<String> {
 }
 
 fn deeper(depth: usize) -> Result<usize> {
-    depth.checked_sub(1).ok_or(DecodeError::Invalid("more than 100 levels"))
+    depth.checked_sub(1).ok_or(DecodeError::Invalid(TOO_DEEP))
 }
 
 #[cfg(test)]

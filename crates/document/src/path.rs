@@ -112,10 +112,16 @@ fn step<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
-/// The position in an array that a name selects: a number without a sign or leading zeros.
+/// The position in an array that a name selects in reads, filters and indexes: a number without a sign or leading zeros.
 pub fn array_index(name: &str) -> Option<usize> {
     let plain = name == "0" || matches!(name.as_bytes().first(), Some(b'1'..=b'9'));
     name.parse().ok().filter(|_| plain)
+}
+
+/// The position in an array that a name selects in updates: digits, of which leading zeros are ignored, as in MongoDB.
+pub fn update_index(name: &str) -> Option<usize> {
+    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
+    name.parse().ok().filter(|_| digits)
 }
 
 fn visit_all<'a>(value: &'a Value, names: &[&str], visit: &mut dyn FnMut(&'a Value)) -> usize {

@@ -9,7 +9,8 @@ mod memory;
 /// dereferences to `str`; `into_string` and `String::from` make a `String`.
 pub use compact_str::CompactString as Text;
 
-/// The maximum nesting of arrays and maps: `[]` is 1 level, `[[]]` is 2.
+/// The maximum nesting of arrays and maps: `[]` is 1 level, `[[]]` is 2. It is MongoDB's limit for stored documents,
+/// the document itself included.
 ///
 /// Parsers and decoders refuse deeper values. Code that builds values itself calls
 /// [`Value::is_too_deep`] before storing one.

@@ -139,6 +139,22 @@ impl Expression {
         found
     }
 
+    /// True if the expression draws random numbers.
+    pub(crate) fn is_random(&self) -> bool {
+        self.node.is_random()
+    }
+
+    /// The path at which the expression finds a field of the map that it makes, if the field is the value at one.
+    pub(crate) fn path_of_field(&self, name: &str) -> Option<&alluvium_document::path::FieldPath> {
+        match &self.node {
+            Node::Map(fields) => fields.iter().find(|(field, _)| *field == name).and_then(|(_, node)| match node {
+                Node::Field(path) => Some(path),
+                _ => None,
+            }),
+            _ => None,
+        }
+    }
+
     /// The paths of the document that the expression reads; `None` if it may read all of it.
     pub fn paths(&self) -> Option<Vec<&alluvium_document::path::FieldPath>> {
         let mut paths = Vec::new();

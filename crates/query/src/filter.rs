@@ -42,6 +42,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use alluvium_document::path::FieldPath;
 use alluvium_document::row::{MapRef, ValueRef};
 use alluvium_document::{Document, MAX_DEPTH, Map, Value, bson};
 
@@ -65,7 +66,7 @@ pub use error::{FilterError, MatchError};
 use node::Decoded;
 pub use position::Selection;
 pub use schema::Schema;
-use tree::{Clause, Condition, Demands, Written};
+use tree::{Clause, Condition, Demands, Path, Written};
 
 /// The maximum size of a filter, as BSON: MongoDB's limit for documents.
 pub const MAX_FILTER_BYTES: usize = 16 << 20;
@@ -130,8 +131,46 @@ impl Filter {
                 true
             }
             Clause::Or(branches) | Clause::Nor(branches) => branches.iter().all(|branch| branch.add_names(names)),
-            Clause::Expression(_) | Clause::Schema(_) => false,
+            Clause::Expression(computed) => match computed.expression.paths() {
+                Some(paths) => {
+                    names.extend(paths.into_iter().map(FieldPath::first));
+                    true
+                }
+                None => false,
+            },
+            Clause::Schema(_) => false,
         })
+    }
+
+    /// True if the filter draws random numbers, so that it may match a document once and not another time.
+    pub(crate) fn is_random(&self) -> bool {
+        self.clauses.iter().any(|clause| match clause {
+            Clause::Expression(computed) => computed.expression.is_random(),
+            Clause::Or(branches) | Clause::Nor(branches) => branches.iter().any(Self::is_random),
+            Clause::Field { .. } | Clause::Schema(_) => false,
+        })
+    }
+
+    /// The conditions, all of which must hold, each as a filter, in the order in which they were written.
+    pub(crate) fn conjuncts(&self) -> impl Iterator<Item = Self> {
+        self.as_written().map(|clause| Self::of(vec![clause.clone()]))
+    }
+
+    /// The same conditions on other paths, those that `change` gives for the path of each condition; `None` if one has
+    /// none, or examines whole documents.
+    pub(crate) fn with_paths(&self, change: &dyn Fn(&Path, &Condition) -> Option<Path>) -> Option<Self> {
+        let all = |branches: &[Self]| branches.iter().map(|branch| branch.with_paths(change)).collect::<Option<_>>();
+        let clauses = self.as_written().map(|clause| {
+            Some(match clause {
+                Clause::Field { path, condition } => {
+                    Clause::Field { path: change(path, condition)?, condition: condition.clone() }
+                }
+                Clause::Or(branches) => Clause::Or(all(branches)?),
+                Clause::Nor(branches) => Clause::Nor(all(branches)?),
+                Clause::Expression(_) | Clause::Schema(_) => return None,
+            })
+        });
+        Some(Self::of(clauses.collect::<Option<_>>()?))
     }
 
     /// A filter that both match.

@@ -45,7 +45,7 @@ pub use changes::Changes;
 pub use densify::{Densify, Sequence};
 pub use each::{Each, Unwind, Unwound};
 pub use error::PipelineError;
-pub use group::{Group, Groups};
+pub use group::{Group, Groups, TakenGroup};
 pub use record::{Record, RecordRef};
 pub use stage::{
     GraphLookup, Lookup, MergeInto, Output, Pipeline, Stage, Statistics, UnionWith, WhenMatched, WhenNotMatched,

@@ -132,6 +132,15 @@ impl Projection {
         }
     }
 
+    /// The path whose value this top-level field gets, if it is computed as one.
+    pub(crate) fn computed_as(&self, name: &str) -> Option<&FieldPath> {
+        let mut inside = self.computed.iter().filter(|(path, _)| path.first() == name);
+        match (inside.next(), inside.next()) {
+            (Some((path, expression)), None) if path.depth() == 1 => expression.as_path(),
+            _ => None,
+        }
+    }
+
     /// The top-level fields whose values suffice for the projection, so that an index with these
     /// fields can answer without the documents. `None` for an exclusion, if operators select
     /// elements, or fields are computed.

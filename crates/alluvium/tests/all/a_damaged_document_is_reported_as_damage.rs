@@ -72,7 +72,7 @@ fn reads_by_other_paths_report_damage() {
 #[test]
 fn what_nests_too_deep_is_invalid() {
     let (_db, pets) = damaged();
-    let deep = (0..100).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+    let deep = (0..alluvium::MAX_DEPTH).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
     let set = pets.modify(1, |draft| {
         draft.set("kind", deep.clone())?;
         Ok(true)

@@ -1,7 +1,7 @@
 //! The filter of a partial index nests no deeper than its description, or a dump, can be read back.
 
 use alluvium::dump;
-use alluvium::{Database, Error, IndexError, Map, Value};
+use alluvium::{Database, Error, IndexError, MAX_DEPTH, Map, Value};
 use alluvium_document::Code;
 
 const MOST: usize = alluvium_query::index::MAX_PARTIAL_LEVELS;
@@ -31,13 +31,13 @@ fn codes_with_scopes_count_as_one_level_each() {
     for levels in [51, MOST - 1] {
         c.create_index(format!(r#"{{"n{levels}": 1}}"#)).options(filtered(codes(levels))).run().unwrap();
     }
-    for levels in [MOST, 99, 100, 101] {
+    for levels in [MOST, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1] {
         let error = c.create_index(r#"{"n": 1}"#).options(filtered(codes(levels))).run().unwrap_err();
         assert_eq!(error.code().map(|(code, _)| code), Some(15), "{levels}: {error}");
     }
-    for levels in [51, 98, 99, 100, 101] {
+    for levels in [51, MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1] {
         let put = c.insert_one(Map::from([("_id", Value::from(levels as i32)), ("a", codes(levels))]));
-        assert_eq!(put.is_ok(), levels < 100, "{levels}");
+        assert_eq!(put.is_ok(), levels < MAX_DEPTH, "{levels}");
         let put = c.insert_one(Map::from([("_id", Value::from(1000 + levels as i32)), ("a", within_arrays(levels))]));
         assert!(put.is_err(), "{levels}");
     }
@@ -48,7 +48,7 @@ fn codes_with_scopes_count_as_one_level_each() {
     let indexes = c.indexes().unwrap();
     assert_eq!(indexes.len(), 3);
     assert_eq!(c.count().unwrap(), 3);
-    for levels in [51, 98, 99] {
+    for levels in [51, MAX_DEPTH - 2, MAX_DEPTH - 1] {
         let read = c.get(levels as i32).unwrap().unwrap().to_map().unwrap();
         assert_eq!(read.get("a"), Some(&codes(levels)), "{levels}");
     }
@@ -57,7 +57,7 @@ fn codes_with_scopes_count_as_one_level_each() {
 
 /// Codes within arrays, whose levels together exceed the limit.
 fn within_arrays(levels: usize) -> Value {
-    (0..50).fold(codes(levels), |inner, _| Value::Array(vec![inner]))
+    (0..MAX_DEPTH - 50).fold(codes(levels), |inner, _| Value::Array(vec![inner]))
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_filter_that_could_not_be_read_again_is_refused() {
     let db = open("db");
     let c = db.collection("c");
     c.put(1, r#"{"n": 1}"#).unwrap();
-    for levels in [MOST + 1, 98, 99, 100] {
+    for levels in [MOST + 1, MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH] {
         let error = c.create_index(r#"{"n": 1}"#).options(options(levels)).run().unwrap_err();
         assert!(matches!(&error, Error::Index(IndexError::Filter(_))), "{levels}: {error}");
         assert_eq!(error.code().map(|(code, _)| code), Some(15), "{levels}: {error}");

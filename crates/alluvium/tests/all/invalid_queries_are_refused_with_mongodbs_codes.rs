@@ -373,7 +373,7 @@ fn errors_of_expressions_name_the_document() {
     let db = Database::in_memory().unwrap();
     let c = db.collection("c");
     c.insert_many([r#"{"_id": "x", "a": 1}"#, r#"{"_id": "y", "a": "text"}"#]).unwrap();
-    let wrong = "$abs takes numbers, this is of type string";
+    let wrong = "$abs only supports numeric types, not string";
     for stages in [
         r#"[{"$project": {"r": {"$abs": "$a"}}}]"#,
         r#"[{"$set": {"r": {"$abs": "$a"}}}]"#,

@@ -177,3 +177,20 @@ fn a_merge_fills_empty_timestamps() {
         }
     }
 }
+
+/// MongoDB 8.0: `$merge` with a pipeline is an update by that pipeline, which ends with ImmutableField.
+#[test]
+fn a_pipeline_of_a_merge_keeps_the_id() {
+    let (.., env) = env_of(MemFs::new());
+    let db = open(&env);
+    db.collection("c").put(1, r#"{"a":1}"#).unwrap();
+    db.collection("d").put(1, r#"{"b":1}"#).unwrap();
+    let run = |stages: &str| {
+        let merge = format!(r#"[{{"$merge": {{"into": "d", "whenMatched": {stages}}}}}]"#);
+        db.collection("c").aggregate(&*merge).run()?.try_for_each(|document| document.map(drop))
+    };
+    assert_eq!(run(r#"[{"$set": {"_id": 2}}]"#).unwrap_err().code().unwrap().0, 66);
+    assert_eq!(run(r#"[{"$replaceWith": {"_id": {"$literal": 2}}}]"#).unwrap_err().code().unwrap().0, 66);
+    run(r#"[{"$replaceWith": {"c": "$$new.a"}}]"#).unwrap();
+    assert_eq!(db.collection("d").get(1).unwrap().unwrap().to_string(), r#"{"_id":1,"c":1}"#);
+}

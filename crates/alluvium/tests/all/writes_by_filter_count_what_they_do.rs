@@ -83,6 +83,31 @@ fn an_upsert_inserts_what_filter_and_update_say() {
     assert_eq!(fresh.count().unwrap(), 1);
 }
 
+/// MongoDB's manual, "Field Names with Periods and Dollar Signs": an upsert that inserts is an insert.
+#[test]
+fn only_a_document_that_is_inserted_has_fields_with_a_dollar() {
+    let (_db, c) = open();
+    let update = r#"{"$set": {"phone": 25, "$hotel": 320}}"#;
+    let result = c.update_one(r#"{"_id": "new"}"#, update).upsert(true).run().unwrap();
+    assert_eq!(result.upserted_id, Some(Value::from("new")));
+    assert_eq!(text(&c, "new"), r#"{"_id":"new","$hotel":320,"phone":25}"#);
+    let code = |result: alluvium::Result<alluvium::UpdateResult>| result.unwrap_err().code().unwrap().0;
+    assert_eq!(code(c.update_one(r#"{"_id": "new"}"#, update).upsert(true).run()), 52);
+    assert_eq!(c.update_one(r#"{"_id": "none"}"#, update).run().unwrap().matched_count, 0);
+    c.replace_one(r#"{"_id": "other"}"#, r#"{"a": 1, "$b": 2}"#).upsert(true).run().unwrap();
+    assert_eq!(text(&c, "other"), r#"{"_id":"other","a":1,"$b":2}"#);
+    assert_eq!(code(c.replace_one(r#"{"_id": "other"}"#, r#"{"a": 1, "$b": 2}"#).run()), 52);
+}
+
+#[test]
+fn an_update_that_matches_nothing_does_not_fail_by_what_it_would_compute() {
+    let (_db, c) = open();
+    let update = r#"[{"$set": {"a": {"$divide": [1, 0]}}}]"#;
+    assert_eq!(c.update_many(r#"{"none": 1}"#, update).run().unwrap().matched_count, 0);
+    c.put("there", r#"{"n": 1}"#).unwrap();
+    assert_eq!(c.update_many(r#"{"_id": "there"}"#, update).run().unwrap_err().code().unwrap().0, 2);
+}
+
 #[test]
 fn counters_add_up_under_many_writers() {
     let (_db, c) = open();

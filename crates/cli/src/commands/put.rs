@@ -119,8 +119,8 @@ impl Args {
             }
         };
         let parsed = match typed {
-            Some(typed) => relaxed::parse(typed),
-            None => json::parse(text),
+            Some(typed) => relaxed::parse(typed).map_err(|error| error.to_string()),
+            None => json::parse(text).map_err(|error| error.to_string()),
         };
         match parsed {
             Ok(Value::Map(map)) => Ok(map),

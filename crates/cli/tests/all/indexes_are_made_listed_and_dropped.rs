@@ -86,7 +86,11 @@ fn what_is_wrong_is_said() {
         (2, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
         (1, &["db", "pets", "{}"], "needs a key"),
         (1, &["db", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
-        (1, &["db", "pets", r#"{"_id": 1}"#, "--unique"], "the index on _id has no option unique"),
+        (
+            1,
+            &["db", "pets", r#"{"_id": 1}"#, "--unique"],
+            "The field 'unique' is not valid for an _id index specification",
+        ),
         (1, &["db", "pets", r#"{"_id": -1}"#], "the index on _id is {_id: 1}"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--partial", r#"{"a": {"$where": "x"}}"#], "$where"),
         (1, &["db", "pets", r#"{"a": 1, "b": 1}"#, "--expire-after", "60"], "expireAfterSeconds"),

@@ -1,6 +1,6 @@
 //! Skipping keys, also inverted ones, without decoding them.
 
-use super::{GROUPS, MAX_DEPTH, rank};
+use super::{GROUPS, MAX_DEPTH, TOO_DEEP, rank};
 use crate::error::{DecodeError, Result};
 
 /// Takes one key from the front of `input`. With `inverted` all its bits are inverted, as in a
@@ -130,5 +130,5 @@ impl Keys<'_, '_> {
 }
 
 fn deeper(depth: usize) -> Result<usize> {
-    depth.checked_sub(1).ok_or(DecodeError::Invalid("more than 100 levels"))
+    depth.checked_sub(1).ok_or(DecodeError::Invalid(TOO_DEEP))
 }

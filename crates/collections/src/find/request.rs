@@ -170,7 +170,11 @@ pub(crate) fn known_variables(
     let mut variables = moment;
     for (name, value) in given.transpose()?.unwrap_or_default().entries {
         let name = name.as_str().unwrap_or_default();
-        check_variable(name).map_err(PipelineError::from)?;
+        // A server that is a member of a replica set sets it.
+        let is_cluster_time = name == "CLUSTER_TIME" && matches!(value, Value::Timestamp(_));
+        if !is_cluster_time {
+            check_variable(name).map_err(PipelineError::from)?;
+        }
         let expression = Expression::parse_in(&value, &variables).map_err(PipelineError::from)?;
         let value = expression.evaluate(&mut Scope::of_map(&Map::new())).map_err(PipelineError::from)?;
         variables = variables.with(name, value);

@@ -168,19 +168,22 @@ impl Host for LocalHost {
         }
         let within = Self { depth: self.depth + 1, ..self.clone() };
         Ok(match collection {
-            Some(collection) => {
-                let name = FullName::new(&self.logical, collection)?;
-                Box::new(within.begin(&name, stages, None, false)?.1)
-            }
+            Some(collection) => match FullName::new(&self.logical, collection) {
+                Ok(name) => Box::new(within.begin(&name, stages, None, false)?.1),
+                // As in MongoDB, what cannot exist is empty like what does not.
+                Err(_) if !collection.is_empty() => Box::new(within.begin_alone(stages, false)),
+                Err(error) => return Err(error.into()),
+            },
             None => Box::new(within.begin_alone(stages, false)),
         })
     }
 
     fn finder(&self, collection: &str, path: &FieldPath) -> Result<Option<BoxedFinder<Error>>> {
-        let name = FullName::new(&self.logical, collection)?;
-        if self.engine.catalog.view(&name).is_some() {
-            return Ok(None);
-        }
+        let name = match FullName::new(&self.logical, collection) {
+            Ok(name) if self.engine.catalog.view(&name).is_none() => name,
+            Err(error) if collection.is_empty() => return Err(error.into()),
+            _ => return Ok(None),
+        };
         let view = CollectionView::open(&self.engine, &name, Some(&self.snapshot))?;
         let (limits, collation) = (&self.settings.limits, self.collation.as_ref());
         Ok(Some(Box::new(LocalFinder::new(view, path, limits, collation, self.memory.clone()))))

@@ -194,14 +194,18 @@ fn find_id(to: &Destination<'_>, name: &FullName, merge: &MergeInto, filter: &Ma
     Ok(Execution::new(view, query, false)?.next_raw()?.map(|document| document.id().clone()))
 }
 
+fn immutable_id<T>(writer: &Writer<'_>) -> Result<T> {
+    let message = format!("$merge into {} would change an _id, which never changes: leave it out", writer.name);
+    refuse(ErrorCode::ImmutableField, message)
+}
+
 /// Writes a document where there is another one. False if that one has gone.
 fn matched(writer: &Writer<'_>, merge: &MergeInto, id: &Value, map: &Map) -> Result<bool> {
     if let Some(own) = map.get(ids::ID)
         && !equal(own, id)
         && matches!(merge.matched, WhenMatched::Replace | WhenMatched::Merge)
     {
-        let message = format!("$merge into {} would change an _id, which never changes: leave it out", writer.name);
-        return refuse(ErrorCode::ImmutableField, message);
+        return immutable_id(writer);
     }
     let mut replaced = map.clone();
     if !replaced.contains(ids::ID) {
@@ -229,6 +233,10 @@ fn matched(writer: &Writer<'_>, merge: &MergeInto, id: &Value, map: &Map) -> Res
             let changes = merge.changes_for(&Record::Map(map.clone()))?;
             writer.modify(id, |draft| {
                 let mut changed = changes.apply(draft.clone().into_map()?)?;
+                match changed.get(ids::ID) {
+                    Some(own) if !equal(own, id) => return immutable_id(writer),
+                    _ => ids::keep_id(&mut changed, id.clone())?,
+                }
                 Present::at(writer.engine.env.clock.unix_millis()).fill(&mut changed);
                 draft.replace(changed);
                 Ok(true)

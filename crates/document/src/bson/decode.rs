@@ -1,7 +1,7 @@
 //! Decodes BSON from untrusted bytes.
 
+use super::LEVELS_MAX;
 use super::{Binary, BsonError, Code, DbPointer, Decimal, Double, Map, OLD_BINARY, Regex, Timestamp, Value, tag};
-use crate::value::MAX_DEPTH;
 
 mod cost;
 
@@ -38,7 +38,7 @@ pub fn decode_document_lossy(bytes: &[u8]) -> Result<Map, BsonError> {
 /// [`BsonError`] with the offset of the error.
 pub fn take_document(bytes: &[u8]) -> Result<(Map, usize), BsonError> {
     let mut reader = Reader::new(bytes);
-    let map = reader.document(MAX_DEPTH)?;
+    let map = reader.document(LEVELS_MAX)?;
     Ok((map, reader.at))
 }
 

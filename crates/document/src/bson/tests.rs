@@ -87,7 +87,7 @@ fn what_bson_cannot_hold() {
     let decimal: Decimal = "1E+7000".parse().unwrap();
     fails(Map::from([("a", decimal)]), BsonError::Decimal);
     let mut deep = Map::new();
-    for _ in 0..100 {
+    for _ in 0..LEVELS_MAX {
         deep = Map::from([("a", deep)]);
     }
     fails(deep, BsonError::TooDeep);
@@ -112,7 +112,7 @@ fn broken_documents() {
     assert_eq!(decode_document(b"\x06\0\0\0\0"), Err(BsonError::Truncated));
     assert_eq!(decode_document(b"\x0c\0\0\0\x02a\0\xff\xff\xff\x7f\0"), Err(BsonError::Truncated));
     let mut deep = b"\x05\0\0\0\0".to_vec();
-    for _ in 0..100 {
+    for _ in 0..LEVELS_MAX {
         let len = (deep.len() + 8) as i32;
         deep = [&len.to_le_bytes()[..], b"\x03a\0", &deep, b"\0"].concat();
     }

@@ -69,9 +69,10 @@ fn nested(levels: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_hundred_levels_and_no_more() {
-    assert!(decode(&mut &nested(100)[..]).is_ok());
-    assert_eq!(decode(&mut &nested(101)[..]), Err(DecodeError::Invalid("more than 100 levels")));
+fn the_limit_of_levels_and_no_more() {
+    assert!(TOO_DEEP.contains(&MAX_DEPTH.to_string()));
+    assert!(decode(&mut &nested(MAX_DEPTH)[..]).is_ok());
+    assert_eq!(decode(&mut &nested(MAX_DEPTH + 1)[..]), Err(DecodeError::Invalid(TOO_DEEP)));
     assert_eq!(skip(&mut &nested(1_000_000)[..]), Ok(()));
 }
 
@@ -84,13 +85,13 @@ fn codes(levels: usize) -> Value {
 
 #[test]
 fn a_code_with_a_scope_is_one_level() {
-    for levels in [50, 51, 99, 100, 101] {
+    for levels in [50, 51, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1] {
         let value = codes(levels);
         assert_eq!(value.is_too_deep(), levels > MAX_DEPTH);
         let bytes = bytes(value.clone());
         let decoded = decode(&mut &bytes[..]);
         match levels > MAX_DEPTH {
-            true => assert_eq!(decoded, Err(DecodeError::Invalid("more than 100 levels"))),
+            true => assert_eq!(decoded, Err(DecodeError::Invalid(TOO_DEEP))),
             false => assert_eq!(decoded, Ok(value)),
         }
     }

@@ -69,6 +69,17 @@ fn positions_in_arrays_are_plain_numbers() {
     }
 }
 
+/// MongoDB 8.0, `src/mongo/util/str.cpp`, `parseUnsignedBase10Integer`.
+#[test]
+fn positions_of_updates_are_digits() {
+    for (name, at) in [("0", 0), ("00", 0), ("10", 10), ("0000000000000000000000000000010", 10)] {
+        assert_eq!(update_index(name), Some(at), "{name}");
+    }
+    for name in ["", "+1", "-1", "-0", "1.0", "x", "0x1", "99999999999999999999999"] {
+        assert_eq!(update_index(name), None, "{name}");
+    }
+}
+
 #[test]
 fn a_value_is_set_in_maps() {
     let set = |json: &str, at: &str| {

@@ -135,7 +135,7 @@ fn keys_that_are_no_strings_or_stand_twice_stay_self_describing() {
 #[test]
 fn a_document_that_is_too_deep_is_refused_and_leaves_nothing_behind() {
     let table = ShapeTable::new(ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() });
-    for (deep, fits) in [(98, true), (99, true), (100, false), (1000, false)] {
+    for (deep, fits) in [(MAX_DEPTH - 2, true), (MAX_DEPTH - 1, true), (MAX_DEPTH, false), (1000, false)] {
         for is_array in [true, false] {
             let mut value = Value::Null;
             for _ in 0..deep {
@@ -159,9 +159,19 @@ fn a_document_that_is_too_deep_is_refused_and_leaves_nothing_behind() {
 #[test]
 fn codes_with_scopes_count_with_what_is_around_them() {
     let table = ShapeTable::new(ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() });
-    for (arrays, codes) in
-        [(0, 98), (0, 99), (0, 100), (39, 60), (40, 60), (60, 60), (98, 1), (99, 1), (98, 2), (99, 0)]
-    {
+    const MOST: usize = MAX_DEPTH - 1;
+    for (arrays, codes) in [
+        (0, MOST - 1),
+        (0, MOST),
+        (0, MOST + 1),
+        (MOST - 60, 60),
+        (MOST - 59, 60),
+        (MOST - 39, 60),
+        (MOST - 1, 1),
+        (MOST, 1),
+        (MOST - 1, 2),
+        (MOST, 0),
+    ] {
         let code = |inner| Value::Code(Box::new(Code { code: "f".into(), scope: Some(Map::from([("s", inner)])) }));
         let value = (0..codes).fold(Value::Null, |inner, _| code(inner));
         let value = (0..arrays).fold(value, |inner, _| Value::Array(vec![inner]));

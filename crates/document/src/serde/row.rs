@@ -10,6 +10,7 @@ use crate::row::{ArrayRef, Form, MapRef, NESTED_ID, RowError, TRAILING, ValueRef
 use crate::shape::FieldKind;
 use crate::value::{MAX_DEPTH, Value};
 use alluvium_codec::DecodeError;
+use alluvium_codec::key::TOO_DEEP;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 use std::cell::RefCell;
@@ -59,7 +60,7 @@ impl<'de> RowValue<'de, '_> {
 
     /// The levels inside.
     fn deeper(&self) -> Result<usize, SerdeError> {
-        let levels = self.levels.checked_sub(1).ok_or(DecodeError::Invalid("more than 100 levels"));
+        let levels = self.levels.checked_sub(1).ok_or(DecodeError::Invalid(TOO_DEEP));
         self.damage.note(levels.map_err(RowError::Damaged))
     }
 

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::MAX_DEPTH;
 use crate::row::decode_row;
 use crate::shape::ShapeOptions;
 
@@ -234,8 +235,9 @@ fn awkward_lines_are_as_the_parser_has_them() {
         format!("{{\"_id\":1,\"a\":{open}{{\"$date\":{{\"$numberLong\":\"5\"}}}}{close}}}")
     };
     let long = format!("{{\"_id\":1,\"a\":\"{}\\n{}\"}}", "x".repeat(70), "ä".repeat(100));
-    let made = [deep(97), deep(98), deep(99), deep(100), nested(97), nested(98), nested(99), nested(100), long];
-    let dates: Vec<String> = (93..101).map(date).collect();
+    let near = MAX_DEPTH - 3..=MAX_DEPTH;
+    let made: Vec<String> = near.clone().map(deep).chain(near.map(nested)).chain([long]).collect();
+    let dates: Vec<String> = (MAX_DEPTH - 7..=MAX_DEPTH).map(date).collect();
     let lines: Vec<&[u8]> = include_bytes!("tests/awkward.jsonl").split(|&byte| byte == b'\n').collect();
     assert!(lines.len() > 100);
     let raw: &[&[u8]] = &[

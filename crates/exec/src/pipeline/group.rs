@@ -1,6 +1,9 @@
 //! `$group`: a document for each group, whose states are in memory or in files.
+//!
+//! Groups are returned in the order of their first documents, also those in files: they are read in the order of their
+//! keys to be finished, and then sorted by their places.
 
-use super::gather::Held;
+use super::gather::{self, Files, Held};
 use super::host::Host;
 use super::parallel::{self, spill};
 use super::run::Run;
@@ -9,7 +12,7 @@ use crate::marks;
 use crate::source::{Sorted, Sorter};
 use alluvium_codec::varint;
 use alluvium_document::Map;
-use alluvium_query::pipeline::{Group, Groups, PipelineError, Record};
+use alluvium_query::pipeline::{Group, Groups, PipelineError, Record, TakenGroup};
 use std::sync::Arc;
 
 type SortedOf<H> = <<H as Host>::Sorter as Sorter>::Sorted;
@@ -28,13 +31,13 @@ pub(super) struct Grouping<H: Host> {
 enum State<H: Host> {
     Waiting,
     Memory(std::vec::IntoIter<Map>),
-    Files(Box<FromFiles<H>>),
+    Files(gather::FromFiles<H>),
     /// All groups were returned.
     End,
 }
 
-/// Groups that are read from files.
-struct FromFiles<H: Host> {
+/// Groups that are read from files, in the order of their keys.
+struct Unfinished<H: Host> {
     sorted: SortedOf<H>,
     /// The group that is read, and its key.
     groups: Groups,
@@ -79,7 +82,7 @@ impl<H: Host> Grouping<H> {
             spill::<H>(&mut groups, sorter, &run.settings.limits)
         })?;
         self.held.push(held);
-        self.finish(run, groups, files.map(|(sorter, _)| sorter))
+        self.finish(run, groups, files)
     }
 
     /// The groups in memory, or all of them in files if some are.
@@ -87,10 +90,10 @@ impl<H: Host> Grouping<H> {
         &mut self,
         run: &mut Run<H>,
         mut groups: Groups,
-        sorter: Option<H::Sorter>,
+        sorter: Option<(H::Sorter, usize)>,
     ) -> Result<State<H>, H::Error> {
         let limits = run.settings.limits.clone();
-        let Some(mut sorter) = sorter else {
+        let Some((mut sorter, memory)) = sorter else {
             let maps: Vec<Map> = groups.take().collect();
             return Ok(State::Memory(maps.into_iter()));
         };
@@ -103,21 +106,28 @@ impl<H: Host> Grouping<H> {
         // New groups: to take the only one of a table that had many is slow.
         let groups = Groups::new(self.group.clone());
         let held = Held::in_memory(run, "$group");
-        Ok(State::Files(Box::new(FromFiles { sorted, groups, key: None, held })))
+        let mut unfinished = Unfinished::<H> { sorted, groups, key: None, held };
+        // What the groups beside the first files had is free.
+        let mut files = Files::new(&run.host, "$group", memory);
+        while let Some((place, map)) = unfinished.next(run)? {
+            run.tick()?;
+            files.add(&limits, &place, Record::Map(map))?;
+        }
+        Ok(State::Files(files.finish(&limits)?))
     }
 }
 
-impl<H: Host> FromFiles<H> {
+impl<H: Host> Unfinished<H> {
     /// The next group: its states are beside each other.
-    fn next(&mut self, run: &mut Run<H>) -> Result<Option<Map>, H::Error> {
+    fn next(&mut self, run: &mut Run<H>) -> Result<Option<TakenGroup>, H::Error> {
         loop {
             let Some(mut bytes) = self.sorted.next_value(&run.settings.limits)? else {
                 self.key = None;
-                return Ok(self.groups.take().next());
+                return Ok(self.groups.pop());
             };
             let key = varint::get_bytes(&mut bytes).map_err(|_| PipelineError::damaged_file())?;
             let finished = match &self.key {
-                Some(known) if known[..] != *key => self.groups.take().next(),
+                Some(known) if known[..] != *key => self.groups.pop(),
                 _ => None,
             };
             self.key = Some(key.to_vec());
@@ -137,13 +147,13 @@ impl<H: Host> Stream<H> for Grouping<H> {
         }
         let next = match &mut self.state {
             State::Waiting | State::End => None,
-            State::Memory(maps) => maps.next(),
-            State::Files(files) => files.next(run)?,
+            State::Memory(maps) => maps.next().map(Record::Map),
+            State::Files(files) => files.next(&run.settings.limits)?,
         };
         if next.is_none() {
             self.state = State::End;
             self.held.clear();
         }
-        Ok(next.map(Record::Map))
+        Ok(next)
     }
 }

@@ -1,4 +1,7 @@
 //! Groups by several threads, each of which reads parts of the documents.
+//!
+//! The groups of each part are gathered alone, and added to those of all parts in the order of the parts. So neither the
+//! order of the groups nor the last digits of sums depend on which thread was faster.
 
 use super::gather::Held;
 use super::host::{Host, Records};
@@ -9,6 +12,7 @@ use alluvium_codec::varint;
 use alluvium_env::sync::Mutex;
 use alluvium_env::thread::{available_parallelism, scope, try_spawn_scoped};
 use alluvium_query::pipeline::{Group, Groups};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,22 +28,42 @@ struct Shared<'s, H: Host> {
     settings: &'s Settings,
     /// The bytes of groups of one thread.
     bytes_max: usize,
-    /// The parts that no thread has begun.
-    parts: Mutex<Vec<Part<H>>>,
-    /// The groups of each thread, with their memory.
-    done: Mutex<Vec<(Groups, Held<H>)>>,
+    /// The parts that no thread has begun, the first one last.
+    parts: Mutex<Vec<(usize, Part<H>)>>,
+    done: Mutex<Done<H>>,
     /// The first error of a thread.
     failure: Mutex<Option<H::Error>>,
     /// Its memory is that of the thread which first has no more.
-    sorter: Mutex<Option<H::Sorter>>,
+    sorter: Mutex<Option<(H::Sorter, usize)>>,
     failed: AtomicBool,
+}
+
+/// The groups of the parts that were read.
+struct Done<H: Host> {
+    /// Those of the first parts.
+    first: Gathered<H>,
+    /// The number of these parts.
+    count: usize,
+    /// Those of later parts.
+    waiting: BTreeMap<usize, Gathered<H>>,
+    /// The memory of files.
+    of_files: Vec<Held<H>>,
+}
+
+/// Groups, and their memory.
+struct Gathered<H: Host> {
+    groups: Groups,
+    held: Held<H>,
+    /// The bytes that groups may take beside files, once some are in files.
+    beside_files: Option<usize>,
 }
 
 /// Groups, with their memory, and a sorter with those that memory did not hold.
 pub(super) struct Grouped<H: Host> {
     pub groups: Groups,
     pub held: Vec<Held<H>>,
-    pub sorter: Option<H::Sorter>,
+    /// And the bytes that its files may take in memory.
+    pub sorter: Option<(H::Sorter, usize)>,
 }
 
 /// The groups of all parts.
@@ -50,13 +74,15 @@ pub(super) fn groups<H: Host>(
     parts: Vec<Part<H>>,
 ) -> Result<Grouped<H>, H::Error> {
     let threads = parts.len().min(available_parallelism());
+    let held = Held::of(host.account(), "$group", settings.stage_bytes_max, settings.allow_disk_use);
+    let first = Gathered { groups: Groups::by_id(group.clone()), held, beside_files: None };
     let shared = Shared {
         host: Mutex::new(host.clone()),
         group,
         settings,
         bytes_max: settings.stage_bytes_max / threads.max(1),
-        parts: Mutex::new(parts),
-        done: Mutex::new(Vec::new()),
+        parts: Mutex::new(parts.into_iter().enumerate().rev().collect()),
+        done: Mutex::new(Done { first, count: 0, waiting: BTreeMap::new(), of_files: Vec::new() }),
         failure: Mutex::new(None),
         sorter: Mutex::new(None),
         failed: AtomicBool::new(false),
@@ -74,66 +100,78 @@ pub(super) fn groups<H: Host>(
     if let Some(error) = failure.into_inner() {
         return Err(error);
     }
-    let (mut all, mut held) = (Groups::new(group.clone()), Vec::new());
-    for (at, (groups, of_thread)) in done.into_inner().into_iter().enumerate() {
-        held.push(of_thread);
-        match at {
-            0 => all = groups,
-            _ => all.absorb(groups)?,
-        }
-    }
-    Ok(Grouped { groups: all, held, sorter: sorter.into_inner() })
+    let Done { first: Gathered { groups, held, .. }, of_files, .. } = done.into_inner();
+    Ok(Grouped { groups, held: of_files.into_iter().chain([held]).collect(), sorter: sorter.into_inner() })
 }
 
 impl<H: Host> Shared<'_, H> {
     fn work(&self) {
-        let account = self.host.lock().account();
-        let mut held = Held::of(account, "$group", self.bytes_max, self.settings.allow_disk_use);
-        let mut groups = Groups::new(self.group.clone());
         loop {
             let next = self.parts.lock().pop();
-            let Some(part) = next else { break };
-            if let Err(error) = self.part(part, &mut groups, &mut held) {
+            let Some((at, part)) = next else { break };
+            if let Err(error) = self.part(part).and_then(|gathered| self.add(at, gathered)) {
                 // Those that end because of this one come later.
                 self.failure.lock().get_or_insert(error);
                 self.failed.store(true, Ordering::Relaxed);
                 return;
             }
         }
-        self.done.lock().push((groups, held));
     }
 
-    fn part(&self, mut part: Part<H>, groups: &mut Groups, held: &mut Held<H>) -> Result<(), H::Error> {
-        let (mut seen, mut most) = (0u32, None);
+    /// Adds the groups of a part, and those of later parts that have waited for it.
+    fn add(&self, at: usize, gathered: Gathered<H>) -> Result<(), H::Error> {
+        let mut done = self.done.lock();
+        done.waiting.insert(at, gathered);
+        loop {
+            let count = done.count;
+            let Some(next) = done.waiting.remove(&count) else { return Ok(()) };
+            done.count += 1;
+            done.first.groups.absorb(next.groups)?;
+            if next.beside_files.is_some() {
+                done.of_files.push(next.held);
+            }
+            self.keep(&mut done.first)?;
+        }
+    }
+
+    /// The groups of a part, and their memory.
+    fn part(&self, mut part: Part<H>) -> Result<Gathered<H>, H::Error> {
+        let account = self.host.lock().account();
+        let held = Held::of(account, "$group", self.bytes_max, self.settings.allow_disk_use);
+        let mut gathered = Gathered { groups: Groups::by_id(self.group.clone()), held, beside_files: None };
+        let mut seen = 0u32;
         part.visit(&mut |record| {
             seen = seen.wrapping_add(1);
             if seen.is_multiple_of(LOOK_AFTER) && self.failed.load(Ordering::Relaxed) {
                 return Err(Interrupted::Stopped.into());
             }
-            groups.add(record)?;
-            let fits = match most {
-                None => held.fits(groups.bytes()),
-                Some(most) => groups.bytes() <= most,
-            };
-            if fits {
-                return Ok(());
-            }
-            if most.is_none() {
-                most = Some(held.for_files()? / 2);
-            }
-            self.spill(groups, most.unwrap_or_default())
-        })
+            gathered.groups.add(record)?;
+            self.keep(&mut gathered)
+        })?;
+        Ok(gathered)
     }
 
-    /// Moves the groups of a thread to the files of all.
-    fn spill(&self, groups: &mut Groups, memory: usize) -> Result<(), H::Error> {
+    /// Keeps groups in memory, or moves them to the files of all.
+    #[inline]
+    fn keep(&self, Gathered { groups, held, beside_files }: &mut Gathered<H>) -> Result<(), H::Error> {
+        let fits = match beside_files {
+            None => held.fits(groups.bytes()),
+            Some(most) => groups.bytes() <= *most,
+        };
+        if fits {
+            return Ok(());
+        }
+        let memory = match *beside_files {
+            Some(most) => most,
+            None => *beside_files.insert(held.for_files()? / 2),
+        };
         let mut sorter = self.sorter.lock();
-        let sorter = sorter.get_or_insert_with(|| self.host.lock().sorter("$group", memory));
+        let (sorter, _) = sorter.get_or_insert_with(|| (self.host.lock().sorter("$group", memory), memory));
         spill::<H>(groups, sorter, &self.settings.limits)
     }
 }
 
-/// Moves all groups to files. States of one group stay in the order of their documents.
+/// Moves all groups to files.
 pub(super) fn spill<H: Host>(
     groups: &mut Groups,
     sorter: &mut H::Sorter,

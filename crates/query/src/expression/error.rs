@@ -27,7 +27,7 @@ impl ExpressionError {
     /// A division by zero of an operator.
     #[cold]
     pub(crate) fn division_by_zero(code: ErrorCode, operator: &str) -> Self {
-        Self { divides_by_zero: true, ..Self::new(code, format!("{operator} cannot divide by zero")) }
+        Self { divides_by_zero: true, ..Self::new(code, format!("can't {operator} by zero")) }
     }
 
     /// True for a division by zero.

@@ -8,7 +8,7 @@ use super::scope::Scope;
 use super::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
 use crate::code::ErrorCode;
 use crate::interrupt::{Interrupt, Work};
-use alluvium_document::{Map, Value, bson};
+use alluvium_document::{MAX_DEPTH, Map, Value, bson};
 use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, EvaluateError>;
@@ -120,7 +120,10 @@ impl Node {
                 }
                 match default {
                     Some(default) => default.evaluate(run),
-                    None => Ok(fail(ErrorCode::Location40066, "$switch has no branch that is true, and no default")?),
+                    None => Ok(fail(
+                        ErrorCode::Location40066,
+                        "$switch could not find a matching branch for an input, and no default was specified",
+                    )?),
                 }
             }
             Self::Let { slot, values, body } => {
@@ -228,7 +231,16 @@ impl Node {
             Self::Filter { .. } => ("$filter", ErrorCode::Location28651),
             _ => ("$reduce", ErrorCode::Location40080),
         };
-        fail(code, format!("the input of {name} must be an array, this is of type {}", input.type_name()))
+        let found = input.type_name();
+        fail(
+            code,
+            match self {
+                Self::Reduce { .. } => {
+                    format!("$reduce requires that 'input' be an array, found: a value of type {found}")
+                }
+                _ => format!("input to {name} must be an array not {found}"),
+            },
+        )
     }
 }
 
@@ -320,7 +332,10 @@ fn bounded(value: &Value) -> Result<usize> {
             let size = bson::bson_size(value);
             within_limit(size)?;
             if value.is_too_deep() {
-                fail(ErrorCode::Overflow, "an expression makes a value that nests deeper than 100 levels")?;
+                fail(
+                    ErrorCode::Overflow,
+                    format!("an expression makes a value that nests deeper than {MAX_DEPTH} levels"),
+                )?;
             }
             Ok(size)
         }

@@ -122,6 +122,29 @@ impl Node {
         }
     }
 
+    /// True if random numbers are drawn.
+    pub fn is_random(&self) -> bool {
+        let any = |nodes: &[Self]| nodes.iter().any(Self::is_random);
+        match self {
+            Self::Random(_) => true,
+            Self::Constant(_) | Self::Field(_) | Self::Root | Self::Missing | Self::Variable { .. } => false,
+            Self::Map(fields) => fields.iter().any(|(_, node)| node.is_random()),
+            Self::Array(nodes) | Self::And(nodes) | Self::Or(nodes) | Self::IfNull(nodes) => any(nodes),
+            Self::Switch { branches, default } => {
+                branches.iter().any(|(when, then)| when.is_random() || then.is_random())
+                    || default.iter().any(|node| node.is_random())
+            }
+            Self::Let { values, body, .. } => any(values) || body.is_random(),
+            Self::MapOver { input, body, .. } => input.is_random() || body.is_random(),
+            Self::Filter { input, condition, limit, .. } => {
+                input.is_random() || condition.is_random() || limit.iter().any(|node| node.is_random())
+            }
+            Self::Reduce { input, initial, body, .. } => input.is_random() || initial.is_random() || body.is_random(),
+            Self::Call { arguments, .. } => arguments.iter().flatten().any(Self::is_random),
+            Self::Prepared(call) => call.nodes().any(Self::is_random),
+        }
+    }
+
     /// Collects the paths of the document that are read; false if all of it may be.
     pub fn paths<'n>(&'n self, out: &mut Vec<&'n FieldPath>) -> bool {
         match self {

@@ -51,7 +51,8 @@ pub(super) fn expression(expression: &Value, variables: &Variables, patterns: &P
     let mut parser = Parser { around: variables, variables: unknown, patterns, failures: Vec::new() };
     let node = parser.node(expression)?;
     match parser.failures.into_iter().next() {
-        Some(failure) => Err(failure),
+        Some(failure) if !variables.defers() => Err(failure),
+        Some(_) => Ok(node),
         None => Ok(node),
     }
 }
@@ -148,7 +149,7 @@ impl Parser<'_> {
                 let known: Vec<String> =
                     always.chain(inner).chain(self.around.names()).map(|name| format!("$${name}")).collect();
                 let near = suggestion(&format!("$${name}"), &known.iter().map(String::as_str).collect::<Vec<_>>());
-                fail(ErrorCode::Location17276, format!("there is no variable $${name}{near}"))
+                fail(ErrorCode::Location17276, format!("Use of undefined variable: {name}{near}"))
             }
         }
     }
@@ -160,11 +161,21 @@ impl Parser<'_> {
         {
             return self.operator(name, operand);
         }
-        if let Some(name) = map.iter().filter_map(|(name, _)| name.as_str()).find(|name| is_operator(name)) {
+        let mut names = map.iter().filter_map(|(name, _)| name.as_str());
+        if let Some(name) = names.next().filter(|name| is_operator(name)) {
             return fail(
                 ErrorCode::Location15983,
                 format!(
-                    "an expression is one operator, and {name} has other fields beside it: give each a map of its own"
+                    "an object representing an expression must have exactly one field: {name} has others beside it, give \
+                     each a map of its own"
+                ),
+            );
+        }
+        if let Some(name) = names.find(|name| is_operator(name)) {
+            return fail(
+                ErrorCode::DOLLAR,
+                format!(
+                    "FieldPath field names may not start with '$'. Consider using $getField or $setField. ('{name}')"
                 ),
             );
         }
@@ -173,6 +184,9 @@ impl Parser<'_> {
             let Some(name) = name.as_str() else {
                 return fail(ErrorCode::TypeMismatch, "the names of a map in an expression must be text");
             };
+            if name.is_empty() {
+                return fail(ErrorCode::Location15998, "FieldPath field names may not be empty strings: use $setField");
+            }
             if name.contains('.') {
                 return fail(
                     ErrorCode::Location16412,
@@ -329,7 +343,10 @@ fn or_null(node: Node) -> Node {
 
 fn path(text: &str) -> Result<FieldPath> {
     if text.is_empty() {
-        return fail(ErrorCode::Location16872, "'$' alone is not a field path: write \"$name\", or {$literal: \"$\"}");
+        return fail(
+            ErrorCode::Location16872,
+            "'$' by itself is not a valid FieldPath: write \"$name\", or {$literal: \"$\"}",
+        );
     }
     if let Some(name) = text.split('.').find(|name| is_dollar_name(name)) {
         return fail(
@@ -355,14 +372,20 @@ fn wrong_count<T>(operator: &str, least: usize, most: usize, count: usize) -> Re
         }
         (least, most) if least == most => {
             let s = if least == 1 { "" } else { "s" };
-            fail(ErrorCode::Location16020, format!("{operator} takes {least} argument{s}, it has {count}"))
+            fail(
+                ErrorCode::Location16020,
+                format!("Expression {operator} takes exactly {least} argument{s}. {count} were passed in."),
+            )
         }
         (least, usize::MAX) => {
             fail(ErrorCode::Location28667, format!("{operator} takes at least {least} arguments, it has {count}"))
         }
-        (least, most) => {
-            fail(ErrorCode::Location28667, format!("{operator} takes {least} to {most} arguments, it has {count}"))
-        }
+        (least, most) => fail(
+            ErrorCode::Location28667,
+            format!(
+                "Expression {operator} takes at least {least} arguments, and at most {most}, but {count} were passed in."
+            ),
+        ),
     }
 }
 
@@ -375,5 +398,5 @@ fn unknown<T>(name: &str) -> Result<T> {
     }
     let known: Vec<&str> = operators::names().chain(SPECIAL).collect();
     let near = suggestion(name, &known);
-    fail(ErrorCode::InvalidPipelineOperator, format!("there is no expression {name}{near}"))
+    fail(ErrorCode::InvalidPipelineOperator, format!("Unrecognized expression '{name}'{near}"))
 }

@@ -16,6 +16,8 @@ pub struct Variables {
     random: Option<Chance>,
     collation: Option<Collation>,
     interrupt: Option<Interrupt>,
+    /// Expressions of constants that have no value fail when they are evaluated, not when they are parsed.
+    defers: bool,
 }
 
 /// A source of random numbers that is made when it is first needed: most queries need none.
@@ -55,7 +57,8 @@ pub(super) enum Binding {
 
 impl Variables {
     /// No variables.
-    pub const NONE: Self = Self { bindings: Vec::new(), now: None, random: None, collation: None, interrupt: None };
+    pub const NONE: Self =
+        Self { bindings: Vec::new(), now: None, random: None, collation: None, interrupt: None, defers: false };
 
     /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC: one moment for all documents. Without it,
     /// expressions with `$$NOW` are refused.
@@ -85,6 +88,19 @@ impl Variables {
     pub fn interrupted_by(mut self, interrupt: Interrupt) -> Self {
         self.interrupt = Some(interrupt);
         self
+    }
+
+    /// Makes expressions of constants that have no value, such as a division by zero, fail when they are evaluated. By
+    /// default they are refused when they are parsed.
+    #[must_use]
+    pub(crate) fn deferring(mut self) -> Self {
+        self.defers = true;
+        self
+    }
+
+    /// True after [`Variables::deferring`].
+    pub(super) fn defers(&self) -> bool {
+        self.defers
     }
 
     pub(crate) fn interrupt(&self) -> Option<&Interrupt> {

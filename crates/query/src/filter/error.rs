@@ -25,6 +25,9 @@ pub enum FilterError {
     /// MongoDB's code.
     #[error("{0}")]
     OptionsTwice(String, ErrorCode),
+    /// The operator is not allowed in this filter, such as `$expr` in an array filter.
+    #[error("{0}")]
+    NotAllowed(String),
     /// An operator of MongoDB that Alluvium does not have. The message names it.
     #[error("{0}")]
     NotSupported(String),
@@ -61,6 +64,7 @@ impl FilterError {
             Self::OptionsTwice(_, code) => *code,
             Self::TooDeep(_) => ErrorCode::Overflow,
             Self::NotSupported(_) => ErrorCode::NotImplemented,
+            Self::NotAllowed(_) => ErrorCode::QueryFeatureNotAllowed,
             Self::TooLarge(_) => ErrorCode::BSONObjectTooLarge,
             Self::InvalidRegex(_) => ErrorCode::Location51091,
             Self::InvalidRegexOptions(_) => ErrorCode::Location51108,

@@ -499,12 +499,19 @@ fn all(field: &str, operand: &Value, patterns: &Patterns) -> Result<Vec<Conditio
     }
     let one = |value: &Value| match value {
         Value::Map(map) if elem_match(map) && map.len() == 1 => conditions(field, map, patterns),
-        Value::Map(map) if is_operators(map) => {
-            Err(bad(format!("$all of '{field}' holds operators: it takes values, or {{$elemMatch: …}} alone")))
+        Value::Map(map) if is_operators(map) && begins_with_known(map) => {
+            Err(bad(format!("no $ expressions in $all: that of '{field}' takes values, or {{$elemMatch: …}} alone")))
         }
         value => Ok(vec![Condition::Test(equality(field, value, patterns)?)]),
     };
     Ok(list.iter().map(one).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// True if the first name of a map is an operator for fields, supported or not.
+fn begins_with_known(map: &Map) -> bool {
+    let first = map.entries.first().and_then(|(name, _)| name.as_str());
+    let others = ["$all", "$not", "$options"];
+    first.is_some_and(|name| [&OF_FIELDS[..], &UNSUPPORTED[..], &others[..]].iter().any(|known| known.contains(&name)))
 }
 
 /// The truth value of the operand of `$exists`.

@@ -123,6 +123,19 @@ impl Path {
         steps.extend(text.split('.').map(step));
         Self { text: text.into(), steps: steps.into(), interrupt: None }
     }
+
+    /// The path with another name in place of the first `count`; `None` if it has fewer.
+    pub fn renamed(&self, count: usize, name: &str) -> Option<Self> {
+        let rest = self.steps.get(count..)?.iter().map(|step| &*step.name);
+        let names: Vec<&str> = std::iter::once(name).chain(rest).collect();
+        Some(Self { interrupt: self.interrupt.clone(), ..Self::new(&names.join(".")) })
+    }
+
+    /// The path without its first name; `None` if it has no other.
+    pub fn without_first(&self) -> Option<Self> {
+        let (_, rest) = self.text.split_once('.')?;
+        Some(Self { interrupt: self.interrupt.clone(), ..Self::new(rest) })
+    }
 }
 
 /// A test of the values at a path, or of an element of an array.

@@ -131,8 +131,10 @@ impl Definition {
                 }
                 Some("name" | "v" | "key" | "ns" | "background") => {}
                 name => {
-                    let what =
-                        format!("the index on _id has no option {}", name.unwrap_or("whose name is not a string"));
+                    let what = format!(
+                        "The field '{}' is not valid for an _id index specification",
+                        name.unwrap_or("a name that is no text")
+                    );
                     return Err(IndexError::InvalidOption(what));
                 }
             }

@@ -5,6 +5,7 @@ use crate::expression::{EvaluateError, ExpressionError};
 use crate::filter::{FilterError, MatchError};
 use crate::projection::ProjectionError;
 use crate::sort::SortError;
+use alluvium_document::MAX_DEPTH;
 use alluvium_document::row::RowError;
 
 /// The reason why a pipeline is refused, or cannot be applied to a document.
@@ -92,7 +93,7 @@ impl From<RowError> for PipelineError {
     fn from(error: RowError) -> Self {
         match error {
             RowError::TooDeep => {
-                let message = "a stage makes a document that nests deeper than 100 levels";
+                let message = format!("a stage makes a document that nests deeper than {MAX_DEPTH} levels");
                 Self::Refused(ExpressionError::new(ErrorCode::Overflow, message))
             }
             damaged => Self::Damaged(damaged),

@@ -3,7 +3,7 @@
 use alluvium_document::{Map, Value};
 
 /// Sets the value at the names, in each element of the arrays on the way, or removes it if there is
-/// no value. What is on the way and no map is replaced by one.
+/// no value. What is on the way and no map is replaced by one, as in MongoDB also if there is no value.
 pub(super) fn set(map: &mut Map, names: &[&str], value: Option<&Value>) {
     match (names, value) {
         ([], _) => {}
@@ -11,7 +11,6 @@ pub(super) fn set(map: &mut Map, names: &[&str], value: Option<&Value>) {
         ([name], None) => drop(map.remove(name)),
         ([name, rest @ ..], value) => match (map.get_mut(name), value) {
             (Some(inner), value) => set_in(inner, rest, value),
-            (None, None) => {}
             (None, value) => {
                 let mut inner = Map::new();
                 set(&mut inner, rest, value);
@@ -25,7 +24,6 @@ fn set_in(target: &mut Value, names: &[&str], value: Option<&Value>) {
     match (target, value) {
         (Value::Map(map), value) => set(map, names, value),
         (Value::Array(elements), value) => elements.iter_mut().for_each(|element| set_in(element, names, value)),
-        (_, None) => {}
         (other, value) => {
             let mut map = Map::new();
             set(&mut map, names, value);

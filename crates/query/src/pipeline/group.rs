@@ -6,10 +6,12 @@ use super::record::RecordRef;
 use crate::code::ErrorCode;
 use crate::collation::{Collation, encode_by};
 use crate::expression::{Expression, ExpressionError};
+use alluvium_document::key::id_key;
 use alluvium_document::path::FieldPath;
-use alluvium_document::value::Text;
+use alluvium_document::value::{Binary, Text};
 use alluvium_document::{Map, Value, encoding};
-use hashbrown::HashMap;
+use hashbrown::DefaultHashBuilder;
+use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// A `$group`: its key, and the fields that are computed for each group.
@@ -17,6 +19,9 @@ use std::sync::Arc;
 pub struct Group {
     pub(super) id: Expression,
     pub(super) fields: Vec<(Text, Accumulator)>,
+    /// The name of the only field of an `_id` that is a map: it is null where its value is missing. As in MongoDB, those
+    /// of several fields are left out.
+    pub(super) only_field: Option<Text>,
     /// By which strings are equal; `None` for the equality of their bytes.
     pub(super) collation: Option<Collation>,
 }
@@ -36,6 +41,16 @@ impl Group {
 }
 
 impl Group {
+    /// The path whose values are the keys of the groups, if they are.
+    pub(super) fn id_path(&self) -> Option<&FieldPath> {
+        self.id.as_path()
+    }
+
+    /// The path whose values are this field of the keys, if they are.
+    pub(super) fn id_field(&self, name: &str) -> Option<&FieldPath> {
+        self.id.path_of_field(name)
+    }
+
     /// True if the result does not depend on the order of the documents, but for the type of equal numbers.
     pub fn ignores_order(&self) -> bool {
         self.fields.iter().all(|(_, accumulator)| accumulator.ignores_order())
@@ -43,33 +58,60 @@ impl Group {
 }
 
 /// The memory of a group beside its key and states.
-const GROUP_BYTES: usize = 96;
+const GROUP_BYTES: usize = 120;
 
 /// The memory of a state beside the values in it.
 const STATE_BYTES: usize = size_of::<State>();
 
-/// The groups of the documents so far. Keys that are equal as values are one group, whatever the
-/// types of their numbers, and strings by the collation; the first of them is kept.
+/// The groups of the documents so far, in the order of their first documents. Keys that are equal as values are one
+/// group, whatever the types of their numbers, and strings by the collation; that of the first document names it.
 #[derive(Debug)]
 pub struct Groups {
     group: Arc<Group>,
-    table: HashMap<Box<[u8]>, Entry>,
+    table: Table,
+    /// The first document of a group is the one with the least `_id`. Otherwise it is the one that was added first.
+    is_by_id: bool,
+    /// The groups that were drained.
+    drained: u64,
     /// The bytes of memory of all groups.
     bytes: usize,
     /// A buffer for the key that is looked up.
     key: Vec<u8>,
 }
 
+/// Groups by their keys, in the order in which they were added.
+type Table = IndexMap<Box<[u8]>, Entry, DefaultHashBuilder>;
+
 #[derive(Debug)]
 struct Entry {
     id: Value,
     states: Box<[State]>,
+    /// What groups are in the order of, compared as bytes; empty if that is their order in the table.
+    first: Box<[u8]>,
 }
 
+impl Entry {
+    /// Takes over the name of the same group if its first document comes before that of this one.
+    fn meet(&mut self, id: Value, first: Box<[u8]>) {
+        if first < self.first {
+            (self.id, self.first) = (id, first);
+        }
+    }
+}
+
+/// A group that was taken: its place in the order of groups, compared as bytes, and its document.
+pub type TakenGroup = (Box<[u8]>, Map);
+
 impl Groups {
-    /// No groups.
+    /// No groups. They are in the order in which their first documents are added.
     pub fn new(group: Arc<Group>) -> Self {
-        Self { group, table: HashMap::new(), bytes: 0, key: Vec::new() }
+        Self { group, table: Table::default(), is_by_id: false, drained: 0, bytes: 0, key: Vec::new() }
+    }
+
+    /// No groups. They are in the order of the least `_id`s of their documents: that of parts of a collection which are
+    /// read at the same time, each in the order of `_id`, is then that of the whole collection.
+    pub fn by_id(group: Arc<Group>) -> Self {
+        Self { is_by_id: true, ..Self::new(group) }
     }
 
     /// Adds a document to its group.
@@ -79,10 +121,16 @@ impl Groups {
     /// MongoDB's limit, or the document is damaged.
     pub fn add(&mut self, record: RecordRef<'_>) -> Result<(), PipelineError> {
         let mut scope = record.scope();
-        let id = self.group.id.evaluate(&mut scope).map_err(|error| record.failed(error))?.unwrap_or_default();
+        let mut id = self.group.id.evaluate(&mut scope).map_err(|error| record.failed(error))?.unwrap_or_default();
+        if let (Some(name), Value::Map(map)) = (&self.group.only_field, &mut id)
+            && map.is_empty()
+        {
+            map.push(name.clone(), Value::Null);
+        }
         self.key.clear();
         encode_by(self.group.collation.as_ref(), &id, &mut self.key);
-        let entry = entry(&mut self.table, &self.group, &self.key, id, &mut self.bytes)?;
+        let first = || if self.is_by_id { key_of(record) } else { Box::default() };
+        let (entry, _) = entry(&mut self.table, &self.group, &self.key, id, first, &mut self.bytes)?;
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
             self.bytes += accumulator.add(state, record, &mut scope).map_err(PipelineError::in_group)?;
         }
@@ -107,16 +155,20 @@ impl Groups {
     /// Removes the groups, to be written to files: each with its key, and the bytes of its states.
     pub fn drain(&mut self) -> impl Iterator<Item = (Box<[u8]>, Vec<u8>)> {
         self.bytes = 0;
-        self.table.drain().map(|(key, entry)| {
+        let (is_by_id, drained) = (self.is_by_id, self.drained);
+        self.drained += self.table.len() as u64;
+        self.table.drain(..).zip(drained..).map(move |((key, entry), at)| {
+            let first = if is_by_id { entry.first.into() } else { at.to_be_bytes().to_vec() };
+            let first = Value::Binary(Binary { subtype: 0, bytes: first });
             let states = entry.states.into_iter().map(State::into_value);
-            let values: Vec<Value> = std::iter::once(entry.id).chain(states).collect();
+            let values: Vec<Value> = [first, entry.id].into_iter().chain(states).collect();
             let mut bytes = Vec::new();
             encoding::encode(&Value::Array(values), &mut bytes);
             (key, bytes)
         })
     }
 
-    /// Adds the states of a group that were drained, and are of documents after those of this one.
+    /// Adds a group that was drained. Of one that is there already, the documents come after those of the known one.
     ///
     /// # Errors
     /// The bytes are damaged, or as [`Groups::add`].
@@ -124,10 +176,15 @@ impl Groups {
         let damaged = || Err(PipelineError::damaged_file());
         let Ok(Value::Array(values)) = encoding::decode(&mut bytes) else { return damaged() };
         let mut values = values.into_iter();
-        let Some(id) = values.next() else { return damaged() };
+        let (Some(Value::Binary(first)), Some(id)) = (values.next(), values.next()) else { return damaged() };
+        let first = first.bytes.into_boxed_slice();
         self.key.clear();
         encode_by(self.group.collation.as_ref(), &id, &mut self.key);
-        let entry = entry(&mut self.table, &self.group, &self.key, id, &mut self.bytes)?;
+        let copy = || first.clone();
+        let (entry, known) = entry(&mut self.table, &self.group, &self.key, id, copy, &mut self.bytes)?;
+        if let Some(id) = known {
+            entry.meet(id, first);
+        }
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
             let Some(later) = values.next() else { return damaged() };
             self.bytes += 2 * later.memory();
@@ -138,17 +195,19 @@ impl Groups {
         Ok(())
     }
 
-    /// Adds groups of other documents.
+    /// Adds groups of other documents, which come after those of these.
     ///
     /// # Errors
     /// As [`Groups::add`].
     pub fn absorb(&mut self, mut other: Self) -> Result<(), PipelineError> {
         self.bytes += other.bytes;
-        for (key, entry) in other.table.drain() {
+        for (key, entry) in other.table.drain(..) {
             let Some(known) = self.table.get_mut(&key) else {
                 self.table.insert(key, entry);
                 continue;
             };
+            self.bytes = self.bytes.saturating_sub(GROUP_BYTES + key.len() + entry.id.memory());
+            known.meet(entry.id, entry.first);
             for (((_, accumulator), state), later) in self.group.fields.iter().zip(&mut known.states).zip(entry.states)
             {
                 state.absorb(accumulator.name, accumulator.collation.as_ref(), later)?;
@@ -157,37 +216,63 @@ impl Groups {
         Ok(())
     }
 
-    /// Removes the groups as documents, in no particular order.
+    /// Removes the groups as documents, in their order.
     pub fn take(&mut self) -> impl Iterator<Item = Map> {
         self.bytes = 0;
+        if self.is_by_id {
+            self.table.sort_unstable_by(|_, a, _, b| a.first.cmp(&b.first));
+        }
         let group = self.group.clone();
-        self.table.drain().map(move |(_, entry)| {
-            let mut map = Map::with_capacity(1 + group.fields.len());
-            map.push("_id", entry.id);
-            for ((name, accumulator), state) in group.fields.iter().zip(entry.states) {
-                map.push(name.clone(), accumulator.finish(state));
-            }
-            map
-        })
+        self.table.drain(..).map(move |(_, entry)| group.document(entry).1)
+    }
+
+    /// Removes the last group.
+    pub fn pop(&mut self) -> Option<TakenGroup> {
+        let (_, entry) = self.table.pop()?;
+        if self.table.is_empty() {
+            self.bytes = 0;
+        }
+        Some(self.group.document(entry))
     }
 }
 
-/// The entry of a group, which may be new.
+impl Group {
+    fn document(&self, entry: Entry) -> TakenGroup {
+        let mut map = Map::with_capacity(1 + self.fields.len());
+        map.push("_id", entry.id);
+        for ((name, accumulator), state) in self.fields.iter().zip(entry.states) {
+            map.push(name.clone(), accumulator.finish(state));
+        }
+        (entry.first, map)
+    }
+}
+
+/// The key of the `_id` of a document.
+fn key_of(record: RecordRef<'_>) -> Box<[u8]> {
+    record.id().and_then(|id| id_key(&id).ok()).map_or_else(Box::default, |key| key.as_slice().into())
+}
+
+/// The entry of a group, which may be new. Returns `id` if it is not.
 fn entry<'t>(
-    table: &'t mut HashMap<Box<[u8]>, Entry>,
+    table: &'t mut Table,
     group: &Group,
     key: &[u8],
     id: Value,
+    first: impl FnOnce() -> Box<[u8]>,
     bytes: &mut usize,
-) -> Result<&'t mut Entry, PipelineError> {
-    if !table.contains_key(key) {
-        let states = group.fields.iter().map(|(_, accumulator)| accumulator.start(&id));
-        let states: Box<[State]> = states.collect::<Result<_, _>>()?;
-        *bytes += GROUP_BYTES + key.len() + id.memory() + states.len() * STATE_BYTES;
-        table.insert(key.into(), Entry { id, states });
-    }
-    match table.get_mut(key) {
-        Some(entry) => Ok(entry),
+) -> Result<(&'t mut Entry, Option<Value>), PipelineError> {
+    let (at, id) = match table.get_index_of(key) {
+        Some(at) => (at, Some(id)),
+        None => {
+            let states = group.fields.iter().map(|(_, accumulator)| accumulator.start(&id));
+            let states: Box<[State]> = states.collect::<Result<_, _>>()?;
+            let first = first();
+            *bytes += GROUP_BYTES + key.len() + id.memory() + first.len() + states.len() * STATE_BYTES;
+            (table.insert_full(key.into(), Entry { id, states, first }).0, None)
+        }
+    };
+    match table.get_index_mut(at) {
+        Some((_, entry)) => Ok((entry, id)),
         None => Err(ExpressionError::new(ErrorCode::InternalError, "a group is not found after it was added").into()),
     }
 }

@@ -177,7 +177,10 @@ fn stage(value: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<&
     };
     let Some(row) = stages::find(name) else {
         let names: Vec<&str> = stages::supported().collect();
-        return refuse(ErrorCode::Location40324, format!("there is no stage {name}{}", suggestion(name, &names)));
+        return refuse(
+            ErrorCode::Location40324,
+            format!("Unrecognized pipeline stage name: '{name}'{}", suggestion(name, &names)),
+        );
     };
     match parser(row.stage) {
         Some(parse) => {

@@ -48,7 +48,7 @@ impl<'a> RecordRef<'a> {
     }
 
     /// The `_id`, if there is one that can be read.
-    fn id(self) -> Option<Value> {
+    pub(super) fn id(self) -> Option<Value> {
         match self {
             Self::Row(document) => Some(document.id().clone()),
             Self::View(row) => row.get(ID).ok().flatten().and_then(|id| id.to_value().ok()),

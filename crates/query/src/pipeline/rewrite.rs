@@ -1,11 +1,26 @@
 //! Rewriting of pipelines into equal ones that are cheaper.
+//!
+//! | stages | become |
+//! |---|---|
+//! | a filter after a stage that leaves its fields as they are | the filter first, each of its conditions that can be |
+//! | a filter on a field that only has another name before the stage, or on the key of groups | the filter on that field, first |
+//! | a filter after `$unionWith` | the filter on both sides of it |
+//! | a filter after `$redact` | also those of its conditions before it that what `$redact` removes cannot fulfil |
+//! | a filter after `$lookup` with a pipeline and `$unwind` of its array | the filter at the end of that pipeline |
+//! | filters, limits and skips beside each other | one |
+//! | a limit or skip after a stage that makes one document of each | the limit or skip first |
+//! | a limit after a sort | a sort that keeps the first documents only |
+//! | a filter without conditions, a skip of nothing | nothing |
 
 use super::each::Each;
-use super::stage::Stage;
+use super::stage::{Lookup, Pipeline, Stage, UnionWith};
 use crate::filter::Filter;
+use crate::filter::tree::{Clause, Comparison, Condition, Path, Test};
 use alluvium_document::path::FieldPath;
+use alluvium_document::{Map, Value};
+use std::sync::Arc;
 
-/// Merges stages with those before them, and moves filters forward where that changes nothing.
+/// Merges stages with those before them, and moves filters, limits and skips forward where that changes nothing.
 pub(super) fn merged(stages: Vec<Stage>) -> Vec<Stage> {
     let mut merged: Vec<Stage> = Vec::with_capacity(stages.len());
     for stage in stages {
@@ -16,21 +31,11 @@ pub(super) fn merged(stages: Vec<Stage>) -> Vec<Stage> {
 
 fn push(stages: &mut Vec<Stage>, stage: Stage) {
     match (stages.last_mut(), stage) {
-        // A sort sees the same documents in the same order, only fewer.
-        (Some(Stage::Sort { limit: None, .. }), Stage::Match(filter)) => {
-            if let Some(sort) = stages.pop() {
-                push(stages, Stage::Match(filter));
-                stages.push(sort);
-            }
-        }
-        // A filter on other fields than those that a stage changes sees the same before it.
-        (Some(before), Stage::Match(filter)) if leaves(before, &filter) => {
-            if let Some(before) = stages.pop() {
-                push(stages, Stage::Match(filter));
-                stages.push(before);
-            }
-        }
+        // Only among other stages: alone it shows where the documents come from.
+        (Some(_), Stage::Match(filter)) if filter.is_empty() => {}
+        (Some(_), Stage::Skip(0)) => {}
         (Some(Stage::Match(before)), Stage::Match(filter)) => *before = before.and(filter),
+        (Some(_), Stage::Match(filter)) => push_filter(stages, filter),
         (Some(Stage::Sort { limit, .. }), Stage::Limit(n)) => *limit = Some(limit.map_or(n, |limit| limit.min(n))),
         (Some(Stage::Limit(before)), Stage::Limit(n)) => *before = n.min(*before),
         (Some(Stage::Skip(before)), Stage::Skip(n)) => *before = before.saturating_add(n),
@@ -39,25 +44,186 @@ fn push(stages: &mut Vec<Stage>, stage: Stage) {
             let skipped = *skipped;
             stages.pop();
             push(stages, Stage::Limit(n.saturating_add(skipped)));
-            stages.push(Stage::Skip(skipped));
+            push(stages, Stage::Skip(skipped));
+        }
+        (Some(before), stage @ (Stage::Limit(_) | Stage::Skip(_))) if is_one_to_one(before) => {
+            let before = stages.pop();
+            push(stages, stage);
+            stages.extend(before);
         }
         (_, stage) => stages.push(stage),
     }
 }
 
-/// True if a stage passes on the documents that it gets, changed only in fields that a filter does not
-/// examine.
-fn leaves(stage: &Stage, filter: &Filter) -> bool {
-    let Some(names) = filter.names() else { return false };
-    let leaves = |path: &FieldPath| !names.contains(path.first());
+/// True if the stage makes exactly one document of each, by itself.
+fn is_one_to_one(stage: &Stage) -> bool {
     match stage {
-        Stage::Each(Each::Add(_, fields)) => fields.iter().all(|(path, _)| leaves(path)),
-        Stage::Each(Each::Project(_, projection)) => names.iter().all(|name| projection.keeps(name)),
-        Stage::Each(Each::Unwind(unwind)) => leaves(&unwind.path) && unwind.position.iter().all(leaves),
-        Stage::Lookup(lookup) => leaves(&lookup.into),
-        Stage::GraphLookup(lookup) => leaves(&lookup.into),
+        Stage::Each(each) => matches!(each, Each::Project(..) | Each::Add(..) | Each::Replace(..)),
+        Stage::Lookup(_) | Stage::GraphLookup(_) => true,
         _ => false,
     }
+}
+
+/// Adds a filter: those of its conditions that allow it before the last stages.
+fn push_filter(stages: &mut Vec<Stage>, filter: Filter) {
+    let Some(mut before) = stages.pop() else { return stages.push(Stage::Match(filter)) };
+    let (mut earlier, mut later) = (Vec::new(), Vec::new());
+    if let (Stage::Union(union), false) = (&mut before, filter.is_random()) {
+        let UnionWith { collection, pipeline } = (**union).clone();
+        let pipeline = Pipeline::then(pipeline, vec![Stage::Match(filter.clone())]);
+        *union = Arc::new(UnionWith { collection, pipeline });
+        earlier.push(filter);
+    } else {
+        for condition in filter.conjuncts() {
+            match moved(&before, &condition) {
+                Some(moved) => earlier.push(moved),
+                None => {
+                    if let Stage::Each(Each::Redact(_)) = before {
+                        earlier.extend(before_redact(&condition));
+                    }
+                    later.push(condition);
+                }
+            }
+        }
+    }
+    let all = |conditions: Vec<Filter>| conditions.into_iter().reduce(|all, next| all.and(next));
+    if let Some(earlier) = all(earlier) {
+        push(stages, Stage::Match(earlier));
+    }
+    let joined = match (&before, stages.last_mut()) {
+        (Stage::Each(Each::Unwind(unwind)), Some(Stage::Lookup(lookup)))
+            if unwind.path == lookup.into && unwind.position.is_none() && !unwind.keeps_empty =>
+        {
+            Some(lookup)
+        }
+        _ => None,
+    };
+    let later = match joined {
+        Some(lookup) => into_lookup(lookup, later),
+        None => later,
+    };
+    stages.push(before);
+    stages.extend(all(later).map(Stage::Match));
+}
+
+/// The condition for the documents before a stage that pass it if, and only if, what the stage makes of them passes the
+/// condition; `None` if there is no such.
+fn moved(stage: &Stage, condition: &Filter) -> Option<Filter> {
+    let same = || Some(condition.clone());
+    if let Stage::Sort { limit, .. } = stage {
+        // It sees the same documents in the same order, only fewer.
+        return if limit.is_none() { same() } else { None };
+    }
+    if condition.is_random() {
+        return None;
+    }
+    let names = condition.names();
+    let is_of = |path: &FieldPath| names.as_ref().is_none_or(|names| names.contains(path.first()));
+    let leaves = |paths: &[&FieldPath]| if paths.iter().any(|path| is_of(path)) { None } else { same() };
+    match stage {
+        Stage::Each(Each::Add(_, fields)) => {
+            leaves(&fields.iter().map(|(path, _)| path).collect::<Vec<_>>()).or_else(|| {
+                condition.with_paths(&|path, _| {
+                    let mut set = fields.iter().filter(|(field, _)| field.first() == first(path));
+                    match (set.next(), set.next()) {
+                        (None, _) => Some(path.clone()),
+                        (Some((field, value)), None) if field.depth() == 1 => {
+                            path.renamed(1, value.as_path().and_then(name)?)
+                        }
+                        _ => None,
+                    }
+                })
+            })
+        }
+        Stage::Each(Each::Project(_, projection)) => {
+            if names.as_ref().is_some_and(|names| names.iter().all(|name| projection.keeps(name))) {
+                return same();
+            }
+            condition.with_paths(&|path, _| match projection.keeps(first(path)) {
+                true => Some(path.clone()),
+                false => path.renamed(1, projection.computed_as(first(path)).and_then(name)?),
+            })
+        }
+        Stage::Each(Each::Unwind(unwind)) => {
+            leaves(&std::iter::once(&unwind.path).chain(&unwind.position).collect::<Vec<_>>())
+        }
+        Stage::Lookup(lookup) => leaves(&[&lookup.into]),
+        Stage::GraphLookup(lookup) => leaves(&[&lookup.into]),
+        // All documents of a group, or of a partition, have values that are equal, if not of the same type.
+        Stage::Group(group) => condition.with_paths(&|path, condition| match &path.steps[..] {
+            [id, rest @ ..] if &*id.name == "_id" && is_by_value(condition) => {
+                let (taken, from) = match rest.first() {
+                    _ if group.id_path().is_some() => (1, group.id_path()?),
+                    Some(field) => (2, group.id_field(&field.name)?),
+                    None => return None,
+                };
+                path.renamed(taken, name(from)?)
+            }
+            _ => None,
+        }),
+        Stage::Window(window) => condition.with_paths(&|path, condition| {
+            let partition = window.partition_path().and_then(name)?;
+            (partition == first(path) && is_by_value(condition) && !window.sets(partition)).then(|| path.clone())
+        }),
+        _ => None,
+    }
+}
+
+fn first(path: &Path) -> &str {
+    path.steps.first().map_or("", |step| &step.name)
+}
+
+/// The name, if the path is one.
+fn name(path: &FieldPath) -> Option<&str> {
+    (path.depth() == 1).then(|| path.first())
+}
+
+/// True if the condition does not distinguish equal values, and a missing one from null.
+fn is_by_value(condition: &Condition) -> bool {
+    match condition {
+        Condition::Test(Test::Compare(..)) => true,
+        Condition::Test(Test::In(list)) => list.patterns.is_empty(),
+        Condition::Test(_) => false,
+        Condition::Not(inner) => inner.iter().all(is_by_value),
+    }
+}
+
+/// The condition before `$redact`, if it holds there for every document of which something is left that passes it:
+/// a value that is no map, array or null does not come to be by removing others.
+fn before_redact(condition: &Filter) -> Option<Filter> {
+    let [Clause::Field { .. }] = &condition.clauses[..] else { return None };
+    condition.with_paths(&|path, condition| match condition {
+        Condition::Test(Test::Compare(comparison, operand)) => {
+            let is_whole =
+                matches!(operand.value, Value::Map(_) | Value::Array(_) | Value::Null | Value::MinKey | Value::MaxKey);
+            let by_position = path.steps.iter().any(|step| step.position.is_some());
+            let is_equality = *comparison == Comparison::Equal;
+            (is_equality && !is_whole && !by_position).then(|| path.clone())
+        }
+        _ => None,
+    })
+}
+
+/// Adds conditions on the documents of a `$lookup` to its pipeline. Returns the others. A `$lookup` without a pipeline
+/// looks up many documents at a time instead.
+fn into_lookup(lookup: &mut Arc<Lookup>, conditions: Vec<Filter>) -> Vec<Filter> {
+    let (Some(into), true) = (name(&lookup.into), lookup.has_stages()) else { return conditions };
+    let mut others = Vec::new();
+    let mut stages = lookup.stages.as_array().map(<[Value]>::to_vec).unwrap_or_default();
+    let before = stages.len();
+    for condition in conditions {
+        match condition.with_paths(&|path, _| (first(path) == into).then(|| path.without_first()).flatten()) {
+            Some(inner) if !condition.is_random() => {
+                stages.push(Value::Map(Map::from([("$match", Value::Map(inner.to_map()))])));
+            }
+            _ => others.push(condition),
+        }
+    }
+    if stages.len() > before {
+        let stages = Value::Array(stages);
+        *lookup = Arc::new(Lookup { stages, ..(**lookup).clone() });
+    }
+    others
 }
 
 #[cfg(test)]

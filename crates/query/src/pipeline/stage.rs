@@ -100,6 +100,11 @@ impl Pipeline {
                 }
                 Stage::Sort { sort, .. } => needed.extend(sort.parts().iter().map(|part| part.path.clone())),
                 Stage::Skip(_) | Stage::Limit(_) | Stage::Sample(_) => {}
+                Stage::Each(Each::Project(_, projection)) => {
+                    let names = projection.needs()?.into_iter().map(str::parse::<FieldPath>);
+                    needed.extend(names.collect::<Result<Vec<_>, _>>().ok()?);
+                    return Some(needed);
+                }
                 _ => return None,
             }
         }

@@ -93,6 +93,16 @@ impl Window {
 }
 
 impl WindowFields {
+    /// The path whose values divide the documents into partitions, if they do.
+    pub(super) fn partition_path(&self) -> Option<&FieldPath> {
+        self.partition.as_ref()?.as_path()
+    }
+
+    /// True if a field of this name, or one inside it, is computed.
+    pub(super) fn sets(&self, name: &str) -> bool {
+        self.outputs.iter().any(|(path, _)| path.first() == name)
+    }
+
     /// Appends the key that orders documents: by partition, then by the order within it. Returns the
     /// length of the partition's part.
     ///

@@ -347,6 +347,10 @@ impl<'a> Planner<'a> {
             cost = cost.add(fetch(most));
             node = Node::Fetch { input: Box::new(node), filter: Filter::default() };
         }
+        // At most one document: as cheap as a look-up by _id, so that even in a small collection the index is used.
+        if index.definition.is_unique() && bounded.bounds.iter().all(PartBounds::is_point) {
+            (most, cost.time_us) = (most.min(1.0), cost.time_us.min(cost::FETCH_US));
+        }
         if bounded.bounds.first().is_some_and(|part| !part.is_all()) {
             scans.push(Scanned { index, bounded, met });
         }

@@ -13,23 +13,23 @@ pub(super) fn add(projection: &Projection, document: &Document, projected: &mut 
     let mut scope = Scope::of(document);
     let mut bytes = 0;
     for (path, expression) in &projection.computed {
-        let Some(value) = expression.evaluate(&mut scope)? else { continue };
-        bytes += bson::bson_size(&value);
+        let value = expression.evaluate(&mut scope)?;
+        bytes += value.as_ref().map_or(0, bson::bson_size);
         if bytes > MAX_VALUE_BYTES {
             let message = "the computed fields of a projection have more than 16 MiB";
             return Err(ExpressionError::new(ErrorCode::BSONObjectTooLarge, message).into());
         }
         let names: Vec<&str> = path.names().collect();
-        put(projected, &names, &value);
+        put(projected, &names, value.as_ref());
     }
     Ok(())
 }
 
-/// Sets the value at the names; what is on the way and no map is replaced by one.
-fn put(map: &mut Map, names: &[&str], value: &Value) {
+/// Sets the value at the names, if there is one; what is on the way and no map is replaced by one.
+fn put(map: &mut Map, names: &[&str], value: Option<&Value>) {
     match names {
         [] => {}
-        [name] => drop(map.insert(*name, value.clone())),
+        [name] => drop(value.map(|value| map.insert(*name, value.clone()))),
         [name, rest @ ..] => {
             if map.get(name).is_none() {
                 map.push(*name, Map::new());
@@ -41,7 +41,7 @@ fn put(map: &mut Map, names: &[&str], value: &Value) {
     }
 }
 
-fn put_into(target: &mut Value, names: &[&str], value: &Value) {
+fn put_into(target: &mut Value, names: &[&str], value: Option<&Value>) {
     match target {
         Value::Map(map) => put(map, names, value),
         Value::Array(elements) => elements.iter_mut().for_each(|element| put_into(element, names, value)),

@@ -250,7 +250,7 @@ impl Action {
         const DECIMAL: usize = Decimal::MAX_RESULT_DIGITS + 32;
         let name = |name: &str| {
             // An array may be padded with nulls up to the position.
-            let padding = alluvium_document::path::array_index(name).unwrap_or(0).saturating_mul(ELEMENT);
+            let padding = alluvium_document::path::update_index(name).unwrap_or(0).saturating_mul(ELEMENT);
             padding.saturating_add(name.len() + FRAME)
         };
         let elements = |values: &[Value]| values.iter().map(|value| bson_size(value) + ELEMENT).sum::<usize>();

@@ -68,7 +68,8 @@ impl Update {
     ///
     /// # Errors
     /// - [`UpdateError::ImmutableField`] if a path is `_id` or leads into it, which can only be
-    ///   checked with the document.
+    ///   checked with the document; [`UpdateError::DollarPrefixedFieldName`] for a path that only a
+    ///   document that is inserted may have.
     /// - [`UpdateError::BadValue`] if a path has the positional operator `$`, which only
     ///   [`Update::resolved`] replaces; if a condition has a regular expression, because its
     ///   matches may differ between builds and a delta must keep its meaning; or if a condition
@@ -102,6 +103,9 @@ impl Update {
                 let operator = change.action.operator();
                 let message = format!("{operator} of '{path}' cannot be a delta: _id never changes");
                 return Err(UpdateError::ImmutableField(message));
+            }
+            if let Some(path) = change.paths().find(|path| path.first().starts_with('$')) {
+                return Err(UpdateError::of_dollar(path.first(), path.as_str()));
             }
             put_change(change, context, &mut delta);
         }
@@ -331,6 +335,9 @@ fn take(rest: &mut &[u8]) -> Result<Value> {
 fn take_path(rest: &mut &[u8]) -> Result<FieldPath> {
     let Value::String(text) = take(rest)? else { return Err(damaged("a path is not a string")) };
     let path = parse::path(&text).map_err(damaged)?;
+    if path.first().starts_with('$') {
+        return Err(damaged("a field begins with a dollar sign"));
+    }
     if path.first() == ID { Err(damaged("it changes _id")) } else { Ok(path) }
 }
 

@@ -89,6 +89,15 @@ impl UpdateError {
         }
     }
 
+    /// The error for a top-level field whose name begins with a dollar sign, at a path. It has the words by which
+    /// programs know MongoDB's error, those of its versions before 5.0 and from then on.
+    pub(crate) fn of_dollar(name: &str, path: &str) -> Self {
+        Self::DollarPrefixedFieldName(format!(
+            "The dollar ($) prefixed field '{name}' in '{path}' is not valid for storage: it is not allowed in the context \
+             of an update's replacement document. Consider using an aggregation pipeline with $replaceWith."
+        ))
+    }
+
     /// The error for a malformed path.
     pub(crate) fn of_path(text: &str, error: PathError) -> Self {
         let message = format!("the path '{text}' cannot be updated: {error}");

@@ -60,7 +60,7 @@ pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, 
     Ok(changes)
 }
 
-/// Parses the path of a change: no name is empty, and the first does not begin with a dollar sign.
+/// Parses the path of a change: no name is empty. A first name that begins with a dollar sign is only for inserts.
 pub(super) fn path(text: &str) -> Result<FieldPath, UpdateError> {
     let path: FieldPath = text.parse().map_err(|error| UpdateError::of_path(text, error))?;
     if !text.contains('$') {
@@ -75,10 +75,6 @@ pub(super) fn path(text: &str) -> Result<FieldPath, UpdateError> {
         return Err(bad(&format!(
             "the path '{text}' has the positional operator $ twice: use $[name] and array filters"
         )));
-    }
-    if path.first().starts_with('$') {
-        let message = format!("the field '{}' of the path '{text}' begins with a dollar sign", path.first());
-        return Err(UpdateError::DollarPrefixedFieldName(message));
     }
     Ok(path)
 }

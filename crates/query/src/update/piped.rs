@@ -19,7 +19,8 @@ impl Piped {
     /// # Errors
     /// [`UpdateError::Pipeline`].
     pub fn parse(stages: &Value, variables: &Variables) -> Result<Self, UpdateError> {
-        Ok(Self { changes: Changes::parse(stages, variables)? })
+        // As in MongoDB, an update that matches no document does not fail by what it would compute.
+        Ok(Self { changes: Changes::parse(stages, &variables.clone().deferring())? })
     }
 
     /// Changes the document. [`Applied::changed`] is false if it stays as it is.

@@ -3,13 +3,13 @@
 
 use std::cmp::Ordering;
 
-use alluvium_document::path::{FieldPath, array_index};
+use alluvium_document::path::{FieldPath, update_index};
 use alluvium_document::row::ID;
 use alluvium_document::{Map, Value, bson};
 
 use super::fields::Fields;
 use super::{Change, Context, Update, UpdateError, order};
-use crate::filter::{Filter, MAX_FILTER_BYTES, Selection};
+use crate::filter::{Filter, FilterError, MAX_FILTER_BYTES, Selection};
 use crate::pattern::Patterns;
 
 /// The maximum number of element positions that the changes of an update select. All are determined
@@ -51,6 +51,7 @@ impl ArrayFilter {
                 filter.type_name()
             )));
         };
+        refuse_special(map)?;
         let parsed = Filter::parse_with(map, patterns)?;
         let mut names: Vec<&str> = Vec::new();
         names_of(map, &mut names);
@@ -79,6 +80,22 @@ impl ArrayFilter {
         check_canonical(&filter, "an array filter")?;
         Ok(Self { name: name.into(), filter })
     }
+}
+
+/// Refuses conditions on whole documents, as MongoDB does in the filters of updates.
+pub(super) fn refuse_special(filter: &Map) -> Result<(), UpdateError> {
+    for (name, operand) in &filter.entries {
+        match (name.as_str().unwrap_or_default(), operand) {
+            (name @ ("$expr" | "$jsonSchema"), _) => {
+                return Err(FilterError::NotAllowed(format!("{name} is not allowed in this context")).into());
+            }
+            ("$and" | "$or" | "$nor", Value::Array(filters)) => {
+                filters.iter().filter_map(Value::as_map).try_for_each(refuse_special)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Collects the first names of all paths in a filter.
@@ -374,7 +391,7 @@ impl Finder<'_> {
         let Some(name) = identifier(name) else {
             let inner = match value {
                 Some(Value::Map(map)) => map.get(name),
-                Some(Value::Array(elements)) => array_index(name).and_then(|at| elements.get(at)),
+                Some(Value::Array(elements)) => update_index(name).and_then(|at| elements.get(at)),
                 _ => None,
             };
             return self.enter(inner, depth + 1, last, taken, out);

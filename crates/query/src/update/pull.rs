@@ -3,7 +3,7 @@
 use alluvium_document::{Map, Value};
 
 use super::UpdateError;
-use super::place::check_canonical;
+use super::place::{check_canonical, refuse_special};
 use crate::collation::{Collation, compare_by};
 use crate::dollar::is_reference_name;
 use crate::filter::{Filter, FilterError};
@@ -30,6 +30,9 @@ impl Pull {
     /// filter for elements that are maps. A regular expression matches text, and any other value
     /// matches what equals it.
     pub fn parse(operand: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
+        if let Value::Map(map) = operand {
+            refuse_special(map)?;
+        }
         match operand {
             Value::Map(map) if is_operators(map) => Self::of_element(operand, patterns),
             Value::Map(map) => Self::fields(Filter::parse_of_element(map, patterns)?),

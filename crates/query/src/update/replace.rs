@@ -12,25 +12,23 @@ use crate::filter::Filter;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     document: Map,
+    /// It was computed, and may have top-level names that begin with a dollar sign.
+    is_computed: bool,
 }
 
 impl Replacement {
-    /// Parses a replacement: any document without top-level names that begin with a dollar sign.
+    /// Parses a replacement. As in MongoDB, one with top-level names that begin with a dollar sign can be inserted, but
+    /// replaces no document.
     ///
     /// # Errors
-    /// [`UpdateError::FailedToParse`] if it begins with an operator, [`UpdateError::DollarPrefixedFieldName`],
-    /// [`UpdateError::TooLarge`], [`UpdateError::Overflow`].
+    /// [`UpdateError::FailedToParse`] if it begins with an operator, [`UpdateError::TooLarge`],
+    /// [`UpdateError::Overflow`].
     pub fn parse(document: &Map) -> Result<Self, UpdateError> {
         if is_update(document) {
             let message = "this is an update with operators, not a replacement document: use update";
             return Err(UpdateError::FailedToParse(message.to_owned()));
         }
-        let mut names = document.entries.iter().filter_map(|(name, _)| name.as_str());
-        if let Some(name) = names.find(|name| name.starts_with('$')) {
-            let message = format!("the field '{name}' of the document begins with a dollar sign");
-            return Err(UpdateError::DollarPrefixedFieldName(message));
-        }
-        Ok(Self { document: finish(document.clone())? })
+        Ok(Self { document: finish(document.clone())?, is_computed: false })
     }
 
     /// What a pipeline has made of a document. As in MongoDB, it may have names that begin with a dollar sign.
@@ -38,15 +36,19 @@ impl Replacement {
     /// # Errors
     /// [`UpdateError::TooLarge`], [`UpdateError::Overflow`].
     pub(super) fn computed(document: Map) -> Result<Self, UpdateError> {
-        Ok(Self { document: finish(document)? })
+        Ok(Self { document: finish(document)?, is_computed: true })
     }
 
     /// Replaces the document. [`Applied::changed`] is false if both are identical.
     ///
     /// # Errors
-    /// [`UpdateError::ImmutableField`] if the replacement has a different `_id`; or the document is
-    /// damaged.
+    /// [`UpdateError::ImmutableField`] if the replacement has a different `_id`;
+    /// [`UpdateError::DollarPrefixedFieldName`]; or the document is damaged.
     pub fn apply(&self, document: &mut Draft) -> Result<Applied, UpdateError> {
+        let mut names = self.document.entries.iter().filter_map(|(name, _)| name.as_str());
+        if let Some(name) = names.find(|name| !self.is_computed && name.starts_with('$')) {
+            return Err(UpdateError::of_dollar(name, name));
+        }
         let old = document.clone().into_map()?;
         let new = self.with_id(old.get(ID))?;
         let changed = new != old;

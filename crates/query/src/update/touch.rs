@@ -1,6 +1,6 @@
 //! Determines whether an update can affect an index or filter on a path.
 
-use alluvium_document::path::{FieldPath, array_index};
+use alluvium_document::path::{FieldPath, array_index, update_index};
 
 use super::action::Action;
 use super::place::{MATCHED, is_several};
@@ -58,7 +58,8 @@ fn meets(path: &FieldPath, action: &Action, names: &[&str]) -> bool {
     // The indexes in `names` from which routes continue.
     let mut ways: Vec<(usize, Entered)> = vec![(0, Entered::ByBoth)];
     for (depth, name) in path.names().enumerate() {
-        let is_place = depth > 0 && (name == MATCHED || is_several(name) || array_index(name).is_some());
+        let own = update_index(name);
+        let is_place = depth > 0 && (name == MATCHED || is_several(name) || own.is_some());
         // The position may be beyond the end.
         let grows = action.appends() && is_place && !is_several(name);
         let mut next = Vec::with_capacity(ways.len());
@@ -66,12 +67,12 @@ fn meets(path: &FieldPath, action: &Action, names: &[&str]) -> bool {
             let Some(wanted) = names.get(at) else { return true };
             if is_place {
                 let position = array_index(wanted);
-                let same = match (position, array_index(name)) {
+                let same = match (position, own) {
                     (Some(wanted), Some(at)) => wanted == at || (grows && wanted < at),
                     (Some(_), None) => true,
                     (None, _) => false,
                 };
-                if same && position != array_index(name) && array_index(name).is_some() {
+                if same && position != own && own.is_some() {
                     // The array is padded with nulls up to the position.
                     return true;
                 }

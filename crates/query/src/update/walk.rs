@@ -2,7 +2,7 @@
 //! necessary.
 
 use alluvium_document::compare::equal;
-use alluvium_document::path::{FieldPath, array_index};
+use alluvium_document::path::{FieldPath, update_index};
 use alluvium_document::row::ID;
 use alluvium_document::{MAX_DEPTH, Map, Value};
 
@@ -26,6 +26,10 @@ pub(super) fn change<F: Fields>(
 ) -> Result<bool, UpdateError> {
     if action.is_for_insert() && !context.inserting {
         return Ok(false);
+    }
+    // As in MongoDB, only a document that is inserted may have such fields.
+    if !context.inserting && path.first().starts_with('$') {
+        return Err(UpdateError::of_dollar(path.first(), path.as_str()));
     }
     if let Action::RenameFrom(from) = action {
         return rename(fields, from, path, context);
@@ -113,7 +117,7 @@ impl Way<'_> {
                     None => Ok(Outcome::Same),
                 },
             },
-            Value::Array(elements) => match (array_index(name), positions.split_first()) {
+            Value::Array(elements) => match (update_index(name), positions.split_first()) {
                 (Some(at), _) => self.enter_element(elements, at, name, names, positions),
                 (None, Some((at, rest))) if is_several(name) => self.enter_element(elements, *at, name, names, rest),
                 _ => self.blocked(own, name, found),
@@ -202,7 +206,7 @@ fn source<F: Fields>(fields: &mut F, from: &FieldPath) -> Result<Option<Value>, 
             Value::Map(map) => map.get(name),
             Value::Array(elements) => {
                 in_array = true;
-                let at = array_index(name).ok_or_else(|| not_viable("$rename", from, own, name, value.type_name()))?;
+                let at = update_index(name).ok_or_else(|| not_viable("$rename", from, own, name, value.type_name()))?;
                 elements.get(at)
             }
             _ => return Err(not_viable("$rename", from, own, name, value.type_name())),

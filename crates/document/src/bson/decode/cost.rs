@@ -1,6 +1,6 @@
 //! The memory that a document takes once it is decoded.
 
-use super::{BsonError, MAX_DEPTH, Map, Reader, Value, tag};
+use super::{BsonError, LEVELS_MAX, Map, Reader, Value, tag};
 
 /// The bytes of a field of a map, and of an element of an array.
 const ENTRY: usize = size_of::<(Value, Value)>();
@@ -19,7 +19,7 @@ const BOXED: usize = 96;
 pub fn tree_bytes(bytes: &[u8]) -> usize {
     let mut reader = Reader::new(bytes);
     let mut total = size_of::<Map>();
-    let _damaged = level(&mut reader, MAX_DEPTH, ENTRY, &mut total);
+    let _damaged = level(&mut reader, LEVELS_MAX, ENTRY, &mut total);
     total
 }
 
@@ -140,7 +140,7 @@ pub fn each_field<'a>(bytes: &'a [u8], mut each: impl FnMut(RawField<'a>) -> boo
                 let end = reader.enter()?;
                 reader.at = std::mem::replace(&mut reader.end, end);
             }
-            _ => value(&mut reader, tag, MAX_DEPTH, &mut 0)?,
+            _ => value(&mut reader, tag, LEVELS_MAX, &mut 0)?,
         }
         let field = RawField { tag, name, value: &bytes[from..reader.at], whole: &bytes[start..reader.at] };
         if !each(field) {

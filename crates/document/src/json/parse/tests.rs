@@ -121,12 +121,12 @@ fn a_map_may_have_very_many_fields() {
 }
 
 #[test]
-fn a_hundred_levels_and_no_more() {
+fn the_limit_of_levels_and_no_more() {
     let nested = |open: &str, close: &str, levels| format!("{}1{}", open.repeat(levels), close.repeat(levels));
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
-        assert!(parse(nested(open, close, 100).as_bytes()).is_ok());
-        let at = 100 * open.len() + 1;
-        fails(&nested(open, close, 101), 1, at, Reason::TooDeep);
+        assert!(parse(nested(open, close, MAX_DEPTH).as_bytes()).is_ok());
+        let at = MAX_DEPTH * open.len() + 1;
+        fails(&nested(open, close, MAX_DEPTH + 1), 1, at, Reason::TooDeep);
         fails(&nested(open, close, 100_000), 1, at, Reason::TooDeep);
         fails(&open.repeat(1_000_000), 1, at, Reason::TooDeep);
     }

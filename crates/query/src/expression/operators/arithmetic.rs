@@ -36,7 +36,7 @@ fn add(_: &Operator, values: &[Operand<'_>]) -> Outcome {
             None | Some(Value::Null | Value::Undefined) => {}
             Some(other) => {
                 let found = other.type_name();
-                let problem = format!("$add takes numbers and a date, this is of type {found}");
+                let problem = format!("$add only supports numeric or date types, not {found}");
                 return fail(ErrorCode::TypeMismatch, problem);
             }
         }
@@ -101,11 +101,7 @@ fn subtract(_: &Operator, values: &[Operand<'_>]) -> Outcome {
             _ => some(a.as_f64().unwrap_or(f64::NAN) - b.as_f64().unwrap_or(f64::NAN)),
         },
         _ => {
-            let problem = format!(
-                "$subtract takes numbers, or a date and a number or a date, these are of types {} and {}",
-                a.type_name(),
-                b.type_name()
-            );
+            let problem = format!("can't $subtract {} from {}", b.type_name(), a.type_name());
             fail(ErrorCode::TypeMismatch, problem)
         }
     }
@@ -127,7 +123,7 @@ fn multiply(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
 fn divide(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let (Some(a), Some(b)) = (given(values, 0), given(values, 1)) else { return NULL };
     if !a.is_number() || !b.is_number() {
-        let problem = format!("$divide takes numbers, these are of types {} and {}", a.type_name(), b.type_name());
+        let problem = format!("$divide only supports numeric types, not {} and {}", a.type_name(), b.type_name());
         return fail(ErrorCode::TypeMismatch, problem);
     }
     if is_zero(b) {
@@ -150,7 +146,7 @@ pub(super) fn quotient(a: &Decimal, b: &Decimal) -> Decimal {
 fn modulo(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let (Some(a), Some(b)) = (given(values, 0), given(values, 1)) else { return NULL };
     if !a.is_number() || !b.is_number() {
-        let problem = format!("$mod takes numbers, these are of types {} and {}", a.type_name(), b.type_name());
+        let problem = format!("$mod only supports numeric types, not {} and {}", a.type_name(), b.type_name());
         return fail(ErrorCode::Location16611, problem);
     }
     let is_decimal = matches!((a, b), (Value::Decimal(_), _) | (_, Value::Decimal(_)));
@@ -187,7 +183,7 @@ fn abs(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
 }
 
 pub(super) fn no_number(operator: &Operator, code: ErrorCode, value: &Value) -> Outcome {
-    fail(code, format!("{} takes numbers, this is of type {}", operator.name, value.type_name()))
+    fail(code, format!("{} only supports numeric types, not {}", operator.name, value.type_name()))
 }
 
 fn ceil(operator: &Operator, values: &[Operand<'_>]) -> Outcome {

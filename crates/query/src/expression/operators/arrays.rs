@@ -63,7 +63,10 @@ fn is_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
 fn size(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     match first(values) {
         Some(Value::Array(elements)) => some(i32::try_from(elements.len()).unwrap_or(i32::MAX)),
-        other => fail(ErrorCode::Location17124, format!("$size takes an array, this is of type {}", type_of(other))),
+        other => fail(
+            ErrorCode::Location17124,
+            format!("The argument to $size must be an array, but was of type: {}", type_of(other)),
+        ),
     }
 }
 
@@ -72,13 +75,13 @@ fn element_at(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Value::Array(elements) = array else {
         return fail(
             ErrorCode::Location28689,
-            format!("$arrayElemAt takes an array, this is of type {}", array.type_name()),
+            format!("$arrayElemAt's first argument must be an array, but is {}", array.type_name()),
         );
     };
     if !at.is_number() {
         return fail(
             ErrorCode::Location28690,
-            format!("the position of $arrayElemAt must be a number, this is of type {}", at.type_name()),
+            format!("$arrayElemAt's second argument must be a numeric value, but is {}", at.type_name()),
         );
     }
     let Some(at) = whole_32(at) else {
@@ -100,7 +103,7 @@ fn first_or_last(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Value::Array(elements) = array else {
         return fail(
             ErrorCode::Location28689,
-            format!("{} takes an array, this is of type {}", operator.name, array.type_name()),
+            format!("{}'s argument must be an array, but is {}", operator.name, array.type_name()),
         );
     };
     Ok(if operator.name == "$first" { elements.first() } else { elements.last() }.cloned())
@@ -160,7 +163,7 @@ fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
             Some(other) => {
                 return fail(
                     ErrorCode::Location28664,
-                    format!("$concatArrays takes arrays, this is of type {}", other.type_name()),
+                    format!("$concatArrays only supports arrays, not {}", other.type_name()),
                 );
             }
         }
@@ -173,7 +176,7 @@ fn is_in(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>) ->
     let Some(Value::Array(elements)) = array else {
         return fail(
             ErrorCode::Location40081,
-            format!("$in takes an array as its second argument, this is of type {}", type_of(array)),
+            format!("$in requires an array as a second argument, found: {}", type_of(array)),
         );
     };
     let wanted = first(values).unwrap_or(&Value::Undefined);
@@ -185,7 +188,7 @@ fn index_of(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>)
     let Value::Array(elements) = array else {
         return fail(
             ErrorCode::Location40090,
-            format!("$indexOfArray takes an array, this is of type {}", array.type_name()),
+            format!("$indexOfArray requires an array as a first argument, found: {}", array.type_name()),
         );
     };
     let (start, end) =
@@ -258,7 +261,7 @@ fn reverse(_: &Operator, values: &[Operand<'_>]) -> Outcome {
         Some(Value::Array(elements)) => Ok(Some(Value::Array(elements.iter().rev().cloned().collect()))),
         Some(other) => fail(
             ErrorCode::Location34435,
-            format!("$reverseArray takes an array, this is of type {}", other.type_name()),
+            format!("The argument to $reverseArray must be an array, but was of type: {}", other.type_name()),
         ),
     }
 }
@@ -271,7 +274,7 @@ fn slice(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Value::Array(elements) = array else {
         return fail(
             ErrorCode::Location28724,
-            format!("the first argument of $slice must be an array, this is of type {}", array.type_name()),
+            format!("First argument to $slice must be an array, but is of type: {}", array.type_name()),
         );
     };
     let integer = |value: &Value, what: &str, no_number, no_integer| match whole_32(value) {

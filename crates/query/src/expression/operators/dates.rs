@@ -54,7 +54,7 @@ fn date(name: &str, value: &Value, code: ErrorCode) -> Result<i64, ExpressionErr
         Some(millis) => Ok(millis),
         None => {
             let found = value.type_name();
-            fail(code, format!("{name} takes a date, a timestamp or an object id, this is of type {found}"))
+            fail(code, format!("can't convert from BSON type {found} to Date in {name}"))
         }
     }
 }

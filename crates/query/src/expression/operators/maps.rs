@@ -41,7 +41,7 @@ fn to_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Some(value) = given(values, 0) else { return NULL };
     let Value::Map(map) = value else {
         let found = value.type_name();
-        return fail(ErrorCode::Location40390, format!("$objectToArray takes a map, this is of type {found}"));
+        return fail(ErrorCode::Location40390, format!("$objectToArray requires a document input, found: {found}"));
     };
     let pair = |(name, value): (&Value, &Value)| Value::Map(Map::from([("k", name.clone()), ("v", value.clone())]));
     Ok(Some(Value::Array(map.iter().map(pair).collect())))
@@ -51,7 +51,7 @@ fn from_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Some(value) = given(values, 0) else { return NULL };
     let Value::Array(elements) = value else {
         let found = value.type_name();
-        return fail(ErrorCode::Location40386, format!("$arrayToObject takes an array, this is of type {found}"));
+        return fail(ErrorCode::Location40386, format!("$arrayToObject requires an array input, found: {found}"));
     };
     let mut map = Fields::default();
     let by_pairs = matches!(elements.first(), Some(Value::Array(_)));
@@ -137,7 +137,10 @@ fn merge(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     for value in elements {
         let Value::Map(map) = value else {
             let found = value.type_name();
-            return fail(ErrorCode::Location40400, format!("$mergeObjects takes maps, this is of type {found}"));
+            return fail(
+                ErrorCode::Location40400,
+                format!("$mergeObjects requires object inputs, but an input is of type {found}"),
+            );
         };
         for (name, value) in map.iter() {
             match name {

@@ -49,7 +49,7 @@ fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
             Some(other) => {
                 return fail(
                     ErrorCode::Location16702,
-                    format!("$concat takes text, this is of type {}", other.type_name()),
+                    format!("$concat only supports strings, not {}", other.type_name()),
                 );
             }
         }
@@ -63,7 +63,7 @@ fn text_of(operator: &Operator, value: Option<&Value>) -> Result<String, super::
     match short_text(value)? {
         Some(text) => Ok(text),
         None => {
-            let problem = format!("{} takes text, this is of type {}", operator.name, value.type_name());
+            let problem = format!("can't convert from BSON type {} to String in {}", value.type_name(), operator.name);
             fail(ErrorCode::Location16007, problem)
         }
     }
@@ -83,7 +83,7 @@ fn length(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let value = values.first().and_then(Option::as_deref);
     let Some(Value::String(text)) = value else {
         let code = if operator.name == "$strLenCP" { ErrorCode::Location34471 } else { ErrorCode::Location34473 };
-        return fail(code, format!("{} takes text, this is of type {}", operator.name, type_of(value)));
+        return fail(code, format!("{} requires a string argument, found: {}", operator.name, type_of(value)));
     };
     let len = if operator.name == "$strLenCP" { text.chars().count() } else { text.len() };
     some(i32::try_from(len).unwrap_or(i32::MAX))
@@ -96,7 +96,7 @@ fn index_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         let code = if by_bytes { ErrorCode::Location40091 } else { ErrorCode::Location40093 };
         return fail(
             code,
-            format!("the first argument of {} must be text, this is of type {}", operator.name, input.type_name()),
+            format!("{} requires a string as the first argument, found: {}", operator.name, input.type_name()),
         );
     };
     let wanted = values.get(1).and_then(Option::as_deref);
@@ -104,7 +104,7 @@ fn index_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         let code = if by_bytes { ErrorCode::Location40092 } else { ErrorCode::Location40094 };
         return fail(
             code,
-            format!("the second argument of {} must be text, this is of type {}", operator.name, type_of(wanted)),
+            format!("{} requires a string as the second argument, found: {}", operator.name, type_of(wanted)),
         );
     };
     let len = if by_bytes { input.len() } else { input.chars().count() };
@@ -143,16 +143,23 @@ fn character_place(input: &str, wanted: &str, start: usize, end: usize) -> Optio
 fn split(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let (Some(text), Some(separator)) = (given(values, 0), given(values, 1)) else { return NULL };
     let Value::String(text) = text else {
-        return fail(ErrorCode::Location40085, format!("$split takes text, this is of type {}", text.type_name()));
+        let found = text.type_name();
+        return fail(
+            ErrorCode::Location40085,
+            format!("$split requires an expression that evaluates to a string as a first argument, found: {found}"),
+        );
     };
     let Value::String(separator) = separator else {
         return fail(
             ErrorCode::Location10503900,
-            format!("the separator of $split must be text, this is of type {}", separator.type_name()),
+            format!(
+                "$split requires an expression that evaluates to a string as a second argument, found: {}",
+                separator.type_name()
+            ),
         );
     };
     if separator.is_empty() {
-        return fail(ErrorCode::Location40087, "the separator of $split must not be empty");
+        return fail(ErrorCode::Location40087, "$split requires a non-empty separator");
     }
     let mut parts = Vec::new();
     for part in text.split(separator.as_str()) {
@@ -231,7 +238,7 @@ fn trim(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Value::String(input) = input else {
         return fail(
             ErrorCode::Location50699,
-            format!("the input of {} must be text, this is of type {}", operator.name, input.type_name()),
+            format!("{} requires its input to be a string, got a value of type {}", operator.name, input.type_name()),
         );
     };
     let strip = |is_stripped: &dyn Fn(char) -> bool| match operator.name {

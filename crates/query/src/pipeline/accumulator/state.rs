@@ -359,7 +359,10 @@ fn too_much<T>(name: &str) -> Result<T, PipelineError> {
 fn merge_maps(merged: &mut Map, value: Value) -> Result<usize, PipelineError> {
     let Value::Map(map) = value else {
         let found = value.type_name();
-        return refuse(ErrorCode::Location5911200, format!("$mergeObjects takes maps, this is of type {found}"));
+        return refuse(
+            ErrorCode::Location5911200,
+            format!("$mergeObjects requires object inputs, but an input is of type {found}"),
+        );
     };
     let mut grown = 0;
     for (name, value) in map.entries {

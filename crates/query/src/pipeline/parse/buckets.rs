@@ -92,7 +92,7 @@ pub(super) fn bucket(name: &'static str, operand: &Value, context: &Context<'_>,
     let id = Expression::parse_in(&Value::Map(Map::from([("$switch", switch)])), context.variables)?;
     let counted = counted();
     let fields = accumulators(output(&options, &counted, ErrorCode::Location40196)?, context.variables)?;
-    out.push(Stage::Group(Arc::new(Group { id, fields, collation: collation.cloned() })));
+    out.push(Stage::Group(Arc::new(Group { id, fields, only_field: None, collation: collation.cloned() })));
     let sort = Sort::parse(&Map::from([("_id", 1)]))?.collated(collation);
     out.push(Stage::Sort { sort, limit: None });
     Ok(())

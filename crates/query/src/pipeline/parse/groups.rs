@@ -20,7 +20,7 @@ pub(super) fn group(_: &'static str, operand: &Value, context: &Context<'_>, out
         let found = operand.type_name();
         return refuse(ErrorCode::Location15947, format!("$group takes a map, this is of type {found}"));
     };
-    let (mut id, mut fields) = (None, Map::new());
+    let (mut id, mut only_field, mut fields) = (None, None, Map::new());
     for (name, value) in map.iter() {
         match name.as_str() {
             Some("_id") if id.is_some() => {
@@ -29,6 +29,7 @@ pub(super) fn group(_: &'static str, operand: &Value, context: &Context<'_>, out
             Some("_id") => {
                 refuse_inclusion(value)?;
                 id = Some(Expression::parse_in(value, context.variables)?);
+                only_field = self::only_field(value);
             }
             Some("$doingMerge") => {
                 return refuse(ErrorCode::Location17030, "$group has no option $doingMerge");
@@ -39,13 +40,21 @@ pub(super) fn group(_: &'static str, operand: &Value, context: &Context<'_>, out
     let Some(id) = id else {
         return refuse(
             ErrorCode::Location15955,
-            "$group needs an _id, the expression to group by; with _id: null all documents are one group",
+            "a group specification must include an _id, the expression to group by; with _id: null all documents are one group",
         );
     };
     let fields = accumulators(&fields, context.variables)?;
     let collation = context.variables.collation().cloned();
-    out.push(Stage::Group(Arc::new(Group { id, fields, collation })));
+    out.push(Stage::Group(Arc::new(Group { id, fields, only_field, collation })));
     Ok(())
+}
+
+/// The name of the only field of an `_id` that is a map.
+fn only_field(id: &Value) -> Option<Text> {
+    match &id.as_map()?.entries[..] {
+        [(Value::String(name), _)] if !name.starts_with('$') => Some(name.clone()),
+        _ => None,
+    }
 }
 
 /// Refuses an `_id` such as `{a: 1}`, which looks like a projection.
@@ -82,7 +91,8 @@ pub(super) fn accumulators(fields: &Map, variables: &Variables) -> Result<Vec<(T
 fn counted(id: Expression, field: &str, collation: Option<&Collation>) -> Stage {
     let one = Expression::constant(Value::Int32(1));
     let count = Accumulator { name: "$sum", kind: accumulator::Kind::Sum, argument: one, collation: None };
-    Stage::Group(Arc::new(Group { id, fields: vec![(Text::from(field), count)], collation: collation.cloned() }))
+    let fields = vec![(Text::from(field), count)];
+    Stage::Group(Arc::new(Group { id, fields, only_field: None, collation: collation.cloned() }))
 }
 
 pub(super) fn count(_: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {

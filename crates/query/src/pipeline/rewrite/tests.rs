@@ -5,7 +5,7 @@ use alluvium_document::json;
 /// The names of the stages after rewriting.
 fn rewritten(stages: &str) -> String {
     let stages = json::parse(stages.as_bytes()).unwrap();
-    let pipeline = Pipeline::parse(&stages, &Variables::NONE).unwrap();
+    let pipeline = Pipeline::parse(&stages, &Variables::NONE.seeded(1)).unwrap();
     pipeline.stages().iter().map(|stage| stage.name().trim_start_matches('$')).collect::<Vec<_>>().join(" ")
 }
 
@@ -21,7 +21,56 @@ fn filters_move_before_what_leaves_their_fields() {
         (r#"{"$unset":"a.b"}"#, r#"{"b":1}"#, true),
         (r#"{"$unset":"a.b"}"#, r#"{"a.c":1}"#, false),
         (r#"{"$set":{"a":1}}"#, r#"{"b":1}"#, true),
-        (r#"{"$set":{"a":1}}"#, r#"{"$expr":{"$eq":["$b",1]}}"#, false),
+        (r#"{"$set":{"a":1}}"#, r#"{"$expr":{"$eq":["$b",1]}}"#, true),
+        (r#"{"$set":{"a":1}}"#, r#"{"$expr":{"$eq":["$a",1]}}"#, false),
+        (r#"{"$set":{"a":1}}"#, r#"{"$expr":{"$in":["$b.c",[1,"$$ROOT"]]}}"#, false),
+        (r#"{"$set":{"a":1}}"#, r#"{"$jsonSchema":{"required":["b"]}}"#, false),
+        (r#"{"$unwind":"$a"}"#, r#"{"$expr":{"$gt":["$b",3]}}"#, true),
+        (r#"{"$unwind":"$a"}"#, r#"{"$expr":{"$gt":[{"$size":"$a.b"},3]}}"#, false),
+        (r#"{"$unwind":{"path":"$a","includeArrayIndex":"i"}}"#, r#"{"$expr":{"$gt":["$i",3]}}"#, false),
+        (
+            r#"{"$lookup":{"from":"c","as":"a","localField":"x","foreignField":"y"}}"#,
+            r#"{"$expr":{"$gt":["$b",3]}}"#,
+            true,
+        ),
+        (
+            r#"{"$lookup":{"from":"c","as":"a","localField":"x","foreignField":"y"}}"#,
+            r#"{"$expr":{"$gt":["$a",3]}}"#,
+            false,
+        ),
+        (
+            r#"{"$lookup":{"from":"c","as":"a.b","localField":"x","foreignField":"y"}}"#,
+            r#"{"$or":[{"b":1},{"a.c":1}]}"#,
+            false,
+        ),
+        (
+            r#"{"$graphLookup":{"from":"c","as":"a","startWith":1,"connectFromField":"x","connectToField":"y"}}"#,
+            r#"{"b":1}"#,
+            true,
+        ),
+        (r#"{"$unwind":"$a"}"#, r#"{"$sampleRate":0.5}"#, false),
+        // Other names.
+        (r#"{"$set":{"a":"$b"}}"#, r#"{"a.c":{"$exists":false}}"#, true),
+        (r#"{"$set":{"a":"$b.c"}}"#, r#"{"a":1}"#, false),
+        (r#"{"$project":{"a":"$b","c":1}}"#, r#"{"a":1,"$or":[{"c":2},{"a":3}]}"#, true),
+        (r#"{"$project":{"a.x":"$b"}}"#, r#"{"a.x":1}"#, false),
+        // Keys of groups and partitions.
+        (r#"{"$group":{"_id":"$a"}}"#, r#"{"_id":{"$gt":1},"_id.x":{"$ne":3}}"#, true),
+        (r#"{"$group":{"_id":"$a"}}"#, r#"{"_id":{"$exists":true}}"#, false),
+        (r#"{"$group":{"_id":"$a","n":{"$sum":1}}}"#, r#"{"n":1}"#, false),
+        (r#"{"$group":{"_id":"$a.b"}}"#, r#"{"_id":1}"#, false),
+        (r#"{"$group":{"_id":{"k":"$a","l":"$b"}}}"#, r#"{"_id.k":{"$in":[1,2]}}"#, true),
+        (r#"{"$group":{"_id":{"k":"$a","l":"$b"}}}"#, r#"{"_id":1}"#, false),
+        (
+            r#"{"$setWindowFields":{"partitionBy":"$a","sortBy":{"b":1},"output":{"n":{"$documentNumber":{}}}}}"#,
+            r#"{"a":1}"#,
+            true,
+        ),
+        (
+            r#"{"$setWindowFields":{"partitionBy":"$a","sortBy":{"b":1},"output":{"n":{"$documentNumber":{}}}}}"#,
+            r#"{"b":1}"#,
+            false,
+        ),
         (r#"{"$unwind":"$a"}"#, r#"{"b":1}"#, true),
         (r#"{"$unwind":"$a"}"#, r#"{"a":1}"#, false),
         (r#"{"$sort":{"a":1}}"#, r#"{"a":1}"#, true),
@@ -40,6 +89,31 @@ fn neighbours_are_merged() {
         (r#"[{"$sort":{"a":1}},{"$limit":5},{"$limit":3}]"#, "sort"),
         (r#"[{"$skip":2},{"$limit":3}]"#, "limit skip"),
         (r#"[{"$skip":2},{"$skip":3}]"#, "skip"),
+        (r#"[{"$sort":{"a":1}},{"$skip":2},{"$limit":3}]"#, "sort skip"),
+        (r#"[{"$sort":{"a":1}},{"$skip":2},{"$project":{"a":1}},{"$limit":3}]"#, "sort skip project"),
+        (r#"[{"$set":{"a":1}},{"$skip":2},{"$limit":3},{"$skip":1}]"#, "limit skip set"),
+        (r#"[{"$sort":{"a":1}},{"$lookup":{"from":"c","as":"a","pipeline":[]}},{"$limit":3}]"#, "sort lookup"),
+        (r#"[{"$unwind":"$a"},{"$limit":3}]"#, "unwind limit"),
+        (r#"[{"$sort":{"a":1}},{"$limit":3},{"$match":{"a":1}}]"#, "sort match"),
+        (r#"[{"$sort":{"a":1}},{"$match":{}},{"$skip":0}]"#, "sort"),
+        // Some conditions move, and the others stay.
+        (r#"[{"$set":{"a":1}},{"$match":{"a":1,"b":2,"$expr":{"$eq":["$a","$b"]}}}]"#, "match set match"),
+        (r#"[{"$group":{"_id":"$a","n":{"$sum":1}}},{"$match":{"_id":1,"n":{"$gt":2}}}]"#, "match group match"),
+        (r#"[{"$redact":"$$KEEP"},{"$match":{"a":1,"b":{"$ne":2}}}]"#, "match redact match"),
+        (r#"[{"$redact":"$$KEEP"},{"$match":{"b":{"$ne":2},"$nor":[{"c":1}]}}]"#, "redact match"),
+        (r#"[{"$unionWith":"c"},{"$match":{"a":1}}]"#, "match unionWith"),
+        (
+            r#"[{"$lookup":{"from":"c","as":"a","localField":"x","foreignField":"y"}},{"$unwind":"$a"},{"$match":{"a.b":1,"c":2}}]"#,
+            "match lookup unwind match",
+        ),
+        (
+            r#"[{"$lookup":{"from":"c","as":"a","pipeline":[{"$sort":{"q":1}}]}},{"$unwind":"$a"},{"$match":{"a.b":1,"c":2}}]"#,
+            "match lookup unwind",
+        ),
+        (
+            r#"[{"$lookup":{"from":"c","as":"a","pipeline":[{"$sort":{"q":1}}]}},{"$unwind":{"path":"$a","preserveNullAndEmptyArrays":true}},{"$match":{"a.b":1}}]"#,
+            "lookup unwind match",
+        ),
     ] {
         assert_eq!(rewritten(stages), expected, "{stages}");
     }

@@ -36,7 +36,23 @@ pub(super) fn covariance_of(pairs: &[(&Value, &Value)], sample: bool) -> Value {
     let mean_x = finite.iter().map(|pair| double(pair.0)).sum::<f64>() / n;
     let mean_y = finite.iter().map(|pair| double(pair.1)).sum::<f64>() / n;
     let together = finite.iter().map(|(x, y)| (double(x) - mean_x) * (double(y) - mean_y)).sum::<f64>();
-    Value::from(together / degrees as f64)
+    let made = together / degrees as f64;
+    Value::from(if made.is_finite() { made } else { overflowing(&finite, double) / degrees as f64 })
+}
+
+/// The sum of the products of doubles whose sums overflow, in the steps of MongoDB, which decide whether it is infinite
+/// or NaN: D. E. Knuth's updating of means, with the mean of x before a pair and that of y after it.
+fn overflowing(pairs: &[(&Value, &Value)], double: impl Fn(&Value) -> f64) -> f64 {
+    let (mut sum_x, mut sum_y, mut together) = (0.0, 0.0, 0.0);
+    for (at, (x, y)) in pairs.iter().enumerate() {
+        let (x, y, count) = (double(x), double(y), at as f64);
+        let delta = x - if at == 0 { x } else { sum_x / count };
+        (sum_x, sum_y) = (sum_x + x, sum_y + y);
+        if at > 0 {
+            together += delta * (y - sum_y / (count + 1.0));
+        }
+    }
+    together
 }
 
 /// The covariance of finite numbers in decimals; `None` if a step has no result.
