@@ -25,7 +25,7 @@ pub fn decode_document(bytes: &[u8]) -> Result<Map, BsonError> {
 /// As [`decode_document`], of bytes that are no BSON for another reason.
 pub fn decode_document_lossy(bytes: &[u8]) -> Result<Map, BsonError> {
     let mut reader = Reader { is_lossy: true, ..Reader::new(bytes) };
-    let map = reader.document(MAX_DEPTH)?;
+    let map = reader.document(LEVELS_MAX)?;
     if reader.at < bytes.len() {
         return Err(BsonError::Invalid { offset: reader.at, problem: "there is more behind the document" });
     }
