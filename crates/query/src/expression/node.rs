@@ -143,7 +143,13 @@ impl Node {
         let any = |nodes: &[Self]| nodes.iter().any(Self::is_random);
         match self {
             Self::Random(_) => true,
-            Self::Constant(_) | Self::Field(_) | Self::Root | Self::Missing | Self::Variable { .. } => false,
+            Self::Constant(_)
+            | Self::Known(_)
+            | Self::KnownPart(..)
+            | Self::Field(_)
+            | Self::Root
+            | Self::Missing
+            | Self::Variable { .. } => false,
             Self::Map(fields) => fields.iter().any(|(_, node)| node.is_random()),
             Self::Array(nodes) | Self::And(nodes) | Self::Or(nodes) | Self::IfNull(nodes) => any(nodes),
             Self::Switch { branches, default } => {
