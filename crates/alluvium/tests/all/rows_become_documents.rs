@@ -109,7 +109,7 @@ fn what_is_no_file_of_rows_is_named() {
     let malformed = error("_id,a\n1,\"x, \"y\" z\"\n");
     assert!(malformed.starts_with("input line 2 column 2: text follows the closing quote of a field"), "{malformed}");
     assert!(error("a,\"b\"c\n1,2\n").starts_with("input line 1 column 2: text follows the closing quote"));
-    assert_eq!(error("a,\"b\n1,2\n"), "input line 1 column 1: a quote is opened here and not closed");
+    assert_eq!(error("a,\"b\n1,2\n"), "input line 1 column 2: a quote is opened here and not closed");
     assert_eq!(error("a,b\n1,2\nx,\"y\n1,2\n"), "input line 3 column 3: a quote is opened here and not closed");
     let csv = Csv { separator: b'"', ..Csv::default() };
     let error = load_as(&collection(), b"a", csv).run().unwrap_err().to_string();

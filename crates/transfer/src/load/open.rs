@@ -134,7 +134,11 @@ fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, li
     if matches!(csv.separator, b'"' | b'\n' | b'\r') {
         return Err(Error::Load("the separator of fields cannot be a quote or a line break".to_owned()));
     }
-    let head = read_head(name, source.as_mut(), csv)?;
+    let (head, failure) = read_head(name, source.as_mut(), csv)?;
+    if let Some(error) = failure {
+        // The rows before the failure are loaded.
+        source = Box::new(Failed(error));
+    }
     let begin = match before.offset {
         0 => Mark { offset: head.end as u64, line: place_after(&head.bytes[..head.end], 0).0, ..before },
         _ => before,
@@ -157,20 +161,24 @@ fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, li
 }
 
 /// Reads the file up to the end of its head and of the sample.
-fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<Head> {
+///
+/// Also returns the failure of reading that ended the sample early.
+fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<(Head, Option<io::Error>)> {
     let mut bytes = Vec::new();
     let mut ended = false;
     let mut wanted = SAMPLE_BYTES;
     loop {
-        fill(source, &mut ended, &mut bytes, wanted)
-            .map_err(|error| Error::Load(format!("cannot read {name}: {error}")))?;
+        let failure = fill(source, &mut ended, &mut bytes, wanted).err();
         if let Some(layout) = Layout::of(&bytes, ended, csv) {
             let bad = |(field, reason): BadField| {
                 let line = place_after(&bytes[..layout.names], 0).0 + 1;
                 Error::Load(format!("{name} line {line} column {field}: {reason}"))
             };
             let columns = layout.columns(&bytes, ended, csv).map_err(bad)?;
-            return Ok(Head { end: layout.rows, separator: layout.separator, columns, bytes });
+            return Ok((Head { end: layout.rows, separator: layout.separator, columns, bytes }, failure));
+        }
+        if let Some(error) = failure {
+            return Err(Error::Load(format!("cannot read {name}: {error}")));
         }
         if bytes.len() >= MAX_HEADER {
             let what = format!("the first row has over {MAX_HEADER} bytes: is this a CSV file?");
@@ -179,6 +187,17 @@ fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<Head> {
         wanted = bytes.len() * 2;
     }
 }
+
+/// A source whose reading has failed, and fails again.
+struct Failed(io::Error);
+
+impl io::Read for Failed {
+    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::new(self.0.kind(), self.0.to_string()))
+    }
+}
+
+impl Source for Failed {}
 
 /// The parts of the beginning of a CSV file.
 #[derive(Debug, Clone, Copy)]
