@@ -30,6 +30,7 @@ pub mod capped;
 pub mod catalog;
 pub mod copying;
 pub mod cursor;
+mod document_count;
 mod encoders;
 pub mod engine;
 pub mod error;

@@ -11,7 +11,7 @@ use alluvium_document::{Map, Value, json};
 use alluvium_env::{Env, OpenMode};
 use alluvium_query::collation::{Collation, CollationError};
 use alluvium_query::filter::FilterError;
-use alluvium_query::index::Definition;
+use alluvium_query::index::{Definition, IndexError, Unbuilt};
 use alluvium_query::validator::Validator;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ impl Metadata {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn unsupported_indexes(&self) -> Vec<(String, String)> {
-        let error = |index| Definition::from_map(index).err().map(|error| (name_of(index), error.to_string()));
+        let error = |index| check(index).err().map(|error| (name_of(index), error.to_string()));
         self.wanted_indexes().filter_map(error).collect()
     }
 
@@ -204,6 +204,19 @@ impl Metadata {
         };
         self.indexes.iter().filter(move |index| !is_on_id(index))
     }
+}
+
+/// Checks the definition of an index.
+fn check(index: &Map) -> std::result::Result<(), IndexError> {
+    match is_unbuilt(index) {
+        true => Unbuilt::from_map(index).map(drop),
+        false => Definition::from_map(index).map(drop),
+    }
+}
+
+/// True for the definition of an index of a kind that is not built.
+fn is_unbuilt(index: &Map) -> bool {
+    index.get("key").and_then(Value::as_map).is_some_and(Unbuilt::is_kind_of)
 }
 
 /// The name of an index: its own, or the default name for its keys.
@@ -223,7 +236,7 @@ impl Metadata {
         // What is not supported is noted by the caller.
         let (collation, capped) = (self.collation().unwrap_or_default(), self.capped().unwrap_or_default());
         if collation.is_some() || capped.is_some() {
-            let options = CollectionOptions { validator: None, collation, capped };
+            let options = CollectionOptions { collation, capped, ..CollectionOptions::default() };
             match engine.catalog.create(name, options) {
                 Ok(_) | Err(Error::CollectionExists(_)) => {}
                 Err(error) => return Err(error),
@@ -231,6 +244,12 @@ impl Metadata {
         }
         let mut created = Vec::new();
         for index in self.wanted_indexes() {
+            if is_unbuilt(index) {
+                let Ok(unbuilt) = Unbuilt::from_map(index) else { continue };
+                let declared = indexes::declare(engine, name, &unbuilt.keys_map(), &unbuilt.to_map())?;
+                created.extend(declared.is_new().then(|| declared.name().to_owned()));
+                continue;
+            }
             let Ok(definition) = Definition::from_map(index) else { continue };
             let mut options = definition.to_map();
             if !options.contains("collation") {
