@@ -15,6 +15,7 @@ mod attach;
 mod batch;
 mod call;
 mod client;
+mod cluster_time;
 mod collection_list;
 mod collection_uuid;
 mod commands;

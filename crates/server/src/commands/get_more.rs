@@ -75,6 +75,13 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         cursors.close(id);
         return Err(error);
     }
+    if let Some(identity) = cursor.identity
+        && call.shared.db.collection(&namespace).identity()? != Some(identity)
+    {
+        cursors.close(id);
+        let message = format!("collection dropped or renamed between getMore calls: {namespace}");
+        return Err(CommandError::new(175, "QueryPlanKilled", message));
+    }
     let awaits = matches!(&cursor.documents, Documents::Tail(tail) if tail.awaits);
     if !awaits && call.body.integer("maxTimeMS").is_some() {
         cursors.give_back(id, cursor);
@@ -98,6 +105,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Documents::Query(query, _) = &cursor.documents {
         call.note_plan(query);
     }
+    call.note_count("nreturned", count);
     let more = match filled {
         Ok(more) => more,
         Err(error) => {
