@@ -1,7 +1,7 @@
 //! Creating a collection with options.
 
 use crate::target::Target;
-use alluvium_collections::error::Result;
+use alluvium_collections::error::{Error, Result};
 use alluvium_collections::limits::CappedLimits;
 use alluvium_collections::options::{CollectionOptions, WITHOUT_EFFECT};
 use alluvium_document::{IntoDocument, Map, Value};
@@ -111,9 +111,10 @@ impl CreateCollection {
         let catalog = &self.target.engine.catalog;
         let default = catalog.default_options(self.target.name()?).natural_order;
         self.options.natural_order = self.natural_order.unwrap_or(default);
-        let kept = self.options.without_effect.iter().filter_map(|(name, _)| name.as_str());
-        if let Some(other) = kept.filter(|name| !WITHOUT_EFFECT.contains(name)).next() {
-            return Err(crate::Error::InvalidDocument(format!("a collection keeps no option {other}")));
+        let names = self.options.without_effect.iter().filter_map(|(name, _)| name.as_str());
+        let unknown = names.filter(|name| !WITHOUT_EFFECT.contains(name)).map(str::to_owned).next();
+        if let Some(other) = unknown {
+            return Err(Error::InvalidDocument(format!("a collection keeps no option {other}")));
         }
         if let Some(limits) = &self.options.capped {
             CappedLimits::from_options(&limits.to_options())?;

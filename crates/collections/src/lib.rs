@@ -29,6 +29,7 @@ pub mod by_id;
 pub mod capped;
 pub mod catalog;
 pub mod copying;
+pub mod counts;
 pub mod cursor;
 mod document_count;
 mod encoders;

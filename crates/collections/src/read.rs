@@ -1,6 +1,5 @@
 //! Reading documents, now or at a snapshot.
 
-use crate::capped;
 use crate::engine::Engine;
 use crate::error::{Error, Result, id_text};
 use crate::ids;
@@ -105,30 +104,6 @@ impl<'a> Reader<'a> {
             Error::unless_stopped(stop)?;
         }
         Ok(count)
-    }
-
-    /// The number of documents, from what the collection knows about its writes: exact, unless a large collection has
-    /// just been opened or written blindly, and then within a percent. The first call counts the documents by a scan.
-    /// At a snapshot, the documents are counted.
-    ///
-    /// # Errors
-    /// Errors of reading the store.
-    pub fn estimated_count(&self) -> Result<u64> {
-        if self.snapshot.is_some() {
-            return self.count(&AtomicBool::new(false));
-        }
-        if !self.state.exists() {
-            return Ok(0);
-        }
-        if self.state.order().is_some()
-            && let Some(documents) = capped::documents(self.store, &self.state, self.name)?
-        {
-            return Ok(documents);
-        }
-        match self.state.count.get(self.store, self.state.documents) {
-            Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => Ok(0),
-            counted => counted,
-        }
     }
 }
 

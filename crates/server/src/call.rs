@@ -6,6 +6,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::funds::Funds;
 use crate::host::Host;
+use crate::numbers::int;
 use crate::retries::Retry;
 use crate::security::access::Access;
 use crate::security::needs::Subject;
@@ -13,7 +14,6 @@ use crate::security::privilege::Need;
 use crate::sessions::SessionId;
 use crate::shared::Shared;
 use crate::slow::{self, Level};
-use crate::writes;
 use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
 use alluvium_document::bson::{decode_document, tree_bytes};
@@ -267,7 +267,7 @@ impl Call<'_> {
     /// Notes a count for the profiler.
     pub(crate) fn note_count(&self, name: &str, count: u64) {
         if self.shared.slow.level(&self.db) != Level::Off {
-            self.counts.borrow_mut().insert(name, writes::int(count));
+            self.counts.borrow_mut().insert(name, int(count));
         }
     }
 
@@ -284,7 +284,7 @@ impl Call<'_> {
         }
         let mut entry = Map::from([("command", Value::Map(statement.clone()))]);
         slow::put_plan(&mut entry, plan, collection);
-        counts.iter().for_each(|(name, count)| entry.push(*name, writes::int(*count)));
+        counts.iter().for_each(|(name, count)| entry.push(*name, int(*count)));
         let mut carried_out = self.carried_out.borrow_mut();
         if carried_out.len() == slow::ENTRIES_MAX {
             carried_out.pop_front();

@@ -38,6 +38,7 @@ mod listing;
 mod machine;
 mod memory;
 mod metrics;
+mod numbers;
 mod operations;
 mod owner;
 mod parameters;

@@ -1,8 +1,8 @@
 //! Slow operations: in the log, and in `system.profile` of databases whose profiler is on.
 
 use crate::fields::Fields;
+use crate::numbers::int;
 use crate::shell_text;
-use crate::writes::int;
 use alluvium::{Collection, IndexInfo, Map, Value};
 use alluvium_document::bson::bson_size;
 use alluvium_env::sync::Mutex;

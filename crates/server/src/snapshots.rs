@@ -88,7 +88,8 @@ impl Snapshots {
     pub(crate) fn get(
         &self,
         db: &Database,
-        (times, gate): (&ClusterTime, &WriteGate),
+        times: &ClusterTime,
+        gate: &WriteGate,
         by: &Principal,
         at: Option<Timestamp>,
     ) -> CommandResult<(Snapshot, Timestamp)> {
@@ -96,6 +97,8 @@ impl Snapshots {
             let message = "Read timestamp is older than the oldest available timestamp: begin a new session";
             CommandError::new(239, "SnapshotTooOld", message)
         };
+        // The mark of the times is written before the lock is taken.
+        let _up_to_now = times.now(gate);
         let now = self.env.clock.now();
         let mut state = self.kept.lock();
         if let Some(at) = at

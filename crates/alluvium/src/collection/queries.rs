@@ -3,6 +3,7 @@
 use super::Collection;
 use crate::aggregate::Aggregate;
 use crate::find::Find;
+use alluvium_collections::counts;
 use alluvium_collections::error::Result;
 use alluvium_document::{FromDocument, IntoDocument};
 
@@ -76,10 +77,6 @@ impl<T> Collection<T> {
     /// # Errors
     /// As for any read.
     pub fn estimated_count(&self) -> Result<u64> {
-        let engine = &self.target.engine;
-        match engine.catalog.find(self.target.name()?)? {
-            Some(_) => self.target.reader(None)?.estimated_count(),
-            None => Ok(0),
-        }
+        counts::documents(&self.target.engine, self.target.name()?)
     }
 }

@@ -1,16 +1,19 @@
 use crate::by_filter::Action;
 use crate::capped::convert;
+use crate::counts;
 use crate::limits::{CappedLimits, Limits};
 use crate::read::Reader;
 use crate::testing::{Collection, Database};
 use alluvium_document::{IntoDocument, Map, Value};
+use alluvium_env::thread::spawn;
 use alluvium_query::update::Modification;
 use alluvium_store::{Durability, Options};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 fn kept(c: &Collection) -> u64 {
-    Reader::new(&c.engine, &c.name, None).unwrap().estimated_count().unwrap()
+    counts::documents(&c.engine, &c.name).unwrap()
 }
 
 fn scanned(c: &Collection) -> u64 {
@@ -96,24 +99,21 @@ fn writers_beside_the_first_count_are_counted() {
         let db = Database::with(Options { partitions: Some(2), ..Options::default() });
         let c = db.collection("pets");
         c.insert((0..500).map(document));
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let writers: Vec<_> = (1..4)
-                .map(|thread| {
-                    let (c, stop) = (&c, &stop);
-                    scope.spawn(move || {
-                        let mut n = 0;
-                        while !stop.load(Relaxed) && n < 10_000 {
-                            c.insert([document(thread * 100_000 + n)]);
-                            n += 1;
-                        }
-                    })
-                })
-                .collect();
-            kept(&c);
-            stop.store(true, Relaxed);
-            writers.into_iter().for_each(|writer| writer.join().unwrap());
-        });
+        let stop = Arc::new(AtomicBool::new(false));
+        let write = |thread: i32| {
+            let (c, stop) = (c.clone(), stop.clone());
+            spawn("writer", move || {
+                let mut n = 0;
+                while !stop.load(Relaxed) && n < 10_000 {
+                    c.insert([document(thread * 100_000 + n)]);
+                    n += 1;
+                }
+            })
+        };
+        let writers: Vec<_> = (1..4).map(write).collect();
+        kept(&c);
+        stop.store(true, Relaxed);
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
         assert_eq!(kept(&c), scanned(&c));
         assert_eq!(c.state().count.state.lock().known.unwrap().uncertain, 0);
     }

@@ -1,12 +1,12 @@
 //! `$collStats` and `$indexStats`.
 
+use crate::counts;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{Execution, FindRequest, Query, moment};
 use crate::index_stats::index_stats;
 use crate::indexes::id_definition;
 use crate::names::FullName;
-use crate::read::Reader;
 use crate::view::CollectionView;
 use alluvium_document::{Map, Value};
 use alluvium_query::pipeline::Statistics;
@@ -28,16 +28,11 @@ pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics) -> 
             }
             if *count {
                 engine.catalog.require(name)?;
-                map.push("count", whole(documents(engine, name)?));
+                map.push("count", whole(counts::documents(engine, name)?));
             }
             Ok(vec![map])
         }
     }
-}
-
-/// The number of documents.
-fn documents(engine: &EngineHandle, name: &FullName) -> Result<u64> {
-    Reader::new(engine, name, None)?.estimated_count()
 }
 
 fn whole(n: u64) -> Value {
@@ -91,7 +86,7 @@ fn storage(engine: &EngineHandle, name: &FullName, scale: f64) -> Result<Map> {
         None => (TreeStats::default(), Vec::new()),
     };
     let scaled = |bytes: u64| whole((bytes as f64 / scale) as u64);
-    let count = documents(engine, name)?;
+    let count = counts::documents(engine, name)?;
     let (size, average) = match state.is_some() {
         true => sizes(engine, name, count)?,
         false => (0, None),

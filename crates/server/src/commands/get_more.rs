@@ -4,7 +4,7 @@ use super::{Command, Levels};
 use crate::batch::{Filled, fill};
 use crate::call::Call;
 use crate::client::Client;
-use crate::cursors::{Documents, Wake};
+use crate::cursors::{Documents, OpenCursor, Wake};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
@@ -71,16 +71,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
         _ => error,
     })?;
-    if let Err(error) = call.shared.security.check_cursor(&call.client.peer, &cursor.needs, &namespace) {
+    let allowed = call.shared.security.check_cursor(&call.client.peer, &cursor.needs, &namespace);
+    if let Err(error) = allowed.and_then(|()| check_collection(call, &cursor, &namespace)) {
         cursors.close(id);
         return Err(error);
-    }
-    if let Some(identity) = cursor.identity
-        && call.shared.db.collection(&namespace).identity()? != Some(identity)
-    {
-        cursors.close(id);
-        let message = format!("collection dropped or renamed between getMore calls: {namespace}");
-        return Err(CommandError::new(175, "QueryPlanKilled", message));
     }
     let awaits = matches!(&cursor.documents, Documents::Tail(tail) if tail.awaits);
     if !awaits && call.body.integer("maxTimeMS").is_some() {
@@ -124,6 +118,16 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     builder.put("ns", &Value::from(namespace))?;
     builder.close()?;
     Ok(builder)
+}
+
+/// Checks that the collection that a cursor reads still has its name.
+fn check_collection(call: &Call<'_>, cursor: &OpenCursor, namespace: &str) -> CommandResult<()> {
+    let Some(identity) = cursor.identity else { return Ok(()) };
+    if call.shared.db.collection(namespace).identity()? == Some(identity) {
+        return Ok(());
+    }
+    let message = format!("collection dropped or renamed between getMore calls: {namespace}");
+    Err(CommandError::new(175, "QueryPlanKilled", message))
 }
 
 /// How long the request may wait for documents.

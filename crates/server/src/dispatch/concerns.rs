@@ -62,8 +62,13 @@ pub(super) fn read_concern(
             Err(CommandError::new(123, "NotAReplicaSet", message))
         }
         ReadLevel::Snapshot if command.levels == Levels::Snapshot => {
-            let times = (&shared.cluster_time, &shared.writes);
-            let (snapshot, time) = shared.snapshots.get(&shared.db, times, &client.peer.principal().0, concern.at)?;
+            let (snapshot, time) = shared.snapshots.get(
+                &shared.db,
+                &shared.cluster_time,
+                &shared.writes,
+                &client.peer.principal().0,
+                concern.at,
+            )?;
             shared.db.sync()?;
             Ok(Some(ReadAt { snapshot, time }))
         }

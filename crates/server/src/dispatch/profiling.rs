@@ -17,7 +17,7 @@ pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, err
     let slow = &call.shared.slow;
     let time = call.shared.env.clock.now().saturating_sub(call.began);
     let is_slow = slow.is_slow(time);
-    // The command that turns the profiler on or off is none of the operations that it watches.
+    // The command that turns the profiler on or off is not recorded.
     let level = if command.name == PROFILE { Level::Off } else { slow.level(&call.db) };
     if !is_slow && level == Level::Off {
         return;

@@ -78,7 +78,11 @@ const PARTLY: &[(&str, &str)] = &[
     ("createSearchIndexes", "refused by name: a service of MongoDB Atlas"),
     ("createUser", "`authenticationRestrictions` are refused"),
     ("dropSearchIndex", "refused by name: a service of MongoDB Atlas"),
-    ("find", "`allowPartialResults`, `oplogReplay` and `readOnce` have no effect"),
+    (
+        "find",
+        "`allowPartialResults`, `oplogReplay` and `readOnce` have no effect; without a sort, the order is that of the \
+         `_id`s, or of insertion with `--natural-order`",
+    ),
     ("reIndex", "of a server without a replica set"),
     ("replSetAbortPrimaryCatchUp", "refused: a set has one member"),
     ("replSetFreeze", "refused: a set has one member"),
