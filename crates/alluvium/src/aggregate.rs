@@ -274,6 +274,23 @@ impl<T> Aggregate<T> {
         self.begin(true)?.explain()
     }
 
+    /// The plan of the pipeline, which is not run: all counts of the explanation are zero.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_one(r#"{"kind": "dog"}"#)?;
+    /// let plan = pets.aggregate(r#"[{"$match": {"kind": "dog"}}, {"$count": "n"}]"#).explain_plan()?;
+    /// assert_eq!((plan.stages.len(), plan.returned), (1, 0));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Aggregate::explain`].
+    pub fn explain_plan(self) -> Result<PipelineExplanation> {
+        self.begin(false)?.explain_plan()
+    }
+
     fn begin(self, timed: bool) -> Result<PipelineRun> {
         self.origin.begin(self.request, timed)
     }

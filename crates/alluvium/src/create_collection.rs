@@ -1,10 +1,10 @@
 //! Creating a collection with options.
 
 use crate::target::Target;
-use alluvium_collections::error::Result;
+use alluvium_collections::error::{Error, Result};
 use alluvium_collections::limits::CappedLimits;
-use alluvium_collections::options::CollectionOptions;
-use alluvium_document::{IntoDocument, Map};
+use alluvium_collections::options::{CollectionOptions, WITHOUT_EFFECT};
+use alluvium_document::{IntoDocument, Map, Value};
 use alluvium_query::collation::Collation;
 use alluvium_query::validator::Validator;
 
@@ -27,11 +27,12 @@ pub struct CreateCollection {
     target: Target,
     options: CollectionOptions,
     collation: Result<Option<Collation>>,
+    natural_order: Option<bool>,
 }
 
 impl CreateCollection {
     pub(crate) fn new(target: Target) -> Self {
-        Self { target, options: CollectionOptions::default(), collation: Ok(None) }
+        Self { target, options: CollectionOptions::default(), collation: Ok(None), natural_order: None }
     }
 
     /// How strings compare in its queries, writes by filter, pipelines and indexes that name no collation
@@ -86,9 +87,42 @@ impl CreateCollection {
         self
     }
 
+    /// Its documents keep the order in which they were inserted: queries without a sort that use no index return them in
+    /// it, and so does a sort by `$natural`. Writes to it are made one after the other, and each insert writes three
+    /// small entries more. Default: [`crate::Database::set_natural_order`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.create().natural_order(true).run()?;
+    /// pets.insert_many([r#"{"_id": 2}"#, r#"{"_id": 1}"#])?;
+    /// assert_eq!(pets.find("{}").first()?.unwrap().id().as_i64(), Some(2));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn natural_order(mut self, natural_order: bool) -> Self {
+        self.natural_order = Some(natural_order);
+        self
+    }
+
+    /// An option of MongoDB's that has no effect, and that [`crate::Collection::options`] shows again: `clusteredIndex`
+    /// (documents are always stored by their `_id`s), `storageEngine` and `indexOptionDefaults`.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.create().keep("clusteredIndex", alluvium::doc! {"key": {"_id": 1}, "unique": true}).run()?;
+    /// assert!(pets.options()?.contains("clusteredIndex"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn keep(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.options.without_effect.insert(name, value);
+        self
+    }
+
     /// Creates the collection.
     ///
     /// # Errors
+    /// [`crate::Error::InvalidDocument`] for an option of another name that was to be kept;
     /// [`crate::Error::CollectionExists`], [`crate::Error::InvalidName`]; [`crate::Error::InvalidDocument`] for a limit
     /// of 0 bytes; [`crate::Error::Collation`]; [`crate::Error::Filter`]; or as for any write.
     pub fn run(mut self) -> Result<()> {
@@ -96,6 +130,14 @@ impl CreateCollection {
         let collation = self.options.collation.as_ref();
         let validator = self.options.validator.take();
         self.options.validator = validator.map(|validator| validator.collated(collation)).transpose()?;
+        let catalog = &self.target.engine.catalog;
+        let default = catalog.default_options(self.target.name()?).natural_order;
+        self.options.natural_order = self.natural_order.unwrap_or(default);
+        let names = self.options.without_effect.iter().filter_map(|(name, _)| name.as_str());
+        let unknown = names.filter(|name| !WITHOUT_EFFECT.contains(name)).map(str::to_owned).next();
+        if let Some(other) = unknown {
+            return Err(Error::InvalidDocument(format!("a collection keeps no option {other}")));
+        }
         if let Some(limits) = &self.options.capped {
             CappedLimits::from_options(&limits.to_options())?;
         }

@@ -8,7 +8,6 @@ use alluvium_collections::indexes::{self, DeclaredIndex};
 use alluvium_collections::limits::Limits;
 use alluvium_collections::names::FullName;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
-use alluvium_query::index::Definition;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -23,6 +22,8 @@ pub struct IndexInfo {
     pub definition: Map,
     /// True if queries may use the index, false while it is being built.
     pub ready: bool,
+    /// False for a text, geographic or wildcard index: its definition is kept, and it has no effect.
+    pub is_built: bool,
 }
 
 /// An index to create, with its options; returned by [`crate::Collection::create_index`].
@@ -301,15 +302,11 @@ impl IndexBuild {
 ///
 /// ```
 /// assert!(alluvium::check_index(r#"{"age": 1}"#, r#"{"unique": true}"#).is_ok());
-/// assert!(alluvium::check_index(r#"{"age": 5, "place": "2d"}"#, "{}").is_err());
+/// assert!(alluvium::check_index(r#"{"age": 5, "place": "flat"}"#, "{}").is_err());
 /// ```
 ///
 /// # Errors
 /// [`crate::Error::Index`], [`crate::Error::Json`].
 pub fn check_index(keys: impl IntoDocument, options: impl IntoDocument) -> Result<()> {
-    let (keys, options) = (keys.into_map()?, options.into_map()?);
-    match Definition::is_on_id(&keys, &options)? {
-        true => Ok(()),
-        false => Ok(Definition::parse(&keys, &options).map(drop)?),
-    }
+    Ok(indexes::check(&keys.into_map()?, &options.into_map()?)?)
 }

@@ -17,6 +17,7 @@ use alluvium_env::Env;
 use alluvium_query::collation::Collation;
 use alluvium_store::{OpenReport, Options, QueryMemory, Stats, Store};
 use std::path::Path;
+use std::time::Duration;
 
 mod builder;
 mod copies;
@@ -138,6 +139,32 @@ impl Database {
     /// ```
     pub fn path(&self) -> &Path {
         self.engine.store().path()
+    }
+
+    /// Collections that are created from now on keep the order of insertion, also those that the first write creates:
+    /// see [`crate::CreateCollection::natural_order`]. Those that exist stay as they are.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// db.set_natural_order(true);
+    /// db.collection("pets").insert_many([r#"{"_id": 2}"#, r#"{"_id": 1}"#])?;
+    /// assert_eq!(db.collection("pets").find("{}").first()?.unwrap().id().as_i64(), Some(2));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn set_natural_order(&self, natural_order: bool) {
+        self.engine.catalog.set_natural_order(natural_order);
+    }
+
+    /// Sets the time between two looks at documents that have expired, by default a minute; without one, they stay. The
+    /// next look is now.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// db.set_expiry_interval(Some(std::time::Duration::from_secs(1)));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn set_expiry_interval(&self, interval: Option<Duration>) {
+        self.engine.set_expiry_interval(interval);
     }
 
     /// True if it was opened for reading only: see [`Builder::read_only`].

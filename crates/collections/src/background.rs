@@ -4,7 +4,7 @@
 //! The threads hold the engine, but do not keep the database open: when the last handle of a user
 //! is dropped, the threads are stopped and joined.
 
-use crate::engine::EngineHandle;
+use crate::engine::{EngineHandle, INTERVAL};
 use crate::error::{Error, ErrorKind};
 use crate::expire::delete_expired;
 use crate::index::Index;
@@ -14,9 +14,8 @@ use crate::sweep::sweep_where_due;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The interval at which expired documents are deleted, as in MongoDB, and stale index entries are
-/// swept.
-const INTERVAL: Duration = Duration::from_secs(60);
+/// The least time between two sweeps of stale index entries.
+const SWEEPS: Duration = INTERVAL;
 
 /// Starts the threads, if the options of the store say so.
 pub(crate) fn start(engine: &EngineHandle) {
@@ -65,10 +64,18 @@ fn resume_builds(engine: &EngineHandle, unfinished: Vec<(FullName, Arc<Index>)>)
 }
 
 fn run_periodic(engine: &EngineHandle) {
-    while engine.tasks.wait(INTERVAL) {
-        if let Err(error) = delete_expired(engine) {
+    let mut swept = engine.env.clock.now();
+    while engine.tasks.wait(engine.tasks.interval().unwrap_or(INTERVAL)) {
+        if engine.tasks.interval().is_some()
+            && let Err(error) = delete_expired(engine)
+        {
             log::warn!(target: "alluvium::index", "expired documents stay for now: {error}");
         }
+        let now = engine.env.clock.now();
+        if now.saturating_sub(swept) < SWEEPS {
+            continue;
+        }
+        swept = now;
         if let Err(error) = sweep_where_due(engine) {
             log::warn!(target: "alluvium::index", "stale index entries stay for now: {error}");
         }

@@ -16,5 +16,6 @@ mod order;
 pub(crate) use accounting::{Accounting, overhead_bytes, trim};
 pub(crate) use check::check;
 pub use conversion::convert;
+pub(crate) use entries::documents;
 pub(crate) use natural::{NaturalScan, has_position, is_ordered_at};
 pub(crate) use order::{Placement, copy_position, ensure_ordered, has_order};

@@ -17,7 +17,7 @@ use crate::trees::{
     read_view,
 };
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
-use alluvium_env::sync::atomic::{AtomicU64, Ordering};
+use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
@@ -41,6 +41,8 @@ pub struct Catalog {
     /// The names hold for every snapshot from this sequence number on; [`CHANGING`] while they
     /// change.
     names_since: AtomicU64,
+    /// True if collections that are created without options keep the order of insertion.
+    natural_order: AtomicBool,
     folds: Arc<Folds>,
     /// What is read under a name that no collection has.
     absent: Arc<CollectionState>,
@@ -157,6 +159,7 @@ impl Catalog {
             change: Mutex::new(()),
             index_set_lock: RwLock::new(()),
             names_since: AtomicU64::new(store.visible()),
+            natural_order: AtomicBool::new(false),
             folds,
             absent: absent(&store),
             memory,
@@ -206,11 +209,11 @@ impl Catalog {
         self.names.read().keys().cloned().collect()
     }
 
-    /// The capped collections, and their system trees.
-    pub(crate) fn capped(&self) -> Vec<(FullName, TreeId)> {
+    /// The collections whose documents have an order, and their system trees.
+    pub(crate) fn ordered(&self) -> Vec<(FullName, TreeId)> {
         let names = self.names.read();
-        let capped = names.iter().filter(|(_, entry)| entry.indexes.options.capped.is_some());
-        capped.map(|(name, entry)| (name.clone(), entry.system)).collect()
+        let ordered = names.iter().filter(|(_, entry)| entry.indexes.options.order().is_some());
+        ordered.map(|(name, entry)| (name.clone(), entry.system)).collect()
     }
 
     /// Drops what a `$out` has left that did not come to its end. Only before the collections are used.
@@ -285,13 +288,24 @@ impl Catalog {
         self.create_locked(name, options)
     }
 
+    /// Collections that are created from now on keep the order of insertion, unless they are told otherwise.
+    pub fn set_natural_order(&self, natural_order: bool) {
+        self.natural_order.store(natural_order, Ordering::Relaxed);
+    }
+
+    /// The options of a collection that is created without any. Those of a server have no order.
+    pub fn default_options(&self, name: &FullName) -> CollectionOptions {
+        let natural_order = self.natural_order.load(Ordering::Relaxed) && !name.is_of_server();
+        CollectionOptions { natural_order, ..CollectionOptions::default() }
+    }
+
     /// The collection, created if it does not exist.
     pub fn find_or_create(&self, name: &FullName) -> Result<Arc<CollectionState>> {
         loop {
             if let Some(open) = self.find(name)? {
                 return Ok(open);
             }
-            match self.create(name, CollectionOptions::default()) {
+            match self.create(name, self.default_options(name)) {
                 Err(Error::CollectionExists(_)) => {}
                 result => return result,
             }

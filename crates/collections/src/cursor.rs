@@ -84,7 +84,7 @@ impl Cursor {
     /// Errors of reading the store.
     pub fn natural(engine: &EngineHandle, name: &FullName, snapshot: &Snapshot) -> Result<Self> {
         let view = CollectionView::open(engine, name, Some(snapshot))?;
-        if view.state.capped().is_none() || !is_ordered_at(&view)? {
+        if view.state.order().is_none() || !is_ordered_at(&view)? {
             return Self::scan(engine, name, Some(snapshot), ScanRange::default());
         }
         let rows = Rows::Natural(Box::new(NaturalScan::new(&view, false, None)?), view);

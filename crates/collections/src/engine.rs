@@ -79,6 +79,12 @@ impl Engine {
         Context { time_ms: self.env.clock.unix_millis(), inserting: false }
     }
 
+    /// Sets the time between two looks at expired documents, by default a minute; without one, they stay. The next look
+    /// is now.
+    pub fn set_expiry_interval(&self, interval: Option<Duration>) {
+        self.tasks.set_interval(interval);
+    }
+
     /// Stops background work and closes the store.
     ///
     /// # Errors
@@ -89,11 +95,22 @@ impl Engine {
     }
 }
 
+/// The interval at which expired documents are deleted, as in MongoDB.
+pub(crate) const INTERVAL: Duration = Duration::from_secs(60);
+
+impl Default for Tasks {
+    fn default() -> Self {
+        let (stopping, changed, threads) = Default::default();
+        Self { stopping, changed, interval: Mutex::new(Some(INTERVAL)), threads }
+    }
+}
+
 /// The threads of background work, and the flag that stops them.
-#[derive(Default)]
 pub(crate) struct Tasks {
     stopping: Mutex<bool>,
     changed: Condvar,
+    /// Between two looks at expired documents.
+    interval: Mutex<Option<Duration>>,
     threads: Mutex<Vec<alluvium_env::thread::JoinHandle<()>>>,
 }
 
@@ -115,6 +132,17 @@ impl Tasks {
             self.changed.wait_for(&mut stopping, time);
         }
         !*stopping
+    }
+
+    /// The time between two looks at expired documents; `None` if they stay.
+    pub fn interval(&self) -> Option<Duration> {
+        *self.interval.lock()
+    }
+
+    /// Sets the time between two looks, the next of which is now.
+    pub fn set_interval(&self, interval: Option<Duration>) {
+        *self.interval.lock() = interval;
+        self.changed.notify_all();
     }
 
     pub fn add(&self, thread: alluvium_env::thread::JoinHandle<()>) {

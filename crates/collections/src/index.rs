@@ -14,7 +14,7 @@ use crate::options::CollectionOptions;
 use crate::trees::INDEX;
 use alluvium_codec::varint;
 use alluvium_document::{Document, Map, Value, encoding};
-use alluvium_query::index::{Definition, IndexError, Keys};
+use alluvium_query::index::{Definition, IndexError, Keys, Unbuilt};
 use alluvium_query::update::Update;
 use alluvium_query::validator::Validator;
 use alluvium_store::{Seq, TreeId};
@@ -260,13 +260,18 @@ impl IndexSet {
     /// read the document.
     pub fn is_touched_by(&self, update: &Update) -> bool {
         self.validator().is_some()
-            || self.options.capped.is_some()
+            || self.options.order().is_some()
             || self.indexes.iter().any(|index| index.is_touched_by(update))
     }
 
     /// The index with this name.
     pub fn find(&self, name: &str) -> Option<&Arc<Index>> {
         self.indexes.iter().find(|index| index.definition.name() == name)
+    }
+
+    /// The definition with this name of an index that is not built.
+    pub fn unbuilt(&self, name: &str) -> Option<&Unbuilt> {
+        self.options.unbuilt.iter().find(|index| index.name() == name)
     }
 
     /// The validator, if it checks documents.

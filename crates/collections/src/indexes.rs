@@ -15,7 +15,7 @@ use alluvium_document::compare::equal;
 use alluvium_document::{Map, Value};
 use alluvium_exec::Limits;
 use alluvium_query::collation::Collation;
-use alluvium_query::index::Definition;
+use alluvium_query::index::{Definition, IndexError, Unbuilt};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -25,9 +25,23 @@ pub const ID_INDEX: &str = "_id_";
 /// An index that was declared.
 #[derive(Clone)]
 pub struct DeclaredIndex {
-    /// `None` for the index on `_id`, which exists always.
+    /// `None` for the index on `_id`, which exists always, and for one that is not built.
     index: Option<Arc<Index>>,
+    /// The name of one that is not built.
+    unbuilt: Option<String>,
     added: bool,
+}
+
+/// Checks the keys and options of an index.
+///
+/// # Errors
+/// [`IndexError`], except its errors of documents.
+pub fn check(keys: &Map, options: &Map) -> std::result::Result<(), IndexError> {
+    match Unbuilt::is_kind_of(keys) {
+        true => Unbuilt::parse(keys, options).map(drop),
+        false if Definition::is_on_id(keys, options)? => Ok(()),
+        false => Definition::parse(keys, options).map(drop),
+    }
 }
 
 /// Declares an index, and creates the collection if it does not exist. The index is not ready
@@ -36,17 +50,34 @@ pub struct DeclaredIndex {
 /// # Errors
 /// [`Error::Index`], [`Error::IndexConflict`], or as for any write.
 pub fn declare(engine: &EngineHandle, name: &FullName, keys: &Map, options: &Map) -> Result<DeclaredIndex> {
+    if Unbuilt::is_kind_of(keys) {
+        return declare_unbuilt(engine, name, &Unbuilt::parse(keys, options)?);
+    }
     let default = engine.catalog.collation(name);
     let of_id = id_options(options, default.as_ref())?;
     if Definition::is_on_id(keys, &of_id)? {
         engine.catalog.find_or_create(name)?;
-        return Ok(DeclaredIndex { index: None, added: false });
+        return Ok(DeclaredIndex { index: None, unbuilt: None, added: false });
     }
     let mut options = Cow::Borrowed(options);
     if let Some(default) = default.filter(|_| !options.contains("collation")) {
         options.to_mut().push("collation", default.to_map());
     }
     declare_as(engine, name, Definition::parse(keys, &options)?)
+}
+
+/// Keeps the definition of an index of a kind that is not built.
+fn declare_unbuilt(engine: &EngineHandle, name: &FullName, index: &Unbuilt) -> Result<DeclaredIndex> {
+    engine.catalog.find_or_create(name)?;
+    let added = engine.catalog.add_unbuilt(name, index)?;
+    if added {
+        let index = index.name();
+        log::warn!(
+            target: "alluvium::index",
+            "the index {index} of {name} is kept, and not built: text, geographic and wildcard indexes have no effect"
+        );
+    }
+    Ok(DeclaredIndex { index: None, unbuilt: Some(index.name().to_owned()), added })
 }
 
 /// The options of an index on `_id` without the collation, if that is the collection's.
@@ -64,7 +95,7 @@ fn id_options<'a>(options: &'a Map, default: Option<&Collation>) -> Result<Cow<'
 pub(crate) fn declare_as(engine: &EngineHandle, name: &FullName, definition: Definition) -> Result<DeclaredIndex> {
     engine.catalog.find_or_create(name)?;
     let (index, added) = engine.catalog.add_index(name, definition)?;
-    Ok(DeclaredIndex { index: Some(index), added })
+    Ok(DeclaredIndex { index: Some(index), unbuilt: None, added })
 }
 
 impl DeclaredIndex {
@@ -80,7 +111,11 @@ impl DeclaredIndex {
 
     /// The name of the index.
     pub fn name(&self) -> &str {
-        self.index.as_ref().map_or(ID_INDEX, |index| index.definition.name())
+        match (&self.index, &self.unbuilt) {
+            (Some(index), _) => index.definition.name(),
+            (None, Some(unbuilt)) => unbuilt,
+            (None, None) => ID_INDEX,
+        }
     }
 
     /// Builds the index, or waits for the thread that does.
@@ -146,13 +181,16 @@ pub fn index_name(engine: &EngineHandle, name: &FullName, index: Hint) -> Result
     let set = engine.catalog.require(name)?.indexes();
     let keys = match index.into_value() {
         // A name may begin like a JSON map of keys.
-        Value::String(name) if name == ID_INDEX || set.find(&name).is_some() => return Ok(name.into()),
+        Value::String(name) if name == ID_INDEX || set.find(&name).is_some() || set.unbuilt(&name).is_some() => {
+            return Ok(name.into());
+        }
         Value::String(text) if text.trim_start().starts_with('{') => text.as_str().into_map()?,
         Value::Map(keys) => keys,
         other => return Err(no_such_index(other.as_str().unwrap_or_default())),
     };
     let all = set.indexes.iter().map(|index| (index.definition.name(), index.definition.keys_map()));
-    let all = std::iter::once((ID_INDEX, Map::from([("_id", Value::from(1))]))).chain(all);
+    let unbuilt = set.options.unbuilt.iter().map(|index| (index.name(), index.keys_map()));
+    let all = std::iter::once((ID_INDEX, Map::from([("_id", Value::from(1))]))).chain(all).chain(unbuilt);
     let names: Vec<&str> = all.filter(|(_, known)| has_same_keys(known, &keys)).map(|(name, _)| name).collect();
     let shown = || id_text(&Value::Map(keys.clone()));
     match names[..] {
@@ -170,9 +208,21 @@ pub fn drop_index(engine: &EngineHandle, name: &FullName, index: Hint) -> Result
     engine.store().check_writable()?;
     let index = index_name(engine, name, index)?;
     if index == ID_INDEX {
-        return Err(alluvium_query::index::IndexError::CannotDropId.into());
+        return Err(IndexError::CannotDropId.into());
+    }
+    if engine.catalog.drop_unbuilt(name, Some(&index))? {
+        return Ok(());
     }
     engine.catalog.drop_indexes(name, Some(&index))
+}
+
+/// Drops all indexes except the one on `_id`.
+///
+/// # Errors
+/// [`Error::NoSuchCollection`]; as for any write.
+pub fn drop_all(engine: &EngineHandle, name: &FullName) -> Result<()> {
+    engine.catalog.drop_unbuilt(name, None)?;
+    engine.catalog.drop_indexes(name, None)
 }
 
 /// A change of an index that needs no new entries.

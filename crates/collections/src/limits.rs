@@ -15,6 +15,9 @@ pub struct CappedLimits {
 }
 
 impl CappedLimits {
+    /// Those of a collection that is not capped.
+    pub(crate) const NONE: Self = Self { size_bytes: u64::MAX, documents: None };
+
     /// The names of the options, which are MongoDB's.
     pub(crate) const OPTIONS: [&str; 3] = ["capped", "size", "max"];
 

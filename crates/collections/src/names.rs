@@ -66,6 +66,11 @@ impl FullName {
         Self { logical: logical.to_owned(), collection: format!("{TEMPORARY}{number:016x}") }
     }
 
+    /// True for a collection of a database in which servers keep their own documents.
+    pub(crate) fn is_of_server(&self) -> bool {
+        [ADMIN, "config", "local"].contains(&self.logical.as_str())
+    }
+
     /// True for a name of [`FullName::temporary`].
     pub(crate) fn is_temporary(&self) -> bool {
         self.collection.starts_with(TEMPORARY)

@@ -44,7 +44,7 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
 /// from the first query on.
 fn make_orders(catalog: &Catalog) -> Result<()> {
     let store = catalog.store();
-    for (name, system) in catalog.capped() {
+    for (name, system) in catalog.ordered() {
         if !capped::has_order(store, system, &name)?
             && let Some(state) = catalog.find(&name)?
         {

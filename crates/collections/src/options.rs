@@ -6,6 +6,7 @@ use alluvium_document::{Map, Value};
 use alluvium_query::collation::{Collation, CollationError};
 use alluvium_query::expression::Memory;
 use alluvium_query::filter::FilterError;
+use alluvium_query::index::{IndexError, Unbuilt};
 use alluvium_query::validator::Validator;
 
 /// The options of a collection, as its description has them.
@@ -19,7 +20,23 @@ pub struct CollectionOptions {
     pub collation: Option<Collation>,
     /// How much of it is kept, if it is capped.
     pub capped: Option<CappedLimits>,
+    /// Its documents keep the order in which they were inserted, as those of a capped collection do. No option of
+    /// MongoDB's: clients do not see it.
+    pub natural_order: bool,
+    /// Options by MongoDB's names that have no effect, and that clients see again.
+    pub without_effect: Map,
+    /// The definitions of indexes that are not built. They are no option by MongoDB's names.
+    pub unbuilt: Vec<Unbuilt>,
 }
+
+/// The options that have no effect.
+pub const WITHOUT_EFFECT: [&str; 3] = ["clusteredIndex", "storageEngine", "indexOptionDefaults"];
+
+/// The name under which a description says that the documents keep their order.
+const NATURAL_ORDER: &str = "naturalOrder";
+
+/// The name under which a description has the indexes that are not built.
+const UNBUILT: &str = "unbuiltIndexes";
 
 impl CollectionOptions {
     /// Reads options by MongoDB's names.
@@ -30,7 +47,8 @@ impl CollectionOptions {
         for (name, _) in map.iter() {
             let name = name.as_str().unwrap_or_default();
             let is_known = ["collation", "validator", "validationLevel", "validationAction"].contains(&name)
-                || CappedLimits::OPTIONS.contains(&name);
+                || CappedLimits::OPTIONS.contains(&name)
+                || WITHOUT_EFFECT.contains(&name);
             if !is_known {
                 let known = "collation, validator, validationLevel, validationAction, capped, size and max";
                 return Err(
@@ -41,7 +59,14 @@ impl CollectionOptions {
         let collation = collation_in(map)?;
         let validator = Validator::from_options(map)?;
         let validator = validator.map(|validator| validator.collated(collation.as_ref())).transpose()?;
-        Ok(Self { validator, collation, capped: CappedLimits::from_options(map)? })
+        let mut without_effect = Map::new();
+        for name in WITHOUT_EFFECT {
+            if let Some(value) = map.get(name) {
+                without_effect.push(name, value.clone());
+            }
+        }
+        let capped = CappedLimits::from_options(map)?;
+        Ok(Self { validator, collation, capped, natural_order: false, without_effect, unbuilt: Vec::new() })
     }
 
     /// The same options; what expressions of the validator make is counted.
@@ -57,7 +82,41 @@ impl CollectionOptions {
         if let Some(collation) = &self.collation {
             map.push("collation", collation.to_map());
         }
+        map.entries.extend(self.without_effect.entries.iter().cloned());
         map
+    }
+
+    /// The limits of what is kept, if the documents have an order: none for a collection that is not capped.
+    pub fn order(&self) -> Option<CappedLimits> {
+        self.capped.or_else(|| self.natural_order.then_some(CappedLimits::NONE))
+    }
+
+    /// All that the description of a collection has.
+    pub(crate) fn to_description(&self) -> Map {
+        let mut map = self.to_map();
+        if self.natural_order {
+            map.push(NATURAL_ORDER, true);
+        }
+        if !self.unbuilt.is_empty() {
+            let indexes = self.unbuilt.iter().map(|index| Value::Map(index.to_map()));
+            map.push(UNBUILT, Value::Array(indexes.collect()));
+        }
+        map
+    }
+
+    /// Reads what [`CollectionOptions::to_description`] makes.
+    ///
+    /// # Errors
+    /// As [`CollectionOptions::from_map`]; a definition of an index that cannot be read.
+    pub(crate) fn from_description(mut map: Map) -> Result<Self> {
+        let indexes = map.remove(UNBUILT);
+        let natural_order = map.remove(NATURAL_ORDER) == Some(Value::Bool(true));
+        let mut options = Self { natural_order, ..Self::from_map(&map)? };
+        for index in indexes.as_ref().and_then(Value::as_array).unwrap_or_default() {
+            let definition = index.as_map().ok_or_else(|| IndexError::BadValue("an index is a map".to_owned()))?;
+            options.unbuilt.push(Unbuilt::from_map(definition)?);
+        }
+        Ok(options)
     }
 }
 

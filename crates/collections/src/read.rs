@@ -95,37 +95,17 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Error::Stopped`]; errors of reading the store.
     pub fn count(&self, stop: &AtomicBool) -> Result<u64> {
-        self.count_up_to(u64::MAX, stop)
-    }
-
-    /// The number of documents, about: exact for a small collection, whose keys are counted, and
-    /// estimated from the sorted files for a large one.
-    ///
-    /// # Errors
-    /// Errors of reading the store.
-    pub fn estimated_count(&self) -> Result<u64> {
-        let estimate = or_if_dropped(self.store.tree_stats(self.state.documents).map(|stats| stats.keys), 0)?;
-        if estimate > COUNTED_MAX {
-            return Ok(estimate);
-        }
-        self.count_up_to(2 * COUNTED_MAX, &AtomicBool::new(false))
-    }
-
-    fn count_up_to(&self, most: u64, stop: &AtomicBool) -> Result<u64> {
         let snapshot = self.snapshot.map(|s| &s.store);
         let scan = self.store.scan(self.state.documents, Bounds::all(), snapshot);
         let Some(mut scan) = or_if_dropped(scan.map(Some), None)? else { return Ok(0) };
         let mut count = 0;
-        while count < most && scan.next()?.is_some() {
+        while scan.next()?.is_some() {
             count += 1;
             Error::unless_stopped(stop)?;
         }
         Ok(count)
     }
 }
-
-/// A collection with at most this many documents, by the estimate, is counted: a few milliseconds.
-const COUNTED_MAX: u64 = 10_000;
 
 /// The value read from a tree, or `absent` if the tree was dropped after its collection was looked
 /// up: a collection that does not exist is empty.

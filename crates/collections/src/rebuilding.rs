@@ -16,7 +16,7 @@ use alluvium_exec::Limits;
 /// As [`crate::indexes::drop_index`] and [`crate::indexes::DeclaredIndex::build`].
 pub fn rebuild_index(engine: &EngineHandle, name: &FullName, index: Hint, limits: &Limits) -> Result<()> {
     let index = index_name(engine, name, index)?;
-    if index == ID_INDEX {
+    if index == ID_INDEX || engine.catalog.require(name)?.indexes().unbuilt(&index).is_some() {
         return Ok(());
     }
     let index = engine.catalog.renew_index(name, &index)?;

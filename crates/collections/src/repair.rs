@@ -288,7 +288,7 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
             match read_options(&known.description) {
                 Some(options) if options == CollectionOptions::default() => {}
                 Some(options) => {
-                    if options.capped.is_some() {
+                    if options.order().is_some() {
                         collection.unordered = rows.copy_order(CollectionTrees { documents, system })?;
                     }
                     engine.catalog.change_options(&name, |known| *known = options)?;

@@ -1,6 +1,7 @@
 //! The state that all handles of one collection share.
 
 use crate::appends::Appends;
+use crate::document_count::DocumentCount;
 use crate::index::IndexSet;
 use crate::limits::CappedLimits;
 use crate::marks;
@@ -33,6 +34,8 @@ pub struct CollectionState {
     pub(crate) plans: PlanCache,
     /// True once the table of shapes was full.
     shapes_full: AtomicBool,
+    /// The number of documents.
+    pub(crate) count: DocumentCount,
     /// Of a capped collection: wakes tailable cursors.
     pub(crate) appends: Arc<Appends>,
     /// Held while the order of a capped collection is made.
@@ -54,6 +57,7 @@ impl CollectionState {
             upserts: UpsertLocks::default(),
             plans: PlanCache::default(),
             shapes_full: AtomicBool::new(false),
+            count: DocumentCount::default(),
             appends: Arc::default(),
             ordering: Mutex::new(()),
             is_ordered: AtomicBool::new(false),
@@ -80,6 +84,11 @@ impl CollectionState {
     /// The limits of a capped collection.
     pub fn capped(&self) -> Option<CappedLimits> {
         self.indexes.read().options.capped
+    }
+
+    /// The limits of what is kept, if the documents have an order.
+    pub(crate) fn order(&self) -> Option<CappedLimits> {
+        self.indexes.read().options.order()
     }
 
     /// Replaces the indexes. Only the catalogue calls this, under its lock for changes.

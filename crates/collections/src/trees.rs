@@ -71,7 +71,7 @@ pub(crate) fn shape_key(number: u32) -> [u8; 5] {
 
 /// The description of a tree of documents.
 pub(crate) fn describe_documents(name: &FullName, system: TreeId, options: &CollectionOptions) -> Vec<u8> {
-    let options = options.to_map();
+    let options = options.to_description();
     let mut out = vec![if options.is_empty() { DOCUMENTS } else { DOCUMENTS_WITH_OPTIONS }];
     varint::put_bytes(&mut out, name.logical.as_bytes());
     varint::put_bytes(&mut out, name.collection.as_bytes());
@@ -89,7 +89,7 @@ pub fn read_options(description: &[u8]) -> Option<CollectionOptions> {
     }
     let (_, _, mut input) = read_named(description)?;
     match encoding::decode(&mut input) {
-        Ok(Value::Map(options)) if input.is_empty() => CollectionOptions::from_map(&options).ok(),
+        Ok(Value::Map(options)) if input.is_empty() => CollectionOptions::from_description(options).ok(),
         _ => None,
     }
 }

@@ -139,7 +139,7 @@ fn verify_at(
             }
         }
     }
-    if indexes.options.capped.is_some()
+    if indexes.options.order().is_some()
         && let Err(error) = capped::check(store, state, name, snapshot, documents)
     {
         record(error, damage)?;

@@ -33,6 +33,7 @@ mod definition;
 mod error;
 mod keys;
 mod part;
+mod unbuilt;
 
 pub use definition::{Definition, Order, Part};
 pub use error::IndexError;
@@ -40,6 +41,7 @@ pub(crate) use keys::show_keys;
 pub use keys::{IndexKey, Keys};
 pub use part::skip_part;
 pub(crate) use part::{is_long, put_edge, put_index_part, put_part};
+pub use unbuilt::Unbuilt;
 
 /// The maximum number of parts of an index key.
 pub const MAX_PARTS: usize = 32;

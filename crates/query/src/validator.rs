@@ -28,6 +28,8 @@ pub enum ValidationAction {
     Error,
     /// The document is written, and the log has a warning.
     Warn,
+    /// The write is an error, and the log has a warning.
+    ErrorAndLog,
 }
 
 /// A filter that the documents of a collection must match.
@@ -110,7 +112,8 @@ impl Validator {
         let action = match word(options, "validationAction")? {
             None | Some("error") => ValidationAction::Error,
             Some("warn") => ValidationAction::Warn,
-            Some(other) => return Err(unknown("validationAction", "error and warn", other)),
+            Some("errorAndLog") => ValidationAction::ErrorAndLog,
+            Some(other) => return Err(unknown("validationAction", "error, warn and errorAndLog", other)),
         };
         rules.map(|rules| Self::new(rules, level, action)).transpose()
     }
@@ -125,6 +128,7 @@ impl Validator {
         let action = match self.action {
             ValidationAction::Error => "error",
             ValidationAction::Warn => "warn",
+            ValidationAction::ErrorAndLog => "errorAndLog",
         };
         let mut options = Map::from([("validator", Value::Map(self.rules.clone()))]);
         options.push("validationLevel", level);

@@ -141,6 +141,14 @@ pub(crate) struct FirstBatch {
     pub is_own: bool,
 }
 
+/// The identity of the collection that a cursor reads. A snapshot keeps its collections, and a view has none.
+fn identity(call: &Call<'_>, documents: &Documents, namespace: &str) -> Option<u64> {
+    if call.snapshot.is_some() || !matches!(documents, Documents::Query(..) | Documents::WithRecordIds(..)) {
+        return None;
+    }
+    call.shared.db.collection(namespace).identity().ok().flatten()
+}
+
 impl FirstBatch {
     /// The batch of a query or a pipeline.
     pub(crate) fn of(cursor: Cursor, namespace: String) -> Self {
@@ -178,7 +186,9 @@ impl FirstBatch {
         let mut builder = call.reply();
         builder.open_document("cursor")?;
         builder.open_array("firstBatch")?;
-        let filled = fill(call, &mut builder, &mut self.documents, self.size, self.single, &mut 0)?;
+        let mut count = 0;
+        let filled = fill(call, &mut builder, &mut self.documents, self.size, self.single, &mut count)?;
+        call.note_count("nreturned", count);
         let more = filled != Filled::All || self.documents.stays_open();
         self.documents.pause();
         builder.close()?;
@@ -201,6 +211,7 @@ impl FirstBatch {
     fn keep(self, call: &Call<'_>) -> CommandResult<i64> {
         let needs = if self.is_own { Vec::new() } else { call.needs()? };
         call.shared.cursors.keep(OpenCursor {
+            identity: identity(call, &self.documents, &self.namespace),
             documents: self.documents,
             namespace: self.namespace,
             user: call.client.user(),

@@ -7,21 +7,26 @@ use crate::fields::Fields;
 use crate::funds::Funds;
 use crate::host::Host;
 use crate::memory::Until;
+use crate::numbers::int;
 use crate::retries::Retry;
 use crate::security::access::Access;
 use crate::security::needs::Subject;
 use crate::security::privilege::Need;
 use crate::sessions::SessionId;
 use crate::shared::Shared;
-use crate::slow::Level;
+use crate::slow::{self, Level};
 use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
 use alluvium_document::bson::{self, decode_document, tree_bytes};
 use alluvium_wire::{Form, Sequence, reply};
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// The code for a name that no collection can have.
+const INVALID_NAMESPACE: i32 = 73;
 
 /// What documents of at most this number of bytes take is not charged.
 const UNCHARGED: usize = 4 << 10;
@@ -68,6 +73,10 @@ pub(crate) struct Call<'a> {
     pub has_more: Cell<bool>,
     /// The plan of a query that takes long.
     pub plan: RefCell<Option<Map>>,
+    /// The counts of the command that the profiler shows.
+    pub counts: RefCell<Map>,
+    /// The last statements that were carried out, as entries of the profiler.
+    pub carried_out: RefCell<VecDeque<Map>>,
     /// What the reply says is on the disk already: see [`Call::wait_for_disk`].
     pub is_durable: Cell<bool>,
 }
@@ -130,6 +139,17 @@ impl Call<'_> {
     /// As [`Call::collection_name`].
     pub(crate) fn collection(&self) -> CommandResult<Collection> {
         Ok(self.collection_called(self.collection_name()?))
+    }
+
+    /// The name of the collection that the command writes to.
+    ///
+    /// # Errors
+    /// Error 73 if no collection can have it: then no statement runs.
+    pub(crate) fn written_name(&self) -> CommandResult<String> {
+        match self.collection()?.identity().map_err(CommandError::from) {
+            Err(error) if error.code == INVALID_NAMESPACE => Err(error),
+            _ => Ok(self.collection_name()?.to_owned()),
+        }
     }
 
     /// A collection of the command's database.
@@ -238,6 +258,39 @@ impl Call<'_> {
         if slow.is_slow(time) || slow.level(&self.db) == Level::All {
             *self.plan.borrow_mut() = cursor.explanation().map(|plan| plan.to_map());
         }
+    }
+
+    /// True if the profiler of the database keeps all operations, whatever time they take.
+    pub(crate) fn is_profiled(&self) -> bool {
+        self.shared.slow.level(&self.db) == Level::All
+    }
+
+    /// Notes a count for the profiler.
+    pub(crate) fn note_count(&self, name: &str, count: u64) {
+        if self.shared.slow.level(&self.db) != Level::Off {
+            self.counts.borrow_mut().insert(name, int(count));
+        }
+    }
+
+    /// Notes a statement of a write for the profiler, with its plan and its counts.
+    pub(crate) fn note_statement(
+        &self,
+        collection: &Collection,
+        statement: &Map,
+        plan: Option<Map>,
+        counts: &[(&str, u64)],
+    ) {
+        if self.shared.slow.level(&self.db) == Level::Off {
+            return;
+        }
+        let mut entry = Map::from([("command", Value::Map(statement.clone()))]);
+        slow::put_plan(&mut entry, plan, collection);
+        counts.iter().for_each(|(name, count)| entry.push(*name, int(*count)));
+        let mut carried_out = self.carried_out.borrow_mut();
+        if carried_out.len() == slow::ENTRIES_MAX {
+            carried_out.pop_front();
+        }
+        carried_out.push_back(slow::cut(entry));
     }
 
     /// The time limit; zero is no limit.

@@ -9,10 +9,15 @@ use alluvium::{CappedLimits, Map, Value};
 /// The collection that has the definitions of a database's views.
 const VIEWS: &str = "system.views";
 
-/// The collections and views of a database.
-pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool) -> CommandResult<Vec<Map>> {
+/// The collections and views of a database; if `names` are given, at most those with these names.
+///
+/// # Errors
+/// Errors of reading the catalogue.
+pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool, names: Option<&[&str]>) -> CommandResult<Vec<Map>> {
     let mut list = Vec::new();
-    for info in call.shared.db.collections().into_iter().filter(|info| info.database == db) {
+    let is_wanted = |name: &str| names.is_none_or(|names| names.contains(&name));
+    let of_db = call.shared.db.collections().into_iter().filter(|info| info.database == db);
+    for info in of_db.filter(|info| is_wanted(&info.name)) {
         list.push(of_collection(call, db, &info.name, name_only)?);
     }
     let mut has_views = false;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The version of MongoDB whose commands are followed, which clients compare.
-pub const MONGODB_VERSION: &str = "8.0.0";
+pub const MONGODB_VERSION: &str = "8.2.0";
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
@@ -42,6 +42,8 @@ pub struct Config {
     pub profile: u8,
     /// The milliseconds after which an operation is slow; by default, MongoDB's.
     pub slow_ms: Option<i64>,
+    /// Collections that are created keep the order of insertion.
+    pub natural_order: bool,
     /// Commands for tests are accepted.
     pub test_commands: bool,
 }
@@ -65,6 +67,7 @@ impl Default for Config {
             audit: None,
             profile: 0,
             slow_ms: None,
+            natural_order: false,
             test_commands: false,
         }
     }

@@ -148,6 +148,9 @@ pub(crate) struct OpenCursor {
     pub documents: Documents,
     /// `database.collection`.
     pub namespace: String,
+    /// The identity of its collection; it reads no other one that gets the name. `None` for what is not read from one
+    /// collection, and for a snapshot.
+    pub identity: Option<u64>,
     /// The user who opened it; only this user may read it.
     pub user: Option<String>,
     /// The memory of the fields of the command that opened it.

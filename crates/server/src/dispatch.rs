@@ -17,6 +17,8 @@ use crate::fields::Fields;
 use crate::figures::Figures;
 use crate::operations::Operation;
 use crate::retries::Retry;
+use crate::security::action::Action;
+use crate::security::privilege::Need;
 use crate::sessions::{CheckedOut, SessionId};
 use crate::shared::Shared;
 use alluvium::{Map, Value};
@@ -177,6 +179,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         namespace: &namespace,
     })?;
     let write_concern = concerns::write_concern(shared, command, &body, concern?);
+    advance_time(shared, client, &body)?;
     // From here on, each step leaves something behind until the command has ended. The session is noted first: a client
     // that waits keeps it.
     let session = SessionId::of_command(&body, client.user())?;
@@ -220,6 +223,8 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         exhaust_allowed,
         has_more: Cell::new(false),
         plan: RefCell::new(None),
+        counts: RefCell::default(),
+        carried_out: RefCell::default(),
         is_durable: Cell::new(false),
     };
     let mut builder = execute_noted(command, &mut call, &namespace)?;
@@ -229,6 +234,21 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         put_concern_error(&mut builder, error, labels)?;
     }
     Ok(Done { builder, has_more: call.has_more.get() })
+}
+
+/// Advances the cluster time to the one that a client has seen, maybe of this server before it lost writes. Where logins
+/// are required, others than members of a cluster cannot move it beyond the clock.
+fn advance_time(shared: &Shared, client: &Client, body: &Map) -> CommandResult<()> {
+    let Some(given) = body.document("$clusterTime").filter(|_| shared.config.replica_set.is_some()) else {
+        return Ok(());
+    };
+    let (times, time) = (&shared.cluster_time, shared.cluster_time.check(given)?);
+    if times.is_ahead(time, &shared.writes)
+        && (times.is_reached(time) || shared.security.may(&client.peer, &Need::server(Action::Internal))?)
+    {
+        times.advance(time, &shared.writes);
+    }
+    Ok(())
 }
 
 /// Executes a command, and notes it where executed commands are noted.

@@ -11,8 +11,10 @@ pub(crate) use failure::{Candidate, Failure};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Map, Value};
+use alluvium_env::Rng;
 use alluvium_env::sync::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Fails whole commands by name.
@@ -27,15 +29,15 @@ const TIME_OUT: &str = "maxTimeAlwaysTimeOut";
 const NAMES: [&str; 4] = [COMMAND, GET_MORE, WRITE, TIME_OUT];
 
 /// The fail points of a server.
-#[derive(Default)]
 pub(crate) struct FailPoints {
+    rng: Arc<dyn Rng>,
     /// False if all are off, which costs a load.
     any: AtomicBool,
     points: Mutex<BTreeMap<&'static str, Point>>,
 }
 
 /// How often a fail point is entered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Mode {
     Off,
     Always,
@@ -43,6 +45,8 @@ enum Mode {
     Times(i64),
     /// Always, after this number of times.
     Skip(i64),
+    /// With this probability.
+    Sometimes(f64),
 }
 
 /// A fail point that was configured.
@@ -55,7 +59,7 @@ struct Point {
 
 impl Point {
     /// True if it is entered now, which is counted.
-    fn enter(&mut self) -> bool {
+    fn enter(&mut self, rng: &dyn Rng) -> bool {
         let enters = match self.mode {
             Mode::Off => false,
             Mode::Always => true,
@@ -68,6 +72,8 @@ impl Point {
                 false
             }
             Mode::Skip(_) => true,
+            // The random number is as likely in each part of its range.
+            Mode::Sometimes(probability) => (rng.next_u64() as f64) < probability * 2f64.powi(64),
         };
         self.entered += i64::from(enters);
         enters
@@ -84,6 +90,11 @@ pub(crate) struct FailedWrite {
 }
 
 impl FailPoints {
+    /// All are off.
+    pub(crate) fn new(rng: Arc<dyn Rng>) -> Self {
+        Self { rng, any: AtomicBool::new(false), points: Mutex::default() }
+    }
+
     /// Sets a fail point. Returns how often it was entered since it was set before.
     ///
     /// # Errors
@@ -117,7 +128,7 @@ impl FailPoints {
         }
         let mut points = self.points.lock();
         let point = points.get_mut(name)?;
-        (point.mode != Mode::Off && applies(&point.data) && point.enter()).then(|| point.data.clone())
+        (point.mode != Mode::Off && applies(&point.data) && point.enter(&*self.rng)).then(|| point.data.clone())
     }
 
     /// What is to happen to a command.
@@ -148,9 +159,12 @@ impl FailPoints {
     }
 }
 
+/// The mode of a document is that of the first of its fields in the order `times`, `skip`, `activationProbability`, as in
+/// MongoDB: drivers send all of them, those without a use as zero.
 fn parse_mode(mode: &Value) -> CommandResult<Mode> {
     let wrong = || {
-        let message = "the mode of a fail point is \"off\", \"alwaysOn\", {times: N} or {skip: N}";
+        let message = "the mode of a fail point is \"off\", \"alwaysOn\", {times: N}, {skip: N} or \
+                       {activationProbability: P}";
         CommandError::bad_value(message)
     };
     match mode {
@@ -159,16 +173,19 @@ fn parse_mode(mode: &Value) -> CommandResult<Mode> {
             "alwaysOn" => Ok(Mode::Always),
             _ => Err(wrong()),
         },
-        Value::Map(map) if map.contains("activationProbability") => {
-            let message = "the mode activationProbability of fail points is not supported: use {times: N} or {skip: N}";
-            Err(CommandError::not_supported(message))
-        }
         Value::Map(map) => {
-            let count = |name: &str| map.integer(name).filter(|count| *count >= 0);
-            match (count("times"), count("skip")) {
-                (Some(times), None) => Ok(if times == 0 { Mode::Off } else { Mode::Times(times) }),
-                (None, Some(skip)) => Ok(Mode::Skip(skip)),
-                _ => Err(wrong()),
+            let count = |name: &str| map.integer(name).filter(|count| *count >= 0).ok_or_else(wrong);
+            if map.contains("times") {
+                let times = count("times")?;
+                return Ok(if times == 0 { Mode::Off } else { Mode::Times(times) });
+            }
+            if map.contains("skip") {
+                return Ok(Mode::Skip(count("skip")?));
+            }
+            match map.get("activationProbability").and_then(Value::as_f64) {
+                Some(probability) if (0.0..=1.0).contains(&probability) => Ok(Mode::Sometimes(probability)),
+                Some(_) => Err(CommandError::bad_value("activationProbability must be between 0.0 and 1.0")),
+                None => Err(wrong()),
             }
         }
         _ => Err(wrong()),

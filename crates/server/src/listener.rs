@@ -204,6 +204,7 @@ impl Server {
             }
         });
         runtime.shutdown_timeout(GRACE);
+        shared.cluster_time.close();
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The version whose features may be used, by default.
-pub(crate) const FEATURES: &str = "8.0";
+pub(crate) const FEATURES: &str = "8.2";
 /// The versions whose features may be used.
 pub(crate) const FEATURE_VERSIONS: [&str; 2] = ["8.0", "8.2"];
 /// The characters of `automationServiceDescriptor`.
@@ -18,6 +18,17 @@ const DESCRIPTOR_MAX: usize = 64;
 const MILLIS_MAX: i64 = i32::MAX as i64;
 /// The verbosity of a component that has that of the one above it.
 const INHERITED: i32 = -1;
+
+/// Parameters that launchers and suites set, and that have no effect here, with MongoDB's defaults.
+const WITHOUT_EFFECT: [(&str, Value); 7] = [
+    ("diagnosticDataCollectionEnabled", Value::Bool(false)),
+    ("disableLogicalSessionCacheRefresh", Value::Bool(false)),
+    ("maxTransactionLockRequestTimeoutMillis", Value::Int32(5)),
+    ("periodicNoopIntervalSecs", Value::Int32(10)),
+    ("syncdelay", Value::Int32(60)),
+    ("transactionLifetimeLimitSeconds", Value::Int32(60)),
+    ("writePeriodicNoops", Value::Bool(true)),
+];
 
 /// The components of the log, as paths.
 const COMPONENTS: [&str; 40] = [
@@ -75,6 +86,12 @@ pub(crate) struct Parameters {
     descriptor: String,
     /// A cursor that is not read for so long is closed.
     cursor_timeout: Duration,
+    /// The seconds between two looks at expired documents.
+    ttl_seconds: i32,
+    /// True if expired documents are deleted.
+    ttl_enabled: bool,
+    /// The parameters without effect that were set.
+    without_effect: BTreeMap<&'static str, Value>,
     /// The version whose features may be used.
     pub features: String,
     /// The parameters of clusters that differ from their defaults.
@@ -89,6 +106,9 @@ impl Default for Parameters {
             components: BTreeMap::new(),
             descriptor: String::new(),
             cursor_timeout: crate::cursors::IDLE,
+            ttl_seconds: 60,
+            ttl_enabled: true,
+            without_effect: BTreeMap::new(),
             features: FEATURES.to_owned(),
             cluster: BTreeMap::new(),
         }
@@ -129,13 +149,24 @@ impl Parameters {
     /// The parameters that can be set.
     pub(crate) fn to_map(&self) -> Map {
         let millis = i64::try_from(self.cursor_timeout.as_millis()).unwrap_or(i64::MAX);
-        Map::from([
+        let mut map = Map::from([
             ("quiet", Value::Bool(self.quiet)),
             ("logLevel", Value::Int32(self.log_level)),
             ("logComponentVerbosity", Value::Map(self.verbosity(""))),
             ("automationServiceDescriptor", Value::from(self.descriptor.as_str())),
             ("cursorTimeoutMillis", Value::Int64(millis)),
-        ])
+            ("ttlMonitorSleepSecs", Value::Int32(self.ttl_seconds)),
+            ("ttlMonitorEnabled", Value::Bool(self.ttl_enabled)),
+        ]);
+        for (name, default) in WITHOUT_EFFECT {
+            map.push(name, self.without_effect.get(name).cloned().unwrap_or(default));
+        }
+        map
+    }
+
+    /// The time between two looks at expired documents; `None` if they stay.
+    pub(crate) fn expiry_interval(&self) -> Option<Duration> {
+        self.ttl_enabled.then(|| Duration::from_secs(self.ttl_seconds.unsigned_abs().into()))
     }
 
     /// The verbosity of the components below one.
@@ -178,8 +209,26 @@ impl Parameters {
                 Some(millis) if millis > 0 => self.cursor_timeout = Duration::from_millis(millis),
                 _ => return Err(CommandError::bad_value(format!("{name} is a positive number of milliseconds"))),
             },
-            _ => return Ok(false),
+            "ttlMonitorSleepSecs" => match truncated(value).and_then(|seconds| i32::try_from(seconds).ok()) {
+                Some(seconds) if seconds > 0 => self.ttl_seconds = seconds,
+                _ => return Err(CommandError::bad_value(format!("{name} is a positive number of seconds"))),
+            },
+            "ttlMonitorEnabled" => self.ttl_enabled = is_true(value),
+            _ => return self.set_without_effect(name, value),
         }
+        Ok(true)
+    }
+
+    fn set_without_effect(&mut self, name: &str, value: &Value) -> CommandResult<bool> {
+        let Some((name, default)) = WITHOUT_EFFECT.into_iter().find(|(known, _)| *known == name) else {
+            return Ok(false);
+        };
+        let value = match (default, truncated(value)) {
+            (Value::Bool(_), _) => Value::Bool(is_true(value)),
+            (_, Some(number)) => i32::try_from(number).map_or(Value::Int64(number), Value::Int32),
+            (_, None) => return Err(CommandError::bad_value(format!("{name} is a number, not {value}"))),
+        };
+        self.without_effect.insert(name, value);
         Ok(true)
     }
 

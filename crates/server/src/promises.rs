@@ -4,6 +4,7 @@
 mod audit;
 mod concerns;
 mod cursors;
+mod programs;
 mod retries;
 mod sessions;
 mod settings;

@@ -1,6 +1,7 @@
 //! What all connections share.
 
 use crate::admission::Admission;
+use crate::cluster_time::ClusterTime;
 use crate::config::Config;
 use crate::cursors::Cursors;
 use crate::default_concerns::DefaultConcerns;
@@ -19,7 +20,7 @@ use crate::retries;
 use crate::security::Security;
 use crate::sessions::{Ending, Sessions};
 use crate::slow::SlowOperations;
-use crate::snapshots::{Snapshots, timestamp};
+use crate::snapshots::Snapshots;
 use crate::threads::{self, Threads};
 use crate::tls::Tls;
 use crate::write_block::WriteBlock;
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub sessions: Sessions,
     /// Snapshots that clients read at.
     pub snapshots: Snapshots,
+    /// The times of writes.
+    pub cluster_time: ClusterTime,
     /// Certificates, if the server uses TLS.
     pub tls: Option<Tls>,
     /// The connections of each address.
@@ -116,6 +119,9 @@ impl Shared {
         tls: Option<Tls>,
     ) -> CommandResult<Self> {
         let env = db.as_ref().env.clone();
+        if config.natural_order {
+            db.set_natural_order(true);
+        }
         let mut election_id = [0; 12];
         election_id[4..].copy_from_slice(&env.clock.unix_millis().to_be_bytes());
         Ok(Self {
@@ -123,6 +129,7 @@ impl Shared {
             cursors: Cursors::new(env.clone(), db.stats().memory_budget_bytes),
             sessions: Sessions::new(env.clone()),
             snapshots: Snapshots::new(env.clone()),
+            cluster_time: ClusterTime::open(&db, env.clone(), config.replica_set.is_some()),
             tls,
             peers: Peers::new(config.connections_per_address),
             security,
@@ -142,7 +149,7 @@ impl Shared {
             writes: WriteGate::default(),
             latencies: Latencies::default(),
             figures: Figures::new(),
-            fail_points: FailPoints::default(),
+            fail_points: FailPoints::new(Arc::clone(&env.rng)),
             log: begun_log(&env, &config, address),
             slow: SlowOperations::new(config.profile, config.slow_ms),
             started: env.clock.now(),
@@ -195,9 +202,9 @@ impl Shared {
         }
     }
 
-    /// The time of the last visible write: the number of the operation, as a timestamp.
+    /// The cluster time: that of the last visible write, or a later one that a client has sent.
     pub(crate) fn time(&self) -> Timestamp {
-        timestamp(self.db.store().visible())
+        self.cluster_time.now(&self.writes)
     }
 }
 

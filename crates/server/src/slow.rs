@@ -1,6 +1,9 @@
 //! Slow operations: in the log, and in `system.profile` of databases whose profiler is on.
 
-use alluvium::{Map, Value};
+use crate::fields::Fields;
+use crate::numbers::int;
+use crate::shell_text;
+use alluvium::{Collection, IndexInfo, Map, Value};
 use alluvium_document::bson::bson_size;
 use alluvium_env::sync::Mutex;
 use std::collections::{HashMap, VecDeque};
@@ -9,7 +12,7 @@ use std::time::Duration;
 /// An operation that takes longer is slow, by default: MongoDB's value.
 const SLOW_MS: i64 = 100;
 /// The entries of all databases that are kept; older ones are dropped.
-const ENTRIES_MAX: usize = 1_000;
+pub(crate) const ENTRIES_MAX: usize = 1_000;
 /// The most bytes of a command or a plan in it, as in MongoDB.
 const FIELD_BYTES_MAX: usize = 50_000;
 
@@ -48,7 +51,7 @@ struct Entry {
 }
 
 /// An entry without long fields, of which 1,000 would be kept.
-fn cut(mut entry: Map) -> Map {
+pub(crate) fn cut(mut entry: Map) -> Map {
     for (_, value) in &mut entry.entries {
         let bytes = bson_size(value);
         if let Value::Map(map) = value
@@ -60,6 +63,39 @@ fn cut(mut entry: Map) -> Map {
         }
     }
     entry
+}
+
+/// Adds a plan on a collection to an entry, with its costs and its short form.
+pub(crate) fn put_plan(entry: &mut Map, plan: Option<Map>, collection: &Collection) {
+    let Some(plan) = plan else { return };
+    let indexes = collection.indexes().unwrap_or_default();
+    let stats = plan.document("executionStats");
+    for (name, count) in [("keysExamined", "totalKeysExamined"), ("docsExamined", "totalDocsExamined")] {
+        if let Some(count) = stats.and_then(|stats| stats.integer(count)) {
+            entry.push(name, int(count.unsigned_abs()));
+        }
+    }
+    if let Some(winning) = plan.document("queryPlanner").and_then(|planner| planner.document("winningPlan")) {
+        let mut scans = Vec::new();
+        add_scans(winning, &indexes, &mut scans);
+        entry.push("planSummary", scans.join(", "));
+    }
+    entry.push("execStats", plan);
+}
+
+/// The stages of a plan that read, as MongoDB shows them in short: `COLLSCAN`, or `IXSCAN { a: 1 }`.
+fn add_scans(stage: &Map, indexes: &[IndexInfo], scans: &mut Vec<String>) {
+    let mut inputs: Vec<&Map> = stage.document("inputStage").into_iter().collect();
+    inputs.extend(stage.elements("inputStages").unwrap_or_default().iter().filter_map(Value::as_map));
+    if inputs.is_empty() {
+        let name = stage.text("stage").unwrap_or_default();
+        let index = indexes.iter().find(|index| stage.text("indexName") == Some(&index.name));
+        scans.push(match index.and_then(|index| index.definition.document("key")) {
+            Some(keys) => format!("{name} {}", shell_text::of_map(keys)),
+            None => name.to_owned(),
+        });
+    }
+    inputs.into_iter().for_each(|input| add_scans(input, indexes, scans));
 }
 
 impl SlowOperations {

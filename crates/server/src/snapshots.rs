@@ -1,7 +1,9 @@
 //! Snapshots that clients read at, by their cluster times.
 
+use crate::cluster_time::ClusterTime;
 use crate::error::{CommandError, CommandResult};
 use crate::principal::Principal;
+use crate::write_gate::WriteGate;
 use alluvium::{Database, Snapshot, Timestamp};
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
@@ -13,7 +15,7 @@ const KEPT: Duration = Duration::from_secs(300);
 /// The most snapshots that are kept.
 const SNAPSHOTS_MAX: usize = 1_000;
 
-/// The snapshots that clients have read at, by the number of their last operation.
+/// The snapshots that clients have read at.
 pub(crate) struct Snapshots {
     kept: Mutex<State>,
     env: Env,
@@ -21,13 +23,16 @@ pub(crate) struct Snapshots {
 
 #[derive(Default)]
 struct State {
-    by_number: BTreeMap<u64, Kept>,
+    /// By the first time at which each is the latest state.
+    by_time: BTreeMap<Timestamp, Kept>,
     /// How many of them each principal has used last.
     counts: HashMap<Principal, usize>,
 }
 
 struct Kept {
     snapshot: Snapshot,
+    /// The last time at which it is known to be the latest state.
+    to: Timestamp,
     last_used: Duration,
     /// Who has used it last.
     by: Principal,
@@ -39,14 +44,14 @@ impl State {
     fn make_room(&mut self) {
         let Some(most) = self.counts.values().max() else { return };
         let is_greedy = |by: &Principal| self.counts.get(by) == Some(most);
-        let theirs = self.by_number.iter().filter(|(_, kept)| is_greedy(&kept.by));
-        if let Some(oldest) = theirs.min_by_key(|(_, kept)| kept.last_used).map(|(number, _)| *number) {
+        let theirs = self.by_time.iter().filter(|(_, kept)| is_greedy(&kept.by));
+        if let Some(oldest) = theirs.min_by_key(|(_, kept)| kept.last_used).map(|(time, _)| *time) {
             self.remove(oldest);
         }
     }
 
-    fn remove(&mut self, number: u64) {
-        if let Some(kept) = self.by_number.remove(&number) {
+    fn remove(&mut self, time: Timestamp) {
+        if let Some(kept) = self.by_time.remove(&time) {
             self.count(&kept.by, false);
         }
     }
@@ -59,9 +64,9 @@ impl State {
         }
     }
 
-    /// Notes a use of a snapshot that is kept.
-    fn renew(&mut self, number: u64, by: &Principal, now: Duration) -> Option<Snapshot> {
-        let kept = self.by_number.get_mut(&number)?;
+    /// Notes a use of the snapshot at a time, if it is kept.
+    fn renew(&mut self, at: Timestamp, by: &Principal, now: Duration) -> Option<Snapshot> {
+        let (_, kept) = self.by_time.range_mut(..=at).next_back().filter(|(_, kept)| at <= kept.to)?;
         kept.last_used = now;
         let snapshot = kept.snapshot.clone();
         let before = std::mem::replace(&mut kept.by, by.clone());
@@ -79,35 +84,49 @@ impl Snapshots {
     /// The snapshot at a time, or a new one. When there are too many, the principal that has the most loses one.
     ///
     /// # Errors
-    /// Error 239 if it is not kept any more.
+    /// Error 239 if it is not kept any more, 72 for a time that is not reached.
     pub(crate) fn get(
         &self,
         db: &Database,
+        times: &ClusterTime,
+        gate: &WriteGate,
         by: &Principal,
         at: Option<Timestamp>,
     ) -> CommandResult<(Snapshot, Timestamp)> {
+        let too_old = || {
+            let message = "Read timestamp is older than the oldest available timestamp: begin a new session";
+            CommandError::new(239, "SnapshotTooOld", message)
+        };
+        // The mark of the times is written before the lock is taken.
+        let _up_to_now = times.now(gate);
         let now = self.env.clock.now();
         let mut state = self.kept.lock();
-        if let Some(at) = at {
-            if let Some(snapshot) = state.renew(number(at), by, now) {
-                return Ok((snapshot, at));
-            }
-            if number(at) < db.store().visible() {
-                let message = "Read timestamp is older than the oldest available timestamp: begin a new session";
-                return Err(CommandError::new(239, "SnapshotTooOld", message));
-            }
+        if let Some(at) = at
+            && let Some(snapshot) = state.renew(at, by, now)
+        {
+            return Ok((snapshot, at));
         }
         let snapshot = db.snapshot();
-        let number = snapshot.store.seq();
-        if let Some(snapshot) = state.renew(number, by, now) {
-            return Ok((snapshot, timestamp(number)));
+        let (from, to) = times.range(snapshot.store.seq(), gate).ok_or_else(too_old)?;
+        match at {
+            Some(at) if at < from => return Err(too_old()),
+            Some(at) if at > to => {
+                let message = "readConcern atClusterTime value must not be greater than the current clusterTime";
+                return Err(CommandError::invalid_options(message));
+            }
+            _ => {}
         }
-        if state.by_number.len() >= SNAPSHOTS_MAX {
+        let time = at.unwrap_or(to);
+        if let Some(kept) = state.by_time.get_mut(&from) {
+            kept.to = kept.to.max(to);
+            return state.renew(from, by, now).map(|snapshot| (snapshot, time)).ok_or_else(too_old);
+        }
+        if state.by_time.len() >= SNAPSHOTS_MAX {
             state.make_room();
         }
         state.count(by, true);
-        state.by_number.insert(number, Kept { snapshot: snapshot.clone(), last_used: now, by: by.clone() });
-        Ok((snapshot, timestamp(number)))
+        state.by_time.insert(from, Kept { snapshot: snapshot.clone(), to, last_used: now, by: by.clone() });
+        Ok((snapshot, time))
     }
 
     /// Drops snapshots that were not used for long.
@@ -115,21 +134,10 @@ impl Snapshots {
         let now = self.env.clock.now();
         let mut state = self.kept.lock();
         let is_old = |kept: &Kept| now.saturating_sub(kept.last_used) >= KEPT;
-        let old: Vec<u64> =
-            state.by_number.iter().filter(|(_, kept)| is_old(kept)).map(|(number, _)| *number).collect();
-        old.into_iter().for_each(|number| state.remove(number));
+        let old: Vec<Timestamp> =
+            state.by_time.iter().filter(|(_, kept)| is_old(kept)).map(|(time, _)| *time).collect();
+        old.into_iter().for_each(|time| state.remove(time));
     }
-}
-
-/// The cluster time of an operation: its number, with 1 added to the upper half, since clients take zero for no time.
-pub(crate) fn timestamp(number: u64) -> Timestamp {
-    let half = |bits: u64| u32::try_from(bits & 0xffff_ffff).unwrap_or(u32::MAX);
-    Timestamp { time: half(number >> 32).saturating_add(1), increment: half(number) }
-}
-
-/// The number of an operation, by its cluster time.
-pub(crate) fn number(time: Timestamp) -> u64 {
-    (u64::from(time.time.saturating_sub(1)) << 32) | u64::from(time.increment)
 }
 
 #[cfg(test)]

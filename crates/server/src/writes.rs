@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
+pub(crate) use crate::numbers::int;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
@@ -95,13 +96,5 @@ impl Outcome {
             builder.put("retriedStmtIds", &Value::Array(self.retried))?;
         }
         Ok(builder)
-    }
-}
-
-/// A count as MongoDB sends it: an int, or a long if it is large.
-pub(crate) fn int(n: u64) -> Value {
-    match i32::try_from(n) {
-        Ok(n) => Value::Int32(n),
-        Err(_) => Value::Int64(i64::try_from(n).unwrap_or(i64::MAX)),
     }
 }

@@ -35,6 +35,7 @@ use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::trees::read_options;
 use alluvium_document::{Document, Map, json};
 use alluvium_env::{Env, WholeFile};
+use alluvium_query::index::Unbuilt;
 use directory::DumpDirectory;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -136,7 +137,8 @@ impl About {
         let own = own.map(|(_, index)| index.definition.to_map());
         let description = trees.iter().find(|(tree, _)| *tree == state.documents).map(|(_, description)| description);
         let options = description.and_then(|description| read_options(description)).unwrap_or_default();
-        let indexes = std::iter::once(id_definition(&options)).chain(own).collect();
+        let unbuilt = options.unbuilt.iter().map(Unbuilt::to_map);
+        let indexes = std::iter::once(id_definition(&options)).chain(own).chain(unbuilt).collect();
         Ok(Self { indexes, options: options.to_map() })
     }
 }

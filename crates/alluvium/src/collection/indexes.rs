@@ -163,7 +163,7 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::drop_index`], without the errors of the name.
     pub fn drop_indexes(&self) -> Result<()> {
-        self.target.engine.catalog.drop_indexes(self.target.name()?, None)
+        indexes::drop_all(&self.target.engine, self.target.name()?)
     }
 
     /// The indexes, in the form of MongoDB's `listIndexes`. The index on `_id` comes first.
@@ -183,13 +183,20 @@ impl<T> Collection<T> {
         let Some(state) = self.target.engine.catalog.find(self.target.name()?)? else { return Ok(Vec::new()) };
         let set = state.indexes();
         let definition = indexes::id_definition(&set.options);
-        let id = IndexInfo { name: indexes::ID_INDEX.to_owned(), definition, ready: true };
+        let id = IndexInfo { name: indexes::ID_INDEX.to_owned(), definition, ready: true, is_built: true };
         let others = set.indexes.iter().map(|index| IndexInfo {
             name: index.definition.name().to_owned(),
             definition: index.definition.to_map(),
             ready: index.ready.is_some(),
+            is_built: true,
         });
-        Ok(std::iter::once(id).chain(others).collect())
+        let unbuilt = set.options.unbuilt.iter().map(|index| IndexInfo {
+            name: index.name().to_owned(),
+            definition: index.to_map(),
+            ready: true,
+            is_built: false,
+        });
+        Ok(std::iter::once(id).chain(others).chain(unbuilt).collect())
     }
 
     /// Statistics of the indexes, except the one on `_id`, which is the documents themselves. Reads

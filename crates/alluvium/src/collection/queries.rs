@@ -3,6 +3,7 @@
 use super::Collection;
 use crate::aggregate::Aggregate;
 use crate::find::Find;
+use alluvium_collections::counts;
 use alluvium_collections::error::Result;
 use alluvium_document::{FromDocument, IntoDocument};
 
@@ -59,9 +60,11 @@ impl<T> Collection<T> {
         self.find(filter).first()
     }
 
-    /// The approximate number of documents. Up to 10,000 are counted. Larger numbers are estimated
-    /// from a few blocks of each sorted run, and may include documents that were recently rewritten
-    /// or deleted.
+    /// The number of documents, without reading them: the first call counts them by a scan, and from
+    /// then on writes keep the number. It is exact if the documents were written by inserts, updates
+    /// and deletes that read them. After blind writes ([`Collection::put`], [`Collection::delete`])
+    /// to a collection of more than 100,000 documents, and for one of more than four million that was
+    /// just opened, it is within one percent.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -74,10 +77,6 @@ impl<T> Collection<T> {
     /// # Errors
     /// As for any read.
     pub fn estimated_count(&self) -> Result<u64> {
-        let engine = &self.target.engine;
-        match engine.catalog.find(self.target.name()?)? {
-            Some(_) => self.target.reader(None)?.estimated_count(),
-            None => Ok(0),
-        }
+        counts::documents(&self.target.engine, self.target.name()?)
     }
 }

@@ -122,6 +122,7 @@ fn kinds_that_are_not_supported_are_passed_over_or_refused() {
         r#"{"options":{},"indexes":[
         {"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"},
         {"v":{"$numberInt":"2"},"key":{"place":"2dsphere"},"name":"place_2dsphere","2dsphereIndexVersion":3},
+        {"v":{"$numberInt":"2"},"key":{"place":"geoHaystack"},"name":"old"},
         {"v":{"$numberInt":"2"},"key":{"a":{"$numberDouble":"1.0"}},"name":"a_1","ns":"main.pets","background":true},
         {"v":{"$numberInt":"2"},"key":{"b":1},"name":"b_1","collation":{"locale":"de","version":"57.1"}},
         {"v":{"$numberInt":"2"},"key":{"c":1},"name":"c_1","collation":{"locale":"de@collation=search"}}
@@ -131,15 +132,26 @@ fn kinds_that_are_not_supported_are_passed_over_or_refused() {
     let (_, metadata) = dump.collections[0].metadata.as_ref().unwrap();
     let unsupported = metadata.unsupported_indexes();
     let names: Vec<&str> = unsupported.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["place_2dsphere", "c_1"]);
-    assert!(unsupported[0].1.contains("2dsphere") && unsupported[1].1.contains("collation"), "{unsupported:?}");
+    assert_eq!(names, ["old", "c_1"]);
+    assert!(unsupported[0].1.contains("geoHaystack") && unsupported[1].1.contains("collation"), "{unsupported:?}");
 
     let copy = open(&env, "copy");
     let error = dump.restore(&copy).strict_indexes(true).run().unwrap_err().to_string();
-    assert!(error.contains("pets.metadata.json") && error.contains("place_2dsphere"), "{error}");
+    assert!(error.contains("pets.metadata.json") && error.contains("old"), "{error}");
     assert!(copy.collections().is_empty());
     let restored = dump.restore(&copy).run().unwrap();
-    assert_eq!(restored.collections[0].indexes, ["a_1", "b_1"]);
+    // An index of a kind that is not built is kept.
+    assert_eq!(restored.collections[0].indexes, ["place_2dsphere", "a_1", "b_1"]);
+    let kept = |db: &Database| {
+        let indexes = db.collection("pets").indexes().unwrap();
+        indexes.iter().filter(|index| !index.is_built).map(|index| index.definition.to_string()).collect::<Vec<_>>()
+    };
+    let expected = r#"{"v":2,"key":{"place":"2dsphere"},"name":"place_2dsphere","2dsphereIndexVersion":3}"#;
+    assert_eq!(kept(&copy), [expected]);
+    copy.dump("again").run().unwrap();
+    let again = open(&env, "copy of the copy");
+    dump::read("again").env(env.clone()).run().unwrap().restore(&again).run().unwrap();
+    assert_eq!(kept(&again), [expected]);
 }
 
 #[test]

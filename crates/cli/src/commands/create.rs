@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Keep at most this number of documents
     #[arg(long, value_name = "N", requires = "capped", value_parser = clap::value_parser!(u64).range(1..))]
     max: Option<u64>,
+    /// Keep the order of insertion: finds without a sort return documents in it
+    #[arg(long)]
+    natural_order: bool,
     /// Compare strings by the rules of a language, unless a query says otherwise
     #[arg(long, value_name = "JSON")]
     collation: Option<String>,
@@ -43,6 +46,9 @@ impl Args {
             let mut new = database.collection(&self.collection.name).create();
             if let Some(size_bytes) = self.capped {
                 new = new.capped(CappedLimits { size_bytes, documents: self.max });
+            }
+            if self.natural_order {
+                new = new.natural_order(true);
             }
             if let Some(collation) = collation {
                 new = new.collation(collation);

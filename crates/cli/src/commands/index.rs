@@ -4,7 +4,7 @@ mod create;
 mod drop;
 mod list;
 
-pub(crate) use list::{definition_of, describe_build, to_json};
+pub(crate) use list::{definition_of, describe_build, not_built, to_json};
 
 use crate::exit::{Failure, Outcome};
 use crate::settings::access::Access;

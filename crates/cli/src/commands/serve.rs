@@ -87,6 +87,10 @@ pub(crate) struct Args {
     /// A file that gets a line of JSON for each login, refusal and act of administration; SIGHUP opens it again
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
+    /// New collections keep the order of insertion: finds without a sort return documents in it; writes to one collection
+    /// are made one after the other
+    #[arg(long)]
+    natural_order: bool,
     /// Accept commands that only tests need, such as configureFailPoint
     #[arg(long)]
     enable_test_commands: bool,
@@ -163,6 +167,7 @@ impl Args {
             threads: self.threads,
             authentication: !self.without_authentication,
             audit: self.audit.clone(),
+            natural_order: self.natural_order,
             test_commands: self.enable_test_commands,
             ..Config::default()
         })

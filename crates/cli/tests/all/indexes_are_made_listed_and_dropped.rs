@@ -85,7 +85,8 @@ fn what_is_wrong_is_said() {
         (2, &["db", "pets", "[1]"], "KEYS must be a JSON object"),
         (2, &["db", "pets", r#"{"a": 1}"#, "--partial", "x"], "the filter of --partial must be JSON"),
         (1, &["db", "pets", "{}"], "needs a key"),
-        (1, &["db", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
+        (1, &["db", "pets", r#"{"a": "sphere"}"#], "sphere"),
+        (1, &["db", "pets", r#"{"a": "2dsphere"}"#, "--unique"], "cannot be unique"),
         (
             1,
             &["db", "pets", r#"{"_id": 1}"#, "--unique"],
@@ -97,7 +98,7 @@ fn what_is_wrong_is_said() {
         (1, &["db", "pets", r#"{"a": 1}"#, "--expire-after", "-1"], "between 0 and"),
         (1, &["db", "pets", r#"{"a": 1}"#, "--name", ""], "the name of an index"),
         (2, &["db", "pets", r#"{"a": 1}"#, "--uniqe"], "--unique"),
-        (1, &["nowhere", "pets", r#"{"a": "2dsphere"}"#], "2dsphere"),
+        (1, &["nowhere", "pets", r#"{"a": "sphere"}"#], "sphere"),
         (2, &["nowhere", "$pets", r#"{"a": 1}"#], "$"),
         (4, &["db", "pets", r#"{"kind": 1}"#, "--unique"], "the index kind_1 was not created"),
         (1, &["db", "arrays", r#"{"a": 1, "b": 1}"#], "document 1: cannot index parallel arrays: a and b"),

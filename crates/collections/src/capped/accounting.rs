@@ -198,7 +198,7 @@ impl<'a> Accounting<'a> {
 pub(crate) fn trim(store: &Store, state: &CollectionState, name: &FullName, durability: Durability) -> Result<()> {
     loop {
         let set = state.indexes();
-        let Some(limits) = set.options.capped else { return Ok(()) };
+        let Some(limits) = set.options.order() else { return Ok(()) };
         let admitted = store.admit(2 * TRIM_BYTES)?;
         let locks = store.lock(state.system, [CAPPED_TOTALS], LockMode::Exclusive);
         let mut batch = store.batch();

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::names::FullName;
+use crate::state::CollectionState;
 use crate::trees::{CAPPED_TOTALS, position_key};
 use alluvium_codec::varint;
 use alluvium_store::{Snapshot, Store, TreeId, WriteBatch};
@@ -58,6 +59,14 @@ fn numbers<const N: usize>(mut value: &[u8]) -> Option<[u64; N]> {
         *number = varint::get_u64(&mut value).ok()?;
     }
     value.is_empty().then_some(numbers)
+}
+
+/// The number of documents of a capped collection, which its totals have; `None` if it has no order yet.
+///
+/// # Errors
+/// Damaged totals; errors of reading the store.
+pub(crate) fn documents(store: &Store, state: &CollectionState, name: &FullName) -> Result<Option<u64>> {
+    Ok(Totals::read(store, state.system, name, None)?.map(|totals| totals.documents))
 }
 
 impl Totals {

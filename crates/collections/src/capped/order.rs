@@ -32,7 +32,7 @@ pub(super) fn ensure_ordered_unless(
         return Ok(());
     }
     let _one_at_a_time = state.ordering.lock();
-    if state.capped().is_none() {
+    if state.order().is_none() {
         // A conversion was undone: the write that waited for it is refused, and starts over.
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub(super) fn ensure_ordered_unless(
 /// Removes the order of a collection whose conversion was undone: another writer may have completed it by then.
 pub(super) fn forget(store: &Store, state: &CollectionState) -> Result<()> {
     let _one_at_a_time = state.ordering.lock();
-    if state.capped().is_some() {
+    if state.order().is_some() {
         return Ok(());
     }
     let mut batch = store.batch();

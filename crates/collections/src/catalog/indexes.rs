@@ -9,7 +9,7 @@ use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::trees::describe_documents;
 use alluvium_env::sync::RwLockReadGuard;
-use alluvium_query::index::Definition;
+use alluvium_query::index::{Definition, Unbuilt};
 use alluvium_store::{Seq, TreeChanges, TreeId};
 use std::sync::Arc;
 
@@ -44,6 +44,9 @@ impl Catalog {
         if let Some(same) = like(&entry.indexes, &definition)? {
             return Ok((same, false));
         }
+        if entry.indexes.options.unbuilt.iter().any(|index| index.name() == definition.name()) {
+            return Err(name_is_taken(definition.name()));
+        }
         if entry.indexes.indexes.len() + 1 >= MAX_INDEXES {
             let what = format!("collection {name} has {MAX_INDEXES} indexes already, which is the limit");
             return Err(Error::Index(alluvium_query::index::IndexError::CannotCreateIndex(what)));
@@ -64,6 +67,38 @@ impl Catalog {
         indexes.push(index.clone());
         self.set_indexes(name, &mut entry, indexes);
         Ok((index, true))
+    }
+
+    /// Keeps the definition of an index that is not built. Returns false if the same one is kept already.
+    pub fn add_unbuilt(&self, name: &FullName, index: &Unbuilt) -> Result<bool> {
+        let set = self.require(name)?.indexes();
+        if let Some(known) = set.options.unbuilt.iter().find(|known| known.name() == index.name()) {
+            return match known.is_same(index) {
+                true => Ok(false),
+                false => Err(name_is_taken(index.name())),
+            };
+        }
+        if set.find(index.name()).is_some() {
+            return Err(name_is_taken(index.name()));
+        }
+        let mut is_new = false;
+        self.change_options(name, |options| {
+            if options.unbuilt.iter().all(|known| known.name() != index.name()) {
+                options.unbuilt.push(index.clone());
+                is_new = true;
+            }
+        })?;
+        Ok(is_new)
+    }
+
+    /// Forgets the definition of an index that is not built; `None` forgets all. Returns false if there was none.
+    pub fn drop_unbuilt(&self, name: &FullName, index: Option<&str>) -> Result<bool> {
+        let is_meant = |known: &Unbuilt| index.is_none_or(|index| known.name() == index);
+        if !self.require(name)?.indexes().options.unbuilt.iter().any(is_meant) {
+            return Ok(false);
+        }
+        self.change_options(name, |options| options.unbuilt.retain(|known| !is_meant(known)))?;
+        Ok(true)
     }
 
     /// Replaces an index by an empty one with the same definition, which is to be built, in one batch.
@@ -268,6 +303,12 @@ impl Catalog {
             entry.set_indexes(IndexSet { schema, indexes, options });
         }
     }
+}
+
+/// The error for the name of another index.
+fn name_is_taken(name: &str) -> Error {
+    let what = format!("the index {name} exists with other keys: drop it first, or choose another name");
+    Error::IndexConflict { code: 86, what }
 }
 
 /// The index that is equal to `wanted`; an error if one conflicts with it by MongoDB's rules.

@@ -112,7 +112,7 @@ impl plan::Estimator for Shares<'_> {
 /// reasons, and is not remembered.
 pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Result<Planned> {
     let mut planned = plan_by_id(view, query, explains)?;
-    planned.natural = planned.indexes.options.capped.is_some()
+    planned.natural = planned.indexes.options.order().is_some()
         && query.request.sort.is_empty()
         && scans_all(&planned.plan.root)
         && is_ordered_at(view)?;

@@ -269,13 +269,25 @@ impl PipelineRun {
     /// # Errors
     /// As [`PipelineRun::next_document`]; the pipeline would write.
     pub fn explain(&mut self) -> Result<PipelineExplanation> {
+        self.explain_run(true)
+    }
+
+    /// As [`PipelineRun::explain`], without running the pipeline: all counts are zero.
+    ///
+    /// # Errors
+    /// As [`PipelineRun::explain`].
+    pub fn explain_plan(&mut self) -> Result<PipelineExplanation> {
+        self.explain_run(false)
+    }
+
+    fn explain_run(&mut self, runs: bool) -> Result<PipelineExplanation> {
         let last = self.stages.reports().last().and_then(|stage| stages::find(stage.name));
         if let Some(StageRow { name, writes: true, .. }) = last {
             let message = format!("to explain a pipeline runs it, and this one would write: leave {name} out");
             return refuse(ErrorCode::Location51029, message);
         }
         let mut returned = 0;
-        while self.stages.next_record()?.is_some() {
+        while runs && self.stages.next_record()?.is_some() {
             returned += 1;
         }
         let time = self.env.clock.now().saturating_sub(self.started);

@@ -1,5 +1,6 @@
 //! `$collStats` and `$indexStats`.
 
+use crate::counts;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{Execution, FindRequest, Query, moment};
@@ -9,7 +10,7 @@ use crate::names::FullName;
 use crate::view::CollectionView;
 use alluvium_document::{Map, Value};
 use alluvium_query::pipeline::Statistics;
-use alluvium_store::{TreeId, TreeStats};
+use alluvium_store::TreeStats;
 
 /// The documents from which the average size is estimated.
 const SAMPLE: u64 = 200;
@@ -26,15 +27,12 @@ pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics) -> 
                 map.push("storageStats", storage(engine, name, *scale)?);
             }
             if *count {
-                map.push("count", whole(documents(engine, engine.catalog.require(name)?.documents)?.keys));
+                engine.catalog.require(name)?;
+                map.push("count", whole(counts::documents(engine, name)?));
             }
             Ok(vec![map])
         }
     }
-}
-
-fn documents(engine: &EngineHandle, tree: TreeId) -> Result<TreeStats> {
-    Ok(engine.store().tree_stats(tree)?)
 }
 
 fn whole(n: u64) -> Value {
@@ -84,15 +82,16 @@ fn sizes(engine: &EngineHandle, name: &FullName, count: u64) -> Result<(u64, Opt
 fn storage(engine: &EngineHandle, name: &FullName, scale: f64) -> Result<Map> {
     let state = engine.catalog.find(name)?;
     let (tree, indexes) = match &state {
-        Some(state) => (documents(engine, state.documents)?, index_stats(engine, name)?),
+        Some(state) => (engine.store().tree_stats(state.documents)?, index_stats(engine, name)?),
         None => (TreeStats::default(), Vec::new()),
     };
     let scaled = |bytes: u64| whole((bytes as f64 / scale) as u64);
+    let count = counts::documents(engine, name)?;
     let (size, average) = match state.is_some() {
-        true => sizes(engine, name, tree.keys)?,
+        true => sizes(engine, name, count)?,
         false => (0, None),
     };
-    let mut map = Map::from([("size", scaled(size)), ("count", whole(tree.keys))]);
+    let mut map = Map::from([("size", scaled(size)), ("count", whole(count))]);
     if let Some(average) = average {
         map.push("avgObjSize", whole(average));
     }

@@ -6,6 +6,7 @@ mod text;
 
 use super::entries::{Entries, Puts};
 use super::unique::Collection;
+use crate::document_count::Change;
 use crate::engine::Engine;
 use crate::error::{Error, Result, id_text};
 use crate::ids::{check_size, checked_key, keep_id, record_key};
@@ -18,8 +19,9 @@ use crate::trees::shape_key;
 use alluvium_document::row::encode_row;
 use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
+use alluvium_env::sync::atomic::{Ordering, fence};
 use alluvium_query::validator::{ValidationAction, Validator};
-use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Store, TreeId, WriteBatch};
+use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Seq, Store, TreeId, WriteBatch};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -59,6 +61,10 @@ struct Group<'a> {
     shapes: Vec<Arc<Shape>>,
     /// The first of `shapes` whose definitions are in the batch.
     shapes_put: usize,
+    /// The documents that the batch deletes and that were read.
+    removed: u64,
+    /// The documents that it puts or deletes, and that may exist or not.
+    uncertain: u64,
 }
 
 /// A document that an insert must not find.
@@ -147,8 +153,9 @@ fn execute_blind<'a, T>(
     if txn.absent.is_empty() && !txn.groups.iter().any(is_checked) {
         // No key has to be checked: the store admits the batch and locks its keys by itself.
         txn.put_shapes();
-        store.write(txn.batch, durability)?;
+        let number = store.write(txn.batch, durability)?;
         txn.groups.iter().for_each(Group::mark_shapes);
+        note_counts(&txn.groups, &txn.absent, number);
         return Ok(value);
     }
     let bytes = txn.bytes();
@@ -258,35 +265,36 @@ impl<'a> WriteTxn<'a> {
     /// Puts a document that has its `_id`, whether the collection has it or not.
     pub(crate) fn put(&mut self, group: usize, document: &Map) -> Result<()> {
         let key = checked_key(document)?;
-        self.any_blind = true;
+        self.note_blind(group);
         self.put_map(group, &key, document, None, None)
     }
 
     /// As [`WriteTxn::put`], of a record that may have a document of the largest size within it.
     pub(crate) fn put_record(&mut self, group: usize, record: &Map) -> Result<()> {
         let key = record_key(record)?;
-        self.any_blind = true;
+        self.note_blind(group);
         self.put_map(group, &key, record, None, None)
     }
 
     /// Deletes a document, whether the collection has it or not.
     pub(crate) fn delete(&mut self, group: usize, key: &[u8]) {
+        self.note_blind(group);
         let Group { state, entries, .. } = &mut self.groups[group];
-        self.any_blind = true;
         self.batch.delete(state.documents, key);
         entries.forget(key);
     }
 
     /// Adds a delta that touches no index, whether the collection has the document or not.
     pub(crate) fn delta(&mut self, group: usize, key: &[u8], delta: &[u8]) {
-        self.any_blind = true;
+        self.note_blind(group);
         self.batch.delta(self.groups[group].state.documents, key, delta);
     }
 
     /// Deletes a document that was read.
     pub(crate) fn delete_read(&mut self, group: usize, key: &[u8], before: &Document) -> Result<()> {
-        let Group { state, entries, .. } = &mut self.groups[group];
+        let Group { state, entries, removed, .. } = &mut self.groups[group];
         self.batch.delete(state.documents, key);
+        *removed += 1;
         entries.change(&mut self.batch, key, before, None, Puts::All)
     }
 
@@ -359,6 +367,13 @@ impl<'a> WriteTxn<'a> {
     /// As [`WriteTxn::delta_read`], for a delta that touches no index.
     pub(crate) fn delta_untouched(&mut self, group: usize, key: &[u8], delta: &[u8]) {
         self.batch.delta(self.groups[group].state.documents, key, delta);
+    }
+
+    /// The batch has another key of a document that may exist or not.
+    #[inline]
+    fn note_blind(&mut self, group: usize) {
+        self.any_blind = true;
+        self.groups[group].uncertain += 1;
     }
 
     fn put_map(
@@ -455,6 +470,25 @@ impl<'a> WriteTxn<'a> {
     }
 }
 
+/// Notes how a batch that is visible has changed the numbers of documents, where they are kept. This is looked at after
+/// the write: a collection whose documents are counted meanwhile is counted with the batch, or learns its change.
+#[inline]
+fn note_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
+    fence(Ordering::SeqCst);
+    if groups.iter().any(|group| group.state.count.is_kept()) {
+        note_kept_counts(groups, absent, number);
+    }
+}
+
+#[cold]
+fn note_kept_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
+    for (at, group) in groups.iter().enumerate().filter(|(_, group)| group.state.count.is_kept()) {
+        let inserted = absent.iter().filter(|absent| absent.group == at).count();
+        let added = inserted.cast_signed() as i64 - group.removed.cast_signed();
+        group.state.count.note(number, Change { added, uncertain: group.uncertain });
+    }
+}
+
 impl Locked<'_> {
     /// The count of locks that it holds.
     pub fn lock_count(&self) -> usize {
@@ -501,8 +535,9 @@ impl Locked<'_> {
         if txn.groups.iter().any(|group| group.capped().is_some()) {
             return Locked { txn, durability, locks, _admitted }.commit_capped();
         }
-        txn.store.write_locked(txn.batch, durability, &locks)?;
+        let number = txn.store.write_locked(txn.batch, durability, &locks)?;
         txn.groups.iter().for_each(Group::mark_shapes);
+        note_counts(&txn.groups, &txn.absent, number);
         Ok(())
     }
 }
@@ -511,7 +546,7 @@ impl<'a> Group<'a> {
     fn new(named: &Named<'a>) -> Self {
         let Named { name, state, validates } = named.clone();
         let entries = Entries::new(state.indexes(), name);
-        Self { name, state, entries, validates, shapes: Vec::new(), shapes_put: 0 }
+        Self { name, state, entries, validates, shapes: Vec::new(), shapes_put: 0, removed: 0, uncertain: 0 }
     }
 
     /// The validator of the documents that are written.
@@ -553,6 +588,10 @@ impl<'a> Group<'a> {
         let refused = Error::Validation { collection, id, details: Box::new(details) };
         match validator.action() {
             ValidationAction::Error => Err(refused),
+            ValidationAction::ErrorAndLog => {
+                log::warn!("{refused}");
+                Err(refused)
+            }
             ValidationAction::Warn => {
                 log::warn!("{refused}");
                 Ok(())

@@ -75,7 +75,7 @@ const UNSUPPORTED: [&str; 15] = [
     "wildcardProjection",
 ];
 
-fn bad<T>(what: impl Into<String>) -> Result<T, IndexError> {
+pub(super) fn bad<T>(what: impl Into<String>) -> Result<T, IndexError> {
     Err(IndexError::CannotCreateIndex(what.into()))
 }
 
@@ -437,7 +437,7 @@ fn starts_with_dollar(name: &Value) -> bool {
 }
 
 /// The boolean value of an option, by MongoDB's rules.
-fn truth(value: &Value) -> Option<bool> {
+pub(super) fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(on) => Some(*on),
         _ => value.as_f64().map(|number| number != 0.0),

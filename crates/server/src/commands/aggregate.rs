@@ -105,7 +105,7 @@ fn batch_size(call: &Call<'_>) -> CommandResult<Option<u64>> {
     Ok(Some(cursor.count("batchSize")?.unwrap_or(FIRST_BATCH)))
 }
 
-/// The explanation of a pipeline. A stage that writes is not executed.
+/// The explanation of a pipeline, which runs unless only its plan is requested. A stage that writes is not executed.
 fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
     let mut reading = body.clone();
     let mut write = None;
@@ -114,7 +114,10 @@ fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> 
     {
         write = stages.pop();
     }
-    let explanation = pipeline(call, collection, &reading)?.explain()?;
+    // The option of `aggregate` itself is that verbosity.
+    let plan_only = call.body.flag("explain") || call.body.text("verbosity") == Some("queryPlanner");
+    let pipeline = pipeline(call, collection, &reading)?;
+    let explanation = if plan_only { pipeline.explain_plan()? } else { pipeline.explain()? };
     let mut fields = match &explanation.head {
         // A query alone, as `find` is explained.
         Some(head) if explanation.stages.is_empty() && write.is_none() => head.to_map(),

@@ -35,11 +35,26 @@ pub(super) const COMMAND: Command = Command {
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let count = match read::is_of_server(&call.namespace()?) {
         true => 0,
-        false => query(call, call.collection_name()?, &call.body)?.count()?,
+        false => match kept(call)? {
+            Some(count) => count,
+            None => query(call, call.collection_name()?, &call.body)?.count()?,
+        },
     };
     let mut builder = call.reply();
     builder.put("n", &int(count))?;
     Ok(builder)
+}
+
+/// The number of all documents, if the command asks for no more: the collection keeps it.
+fn kept(call: &Call<'_>) -> CommandResult<Option<u64>> {
+    let body = &call.body;
+    let is_plain = body.document("query").is_none_or(Map::is_empty)
+        && ["hint", "limit", "skip"].iter().all(|name| !body.contains(name));
+    let namespace = call.namespace()?;
+    if !is_plain || call.shared.db.views().iter().any(|(view, _)| *view == namespace) {
+        return Ok(None);
+    }
+    Ok(Some(call.collection()?.estimated_count()?))
 }
 
 /// The query of the command, or of one that is explained.

@@ -35,6 +35,7 @@ pub(super) const COMMAND: Command = Command {
         optional("flags", Kind::Integer),
         optional("temp", Kind::Flag),
         optional("recordIdsReplicated", Kind::Flag),
+        optional("naturalOrder", Kind::Flag),
     ],
     access: Access::ByFields(needs::writes::create),
     levels: Levels::Local,
@@ -71,11 +72,19 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(validator) = validator_of(&call.body, &Map::new())? {
         new = new.validator(validator);
     }
+    if call.body.contains("naturalOrder") {
+        new = new.natural_order(call.body.flag("naturalOrder"));
+    }
     if let Some(limits) = limits {
         new = new.capped(limits);
     }
     if let Some(collation) = read::collation(&call.body) {
         new = new.collation(collation);
+    }
+    for name in create_options::KEPT {
+        if let Some(value) = call.body.document(name) {
+            new = new.keep(name, value.clone());
+        }
     }
     match new.run() {
         Ok(_) => {}
@@ -94,7 +103,9 @@ fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> Co
     let wanted =
         read::collation(&call.body).map(Collation::parse).transpose().map_err(alluvium::Error::from)?.flatten();
     let same = wanted.map(|wanted| Value::Map(wanted.to_map())).as_ref() == collection.options()?.get("collation");
-    if !same || collection.capped()? != limits {
+    let options = collection.options()?;
+    let are_kept = create_options::KEPT.iter().all(|name| options.document(name) == call.body.document(name));
+    if !same || !are_kept || collection.capped()? != limits {
         return Ok(false);
     }
     Ok(match (collection.validator()?, call.body.document("validator")) {
@@ -125,6 +136,7 @@ fn validator_of(body: &Map, current: &Map) -> CommandResult<Option<Validator>> {
     let action = match action {
         "error" => ValidationAction::Error,
         "warn" => ValidationAction::Warn,
+        "errorAndLog" => ValidationAction::ErrorAndLog,
         other => return Err(create_options::wrong_value("validationAction", other)),
     };
     let level = match level {

@@ -55,6 +55,32 @@ const IMAGES: &[Field] = &[required("enabled", Kind::Bool)];
 /// The fields of the defaults of indexes.
 const DEFAULTS: &[Field] = &[optional("storageEngine", Kind::Document)];
 
+/// The fields of the configuration of encrypted fields.
+const ENCRYPTED: &[Field] = &[
+    optional("escCollection", Kind::Text),
+    optional("ecocCollection", Kind::Text),
+    optional("ecc", Kind::Text),
+    optional("eccCollection", Kind::Text),
+    required("fields", Kind::Documents),
+    optional("strEncodeVersion", Kind::Integer),
+];
+
+/// The fields of an encrypted field.
+const ENCRYPTED_FIELD: &[Field] = &[
+    required("keyId", Kind::Any),
+    required("path", Kind::Text),
+    optional("bsonType", Kind::Text),
+    optional("queries", Kind::Any),
+];
+
+/// The fields of the index of a clustered collection.
+const CLUSTERED: &[Field] = &[
+    optional("v", Kind::Integer),
+    required("key", Kind::Document),
+    optional("name", Kind::Text),
+    required("unique", Kind::Flag),
+];
+
 /// The fields of the index on `_id`.
 const ID_INDEX: [&str; 5] = ["key", "name", "v", "ns", "collation"];
 
@@ -88,6 +114,8 @@ pub(super) fn check(body: &mut Map) -> CommandResult<()> {
             check_engine(engine)?;
         }
     }
+    check_encrypted(body)?;
+    check_clustered(body)?;
     if let Some(index) = body.document("idIndex") {
         check_id_index(body, index)?;
     }
@@ -129,7 +157,7 @@ fn check_texts(body: &Map) -> CommandResult<()> {
     }
     let known = [
         ("validationLevel", ["off", "strict", "moderate"].as_slice()),
-        ("validationAction", ["error", "warn"].as_slice()),
+        ("validationAction", ["error", "warn", "errorAndLog"].as_slice()),
     ];
     for (name, texts) in known {
         if let Some(other) = body.text(name).filter(|text| !texts.contains(text)) {
@@ -169,6 +197,59 @@ pub(super) fn check_images(command: &str, body: &Map) -> CommandResult<()> {
         }
     }
 }
+
+/// Checks the configuration of encrypted fields, which is refused as a whole.
+fn check_encrypted(body: &Map) -> CommandResult<()> {
+    let Some(config) = body.document("encryptedFields") else { return Ok(()) };
+    check_document("create.encryptedFields", ENCRYPTED, config)?;
+    for field in config.elements("fields").unwrap_or_default().iter().filter_map(Value::as_map) {
+        check_document("create.encryptedFields.fields", ENCRYPTED_FIELD, field)?;
+        if !matches!(field.get("keyId"), Some(Value::Binary(id)) if id.subtype == 4 && id.bytes.len() == 16) {
+            return Err(CommandError::type_mismatch("the field 'keyId' of an encrypted field must be a UUID"));
+        }
+    }
+    Ok(())
+}
+
+fn check_document(name: &str, known: &[Field], given: &Map) -> CommandResult<()> {
+    fields::refuse_unknown(name, known, given.entries.iter().map(|(name, _)| name))?;
+    fields::check(name, known, given)
+}
+
+/// Checks the index of a clustered collection. All collections are clustered by their `_id`s: the option is kept, and
+/// changes nothing.
+fn check_clustered(body: &mut Map) -> CommandResult<()> {
+    let Some(index) = body.get("clusteredIndex").filter(|index| **index != Value::Null) else { return Ok(()) };
+    let Some(index) = index.as_map() else {
+        let message = "the option 'clusteredIndex' of create is an object: {key: {_id: 1}, unique: true}";
+        return Err(CommandError::type_mismatch(message));
+    };
+    check_document("create.clusteredIndex", CLUSTERED, index)?;
+    if let Some(other) = ["viewOn", "capped", "timeseries"]
+        .iter()
+        .find(|name| body.get(name).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false))))
+    {
+        return Err(CommandError::invalid_options(format!("'{other}' is not allowed with 'clusteredIndex'")));
+    }
+    let is_on_id =
+        index.document("key").is_some_and(|key| key.len() == 1 && key.get("_id").and_then(Value::as_f64) == Some(1.0));
+    if !is_on_id || !index.flag("unique") || index.integer("v").is_some_and(|version| version != 2) {
+        let message = "The clusteredIndex option is only supported for key: {_id: 1} and unique: true";
+        return Err(CommandError::invalid_options(message));
+    }
+    let name = index.text("name").unwrap_or("_id_").to_owned();
+    let kept = Map::from([
+        ("v", Value::Int32(2)),
+        ("key", Value::Map(Map::from([("_id", Value::Int32(1))]))),
+        ("name", Value::from(name)),
+        ("unique", Value::Bool(true)),
+    ]);
+    body.insert("clusteredIndex", kept);
+    Ok(())
+}
+
+/// The options that are kept and have no effect.
+pub(super) const KEPT: [&str; 3] = ["clusteredIndex", "storageEngine", "indexOptionDefaults"];
 
 /// Documents expire by an index, except in a collection of time series, and in a clustered one.
 fn check_expiry(body: &Map) -> CommandResult<()> {

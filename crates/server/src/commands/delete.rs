@@ -24,6 +24,8 @@ pub(super) const COMMAND: Command = Command {
         optional("ordered", Kind::Flag),
         optional("stmtIds", Kind::Array),
         optional("let", Kind::Document),
+        // All commands that write have these; a delete validates nothing.
+        optional("bypassDocumentValidation", Kind::Flag),
         optional("bypassEmptyTsReplacement", Kind::Flag),
         optional("collectionUUID", Kind::Any),
         optional("encryptionInformation", Kind::Document),
@@ -46,7 +48,7 @@ const STATEMENT: &[Field] = &[
 ];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let name = call.collection_name()?.to_owned();
+    let name = call.written_name()?;
     let statements = Statements::take(call, "deletes")?;
     writes::check_count(statements.len())?;
     let mut deletes_all = false;
@@ -89,7 +91,11 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 /// Carries out the statement at a position. Returns the number of documents that it has deleted.
 fn carry_out(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<u64> {
     let collection = call.recording(name, at, describe)?;
-    Ok(delete(call, &collection, statement, call.body.document("let"))?.run()?.deleted_count)
+    let delete = || delete(call, &collection, statement, call.body.document("let"));
+    let plan = if call.is_profiled() { delete()?.explain().ok().map(|plan| plan.to_map()) } else { None };
+    let deleted = delete()?.run()?.deleted_count;
+    call.note_statement(&collection, statement, plan, &[("ndeleted", deleted)]);
+    Ok(deleted)
 }
 
 /// The result of a statement that has deleted nothing.

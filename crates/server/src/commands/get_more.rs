@@ -4,7 +4,7 @@ use super::{Command, Levels};
 use crate::batch::{Filled, fill};
 use crate::call::Call;
 use crate::client::Client;
-use crate::cursors::{Documents, Wake};
+use crate::cursors::{Documents, OpenCursor, Wake};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
@@ -71,7 +71,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
         _ => error,
     })?;
-    if let Err(error) = call.shared.security.check_cursor(&call.client.peer, &cursor.needs, &namespace) {
+    let allowed = call.shared.security.check_cursor(&call.client.peer, &cursor.needs, &namespace);
+    if let Err(error) = allowed.and_then(|()| check_collection(call, &cursor, &namespace)) {
         cursors.close(id);
         return Err(error);
     }
@@ -98,6 +99,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Documents::Query(query, _) = &cursor.documents {
         call.note_plan(query);
     }
+    call.note_count("nreturned", count);
     let more = match filled {
         Ok(more) => more,
         Err(error) => {
@@ -116,6 +118,16 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     builder.put("ns", &Value::from(namespace))?;
     builder.close()?;
     Ok(builder)
+}
+
+/// Checks that the collection that a cursor reads still has its name.
+fn check_collection(call: &Call<'_>, cursor: &OpenCursor, namespace: &str) -> CommandResult<()> {
+    let Some(identity) = cursor.identity else { return Ok(()) };
+    if call.shared.db.collection(namespace).identity()? == Some(identity) {
+        return Ok(());
+    }
+    let message = format!("collection dropped or renamed between getMore calls: {namespace}");
+    Err(CommandError::new(175, "QueryPlanKilled", message))
 }
 
 /// How long the request may wait for documents.

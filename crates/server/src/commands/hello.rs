@@ -13,8 +13,8 @@ use alluvium_wire::MAX_MESSAGE_BYTES;
 use alluvium_wire::compression::Compressor;
 use std::time::Duration;
 
-/// The newest version of the protocol that is spoken: that of MongoDB 8.0.
-pub(super) const WIRE_VERSION_MAX: i32 = 25;
+/// The newest version of the protocol that is spoken: that of MongoDB 8.2.
+pub(super) const WIRE_VERSION_MAX: i32 = 27;
 
 const FIELDS: &[crate::fields::Field] = &[
     optional("helloOk", Kind::Flag),

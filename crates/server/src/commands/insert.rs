@@ -60,12 +60,13 @@ fn present(call: &Call<'_>) -> Option<Present> {
 }
 
 fn insert_all<D: Copy + DocumentFor<Document>>(call: &mut Call<'_>, documents: &[D]) -> CommandResult<BsonBuilder> {
-    let name = call.collection_name()?.to_owned();
+    let name = call.written_name()?;
     writes::check_count(documents.len())?;
     call.number_statements(documents.len())?;
     Figures::add(&call.shared.figures.inserts, documents.len() as u64);
     let mut outcome = Outcome::new(writes::is_ordered(&call.body));
     insert(call, &name, documents, &mut outcome);
+    call.note_count("ninserted", outcome.matched);
     outcome.reply(call, None)
 }
 

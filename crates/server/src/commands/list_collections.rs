@@ -11,7 +11,7 @@ use crate::security::access::Access;
 use crate::security::action::Action;
 use crate::security::needs;
 use crate::security::privilege::Need;
-use alluvium::Map;
+use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
@@ -34,16 +34,33 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         fields::refuse_unknown("listCollections.cursor", CURSOR, cursor.entries.iter().map(|(name, _)| name))?;
     }
     let name_only = call.body.flag("nameOnly");
-    let mut list = entries(call, &call.db, name_only)?;
+    let filter = call.body.document("filter");
+    let names = filter.and_then(|filter| names_of(filter.get("name")?));
+    let mut list = entries(call, &call.db, name_only, names.as_deref())?;
     if call.body.flag("authorizedCollections") {
         retain_readable(call, &mut list)?;
     }
     list.sort_by(|a, b| Fields::text(a, "name").cmp(&Fields::text(b, "name")));
-    let list = listing::filtered(call, list, call.body.document("filter"))?;
+    let list = listing::filtered(call, list, filter)?;
     let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
     let namespace = format!("{}.$cmd.listCollections", call.db);
     let size = size.unwrap_or(FIRST_BATCH);
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
+}
+
+/// The names that a condition on names allows, if it lists them. Drivers ask for one collection like this.
+fn names_of(condition: &Value) -> Option<Vec<&str>> {
+    match condition {
+        Value::String(name) => Some(vec![name]),
+        Value::Map(operators) => match operators.entries.as_slice() {
+            [(operator, Value::String(name))] if operator.as_str() == Some("$eq") => Some(vec![name]),
+            [(operator, Value::Array(names))] if operator.as_str() == Some("$in") => {
+                names.iter().map(Value::as_str).collect()
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Keeps the collections that the user may read.

@@ -71,7 +71,6 @@ fn known(call: &Call<'_>) -> Map {
         ("requireApiVersion", Value::Bool(false)),
         ("allowDiskUseByDefault", Value::Bool(true)),
         ("localLogicalSessionTimeoutMinutes", Value::Int32(30)),
-        ("transactionLifetimeLimitSeconds", Value::Int32(60)),
     ]);
     known.entries.extend(parameters.to_map().entries);
     known
@@ -162,8 +161,13 @@ fn set(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             }
         }
     }
+    let interval = changed.expiry_interval();
+    let is_new = interval != parameters.expiry_interval();
     *parameters = changed;
     drop(parameters);
+    if is_new {
+        call.shared.db.set_expiry_interval(interval);
+    }
     let mut reply = Map::new();
     if let Some(was) = was {
         reply.push("was", was);

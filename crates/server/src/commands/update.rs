@@ -56,7 +56,7 @@ const STATEMENT: &[Field] = &[
 ];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let name = call.collection_name()?.to_owned();
+    let name = call.written_name()?;
     let statements = Statements::take(call, "updates")?;
     writes::check_count(statements.len())?;
     let mut has_multi = false;
@@ -139,13 +139,22 @@ impl Done {
 /// Carries out the statement at a position.
 pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<Done> {
     let collection = call.recording(name, at, Done::describe)?;
-    let done = update(call, &collection, statement, call.body.document("let"))?.run()?;
+    let update = || update(call, &collection, statement, call.body.document("let"));
+    let plan = if call.is_profiled() { update()?.explain().ok().map(|plan| plan.to_map()) } else { None };
+    let done = update()?.run()?;
     // As in MongoDB, a document that takes the place of another one counts as a change, even if both are equal.
     let replaces = statement.document("u").is_some_and(is_replacement);
     let modified = if replaces { done.matched_count } else { done.modified_count };
     // Of several documents, those that matched and did not change may have been read after the last write.
     let all_changed = done.modified_count > 0 && done.modified_count == done.matched_count;
     let changed = all_changed || done.upserted_id.is_some();
+    let upserted = u64::from(done.upserted_id.is_some());
+    call.note_statement(
+        &collection,
+        statement,
+        plan,
+        &[("nMatched", done.matched_count), ("nModified", modified), ("nUpserted", upserted)],
+    );
     Ok(Done { matched: done.matched_count, modified, upserted: done.upserted_id, changed })
 }
 

@@ -7,6 +7,7 @@ fn open(bytes: usize) -> OpenCursor {
     let document = Document::from_map(&doc! {"text": (text.as_str())}).unwrap();
     OpenCursor {
         documents: Documents::of(vec![document]),
+        identity: None,
         namespace: "shop.pets".to_owned(),
         user: None,
         session: None,

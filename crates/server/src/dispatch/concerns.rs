@@ -8,7 +8,6 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::server_stages;
 use crate::shared::Shared;
-use crate::snapshots::number;
 use alluvium::Map;
 
 /// The write concern of a command: one that was parsed, or the default.
@@ -42,7 +41,7 @@ pub(super) fn read_concern(
         return Err(CommandError::illegal_operation(message));
     }
     if let Some(after) = concern.after
-        && number(after) > shared.db.store().visible()
+        && after > shared.time()
     {
         let message = "readConcern afterClusterTime value must not be greater than the current clusterTime";
         return Err(CommandError::invalid_options(message));
@@ -63,7 +62,13 @@ pub(super) fn read_concern(
             Err(CommandError::new(123, "NotAReplicaSet", message))
         }
         ReadLevel::Snapshot if command.levels == Levels::Snapshot => {
-            let (snapshot, time) = shared.snapshots.get(&shared.db, &client.peer.principal().0, concern.at)?;
+            let (snapshot, time) = shared.snapshots.get(
+                &shared.db,
+                &shared.cluster_time,
+                &shared.writes,
+                &client.peer.principal().0,
+                concern.at,
+            )?;
             shared.db.sync()?;
             Ok(Some(ReadAt { snapshot, time }))
         }

@@ -33,7 +33,7 @@ pub(super) struct Incoming<'a> {
 type Gate = fn(&Incoming<'_>) -> CommandResult<()>;
 
 /// The checks in their order. None of them changes anything.
-const GATES: [Gate; 9] = [
+const GATES: [Gate; 11] = [
     // A server that ends begins nothing.
     is_running,
     // Before the fields: errors about them would help those who may not run the command.
@@ -43,7 +43,9 @@ const GATES: [Gate; 9] = [
     // What a client that promised to use the stable API sends is wrong like a wrong field.
     keeps_to_api,
     has_right_time_limit,
+    has_right_cluster_time,
     is_no_transaction,
+    is_no_oplog,
     // A command that is wrong or not allowed fails as without a fail point.
     is_not_failed,
     // A write that is blocked is refused whatever concern it has.
@@ -111,6 +113,14 @@ fn has_right_time_limit(incoming: &Incoming<'_>) -> CommandResult<()> {
     }
 }
 
+/// A server of its own has no cluster time, and does not look at that of another one.
+fn has_right_cluster_time(incoming: &Incoming<'_>) -> CommandResult<()> {
+    match incoming.body.document("$clusterTime").filter(|_| incoming.shared.config.replica_set.is_some()) {
+        Some(given) => incoming.shared.cluster_time.check(given).map(drop),
+        None => Ok(()),
+    }
+}
+
 fn is_no_transaction(incoming: &Incoming<'_>) -> CommandResult<()> {
     let body = incoming.body;
     if body.flag("startTransaction") || body.get("autocommit").is_some() {
@@ -119,6 +129,18 @@ fn is_no_transaction(incoming: &Incoming<'_>) -> CommandResult<()> {
     }
     Ok(())
 }
+
+/// A program that follows the operation log would wait for ever at the end of an empty collection.
+fn is_no_oplog(incoming: &Incoming<'_>) -> CommandResult<()> {
+    let Incoming { command, body, namespace, .. } = *incoming;
+    match OPLOGS.contains(&namespace) && (command.is_query() || command.writes(body)) {
+        true => Err(CommandError::not_supported(format!("there is no operation log yet: {namespace} cannot be read"))),
+        false => Ok(()),
+    }
+}
+
+/// The names of operation logs.
+const OPLOGS: [&str; 2] = ["local.oplog.rs", "local.oplog.$main"];
 
 /// Fails as a fail point wants it, which may let any command with a time limit exceed it.
 fn is_not_failed(incoming: &Incoming<'_>) -> CommandResult<()> {

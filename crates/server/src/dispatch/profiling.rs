@@ -5,16 +5,20 @@ use crate::commands::Command;
 use crate::error::CommandError;
 use crate::listing;
 use crate::recent_log::Severity;
-use crate::slow::Level;
+use crate::slow::{Level, put_plan};
 use alluvium::{Map, Value};
 use std::time::Duration;
+
+/// The command that turns the profiler on and off.
+const PROFILE: &str = "profile";
 
 /// Logs a command that took long, and keeps it for `system.profile`.
 pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, error: Option<&CommandError>) {
     let slow = &call.shared.slow;
     let time = call.shared.env.clock.now().saturating_sub(call.began);
     let is_slow = slow.is_slow(time);
-    let level = slow.level(&call.db);
+    // The command that turns the profiler on or off is not recorded.
+    let level = if command.name == PROFILE { Level::Off } else { slow.level(&call.db) };
     if !is_slow && level == Level::Off {
         return;
     }
@@ -40,11 +44,28 @@ pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, err
         return;
     }
     let entry = profiled(command, call, namespace, time, plan, error);
-    let matches =
-        |filter| listing::filtered(call, vec![entry.clone()], Some(filter)).is_ok_and(|found| !found.is_empty());
-    if filter.as_ref().filter(|_| level == Level::Slow).is_none_or(matches) {
-        slow.keep(&call.db, entry);
+    let statements = call.carried_out.take();
+    let entries = match statements.is_empty() {
+        true => vec![entry],
+        // As in MongoDB, each statement of a write is an operation.
+        false => statements.into_iter().map(|statement| of_statement(&entry, statement)).collect(),
+    };
+    for entry in entries {
+        let matches =
+            |filter| listing::filtered(call, vec![entry.clone()], Some(filter)).is_ok_and(|found| !found.is_empty());
+        if filter.as_ref().filter(|_| level == Level::Slow).is_none_or(matches) {
+            slow.keep(&call.db, entry);
+        }
     }
+}
+
+/// The entry of a statement, from that of its command.
+fn of_statement(command: &Map, statement: Map) -> Map {
+    let mut entry = command.clone();
+    statement.entries.into_iter().for_each(|(name, value)| {
+        entry.insert(name.as_str().unwrap_or_default(), value);
+    });
+    entry
 }
 
 /// The entry of a command in `system.profile`.
@@ -61,9 +82,8 @@ fn profiled(
     entry.push("millis", i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
     entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
     entry.push("client", call.client.address.as_str());
-    if let Some(plan) = plan {
-        entry.push("execStats", Value::Map(plan));
-    }
+    put_plan(&mut entry, plan, &call.shared.db.collection(namespace));
+    entry.entries.extend(call.counts.take().entries);
     if let Some(error) = error {
         entry.push("errCode", error.code);
         entry.push("errMsg", error.message.as_str());

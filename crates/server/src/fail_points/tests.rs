@@ -1,5 +1,6 @@
 use super::*;
 use alluvium::doc;
+use alluvium_env::SeededRng;
 use std::time::Duration;
 
 const PING: &str = "ping";
@@ -15,7 +16,7 @@ fn failure(points: &FailPoints, body: &Map, application: Option<&str>) -> Option
 }
 
 fn points(mode: impl Into<Value>, data: Map) -> FailPoints {
-    let points = FailPoints::default();
+    let points = FailPoints::new(Arc::new(SeededRng::new(7)));
     points.configure(COMMAND, &mode.into(), data).unwrap();
     points
 }
@@ -33,6 +34,11 @@ fn modes_decide_how_often_a_point_is_entered() {
         (Value::Map(doc! {"times": 2}), [t, t, f, f]),
         (Value::Map(doc! {"times": 0}), [f, f, f, f]),
         (Value::Map(doc! {"skip": 1}), [f, t, t, t]),
+        // The Go driver sends each field of a mode (`mtest.FailPointMode`): the first counts.
+        (Value::Map(doc! {"times": 1, "skip": 0}), [t, f, f, f]),
+        (Value::Map(doc! {"times": 1, "skip": 1}), [t, f, f, f]),
+        (Value::Map(doc! {"activationProbability": 1}), [t, t, t, t]),
+        (Value::Map(doc! {"activationProbability": 0.0}), [f, f, f, f]),
     ] {
         let points = points(mode.clone(), data());
         assert_eq!(pattern(&points), expected, "{mode}");
@@ -78,12 +84,12 @@ fn a_failure_has_what_the_data_say() {
 
 #[test]
 fn what_is_not_supported_is_refused_by_name() {
-    let points = FailPoints::default();
+    let points = FailPoints::new(Arc::new(SeededRng::new(7)));
     let code = |name: &str, mode: Value, data: Map| points.configure(name, &mode, data).map_err(|error| error.code);
     let always = || Value::from("alwaysOn");
     assert_eq!(code("failEverything", always(), doc! {}), Err(40));
     assert_eq!(code(COMMAND, Value::from("often"), doc! {}), Err(2));
-    assert_eq!(code(COMMAND, Value::Map(doc! {"activationProbability": 0.5}), doc! {}), Err(115));
+    assert_eq!(code(COMMAND, Value::Map(doc! {"activationProbability": 1.5}), doc! {}), Err(2));
     assert_eq!(code(COMMAND, Value::Map(doc! {"times": -1}), doc! {}), Err(2));
     assert_eq!(code(COMMAND, always(), doc! {"errorCode": "six"}), Err(14));
     assert_eq!(code(COMMAND, always(), doc! {"failCommands": [1]}), Err(14));

@@ -22,7 +22,7 @@ pub(super) fn documents(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<M
     let all: BTreeSet<String> = of_collections.chain(of_views).collect();
     let mut list = Vec::new();
     for db in all.into_iter().filter(|db| call.db == "admin" || *db == call.db) {
-        for mut entry in entries(call, &db, false)? {
+        for mut entry in entries(call, &db, false, None)? {
             let name = entry.remove("name").unwrap_or_default();
             let mut described = Map::from([
                 ("db", Value::from(db.as_str())),

@@ -11,7 +11,7 @@ use alluvium_document::{Map, Value, json};
 use alluvium_env::{Env, OpenMode};
 use alluvium_query::collation::{Collation, CollationError};
 use alluvium_query::filter::FilterError;
-use alluvium_query::index::{Definition, IndexError};
+use alluvium_query::index::{Definition, IndexError, Unbuilt};
 use alluvium_query::validator::Validator;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -196,7 +196,7 @@ impl Metadata {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn unsupported_indexes(&self) -> Vec<(String, String)> {
-        let error = |index| Definition::from_map(index).err().map(|error| (name_of(index), error.to_string()));
+        let error = |index| check(index).err().map(|error| (name_of(index), error.to_string()));
         self.wanted_indexes().filter_map(error).collect()
     }
 
@@ -221,6 +221,9 @@ impl Metadata {
 /// Converts the definition of an index of an old version of MongoDB; returns its name and what was converted, if
 /// anything.
 fn convert_legacy(index: &mut Map) -> Option<(String, String)> {
+    if is_unbuilt(index) {
+        return None;
+    }
     let mut what = Vec::new();
     if let Some(Value::Map(keys)) = index.get_mut("key") {
         for (name, order) in &mut keys.entries {
@@ -247,6 +250,19 @@ fn convert_legacy(index: &mut Map) -> Option<(String, String)> {
     if what.is_empty() { None } else { Some((name_of(index), what.join(", "))) }
 }
 
+/// Checks the definition of an index.
+fn check(index: &Map) -> std::result::Result<(), IndexError> {
+    match is_unbuilt(index) {
+        true => Unbuilt::from_map(index).map(drop),
+        false => Definition::from_map(index).map(drop),
+    }
+}
+
+/// True for the definition of an index of a kind that is not built.
+fn is_unbuilt(index: &Map) -> bool {
+    index.get("key").and_then(Value::as_map).is_some_and(Unbuilt::is_kind_of)
+}
+
 /// The name of an index: its own, or the default name for its keys.
 fn name_of(index: &Map) -> String {
     let given = || index.get("name").and_then(Value::as_str).unwrap_or("an index without a name").to_owned();
@@ -264,7 +280,7 @@ impl Metadata {
         // What is not supported is noted by the caller.
         let (collation, capped) = (self.collation().unwrap_or_default(), self.capped().unwrap_or_default());
         if collation.is_some() || capped.is_some() {
-            let options = CollectionOptions { validator: None, collation, capped };
+            let options = CollectionOptions { collation, capped, ..CollectionOptions::default() };
             match engine.catalog.create(name, options) {
                 Ok(_) | Err(Error::CollectionExists(_)) => {}
                 Err(error) => return Err(error),
@@ -272,6 +288,12 @@ impl Metadata {
         }
         let mut created = Vec::new();
         for index in self.wanted_indexes() {
+            if is_unbuilt(index) {
+                let Ok(unbuilt) = Unbuilt::from_map(index) else { continue };
+                let declared = indexes::declare(engine, name, &unbuilt.keys_map(), &unbuilt.to_map())?;
+                created.extend(declared.is_new().then(|| declared.name().to_owned()));
+                continue;
+            }
             let Ok(definition) = Definition::from_map(index) else { continue };
             let mut options = definition.to_map();
             if !options.contains("collation") {

@@ -65,12 +65,23 @@ impl Args {
                 out.text(&(text::plain(&full_name) + "\n"))?;
             }
             out.text(&describe(&collection, count, &indexes)?)?;
+            out.text(&not_built(&collection)?)?;
         }
         if self.json {
             out.json(&serde_json::json!({ "indexes": all }))?;
         }
         out.finish()
     }
+}
+
+/// A line for each index of a kind that is not built.
+pub(crate) fn not_built(collection: &Collection) -> alluvium::Result<String> {
+    let indexes = collection.indexes()?.into_iter().filter(|index| !index.is_built);
+    let line = |index: IndexInfo| {
+        let name = text::plain(&index.name);
+        format!("index {name}: kept, and not built (text, geographic and wildcard indexes have no effect)\n")
+    };
+    Ok(indexes.map(line).collect())
 }
 
 /// Prints a row for each index.
@@ -107,7 +118,11 @@ fn row(collection: &str, info: &IndexInfo, stats: Option<&IndexStats>, count: Do
     if !(for_people && options.is_empty()) {
         row.push("options", options);
     }
-    let entries = stats.map_or(count, |stats| DocumentCount { documents: stats.entries, is_exact: false });
+    let entries = match stats {
+        Some(stats) => DocumentCount { documents: stats.entries, is_exact: false },
+        None if !info.is_built => DocumentCount { documents: 0, is_exact: true },
+        None => count,
+    };
     let bytes = stats.map(|stats| stats.bytes);
     if for_people {
         row.push("entries", entries.to_string());
@@ -118,7 +133,14 @@ fn row(collection: &str, info: &IndexInfo, stats: Option<&IndexStats>, count: Do
         row.push("entries", entries.documents);
         row.push("bytes", bytes);
     }
-    row.push("state", if info.ready { "ready" } else { "being built" });
+    row.push(
+        "state",
+        match (info.is_built, info.ready) {
+            (false, _) => "not built",
+            (true, true) => "ready",
+            (true, false) => "being built",
+        },
+    );
     row
 }
 

@@ -2,7 +2,7 @@
 
 use super::Detail;
 use crate::commands::collections::{self, DocumentCount};
-use crate::commands::index::{definition_of, describe_build, to_json as index_to_json};
+use crate::commands::index::{definition_of, describe_build, not_built, to_json as index_to_json};
 use crate::exit::Outcome;
 use crate::notes;
 use crate::output::Output;
@@ -30,6 +30,7 @@ pub(super) fn print(collection: &Collection, detail: Detail) -> Outcome {
         for index in &indexes {
             out.text(&describe_index(index, with_engine))?;
         }
+        out.text(&not_built(collection)?)?;
     }
     out.finish()
 }

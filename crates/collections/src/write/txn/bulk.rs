@@ -28,7 +28,9 @@ impl<'a> WriteTxn<'a> {
     /// [`Error::IndexOf`] if an index cannot take the document.
     #[inline]
     pub fn put_encoded(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
-        self.groups[0].put_encoded(&mut self.batch, key, row)
+        self.groups[0].put_encoded(&mut self.batch, key, row)?;
+        self.groups[0].uncertain += 1;
+        Ok(())
     }
 
     /// The bytes of the batch, without the definitions of shapes.

@@ -1,6 +1,6 @@
 //! Writes to capped collections: their order, their locks, and the documents that are too old.
 
-use super::{Group, Locked, WriteTxn};
+use super::{Group, Locked, WriteTxn, note_counts};
 use crate::capped::{self, Accounting};
 use crate::error::Result;
 use crate::limits::CappedLimits;
@@ -59,9 +59,10 @@ impl Locked<'_> {
         let Self { mut txn, durability, locks, _admitted } = self;
         let exceeded = txn.account()?;
         let until_visible = if durability == Durability::Sync { Durability::Bulk } else { durability };
-        let WriteTxn { store, batch, groups, .. } = txn;
-        store.write_locked(batch, until_visible, &locks)?;
+        let WriteTxn { store, batch, groups, absent, .. } = txn;
+        let number = store.write_locked(batch, until_visible, &locks)?;
         drop((locks, _admitted));
+        note_counts(&groups, &absent, number);
         for group in &groups {
             group.mark_shapes();
             if group.capped().is_some() {
@@ -83,10 +84,10 @@ impl Locked<'_> {
 }
 
 impl Group<'_> {
-    /// The limits of a capped collection.
+    /// The limits of a collection whose documents have an order: without any if it is not capped.
     #[inline]
     pub(super) fn capped(&self) -> Option<CappedLimits> {
-        self.entries.set().options.capped
+        self.entries.set().options.order()
     }
 }
 

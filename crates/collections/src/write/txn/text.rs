@@ -28,7 +28,7 @@ impl WriteTxn<'_> {
         if !encoded.takes_id && !id_key(id).is_ok_and(|key| key == encoded.key) {
             return Ok(false);
         }
-        self.any_blind = true;
+        self.note_blind(0);
         self.add_encoded(&encoded)?;
         Ok(true)
     }

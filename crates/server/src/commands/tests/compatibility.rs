@@ -65,16 +65,24 @@ const PARTLY: &[(&str, &str)] = &[
     ("compact", "`force` has no effect: no operation is held up"),
     (
         "create",
-        "`timeseries`, `clusteredIndex` and `changeStreamPreAndPostImages` are refused; `storageEngine` and \
-         `indexOptionDefaults` have no effect",
+        "`timeseries` and `changeStreamPreAndPostImages` are refused; `clusteredIndex`, `storageEngine` and \
+         `indexOptionDefaults` are kept, and have no effect",
     ),
     ("compactStructuredEncryptionData", "refused: no collection is encrypted"),
-    ("createIndexes", "indexes of text, geography and wildcards are refused; `commitQuorum` has no effect"),
+    (
+        "createIndexes",
+        "text, geographic and wildcard indexes are kept and listed, and not built; unique ones are refused; \
+         `commitQuorum` has no effect",
+    ),
     ("createRole", "`authenticationRestrictions` are refused"),
     ("createSearchIndexes", "refused by name: a service of MongoDB Atlas"),
     ("createUser", "`authenticationRestrictions` are refused"),
     ("dropSearchIndex", "refused by name: a service of MongoDB Atlas"),
-    ("find", "`allowPartialResults`, `oplogReplay` and `readOnce` have no effect"),
+    (
+        "find",
+        "`allowPartialResults`, `oplogReplay` and `readOnce` have no effect; without a sort, the order is that of the \
+         `_id`s, or of insertion with `--natural-order`",
+    ),
     ("reIndex", "of a server without a replica set"),
     ("replSetAbortPrimaryCatchUp", "refused: a set has one member"),
     ("replSetFreeze", "refused: a set has one member"),

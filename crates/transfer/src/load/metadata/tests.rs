@@ -18,7 +18,7 @@ fn options_and_indexes_are_read() {
 
 #[test]
 fn an_index_without_a_name_gets_one() {
-    let text = r#"{"indexes":[{"key":{"_id":1}},{"key":{"b":1,"c":-1}},{"key":{"d":"text"}}]}"#;
+    let text = r#"{"indexes":[{"key":{"_id":1}},{"key":{"b":1,"c":-1}},{"key":{"d":"words"}}]}"#;
     let metadata = Metadata::parse(text.as_bytes()).unwrap();
     assert_eq!(metadata.index_names(), ["b_1_c_-1", "an index without a name"]);
     assert_eq!(metadata.unsupported_indexes()[0].0, "an index without a name");

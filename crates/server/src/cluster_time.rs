@@ -1,0 +1,298 @@
+//! The cluster time: the time of each batch of writes, which replies of a member of a replica set have.
+//!
+//! A time has a second of the clock, and an ordinal within the second. The batches of a second have consecutive sequence
+//! numbers, so a time is the second with the distance of the batch's last number from the first number of the second: a
+//! batch has one time, two batches have different ones, and no write is made to record them.
+//!
+//! Times never go back, and none is given twice: a mark is on the disk before a second above it is used, and after a
+//! start the seconds begin above the mark. `docs/decisions/0094-cluster-times.md` has the reasons.
+
+use crate::error::{CommandError, CommandResult};
+use crate::fields::Fields;
+use crate::write_gate::WriteGate;
+use alluvium::{Database, Durability, Map, Timestamp, Value};
+use alluvium_env::Env;
+use alluvium_env::sync::Mutex;
+use std::collections::VecDeque;
+
+/// The mark is this number of seconds ahead of the clock when it is written.
+const AHEAD: u32 = 10;
+/// A client may advance the time this number of seconds beyond the clock: a year, as in MongoDB.
+const DRIFT_MAX: u32 = 365 * 24 * 60 * 60;
+/// The largest part of a time, as in MongoDB: clients have signed numbers.
+const PART_MAX: u32 = i32::MAX.cast_unsigned();
+/// The seconds whose first numbers are known.
+const SPANS_MAX: usize = 64;
+
+/// The `_id` of the document with the mark.
+const MARK: &str = "mark";
+/// The field with the last second that may have been used.
+const SECONDS: &str = "seconds";
+
+/// The cluster time of a server.
+pub(crate) struct ClusterTime {
+    db: Database,
+    env: Env,
+    /// The server is a member of a replica set: its clients see times, and the mark is kept.
+    in_set: bool,
+    state: Mutex<State>,
+    /// Held while the mark is written.
+    marking: Mutex<()>,
+}
+
+struct State {
+    /// The last time that was given.
+    last: Timestamp,
+    /// All writes up to this number have a time.
+    number: u64,
+    /// Seconds up to this one may be used.
+    mark: u32,
+    /// The last seconds that were used. The first time after a start is of the first of them.
+    spans: VecDeque<Span>,
+    /// True once the mark was written for the last time.
+    is_closed: bool,
+}
+
+/// The numbers from `first` on have times of a second, from an ordinal on.
+#[derive(Clone, Copy)]
+struct Span {
+    first: u64,
+    second: u32,
+    ordinal: u32,
+}
+
+impl Span {
+    /// The time of a number of this second; `None` if the second has no ordinal for it.
+    fn time(&self, number: u64) -> Option<Timestamp> {
+        let ordinal = u64::from(self.ordinal) + number.checked_sub(self.first)?;
+        let increment = u32::try_from(ordinal).ok().filter(|ordinal| *ordinal <= PART_MAX)?;
+        Some(Timestamp { time: self.second, increment })
+    }
+}
+
+impl State {
+    /// Gives the numbers up to `visible` times of a second, or of the last one if that is later.
+    fn give(&mut self, visible: u64, second: u32) -> Timestamp {
+        let Some(latest) = self.spans.back().copied() else {
+            self.begin(Span { first: visible, second, ordinal: 1 });
+            return self.advance(visible, Timestamp { time: second, increment: 1 });
+        };
+        if visible <= self.number {
+            return self.last;
+        }
+        if let Some(time) = latest.time(visible).filter(|_| second <= latest.second) {
+            return self.advance(visible, time);
+        }
+        // A second whose ordinals are used up is followed by the next one, whatever the clock shows.
+        let second = second.max(latest.second.saturating_add(1));
+        let span = Span { first: self.number + 1, second, ordinal: 1 };
+        self.begin(span);
+        self.advance(visible, span.time(visible).unwrap_or(Timestamp { time: second, increment: PART_MAX }))
+    }
+
+    fn begin(&mut self, span: Span) {
+        self.spans.push_back(span);
+        if self.spans.len() > SPANS_MAX {
+            self.spans.pop_front();
+        }
+    }
+
+    fn advance(&mut self, number: u64, time: Timestamp) -> Timestamp {
+        (self.number, self.last) = (number, time);
+        time
+    }
+
+    /// The first and the last time at which the write with a number is the last one.
+    fn range(&self, number: u64) -> Option<(Timestamp, Timestamp)> {
+        let first = self.spans.iter().rev().find(|span| span.first <= number)?.time(number)?;
+        Some((first, if number == self.number { self.last } else { first }))
+    }
+}
+
+impl ClusterTime {
+    /// The time continues after the mark that the database has. A new mark is written, so that no reply waits for the
+    /// first one.
+    pub(crate) fn open(db: &Database, env: Env, in_set: bool) -> Self {
+        let mark = if in_set { read_mark(db) } else { 0 };
+        let state = State {
+            last: Timestamp { time: mark, increment: PART_MAX },
+            number: 0,
+            mark,
+            spans: VecDeque::new(),
+            is_closed: false,
+        };
+        let time = Self { db: db.clone(), env, in_set, state: Mutex::new(state), marking: Mutex::new(()) };
+        if in_set {
+            time.mark(time.first_second(mark), &WriteGate::default());
+        }
+        time
+    }
+
+    /// The second of the clock.
+    fn clock(&self) -> u32 {
+        let seconds = self.env.clock.unix_millis().max(0) / 1000;
+        u32::try_from(seconds).unwrap_or(PART_MAX).min(PART_MAX)
+    }
+
+    /// The first second of this run, which none before it has used.
+    fn first_second(&self, mark: u32) -> u32 {
+        self.clock().max(mark.saturating_add(1))
+    }
+
+    /// The time of the last visible write, or a later one that clients have sent.
+    pub(crate) fn now(&self, gate: &WriteGate) -> Timestamp {
+        let visible = self.db.store().visible();
+        let mut state = self.state.lock();
+        if visible <= state.number && !state.spans.is_empty() {
+            return state.last;
+        }
+        let mut second = match state.spans.is_empty() {
+            true => self.first_second(state.last.time),
+            false => self.clock(),
+        };
+        if self.in_set && second > state.mark && second > state.last.time {
+            drop(state);
+            self.mark(second, gate);
+            state = self.state.lock();
+            // Without a mark above it, the last second goes on. The first of a run must be a new one all the same.
+            if second > state.mark && !state.spans.is_empty() {
+                second = state.last.time;
+            }
+        }
+        state.give(self.db.store().visible(), second)
+    }
+
+    /// The first and the last time at which a state of the database is the latest one; `None` if it is too old.
+    pub(crate) fn range(&self, number: u64, gate: &WriteGate) -> Option<(Timestamp, Timestamp)> {
+        let _up_to_now = self.now(gate);
+        self.state.lock().range(number)
+    }
+
+    /// Checks the time that a client has sent.
+    ///
+    /// # Errors
+    /// Error 14 or 40414 for something else than a time, 206 for one that is more than a year ahead of the clock, 40484
+    /// for one that no time can follow.
+    pub(crate) fn check(&self, given: &Map) -> CommandResult<Timestamp> {
+        let time = match given.get("clusterTime") {
+            Some(Value::Timestamp(time)) => *time,
+            Some(other) => {
+                let found = other.type_name();
+                let message = format!(
+                    "BSON field '$clusterTime.clusterTime' is the wrong type '{found}', expected type 'timestamp'"
+                );
+                return Err(CommandError::type_mismatch(message));
+            }
+            None => {
+                let message = "BSON field '$clusterTime.clusterTime' is missing but a required field";
+                return Err(CommandError::missing_field(message));
+            }
+        };
+        if let Some(other) = given.get("signature").filter(|signature| signature.as_map().is_none()) {
+            let found = other.type_name();
+            let message =
+                format!("BSON field '$clusterTime.signature' is the wrong type '{found}', expected type 'object'");
+            return Err(CommandError::type_mismatch(message));
+        }
+        let clock = self.clock();
+        if time.time > clock.saturating_add(DRIFT_MAX) {
+            let seconds = time.time;
+            let message = format!("New $clusterTime, {seconds}, is too far from this node's wall clock time, {clock}.");
+            return Err(CommandError::new(206, "ClusterTimeFailsRateLimiter", message));
+        }
+        if time.time > PART_MAX || time.increment > PART_MAX {
+            let message = "$clusterTime cannot be advanced beyond its maximum value";
+            return Err(CommandError::new(40484, "Location40484", message));
+        }
+        Ok(time)
+    }
+
+    /// True if a time is later than the last one that was given.
+    pub(crate) fn is_ahead(&self, time: Timestamp, gate: &WriteGate) -> bool {
+        time > self.now(gate)
+    }
+
+    /// True if a time is one that the clock has reached.
+    pub(crate) fn is_reached(&self, time: Timestamp) -> bool {
+        time.time <= self.clock()
+    }
+
+    /// Later writes have times after this one.
+    pub(crate) fn advance(&self, to: Timestamp, gate: &WriteGate) {
+        if !self.is_ahead(to, gate) {
+            return;
+        }
+        if to.time > self.state.lock().mark {
+            self.mark(to.time, gate);
+        }
+        let mut state = self.state.lock();
+        // Without a mark, the time could be given again after a restart.
+        if to > state.last && to.time <= state.mark {
+            let first = state.number + 1;
+            state.begin(Span { first, second: to.time, ordinal: to.increment.saturating_add(1) });
+            state.last = to;
+        }
+    }
+
+    /// Writes a mark that allows a second. While writes are held back, or if it cannot be written, the mark stays.
+    fn mark(&self, second: u32, gate: &WriteGate) {
+        let _one_at_a_time = self.marking.lock();
+        let ahead = second.max(self.clock().saturating_add(AHEAD)).min(PART_MAX);
+        let is_due = {
+            let state = self.state.lock();
+            second > state.mark && !state.is_closed && !self.db.is_read_only()
+        };
+        let Some(_writing) = gate.enter().filter(|_| is_due) else { return };
+        match write_mark(&self.db, ahead) {
+            Ok(()) => self.state.lock().mark = ahead,
+            Err(error) => log::warn!("the mark of the cluster time could not be written: {error}"),
+        }
+    }
+
+    /// Notes the last second that was used, so that the next run need not skip any. No mark is written after this.
+    pub(crate) fn close(&self) {
+        let _one_at_a_time = self.marking.lock();
+        let (used, mark) = {
+            let mut state = self.state.lock();
+            state.is_closed = true;
+            let used = if state.spans.is_empty() { state.last.time } else { state.last.time.max(1) };
+            (used, std::mem::replace(&mut state.mark, used))
+        };
+        if self.in_set
+            && used < mark
+            && !self.db.is_read_only()
+            && let Err(error) = write_mark(&self.db, used)
+        {
+            log::warn!("the mark of the cluster time could not be written: {error}");
+        }
+    }
+}
+
+/// The last second that may have been used in earlier runs; 0 for a new database.
+fn read_mark(db: &Database) -> u32 {
+    let found = db.logical_database("local").collection("clusterTime").get(MARK);
+    let seconds = found.and_then(|document| match document {
+        Some(document) => Ok(document.to_map()?.integer(SECONDS)),
+        None => Ok(Some(0)),
+    });
+    match seconds {
+        Ok(Some(seconds)) => u32::try_from(seconds).unwrap_or_default().min(PART_MAX),
+        Ok(None) => {
+            log::error!("local.clusterTime has no mark that can be read: the cluster time begins with the clock");
+            0
+        }
+        Err(error) => {
+            log::error!("local.clusterTime cannot be read: {error}: the cluster time begins with the clock");
+            0
+        }
+    }
+}
+
+fn write_mark(db: &Database, second: u32) -> alluvium::Result<()> {
+    let marks = db.logical_database("local").collection("clusterTime").with_durability(Durability::Sync);
+    marks.put(MARK, Map::from([(SECONDS, Value::Int64(second.into()))]))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
