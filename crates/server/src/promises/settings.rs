@@ -77,7 +77,11 @@ fn settings_that_cannot_be_read_are_not_used() {
     let put = |name: &str, id: &str, document: Map| {
         world.shared.db.collection(name).put(id, &document).expect("a document");
     };
-    put("config.settings", "ReadWriteConcernDefaults", doc! {"defaultReadConcern": {"level": 5}, "defaultWriteConcern": {"w": 1}});
+    put(
+        "config.settings",
+        "ReadWriteConcernDefaults",
+        doc! {"defaultReadConcern": {"level": 5}, "defaultWriteConcern": {"w": 1}},
+    );
     put("admin.system.version", "featureCompatibilityVersion", doc! {"version": "99"});
     let later = world.after_a_kill();
     let concerns = later.connect().ok("admin", doc! {"getDefaultRWConcern": 1});
