@@ -448,3 +448,6 @@ fn binary(subtype: &Value, base64: Option<&str>) -> Option<String> {
     let text = Value::from(base64?);
     Some(format!("{{\"$binary\":{{\"base64\":{text},\"subType\":\"{subtype:02x}\"}}}}"))
 }
+
+#[cfg(test)]
+mod tests;
