@@ -195,8 +195,11 @@ impl<'t> Reader<'t> {
             if self.peek().is_none() {
                 return self.ends('}', opened, "map").map(drop);
             }
+            let from = self.at;
             let name = self.name()?;
+            let after = std::mem::replace(&mut self.at, from);
             self.put_string(&name);
+            self.at = after;
             self.skip_space();
             if self.peek() != Some(':') {
                 return Err(self.fail(format!("expected a colon after the field name {name:?}, not {}", self.found())));
