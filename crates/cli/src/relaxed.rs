@@ -195,8 +195,11 @@ impl<'t> Reader<'t> {
             if self.peek().is_none() {
                 return self.ends('}', opened, "map").map(drop);
             }
+            let from = self.at;
             let name = self.name()?;
+            let after = std::mem::replace(&mut self.at, from);
             self.put_string(&name);
+            self.at = after;
             self.skip_space();
             if self.peek() != Some(':') {
                 return Err(self.fail(format!("expected a colon after the field name {name:?}, not {}", self.found())));
@@ -448,3 +451,6 @@ fn binary(subtype: &Value, base64: Option<&str>) -> Option<String> {
     let text = Value::from(base64?);
     Some(format!("{{\"$binary\":{{\"base64\":{text},\"subType\":\"{subtype:02x}\"}}}}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,5 +59,5 @@ pub const MAX_KEYS: usize = 1 << 20;
 /// document. The key of the `_id` counts once for each entry.
 pub const MAX_KEYS_BYTES: usize = 32 << 20;
 /// The maximum nesting of a partial filter. The descriptions of indexes and the metadata of dumps
-/// nest definitions a few levels deeper, and can be read up to [`alluvium_document::MAX_DEPTH`].
-pub const MAX_PARTIAL_LEVELS: usize = alluvium_document::MAX_DEPTH - 10;
+/// nest definitions a few levels deeper, and the metadata of dumps are JSON of at most 128 levels.
+pub const MAX_PARTIAL_LEVELS: usize = 90;

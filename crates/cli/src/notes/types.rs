@@ -39,7 +39,11 @@ impl Comparison<'_> {
             collect(document, &self.path, &mut values);
         }
         let known = values.first()?;
-        let rank = type_rank(self.operand);
+        // A pattern is for strings.
+        let rank = match self.operand {
+            Value::Regex(_) => type_rank(&Value::from("")),
+            other => type_rank(other),
+        };
         if values.iter().any(|value| type_rank(value) == rank) {
             return None;
         }

@@ -49,7 +49,10 @@ fn values_may_be_constructed_as_in_the_shell() {
         ("Timestamp({t: 7, i: 1})", r#"{"$timestamp": {"t": 7, "i": 1}}"#),
         ("MinKey", r#"{"$minKey": 1}"#),
         ("MaxKey()", r#"{"$maxKey": 1}"#),
-        ("[NaN, Infinity, -Infinity]", r#"[{"$numberDouble": "NaN"}, {"$numberDouble": "Infinity"}, {"$numberDouble": "-Infinity"}]"#),
+        (
+            "[NaN, Infinity, -Infinity]",
+            r#"[{"$numberDouble": "NaN"}, {"$numberDouble": "Infinity"}, {"$numberDouble": "-Infinity"}]"#,
+        ),
         ("RegExp('^a', 'i')", r#"{"$regularExpression": {"pattern": "^a", "options": "i"}}"#),
         (r"/^a\/b[/]\d/im", r#"{"$regularExpression": {"pattern": "^a/b[/]\\d", "options": "im"}}"#),
         ("DBRef('users', 1)", r#"{"$ref": "users", "$id": 1}"#),
@@ -80,7 +83,10 @@ fn errors_point_at_what_is_wrong() {
         ("{a: /b}", "line 1, column 5: the pattern that begins here has no end: / is missing"),
         ("{a: 12.5.3}", "line 1, column 5: '12.5.3' is not a number: a text needs quotes"),
         ("{a: 2024-05-01}", "line 1, column 5: '2024-05-01' is not a number: a text needs quotes"),
-        ("{\n a: ISODate('x')}", "line 2, column 5: ISODate takes a date in ISO 8601, such as \"2024-05-01T12:30:00Z\""),
+        (
+            "{\n a: ISODate('x')}",
+            "line 2, column 5: ISODate takes a date in ISO 8601, such as \"2024-05-01T12:30:00Z\"",
+        ),
         ("{a: ObjectId('5f')}", "line 1, column 5: ObjectId takes 24 hexadecimal digits in quotes"),
         ("{a: NumberInt(3000000000)}", "line 1, column 5: NumberInt takes a 32-bit integer"),
         ("{a: ISODate('2024-05-01'}", "line 1, column 25: expected a comma or ')', not '}'"),
@@ -98,7 +104,9 @@ fn any_text_is_read_or_refused() {
     assert!(parse(&"[".repeat(100_000)).is_err());
     assert!(parse(&"{a:".repeat(100_000)).is_err());
     assert!(parse(&"Date(".repeat(100_000)).is_err());
-    for typed in ["'\\", "/\\", "new", "new Date", "{'a\\", "Date(", "Date(1", "-", "+1", "$", "{\u{e9}", "\u{a0}{a: 1}"] {
+    for typed in
+        ["'\\", "/\\", "new", "new Date", "{'a\\", "Date(", "Date(1", "-", "+1", "$", "{\u{e9}", "\u{a0}{a: 1}"]
+    {
         drop(parse(typed));
     }
 }

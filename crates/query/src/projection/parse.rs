@@ -202,7 +202,7 @@ impl Parser<'_> {
                         || operator.eq_ignore_ascii_case("$slice") && operator != "$slice" =>
                 {
                     let near = suggestion(operator, &["$slice", "$elemMatch"]);
-                    let message = format!("there is no expression {operator}{near}; it is for '{full}'");
+                    let message = format!("Unrecognized expression '{operator}'{near}; it is for '{full}'");
                     return Err(invalid(ErrorCode::Location31325, message));
                 }
                 Some(operator) if is_dollar_name(operator) => return self.computed(path, &Value::Map(map.clone())),

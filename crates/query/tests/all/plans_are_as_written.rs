@@ -156,4 +156,4 @@ macro_rules! kinds {
     };
 }
 
-kinds!(bounds compound jumps multikey partial ids sorts sizes covered unions hints hashed);
+kinds!(bounds compound jumps multikey partial ids sorts sizes covered unions hints hashed unique);

@@ -141,7 +141,7 @@ fn a_deep_filter_of_an_index_that_is_there_is_read() {
         |levels: usize| Definition::from_map(&deep(levels)).map_err(|error| (error.code().number(), error.to_string()));
     assert!(new(MAX_PARTIAL_LEVELS).is_ok());
     let said =
-        "the partialFilterExpression is wrong: it nests deeper than 170 levels: index more documents by a simpler one";
+        "the partialFilterExpression is wrong: it nests deeper than 90 levels: index more documents by a simpler one";
     assert_eq!(new(MAX_PARTIAL_LEVELS + 1).map(drop), Err((15, said.to_owned())));
     let stored = Definition::from_stored_map(&deep(MAX_PARTIAL_LEVELS + 1)).unwrap();
     assert_eq!(Definition::from_stored_map(&stored.to_map()).unwrap(), stored);
